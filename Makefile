@@ -1,0 +1,56 @@
+# Mullion: everything a clone needs. `make` lists the targets; each sets up what it misses, once.
+
+STACK ?= aws-dev
+# Two cores are enough for all of it; more help only the tests.
+JOBS ?= 2
+# Extra words for the program that a target runs: make test ARGS="-k naming", make lock ARGS=--upgrade
+ARGS ?=
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+	"$$p" -c "import sys; sys.exit(sys.version_info < (3, 10))" 2>/dev/null && { echo "$$p"; break; }; done)
+COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+	--custom-compile-command "make lock" $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help venv engine up down test lint format bench generate lock clean
+
+help: ## List the targets
+	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+
+up: engine ## Build STACK (aws-dev) in the embedded sandbox cloud
+	@.venv/bin/mullion up $(STACK) --sandbox --yes $(ARGS)
+
+down: engine ## Remove STACK from the sandbox cloud
+	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
+
+test: engine ## Run the tests
+	.venv/bin/python -m pytest -n $(JOBS) -m "not bench and not lab and not soak and not live" $(ARGS)
+
+lint: venv ## Check format, style and types
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/pyright --pythonpath .venv/bin/python
+
+format: venv ## Write what `lint` checks for, as far as it can be written
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+bench: engine ## Measure speed; one process at a time
+	.venv/bin/python -m pytest -m bench $(ARGS)
+
+generate: venv ## Write the files that are made from code (schemas, checks page, argument types)
+	.venv/bin/python tools/generate.py
+
+lock: venv ## Resolve requirements.lock and tools/go.lock again (needs the network)
+	$(COMPILE) pyproject.toml --group dev -o requirements.lock
+	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
+
+clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis mullion.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+engine: venv ## Find the Pulumi engine, or build it once
+	@.venv/bin/python -m operations.engine
+
+venv: ## Set up .venv
+	@test -n "$(PYTHON)" || { echo "mullion: no Python 3.10 or newer on PATH; install one, or: make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" tools/setup.py

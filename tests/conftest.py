@@ -1,0 +1,77 @@
+"""What every test stands on: no network, no programs, and real tools by name.
+
+A unit test that opens a connection or starts a program fails, whatever the code under test does with
+the error. Tests that need either say so with a marker (pyproject.toml lists them).
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from operations import engine as engines
+
+os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test says why, not just where
+
+CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
+"""Audit events that reach out."""
+PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"}
+"""Audit events that start a program. sys.addaudithook sees them all, also those of libraries."""
+FREE = ("engine", "subprocess", "bench", "lab", "soak", "live")
+"""Markers of tests that may do both."""
+
+_guarded: str | None = None
+"""The unit test that runs; an audit hook cannot be taken away, so it looks here."""
+
+
+def _is_local(event: str, args: tuple[Any, ...]) -> bool:
+    """Say whether a connection stays on this machine: loopback, or a path (AF_UNIX)."""
+    address = args[:1] if event == "socket.getaddrinfo" else args[1]
+    host = address[0] if isinstance(address, tuple) else None
+    return host in (None, "", "localhost", "::1", "0.0.0.0") or str(host).startswith("127.")
+
+
+def _guard(event: str, args: tuple[Any, ...]) -> None:
+    if _guarded is None:
+        return
+    # pytest's Failed is no Exception: code under test that catches those cannot hide it.
+    if event in PROGRAMS:
+        pytest.fail(f"{_guarded} starts a program ({event} {args[:1]}); mark it engine or subprocess")
+    if event in CONNECTIONS and not _is_local(event, args):
+        pytest.fail(
+            f"{_guarded} reaches for the network ({event} {args[-1]}); unit tests have loopback and AF_UNIX only"
+        )
+
+
+sys.addaudithook(_guard)
+
+
+@pytest.fixture(autouse=True)
+def no_network_and_no_programs(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Guard every test that no marker frees."""
+    global _guarded
+    free = any(request.node.get_closest_marker(name) for name in FREE)
+    _guarded = None if free else request.node.nodeid
+    yield
+    _guarded = None
+
+
+@pytest.fixture(scope="session")
+def missing() -> Callable[[str, str], NoReturn]:
+    """Give `missing(tool, why)`: the test fails where MULLION_REQUIRE names the tool, else it is skipped with why."""
+
+    def end(tool: str, why: str) -> NoReturn:
+        if tool in os.environ.get("MULLION_REQUIRE", "").replace(" ", "").split(","):
+            pytest.fail(f"MULLION_REQUIRE names {tool}, but: {why}")
+        pytest.skip(f"{tool}: {why}")
+
+    return end
+
+
+@pytest.fixture(scope="session")
+def engine(missing: Callable[[str, str], NoReturn]) -> engines.Engine:
+    """Give the real Pulumi engine of this machine; tests never build one, `make engine` does."""
+    found = engines.installed()
+    return found or missing("engine", "there is no Pulumi engine here; `make engine` finds or builds one")

@@ -1,0 +1,54 @@
+"""The guards hold whatever the code under test does with their errors."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+REACHING_OUT: dict[str, Callable[[], object]] = {
+    "connect": lambda: socket.create_connection(("192.0.2.1", 443), timeout=0.1),
+    "connect by name": lambda: socket.create_connection(("example.invalid", 443), timeout=0.1),
+    "datagram": lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"", ("192.0.2.1", 53)),
+    "Popen": lambda: subprocess.run([sys.executable, "-V"], check=False),
+    "system": lambda: os.system("true"),
+    "fork": os.fork,
+}
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("way", REACHING_OUT)
+def test_a_unit_test_that_reaches_out_fails_even_if_its_code_swallows_errors(way: str) -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"test_conftest\.py"), suppress(Exception):
+        REACHING_OUT[way]()
+
+
+def test_a_unit_test_may_use_loopback_and_unix_sockets(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        client.sendall(b"x")
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
+        server.bind(str(tmp_path / "s"))
+        server.listen()
+        client.connect(str(tmp_path / "s"))
+
+
+@pytest.mark.subprocess
+def test_a_marked_test_may_start_programs() -> None:
+    assert subprocess.run([sys.executable, "-V"], check=True, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("required", "outcome"), [("", pytest.skip), ("winpwsh", pytest.skip), ("winpwsh, engine", pytest.fail)]
+)
+def test_a_missing_tool_is_a_failure_only_where_it_is_required(
+    missing: Callable[[str, str], NoReturn], monkeypatch: pytest.MonkeyPatch, required: str, outcome: type
+) -> None:
+    monkeypatch.setenv("MULLION_REQUIRE", required)
+    with pytest.raises(outcome.Exception, match="no engine here"):
+        missing("engine", "no engine here")

@@ -1,0 +1,65 @@
+"""Writes the files that are made from code. A test compares each with what stands in the repository."""
+
+import json
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path[0] = str(ROOT)  # instead of tools/, so that nothing there shadows a module
+
+from components.spec import arguments, schema  # noqa: E402
+from components.spec.checks import page  # noqa: E402
+from tests.components.node import golden  # noqa: E402
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def component_schema() -> str:
+    """What programs in every language see of MixedCluster; its names and tokens are identity."""
+    from pulumi.provider.experimental.component import ComponentProvider
+
+    from components.cluster import MixedCluster
+    from components.version import VERSION
+
+    return _json(json.loads(ComponentProvider([MixedCluster], "mullion", version=VERSION).schema or ""))
+
+
+def urns(stack: str) -> str:
+    """URN of every resource of a stack. A line that changes replaces that resource in clusters that exist."""
+    from components.spec.stack import stack_file_config
+    from operations.recorder import record
+
+    found = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
+    return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))
+
+
+STACKS = ("aws-dev", "aws-ci", "aws-prod")
+
+FILES: dict[str, Callable[[], str]] = {
+    "stacks/schema.json": lambda: _json(schema.stack_schema()),
+    "docs/checks.md": page.render,
+    "components/cluster_args.py": arguments.render,
+    "components/schema.json": component_schema,
+    **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},
+    **{f"tests/golden/plans/{name}": partial(golden.file, name) for name in golden.NAMES},
+}
+"""Path in the repository -> its text."""
+
+
+def main() -> None:
+    """Write each file that differs, and say so."""
+    for name, render in FILES.items():
+        path, text = ROOT / name, render()
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {name}")
+
+
+if __name__ == "__main__":
+    main()

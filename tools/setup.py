@@ -1,0 +1,90 @@
+"""Sets up .venv: the packages of requirements.lock, by hash, and the clone itself as an editable install.
+
+Run by every `make` target. Each step leaves a stamp of what it was made from, so that it runs again only
+when that changed; with nothing to do this takes a few hundredths of a second and needs no network.
+Standard library only: it runs under the machine's own Python (3.10 or newer).
+"""
+
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+OLDEST = (3, 10)
+
+
+class Step(NamedTuple):
+    """Commands to run when one of the inputs differs from what the stamp says."""
+
+    name: str
+    doing: str
+    inputs: tuple[str, ...]
+    commands: tuple[tuple[str, ...], ...]
+
+
+PYTHON = str(VENV / "bin" / "python")
+PIP = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+STEPS = (
+    Step(
+        "packages",
+        "installing the packages of requirements.lock into .venv; once, about a minute",
+        ("requirements.lock",),
+        # --clear: a package that the lock no longer names must not linger. It removes both stamps too.
+        ((sys.executable, "-m", "venv", "--clear", str(VENV)), (*PIP, "--require-hashes", "-r", "requirements.lock")),
+    ),
+    Step(
+        "clone",
+        "installing this clone into .venv",
+        ("pyproject.toml",),
+        # The build backend comes from the lock, not from an environment that pip would download for it.
+        ((*PIP, "--no-deps", "--no-build-isolation", "--editable", "."),),
+    ),
+)
+
+
+def stamp(step: Step) -> str:
+    """Return what the step would be made from: its inputs, this Python, this place (a moved .venv is broken)."""
+    digest = hashlib.sha256(f"{sys.version} {sys.executable} {ROOT}".encode())
+    for name in step.inputs:
+        digest.update((ROOT / name).read_bytes())
+    return digest.hexdigest()
+
+
+def missing_modules() -> list[str]:
+    """Return which modules that `python -m venv` needs this Python lacks (Debian packages them apart)."""
+    return [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
+
+
+def run(step: Step) -> None:
+    """Run the step's commands and leave its stamp; end with what failed and how to go on."""
+    print(f"mullion: {step.doing}", file=sys.stderr, flush=True)
+    for command in step.commands:
+        code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+        if code != 0:
+            sys.exit(f"mullion: set-up stopped at: {' '.join(command)}\nMend what it says above, then try again.")
+    (VENV / f".{step.name}").write_text(stamp(step), "utf-8")
+
+
+def main() -> None:
+    """Make .venv what the lock and the clone say."""
+    version = "{}.{}".format(*sys.version_info)
+    if sys.version_info < OLDEST:
+        sys.exit(f"mullion: {sys.executable} is Python {version}; needed is 3.10 or newer: make PYTHON=/path/to/it")
+    for step in STEPS:
+        made_from = VENV / f".{step.name}"
+        if made_from.is_file() and made_from.read_text("utf-8") == stamp(step):
+            continue
+        if lacking := missing_modules():
+            sys.exit(
+                f"mullion: {sys.executable} lacks {' and '.join(lacking)}, which .venv is made with.\n"
+                f"Debian and Ubuntu: apt-get install python{version}-venv; elsewhere: make PYTHON=/path/to/another"
+            )
+        run(step)
+
+
+if __name__ == "__main__":
+    main()
