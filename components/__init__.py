@@ -1,0 +1,1 @@
+"""What a cluster is. Imports nothing from operations/ or sandbox/."""

@@ -1,0 +1,276 @@
+"""What a user gives `MixedCluster`: the spec's models as TypedDicts. Written by `make generate`."""
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from components.spec.models import (
+    ApiAccess,
+    Cloud,
+    CloudController,
+    Egress,
+    Gate,
+    MachineAccess,
+    NatGateways,
+    NetworkMode,
+    OperatingSystem,
+    PriorityClass,
+    Runtime,
+)
+
+
+class ExistingNetworkArgs(TypedDict):
+    """A network the user owns, in which the cluster is built."""
+
+    network: str
+    """Id of the VPC, VNet or VPC network."""
+    subnets: list[str]
+    """Ids of the subnets for machines, one a zone."""
+
+
+class NetworkArgs(TypedDict):
+    """Ranges, mode and the way out."""
+
+    mode: NotRequired[NetworkMode]
+    """Flannel VXLAN (overlay) or routed (l2bridge)."""
+    pods: NotRequired[str]
+    """Pod range; each node gets a /24 of it (IPP-01, IPP-02)."""
+    services: NotRequired[str]
+    """Service range (IPP-01)."""
+    nodes: NotRequired[str]
+    """Range of the cloud network; machines get fixed addresses in it."""
+    dns: NotRequired[str]
+    """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
+    domain: NotRequired[str]
+    """DNS domain of the cluster."""
+    vni: NotRequired[int]
+    """VXLAN network identifier; Windows takes 4096 and up (FLN-02)."""
+    port: NotRequired[int]
+    """VXLAN UDP port; Windows takes 4789 only (FLN-02)."""
+    zones: NotRequired[int]
+    """How many availability zones. Default: 1 with one control-plane machine, else 3."""
+    zone_names: NotRequired[list[str]]
+    """Names of these zones. Default: the first of the region, looked up once, then kept."""
+    egress: NotRequired[Egress]
+    """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
+    nat_gateways: NotRequired[NatGateways]
+    """single or zonal (one a zone). Default: zonal with three control-plane machines, else single."""
+    outside: NotRequired[list[str]]
+    """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
+    neighbour_pods: NotRequired[list[str]]
+    """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    existing: NotRequired[ExistingNetworkArgs]
+    """Use a network that exists instead of making one."""
+
+
+class ApiArgs(TypedDict):
+    """Access to the Kubernetes API."""
+
+    access: NotRequired[ApiAccess]
+    """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
+    allow: NotRequired[list[str]]
+    """Ranges that may reach a public API."""
+
+
+class ReserveArgs(TypedDict):
+    """Resources kept from pods."""
+
+    cpu: NotRequired[str]
+    """CPU as a Kubernetes quantity, e.g. 500m."""
+    memory: NotRequired[str]
+    """Memory as a Kubernetes quantity, e.g. 2Gi."""
+    ephemeral_storage: NotRequired[str]
+    """Disk as a Kubernetes quantity, e.g. 1Gi."""
+
+
+class KubeletArgs(TypedDict):
+    """The kubelet of a pool's or the control plane's machines."""
+
+    system_reserved: NotRequired[ReserveArgs]
+    """Kept for the operating system. Windows default: 2Gi, and the larger of 500m and a tenth of the cores."""
+    kube_reserved: NotRequired[ReserveArgs]
+    """Kept for Kubernetes' own processes."""
+    eviction_hard: NotRequired[dict[str, str]]
+    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi. On Windows they only lower NodeAllocatable."""
+    accept_low_reserve: NotRequired[bool]
+    """Allow a Windows pool to reserve less than 2Gi of memory for the system (RES-01)."""
+    priority_class: NotRequired[PriorityClass]
+    """Windows only: priority class of the kubelet's process. Windows default: ABOVE_NORMAL_PRIORITY_CLASS."""
+    verbosity: NotRequired[int]
+    """Log level of the kubelet (--v)."""
+    config: NotRequired[dict[str, Any]]
+    """KubeletConfiguration fields, merged last over what Mullion renders."""
+
+
+class KubeProxyArgs(TypedDict):
+    """The kube-proxy of a pool's or the control plane's machines."""
+
+    dsr: NotRequired[bool]
+    """Windows only: direct server return for load-balanced traffic."""
+    config: NotRequired[dict[str, Any]]
+    """KubeProxyConfiguration fields, merged last over what Mullion renders."""
+
+
+class ContainerdArgs(TypedDict):
+    """containerd of a pool's or the control plane's machines."""
+
+    config: NotRequired[dict[str, Any]]
+    """config.toml as nested tables, merged last over what Mullion renders."""
+
+
+class ControlPlaneArgs(TypedDict):
+    """The Linux machines that run the control plane and etcd."""
+
+    count: NotRequired[int]
+    """1 or 3."""
+    os: NotRequired[OperatingSystem]
+    """Linux distribution."""
+    size: NotRequired[str]
+    """Instance type. Default by cloud: AWS m6i.large."""
+    disk_gb: NotRequired[int]
+    """Root disk, GiB."""
+    kubelet: NotRequired[KubeletArgs]
+    """The kubelet of these machines."""
+    kube_proxy: NotRequired[KubeProxyArgs]
+    """The kube-proxy of the Linux machines; one DaemonSet serves them all."""
+    containerd: NotRequired[ContainerdArgs]
+    """containerd of these machines."""
+
+
+class RolloutArgs(TypedDict):
+    """How a pool's machines are replaced."""
+
+    max_unavailable: NotRequired[int]
+    """How many of the pool's machines may be missing at once."""
+    drain: NotRequired[str]
+    """How long evicting pods may take before a machine is deleted, e.g. 10m."""
+    gate: NotRequired[Gate]
+    """What a new machine must reach before the next is replaced."""
+
+
+class PoolArgs(TypedDict):
+    """Workers that are alike."""
+
+    os: OperatingSystem
+    """What its machines boot."""
+    runtime: NotRequired[Runtime]
+    """Container runtime."""
+    count: NotRequired[int]
+    """How many machines."""
+    size: NotRequired[str]
+    """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
+    disk_gb: NotRequired[int]
+    """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""
+    max_pods: NotRequired[int]
+    """Pods per node; a /24 carries 252 (IPP-04)."""
+    labels: NotRequired[dict[str, str]]
+    """Node labels. Changing them replaces no machine."""
+    taints: NotRequired[list[str]]
+    """Registration taints, key=value:Effect. Windows default: os=windows:NoSchedule (SCH-02)."""
+    kubelet: NotRequired[KubeletArgs]
+    """The kubelet of the pool's machines."""
+    kube_proxy: NotRequired[KubeProxyArgs]
+    """The kube-proxy of the pool's Windows machines."""
+    containerd: NotRequired[ContainerdArgs]
+    """containerd of the pool's machines."""
+    rollout: NotRequired[RolloutArgs]
+    """How its machines are replaced."""
+    slot: NotRequired[int]
+    """Which block of node addresses the pool starts at. Default: from its name; needed only when two pools meet."""
+    spot: NotRequired[bool]
+    """Buy spare capacity that the cloud may take back."""
+
+
+class KubeadmArgs(TypedDict):
+    """kubeadm on all Linux machines."""
+
+    ignore_preflight: NotRequired[list[str]]
+    """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
+    config: NotRequired[dict[str, dict[str, Any]]]
+    """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+
+
+class RotationArgs(TypedDict):
+    """Generation of each generated secret: raise one number to have that item made anew."""
+
+    certificate_authorities: NotRequired[int]
+    """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
+    service_account: NotRequired[int]
+    """Key that signs service-account tokens."""
+    encryption: NotRequired[int]
+    """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
+    desired_state: NotRequired[int]
+    """Key that authenticates the desired-state pointer."""
+    administrator: NotRequired[int]
+    """The administrator's certificate."""
+
+
+class ProxyArgs(TypedDict):
+    """The web proxy that machines must use."""
+
+    http: NotRequired[str]
+    """URL for http."""
+    https: NotRequired[str]
+    """URL for https."""
+    no_proxy: NotRequired[list[str]]
+    """Hosts and ranges reached directly, beside those Mullion adds."""
+
+
+class ArtifactsArgs(TypedDict):
+    """Where downloads come from and what they must be."""
+
+    mirror: NotRequired[str]
+    """URL under which all downloads are mirrored."""
+    file: NotRequired[str]
+    """File of artefact entries that add to or replace the built-in ones."""
+
+
+class ClusterArgs(TypedDict):
+    """One cluster."""
+
+    cloud: Cloud
+    """aws, azure or gcp."""
+    kubernetes: str
+    """Kubernetes version with its patch, e.g. "1.32.13"; quote it."""
+    network: NotRequired[NetworkArgs]
+    """Ranges, mode and the way out."""
+    api: NotRequired[ApiArgs]
+    """Access to the Kubernetes API."""
+    control_plane: NotRequired[ControlPlaneArgs]
+    """The Linux machines that run the control plane."""
+    pools: NotRequired[dict[str, PoolArgs]]
+    """Workers by pool name."""
+    kubeadm: NotRequired[KubeadmArgs]
+    """kubeadm on all Linux machines."""
+    images: NotRequired[dict[str, str]]
+    """Pinned image ids by operating system. Default: looked up once, then kept."""
+    owner: NotRequired[str]
+    """Who to ask about the cluster; a tag on every resource."""
+    tags: NotRequired[dict[str, str]]
+    """Tags on every resource that takes tags."""
+    protect: NotRequired[bool]
+    """Refuse to delete the cluster."""
+    expires: NotRequired[str]
+    """When the cluster may be deleted by anyone: 8h or 3d after its creation, or 2026-12-24T18:00:00Z."""
+    rotation: NotRequired[RotationArgs]
+    """Generations of the generated secrets."""
+    cloud_controller: NotRequired[CloudController]
+    """none, or external."""
+    registry_credentials: NotRequired[list[str]]
+    """Registries whose credential provider nodes get: ecr, acr, gar."""
+    access: NotRequired[MachineAccess]
+    """none, or session (Session Manager, Bastion, IAP)."""
+    proxy: NotRequired[ProxyArgs]
+    """The web proxy that machines must use."""
+    trusted_cas: NotRequired[list[str]]
+    """PEM certificates that machines trust besides the system's."""
+    artifacts: NotRequired[ArtifactsArgs]
+    """Where downloads come from."""
+    encryption_key: NotRequired[str]
+    """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
+    csi: NotRequired[list[str]]
+    """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
+    gmsa: NotRequired[bool]
+    """Group managed service accounts for Windows pods."""
+    acknowledge: NotRequired[dict[str, str]]
+    """Warnings accepted, by check id, each with a reason."""

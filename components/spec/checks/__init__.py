@@ -1,0 +1,56 @@
+"""Every check, one table per concern. A new concern is a new module and a row in TABLES."""
+
+from components.spec.checks import (
+    addresses,
+    api,
+    control_plane,
+    eviction,
+    harmful_config,
+    labels,
+    lifecycle,
+    machines,
+    names,
+    network,
+    not_built,
+    ranges,
+    reserves,
+    taints,
+    user_config,
+    versions,
+)
+from components.spec.checks.acknowledged import acknowledged_checks
+from components.spec.checks.check import Check, Path, Subject
+from components.spec.report import Problem, Severity
+
+TABLES: dict[str, tuple[Check, ...]] = {
+    "IP plan": ranges.CHECKS + addresses.CHECKS,
+    "Network": network.CHECKS,
+    "API access": api.CHECKS,
+    "Control plane": control_plane.CHECKS,
+    "Names": names.CHECKS,
+    "Machines": machines.CHECKS,
+    "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
+    "Scheduling": labels.CHECKS + taints.CHECKS,
+    "Versions and runtimes": versions.CHECKS,
+    "User configuration": user_config.CHECKS + harmful_config.CHECKS,
+    "Life of the cluster": lifecycle.CHECKS,
+    "Not built yet": not_built.CHECKS,
+}
+TABLES["Acknowledgements"] = acknowledged_checks([row for table in TABLES.values() for row in table])
+
+CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in table)
+
+
+def examine(subject: Subject, broken: frozenset[Path] = frozenset()) -> tuple[Problem, ...]:
+    """All problems of a spec, warnings with the reason that acknowledges them. `broken`: parts not to trust."""
+    reasons = subject.spec.acknowledge
+    return tuple(
+        problem if problem.severity is Severity.ERROR else _acknowledge(problem, reasons.get(problem.id, ""))
+        for row in CHECKS
+        for problem in row.problems(subject, broken)
+    )
+
+
+def _acknowledge(problem: Problem, reason: str) -> Problem:
+    fields = (problem.id, problem.path, problem.severity, problem.wrong, problem.fix)
+    return Problem(*fields, acknowledged=reason.strip() or None)

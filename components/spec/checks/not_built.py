@@ -1,0 +1,161 @@
+"""Options of the contract that are refused until they are built, one row each."""
+
+from collections.abc import Callable, Iterator
+
+from components.spec.checks.check import Check, Finding, Path, Rule, Subject, error
+from components.spec.models import (
+    Artifacts,
+    Cloud,
+    CloudController,
+    ClusterSpec,
+    MachineAccess,
+    NetworkMode,
+    OperatingSystem,
+    Pool,
+    Runtime,
+)
+
+_Used = Callable[[ClusterSpec], bool]
+_PoolUsed = Callable[[Pool], bool]
+
+CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
+    ("cloud-azure", "cloud", lambda s: s.cloud is Cloud.AZURE, "clusters on Azure", "write cloud: aws", ""),
+    ("cloud-gcp", "cloud", lambda s: s.cloud is Cloud.GCP, "clusters on GCP", "write cloud: aws", ""),
+    (
+        "mode-l2bridge",
+        "network.mode",
+        lambda s: s.network.mode is NetworkMode.L2BRIDGE,
+        "l2bridge",
+        "write mode: overlay",
+        "NET-05 NET-06",
+    ),
+    (
+        "existing-network",
+        "network.existing",
+        lambda s: s.network.existing is not None,
+        "building into a network that exists",
+        "remove existing; Mullion makes a network",
+        "",
+    ),
+    (
+        "cloud-controller",
+        "cloud_controller",
+        lambda s: s.cloud_controller is CloudController.EXTERNAL,
+        "an external cloud controller",
+        "write cloud_controller: none",
+        "SVC-01",
+    ),
+    (
+        "registry-credentials",
+        "registry_credentials",
+        lambda s: bool(s.registry_credentials),
+        "credential providers for registries",
+        "remove the list and use imagePullSecrets",
+        "",
+    ),
+    (
+        "session-access",
+        "access",
+        lambda s: s.access is MachineAccess.SESSION,
+        "sessions on machines",
+        "write access: none",
+        "",
+    ),
+    ("proxy", "proxy", lambda s: s.proxy is not None, "a web proxy", "remove proxy and allow direct egress", "OPS-08"),
+    ("trusted-cas", "trusted_cas", lambda s: bool(s.trusted_cas), "more trusted certificates", "remove the list", ""),
+    (
+        "artifacts",
+        "artifacts",
+        lambda s: s.artifacts != Artifacts(),
+        "a mirror or other artefact entries",
+        "remove artifacts; machines load from the publishers",
+        "",
+    ),
+    (
+        "encryption-key",
+        "encryption_key",
+        lambda s: s.encryption_key is not None,
+        "a key of your own",
+        "remove encryption_key; the cloud's own key encrypts disks, buckets and secrets",
+        "SEC-02",
+    ),
+    ("csi", "csi", lambda s: bool(s.csi), "storage drivers", "remove csi and install the driver afterwards", "STO-03"),
+    ("gmsa", "gmsa", lambda s: s.gmsa, "group managed service accounts", "write gmsa: false", "SEC-03"),
+    (
+        "authority-rotation",
+        "rotation.certificate_authorities",
+        lambda s: s.rotation.certificate_authorities > 0,
+        "a new certificate authority, which would cut off every running node at once without two bundles",
+        "write 0",
+        "",
+    ),
+    (
+        "control-plane-debian",
+        "control_plane.os",
+        lambda s: s.control_plane.os is OperatingSystem.DEBIAN_12,
+        "Debian 12",
+        "write ubuntu-24.04 or ubuntu-22.04",
+        "",
+    ),
+)
+"""Id, path, whether it is used, what is not built, what to do, requirements."""
+
+POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
+    ("debian", "os", lambda p: p.os is OperatingSystem.DEBIAN_12, "Debian 12", "write ubuntu-24.04", ""),
+    (
+        "docker",
+        "runtime",
+        lambda p: p.runtime is Runtime.DOCKER,
+        "the Docker runtime",
+        "write runtime: containerd",
+        "RUN-01 RUN-02 RUN-03",
+    ),
+    ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
+    (
+        "drain",
+        "rollout.drain",
+        lambda p: p.rollout.drain is not None,
+        "draining a machine before it is replaced",
+        "remove drain, and drain by hand where it matters",
+        "OS-09",
+    ),
+    (
+        "gate",
+        "rollout.gate",
+        lambda p: p.rollout.gate is not None,
+        "waiting for a replaced machine",
+        "remove gate",
+        "OS-09",
+    ),
+)
+"""The same for options of a pool."""
+
+
+def _cluster_rule(path: Path, used: _Used) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        if used(subject.spec):
+            yield Finding(path)
+
+    return rule
+
+
+def _pool_rule(path: Path, used: _PoolUsed) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for name, pool in subject.spec.pools.items():
+            if used(pool):
+                yield Finding(("pools", name, *path))
+
+    return rule
+
+
+def _row(slug: str, reads: str, rule: Rule, what: str, fix: str, needs: str) -> Check:
+    return error(f"not-built-{slug}", f"{reads}.<key>", rule, f"not built yet: {what}", fix, needs)
+
+
+CHECKS = (
+    *(_row(slug, path, _cluster_rule(tuple(path.split(".")), used), *texts) for slug, path, used, *texts in CLUSTER),
+    *(
+        _row(slug, f"pools.<pool>.{path}", _pool_rule(tuple(path.split(".")), used), *texts)
+        for slug, path, used, *texts in POOL
+    ),
+)

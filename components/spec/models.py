@@ -1,0 +1,393 @@
+"""The contract: one `mullion:cluster` object describes one cluster.
+
+Every option has its type, default and meaning here and nowhere else; defaults that depend
+on another option (operating system, cloud, service range) are in `defaults.py`, applied
+before validation, so a `ClusterSpec` is always complete. What fits together is decided in
+the check tables beside this file, never here.
+"""
+
+from enum import Enum
+from ipaddress import IPv4Address, IPv4Network
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from components.spec import defaults
+from components.spec.quantities import check_cpu, check_duration, check_memory
+
+
+class Model(BaseModel):
+    """Frozen, and strict about unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Cloud(str, Enum):
+    """Where the machines run."""
+
+    AWS = "aws"
+    AZURE = "azure"
+    GCP = "gcp"
+
+
+class OperatingSystem(str, Enum):
+    """What a machine boots. Windows names mean Server Core of that release."""
+
+    UBUNTU_22_04 = "ubuntu-22.04"
+    UBUNTU_24_04 = "ubuntu-24.04"
+    DEBIAN_12 = "debian-12"
+    WINDOWS_2019 = "windows-2019"
+    WINDOWS_2022 = "windows-2022"
+    WINDOWS_2025 = "windows-2025"
+
+    @property
+    def is_windows(self) -> bool:
+        """True for Windows Server, False for Linux."""
+        return self.value.startswith("windows")
+
+
+class Runtime(str, Enum):
+    """What runs containers on a node."""
+
+    CONTAINERD = "containerd"
+    DOCKER = "docker"
+
+
+class NetworkMode(str, Enum):
+    """How pods of different nodes reach each other (the five Windows modes, NET-01)."""
+
+    OVERLAY = "overlay"
+    L2BRIDGE = "l2bridge"
+    L2TUNNEL = "l2tunnel"
+    TRANSPARENT = "transparent"
+    NAT = "nat"
+
+
+class Egress(str, Enum):
+    """How machines reach the internet."""
+
+    NAT = "nat"
+    PUBLIC = "public"
+
+
+class NatGateways(str, Enum):
+    """How many NAT gateways the cluster pays for."""
+
+    SINGLE = "single"
+    ZONAL = "zonal"
+
+
+class ApiAccess(str, Enum):
+    """Who can reach the Kubernetes API from outside the cluster's network."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+
+
+class PriorityClass(str, Enum):
+    """Windows process priority classes that kubelet and kube-proxy accept (RES-03)."""
+
+    IDLE = "IDLE_PRIORITY_CLASS"
+    BELOW_NORMAL = "BELOW_NORMAL_PRIORITY_CLASS"
+    NORMAL = "NORMAL_PRIORITY_CLASS"
+    ABOVE_NORMAL = "ABOVE_NORMAL_PRIORITY_CLASS"
+    HIGH = "HIGH_PRIORITY_CLASS"
+    REALTIME = "REALTIME_PRIORITY_CLASS"
+
+
+class CloudController(str, Enum):
+    """Whether a cloud controller manager initialises nodes."""
+
+    NONE = "none"
+    EXTERNAL = "external"
+
+
+class MachineAccess(str, Enum):
+    """How people reach a machine's shell; never an open 22 or 3389."""
+
+    NONE = "none"
+    SESSION = "session"
+
+
+class Gate(str, Enum):
+    """What a replaced worker must reach before the next one is replaced."""
+
+    REGISTERED = "registered"
+    READY = "ready"
+
+
+Cpu = Annotated[str, AfterValidator(check_cpu)]
+Memory = Annotated[str, AfterValidator(check_memory)]
+Duration = Annotated[str, AfterValidator(check_duration)]
+
+
+class Reserve(Model):
+    """Resources kept from pods."""
+
+    cpu: Cpu | None = None
+    """CPU as a Kubernetes quantity, e.g. 500m."""
+    memory: Memory | None = None
+    """Memory as a Kubernetes quantity, e.g. 2Gi."""
+    ephemeral_storage: Memory | None = None
+    """Disk as a Kubernetes quantity, e.g. 1Gi."""
+
+
+class Kubelet(Model):
+    """The kubelet of a pool's or the control plane's machines."""
+
+    system_reserved: Reserve = Reserve()
+    """Kept for the operating system. Windows default: 2Gi, and the larger of 500m and a tenth of the cores."""
+    kube_reserved: Reserve = Reserve()
+    """Kept for Kubernetes' own processes."""
+    eviction_hard: dict[str, str] = {}
+    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi. On Windows they only lower NodeAllocatable."""
+    accept_low_reserve: bool = False
+    """Allow a Windows pool to reserve less than 2Gi of memory for the system (RES-01)."""
+    priority_class: PriorityClass | None = None
+    """Windows only: priority class of the kubelet's process. Windows default: ABOVE_NORMAL_PRIORITY_CLASS."""
+    verbosity: Annotated[int, Field(ge=0, le=10)] = 2
+    """Log level of the kubelet (--v)."""
+    config: dict[str, Any] = {}
+    """KubeletConfiguration fields, merged last over what Mullion renders."""
+
+
+class KubeProxy(Model):
+    """The kube-proxy of a pool's or the control plane's machines."""
+
+    dsr: bool = False
+    """Windows only: direct server return for load-balanced traffic."""
+    config: dict[str, Any] = {}
+    """KubeProxyConfiguration fields, merged last over what Mullion renders."""
+
+
+class Containerd(Model):
+    """containerd of a pool's or the control plane's machines."""
+
+    config: dict[str, Any] = {}
+    """config.toml as nested tables, merged last over what Mullion renders."""
+
+
+class Kubeadm(Model):
+    """kubeadm on all Linux machines."""
+
+    ignore_preflight: list[str] = []
+    """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
+    config: dict[str, dict[str, Any]] = {}
+    """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+
+
+class ExistingNetwork(Model):
+    """A network the user owns, in which the cluster is built."""
+
+    network: str
+    """Id of the VPC, VNet or VPC network."""
+    subnets: list[str]
+    """Ids of the subnets for machines, one a zone."""
+
+
+class Network(Model):
+    """Ranges, mode and the way out."""
+
+    mode: NetworkMode = NetworkMode.OVERLAY
+    """Flannel VXLAN (overlay) or routed (l2bridge)."""
+    pods: IPv4Network = IPv4Network("10.244.0.0/16")
+    """Pod range; each node gets a /24 of it (IPP-01, IPP-02)."""
+    services: IPv4Network = IPv4Network("10.96.0.0/12")
+    """Service range (IPP-01)."""
+    nodes: IPv4Network = IPv4Network("10.20.0.0/16")
+    """Range of the cloud network; machines get fixed addresses in it."""
+    dns: IPv4Address
+    """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
+    domain: str = "cluster.local"
+    """DNS domain of the cluster."""
+    vni: int = 4096
+    """VXLAN network identifier; Windows takes 4096 and up (FLN-02)."""
+    port: int = 4789
+    """VXLAN UDP port; Windows takes 4789 only (FLN-02)."""
+    zones: Annotated[int, Field(ge=1, le=3)]
+    """How many availability zones. Default: 1 with one control-plane machine, else 3."""
+    zone_names: list[str] = []
+    """Names of these zones. Default: the first of the region, looked up once, then kept."""
+    egress: Egress = Egress.NAT
+    """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
+    nat_gateways: NatGateways
+    """single or zonal (one a zone). Default: zonal with three control-plane machines, else single."""
+    outside: list[IPv4Network] = []
+    """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
+    neighbour_pods: list[IPv4Network] = []
+    """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    existing: ExistingNetwork | None = None
+    """Use a network that exists instead of making one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        return defaults.network(data)
+
+
+class Api(Model):
+    """Access to the Kubernetes API."""
+
+    access: ApiAccess = ApiAccess.PRIVATE
+    """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
+    allow: list[IPv4Network] = []
+    """Ranges that may reach a public API."""
+
+
+class ControlPlane(Model):
+    """The Linux machines that run the control plane and etcd."""
+
+    count: int = 1
+    """1 or 3."""
+    os: OperatingSystem = OperatingSystem.UBUNTU_24_04
+    """Linux distribution."""
+    size: str
+    """Instance type. Default by cloud: AWS m6i.large."""
+    disk_gb: Annotated[int, Field(ge=20, le=16384)] = 50
+    """Root disk, GiB."""
+    kubelet: Kubelet = Kubelet()
+    """The kubelet of these machines."""
+    kube_proxy: KubeProxy = KubeProxy()
+    """The kube-proxy of the Linux machines; one DaemonSet serves them all."""
+    containerd: Containerd = Containerd()
+    """containerd of these machines."""
+
+
+class Rollout(Model):
+    """How a pool's machines are replaced."""
+
+    max_unavailable: Annotated[int, Field(ge=1)] = 1
+    """How many of the pool's machines may be missing at once."""
+    drain: Duration | None = None
+    """How long evicting pods may take before a machine is deleted, e.g. 10m."""
+    gate: Gate | None = None
+    """What a new machine must reach before the next is replaced."""
+
+
+class Pool(Model):
+    """Workers that are alike."""
+
+    os: OperatingSystem
+    """What its machines boot."""
+    runtime: Runtime = Runtime.CONTAINERD
+    """Container runtime."""
+    count: Annotated[int, Field(ge=0, le=5000)] = 1
+    """How many machines."""
+    size: str
+    """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
+    disk_gb: Annotated[int, Field(ge=20, le=16384)]
+    """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""
+    max_pods: Annotated[int, Field(ge=1, le=1000)] = 110
+    """Pods per node; a /24 carries 252 (IPP-04)."""
+    labels: dict[str, str] = {}
+    """Node labels. Changing them replaces no machine."""
+    taints: list[str]
+    """Registration taints, key=value:Effect. Windows default: os=windows:NoSchedule (SCH-02)."""
+    kubelet: Kubelet = Kubelet()
+    """The kubelet of the pool's machines."""
+    kube_proxy: KubeProxy = KubeProxy()
+    """The kube-proxy of the pool's Windows machines."""
+    containerd: Containerd = Containerd()
+    """containerd of the pool's machines."""
+    rollout: Rollout = Rollout()
+    """How its machines are replaced."""
+    slot: Annotated[int, Field(ge=0)] | None = None
+    """Which block of node addresses the pool starts at. Default: from its name; needed only when two pools meet."""
+    spot: bool = False
+    """Buy spare capacity that the cloud may take back."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        return defaults.pool(data)
+
+
+class Proxy(Model):
+    """The web proxy that machines must use."""
+
+    http: str | None = None
+    """URL for http."""
+    https: str | None = None
+    """URL for https."""
+    no_proxy: list[str] = []
+    """Hosts and ranges reached directly, beside those Mullion adds."""
+
+
+class Artifacts(Model):
+    """Where downloads come from and what they must be."""
+
+    mirror: str | None = None
+    """URL under which all downloads are mirrored."""
+    file: str | None = None
+    """File of artefact entries that add to or replace the built-in ones."""
+
+
+class Rotation(Model):
+    """Generation of each generated secret: raise one number to have that item made anew."""
+
+    certificate_authorities: Annotated[int, Field(ge=0)] = 0
+    """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
+    service_account: Annotated[int, Field(ge=0)] = 0
+    """Key that signs service-account tokens."""
+    encryption: Annotated[int, Field(ge=0)] = 0
+    """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
+    desired_state: Annotated[int, Field(ge=0)] = 0
+    """Key that authenticates the desired-state pointer."""
+    administrator: Annotated[int, Field(ge=0)] = 0
+    """The administrator's certificate."""
+
+
+class ClusterSpec(Model):
+    """One cluster."""
+
+    cloud: Cloud
+    """aws, azure or gcp."""
+    kubernetes: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
+    """Kubernetes version with its patch, e.g. "1.32.13"; quote it."""
+    network: Network
+    """Ranges, mode and the way out."""
+    api: Api = Api()
+    """Access to the Kubernetes API."""
+    control_plane: ControlPlane
+    """The Linux machines that run the control plane."""
+    pools: dict[str, Pool] = {}
+    """Workers by pool name."""
+    kubeadm: Kubeadm = Kubeadm()
+    """kubeadm on all Linux machines."""
+    images: dict[OperatingSystem, str] = {}
+    """Pinned image ids by operating system. Default: looked up once, then kept."""
+    owner: str | None = None
+    """Who to ask about the cluster; a tag on every resource."""
+    tags: dict[str, str] = {}
+    """Tags on every resource that takes tags."""
+    protect: bool = False
+    """Refuse to delete the cluster."""
+    expires: str | None = None
+    """When the cluster may be deleted by anyone: 8h or 3d after its creation, or 2026-12-24T18:00:00Z."""
+    rotation: Rotation = Rotation()
+    """Generations of the generated secrets."""
+    cloud_controller: CloudController = CloudController.NONE
+    """none, or external."""
+    registry_credentials: list[str] = []
+    """Registries whose credential provider nodes get: ecr, acr, gar."""
+    access: MachineAccess = MachineAccess.NONE
+    """none, or session (Session Manager, Bastion, IAP)."""
+    proxy: Proxy | None = None
+    """The web proxy that machines must use."""
+    trusted_cas: list[str] = []
+    """PEM certificates that machines trust besides the system's."""
+    artifacts: Artifacts = Artifacts()
+    """Where downloads come from."""
+    encryption_key: str | None = None
+    """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
+    csi: list[str] = []
+    """Storage drivers to install: ebs, efs, azuredisk, azurefile, pd, smb."""
+    gmsa: bool = False
+    """Group managed service accounts for Windows pods."""
+    acknowledge: dict[str, str] = {}
+    """Warnings accepted, by check id, each with a reason."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill(cls, data: Any) -> Any:
+        return defaults.cluster(data)

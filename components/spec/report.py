@@ -1,0 +1,46 @@
+"""What is wrong with a stack: problems a person can act on, and the error that carries them all."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(str, Enum):
+    """An error stops everything; a warning can be acknowledged with a reason."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    `path` is where to look, from `mullion:cluster` down (`pools.web.kubelet.system_reserved.memory`),
+    or a key of the stack file (`aws:region`). `acknowledged` is the reason the stack gives, warnings only.
+    """
+
+    id: str
+    path: str
+    severity: Severity
+    wrong: str
+    fix: str
+    acknowledged: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.wrong} [{self.id}]\n    {self.fix}"
+
+
+class SpecError(Exception):
+    """A stack that cannot be used. `problems` holds its errors and, after them, its warnings."""
+
+    def __init__(self, source: str, problems: Iterable[Problem]) -> None:
+        """`source` names the stack or file, for the first line of the text."""
+        self.source = source
+        self.problems = tuple(sorted(problems, key=lambda each: each.severity is Severity.WARNING))
+        super().__init__(source, self.problems)
+
+    def __str__(self) -> str:
+        errors = [each for each in self.problems if each.severity is Severity.ERROR]
+        count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+        return "\n".join([f"{self.source}: {count}", *(f"  {each}" for each in errors)])

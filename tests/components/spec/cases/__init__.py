@@ -1,0 +1,12 @@
+"""Every check with what trips it and what only just does not, by concern."""
+
+from tests.components.spec.cases import addresses, machines, network, refused, scheduling, versions
+
+CASES = (
+    *addresses.CASES,
+    *network.CASES,
+    *machines.CASES,
+    *scheduling.CASES,
+    *versions.CASES,
+    *refused.CASES,
+)

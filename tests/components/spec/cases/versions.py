@@ -1,0 +1,224 @@
+"""Versions, and what users merge into our documents."""
+
+import datetime
+
+from tests.components.spec.documents import Case, kubelet, linux, plane, web
+
+
+def _kubeadm(**fields: object) -> dict[str, object]:
+    return {"kubeadm": {"config": {"ClusterConfiguration": fields}}}
+
+
+def _at(version: str, change: object = None) -> dict[str, object]:
+    return {"kubernetes": version, **(change if isinstance(change, dict) else {})}
+
+
+def _containerd(**fields: object) -> dict[str, object]:
+    return dict(web(containerd={"config": fields}))
+
+
+def _proxy(**fields: object) -> dict[str, object]:
+    return dict(web(kube_proxy={"config": fields}))
+
+
+def _pause(image: str) -> dict[str, object]:
+    return _containerd(plugins={"io.containerd.cri.v1.images": {"pinned_images": {"sandbox": image}}})
+
+
+def _handler(name: str) -> dict[str, object]:
+    return _containerd(plugins={"io.containerd.cri.v1.runtime": {"containerd": {"default_runtime_name": name}}})
+
+
+CASES = (
+    Case("kubernetes-too-old", _at("1.19.16"), "kubernetes", _at("1.31.14")),
+    Case("kubernetes-too-new", _at("1.38.0"), "kubernetes", _at("1.37.0")),
+    Case("kubernetes-too-new", _at("2.0.0"), "kubernetes", _at("1.37.0")),
+    Case("kubernetes-patch", _at("1.36.99"), "kubernetes", _at("1.36.4")),
+    Case("kubernetes-patch", _at("01.36.4"), "kubernetes", _at("1.36.4")),
+    Case("kubernetes-end-of-life", _at("1.33.10"), "kubernetes", _at("1.35.4")),
+    Case(
+        "windows-before-kubernetes",
+        _at("1.32.13", web(os="windows-2025")),
+        "pools.web.os",
+        _at("1.33.10", web(os="windows-2025")),
+    ),
+    Case(
+        "windows-2019-late",
+        _at("1.33.10", web(os="windows-2019")),
+        "pools.web.os",
+        _at("1.32.13", web(os="windows-2019")),
+    ),
+    Case("windows-2019-late", _at("1.36.4", web(os="windows-2019")), "pools.web.os", _at("1.36.4")),
+    Case(
+        "dsr-on-windows-2019",
+        web(os="windows-2019", kube_proxy={"dsr": True}),
+        "pools.web.kube_proxy.dsr",
+        web(kube_proxy={"dsr": True}),
+    ),
+    Case("dsr-on-linux", linux(kube_proxy={"dsr": True}), "pools.linux.kube_proxy.dsr", web(kube_proxy={"dsr": True})),
+    Case(
+        "kubelet-config-unknown",
+        kubelet(config={"maxpods": 100}),
+        "pools.web.kubelet.config.maxpods",
+        kubelet(config={"podPidsLimit": 100}),
+    ),
+    Case(
+        "kubelet-config-unknown",
+        _at("1.35.4", plane(kubelet={"config": {"tlsCurvePreferences": []}})),
+        "control_plane.kubelet.config.tlsCurvePreferences",
+        _at("1.36.4", plane(kubelet={"config": {"tlsCurvePreferences": []}})),
+    ),
+    Case(
+        "kubelet-config-override",
+        kubelet(config={"clusterDomain": "x"}),
+        "pools.web.kubelet.config.clusterDomain",
+        kubelet(config={"podPidsLimit": 100}),
+    ),
+    Case(
+        "kubelet-config-override",
+        kubelet(config={"resolvConf": ""}),
+        "pools.web.kubelet.config.resolvConf",
+        linux(kubelet={"config": {"resolvConf": ""}}),
+    ),
+    Case(
+        "kube-proxy-config-unknown",
+        _proxy(wincernel={}),
+        "pools.web.kube_proxy.config.wincernel",
+        _proxy(configSyncPeriod="30s"),
+    ),
+    Case(
+        "kube-proxy-config-override",
+        _proxy(winkernel={}),
+        "pools.web.kube_proxy.config.winkernel",
+        _proxy(configSyncPeriod="30s"),
+    ),
+    Case(
+        "containerd-config-unknown",
+        _containerd(plugin={}),
+        "pools.web.containerd.config.plugin",
+        _containerd(debug={"level": "debug"}),
+    ),
+    Case(
+        "containerd-config-override",
+        _containerd(plugins={}),
+        "pools.web.containerd.config.plugins",
+        _containerd(debug={"level": "debug"}),
+    ),
+    Case(
+        "kubeadm-config-unknown",
+        _kubeadm(apiserver={}),
+        "kubeadm.config.ClusterConfiguration.apiserver",
+        _kubeadm(apiServer={}),
+    ),
+    Case(
+        "kubeadm-config-override",
+        _kubeadm(apiServer={}),
+        "kubeadm.config.ClusterConfiguration.apiServer",
+        _kubeadm(imageRepository="mirror.example.com"),
+    ),
+    Case(
+        "kubeadm-kind-unknown",
+        {"kubeadm": {"config": {"ResetConfiguration": {}}}},
+        "kubeadm.config.ResetConfiguration",
+        {"kubeadm": {"config": {"JoinConfiguration": {}}}},
+    ),
+    Case(
+        "config-not-json",
+        kubelet(config={"logging": {"verbosity": datetime.date(2026, 1, 1)}}),
+        "pools.web.kubelet.config.logging.verbosity",
+        kubelet(config={"logging": {"verbosity": 2}}),
+    ),
+    Case(
+        "config-not-json",
+        kubelet(config={"memoryThrottlingFactor": float("nan")}),
+        "pools.web.kubelet.config.memoryThrottlingFactor",
+        kubelet(config={"memoryThrottlingFactor": 0.5}),
+    ),
+    Case(
+        "kubeadm-config-not-json",
+        _kubeadm(imageRepository=b"x"),
+        "kubeadm.config.ClusterConfiguration.imageRepository",
+        _kubeadm(imageRepository="x"),
+    ),
+    # RES-04
+    Case(
+        "kubelet-config-fatal-on-windows",
+        kubelet(config={"enforceNodeAllocatable": ["pods"]}),
+        "pools.web.kubelet.config.enforceNodeAllocatable",
+        kubelet(config={"enforceNodeAllocatable": []}),
+    ),
+    Case(
+        "kubelet-config-fatal-on-windows",
+        kubelet(config={"userNamespaces": {}}),
+        "pools.web.kubelet.config.userNamespaces",
+        linux(kubelet={"config": {"userNamespaces": {}}}),
+    ),
+    Case(
+        "kubelet-config-insecure",
+        plane(kubelet={"config": {"readOnlyPort": 10255}}),
+        "control_plane.kubelet.config.readOnlyPort",
+        plane(kubelet={"config": {"readOnlyPort": 0}}),
+    ),
+    Case(
+        "kubelet-config-insecure",
+        kubelet(config={"authentication": {"anonymous": {"enabled": True}}}),
+        "pools.web.kubelet.config.authentication.anonymous.enabled",
+        kubelet(config={"authentication": {"anonymous": {"enabled": False}}}),
+    ),
+    Case(
+        "kube-proxy-mode-on-windows",
+        _proxy(mode="iptables"),
+        "pools.web.kube_proxy.config.mode",
+        _proxy(mode="kernelspace"),
+    ),
+    Case(
+        "kube-proxy-mode-on-linux",
+        plane(kube_proxy={"config": {"mode": "kernelspace"}}),
+        "control_plane.kube_proxy.config.mode",
+        plane(kube_proxy={"config": {"mode": "nftables"}}),
+    ),
+    Case(
+        "kube-proxy-of-linux-pool",
+        linux(kube_proxy={"config": {"mode": "nftables"}}),
+        "pools.linux.kube_proxy.config",
+        plane(kube_proxy={"config": {"mode": "nftables"}}),
+    ),
+    Case(
+        "containerd-config-version",
+        _containerd(version=2),
+        "pools.web.containerd.config.version",
+        _containerd(version=3),
+    ),
+    # RUN-08
+    Case(
+        "pause-image",
+        _pause("example.com/pause:latest"),
+        "pools.web.containerd.config.plugins.io.containerd.cri.v1.images.pinned_images.sandbox",
+        _pause("example.com:5000/pause:3.10"),
+    ),
+    Case(
+        "pause-image",
+        _pause("example.com:5000/pause"),
+        "pools.web.containerd.config.plugins.io.containerd.cri.v1.images.pinned_images.sandbox",
+        _pause("example.com/pause@sha256:00"),
+    ),
+    Case(
+        "pause-image",
+        _pause("kubeletwin/pause:1"),
+        "pools.web.containerd.config.plugins.io.containerd.cri.v1.images.pinned_images.sandbox",
+        _pause("example.com/pause:1"),
+    ),
+    # SEC-06
+    Case(
+        "hyperv-isolation",
+        _handler("runhcs-wcow-hypervisor"),
+        "pools.web.containerd.config.plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name",
+        _handler("runhcs-wcow-process"),
+    ),
+    Case(
+        "hyperv-isolation",
+        kubelet(config={"featureGates": {"HyperVContainer": True}}),
+        "pools.web.kubelet.config.featureGates.HyperVContainer",
+        kubelet(config={"featureGates": {"NodeLogQuery": True}}),
+    ),
+)

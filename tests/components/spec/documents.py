@@ -1,0 +1,107 @@
+"""A stack without a problem, changes to it, and what reading a changed one says."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from components.spec.report import Problem, SpecError
+from components.spec.stack import CLUSTER, read_stack
+
+GOOD: dict[str, Any] = {
+    "cloud": "aws",
+    "kubernetes": "1.36.4",
+    "control_plane": {"count": 3, "size": "m6i.large"},
+    "pools": {
+        "linux": {"os": "ubuntu-24.04", "count": 2, "size": "m6i.large"},
+        "web": {"os": "windows-2022", "count": 3, "size": "m6i.xlarge"},
+    },
+}
+"""No error and no warning."""
+
+REGION = {"aws:region": "eu-west-1"}
+
+Change = Mapping[str, Any]
+
+
+class Only(dict[str, Any]):
+    """A mapping that takes the place of what is there instead of being merged into it."""
+
+
+class _Removed:
+    def __repr__(self) -> str:
+        return "REMOVED"  # the same in every process: it stands in test ids
+
+
+REMOVED: Any = _Removed()
+"""As a value in a change: take the key out."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A check, a change that trips it at a path, and its neighbour: a change that only just does not."""
+
+    id: str
+    trips: Change
+    path: str
+    passes: Change
+
+
+def net(**fields: Any) -> Change:
+    return {"network": fields}
+
+
+def plane(**fields: Any) -> Change:
+    return {"control_plane": fields}
+
+
+def linux(**fields: Any) -> Change:
+    return {"pools": {"linux": fields}}
+
+
+def web(**fields: Any) -> Change:
+    return {"pools": {"web": fields}}
+
+
+def kubelet(**fields: Any) -> Change:
+    """The kubelet of the Windows pool."""
+    return web(kubelet=fields)
+
+
+def pools(**named: Any) -> Change:
+    """These pools and no others."""
+    return {"pools": Only(named)}
+
+
+def both(*changes: Change) -> Change:
+    """Several changes as one."""
+    result: Change = {}
+    for each in changes:
+        result = changed(each, result)
+    return result
+
+
+def changed(change: Change, document: Change = GOOD) -> dict[str, Any]:
+    """The document with a change merged in, key by key."""
+    result: dict[str, Any] = deepcopy(dict(document))
+    for key, value in change.items():
+        if value is REMOVED:
+            result.pop(key, None)
+        elif isinstance(value, Mapping) and not isinstance(value, Only) and isinstance(result.get(key), Mapping):
+            result[key] = changed(value, result[key])
+        else:
+            result[key] = dict(value) if isinstance(value, Only) else value
+    return result
+
+
+def problems(document: Any, name: str = "aws-test", config: Change = REGION) -> tuple[Problem, ...]:
+    """Everything reading says: errors and warnings."""
+    try:
+        return read_stack(name, {**config, CLUSTER: document}).warnings
+    except SpecError as failure:
+        return failure.problems
+
+
+def said(document: Any) -> set[tuple[str, str]]:
+    """Ids and paths of all problems."""
+    return {(each.id, each.path) for each in problems(document)}

@@ -1,0 +1,113 @@
+"""The contract itself, and the files made from it."""
+
+import json
+from collections.abc import Callable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pulumi
+import pytest
+from pulumi.provider.experimental.component import ComponentProvider
+from pydantic import BaseModel
+
+from components import addressing, cluster_args
+from components.spec import arguments, models
+from components.spec.checks import addresses
+from components.spec.models import ClusterSpec
+from components.spec.stack import read_stack
+from tests.components.spec.documents import GOOD, REGION
+from tools import generate
+
+MODELS = [each for each in vars(models).values() if isinstance(each, type) and issubclass(each, models.Model)]
+
+
+def _fields() -> Iterator[tuple[str, str, Any]]:
+    return ((model.__name__, name, field) for model in MODELS for name, field in model.model_fields.items())
+
+
+def test_every_option_and_every_model_is_documented() -> None:
+    assert [f"{model}.{name}" for model, name, field in _fields() if not field.description] == []
+    enums = [each for each in vars(models).values() if isinstance(each, type) and issubclass(each, Enum)]
+    assert [each.__name__ for each in (*MODELS, *enums) if not each.__doc__] == []
+
+
+def test_defaults_that_depend_on_others_are_told_in_the_options_own_text() -> None:
+    from components.spec.schema import FILLED
+
+    told = {f"{model}.{name}": field.description for model, name, field in _fields()}
+    silent = {"ClusterSpec.network", "ClusterSpec.control_plane"}
+    for model, names in FILLED.items():
+        for name in names:
+            assert "default" in told[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, f"{model}.{name}"
+
+
+def test_what_is_filled_in_is_what_a_complete_spec_requires() -> None:
+    """A field without a default that `defaults.py` fills must be optional in the schema and in ClusterArgs."""
+    from components.spec.schema import FILLED
+
+    smallest = {"cloud": "aws", "kubernetes": "1.36.4", "pools": {"linux": {"os": "ubuntu-24.04"}}}
+    spec = read_stack("a", {**REGION, "mullion:cluster": smallest}).spec
+    parts = {
+        "Network": spec.network,
+        "ControlPlane": spec.control_plane,
+        "Pool": spec.pools["linux"],
+        "ClusterSpec": spec,
+    }
+    for name, filled in FILLED.items():
+        assert all(getattr(parts[name], each) is not None for each in filled)
+
+
+def test_models_are_frozen_and_refuse_unknown_keys() -> None:
+    assert all(model.model_config.get("frozen") and model.model_config.get("extra") == "forbid" for model in MODELS)
+
+
+@pytest.mark.parametrize(("name", "render"), generate.FILES.items(), ids=list(generate.FILES))
+def test_a_generated_file_is_current(name: str, render: Callable[[], str]) -> None:
+    text = (Path(generate.ROOT) / name).read_text(encoding="utf-8")
+    assert text == render(), f"{name} is stale: run make generate"
+
+
+def test_the_argument_types_mirror_the_models() -> None:
+    for model in MODELS:
+        if model is models.Model:
+            continue
+        mirrored = getattr(cluster_args, arguments.args_name(model))
+        assert list(get_type_hints(mirrored)) == list(model.model_fields), model.__name__
+
+
+def test_the_component_analyser_takes_the_argument_types() -> None:
+    class Dummy(pulumi.ComponentResource):
+        """A component."""
+
+        endpoint: pulumi.Output[str]
+
+        def __init__(
+            self, name: str, args: cluster_args.ClusterArgs, opts: pulumi.ResourceOptions | None = None
+        ) -> None:
+            raise NotImplementedError
+
+    schema = json.loads(ComponentProvider([Dummy], "mullion", version="0.1.0").schema or "")
+    component = schema["resources"]["mullion:index:Dummy"]
+    assert component["requiredInputs"] == ["cloud", "kubernetes"]
+    assert schema["types"]["mullion:index:PoolArgs"]["required"] == ["os"]
+    properties = schema["types"]["mullion:index:KubeletArgs"]["properties"]
+    assert properties["config"]["additionalProperties"]["$ref"] == "pulumi.json#/Any"
+
+
+def test_sizes_of_node_ranges_are_those_the_addressing_takes() -> None:
+    assert (addresses.NODES_LARGEST, addresses.NODES_SMALLEST) == (
+        addressing.LARGEST_PREFIX,
+        addressing.SMALLEST_PREFIX,
+    )
+
+
+def test_a_complete_spec_written_out_reads_as_itself() -> None:
+    spec = read_stack("a", {**REGION, "mullion:cluster": GOOD}).spec
+    again = read_stack("a", {**REGION, "mullion:cluster": spec.model_dump(mode="json")}).spec
+    assert again == spec
+
+
+def test_specs_are_plain_models_all_the_way_down() -> None:
+    assert all(issubclass(model, BaseModel) for model in MODELS)
+    assert ClusterSpec in MODELS

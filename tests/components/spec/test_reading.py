@@ -1,0 +1,221 @@
+"""The form of a stack: everything wrong with it at once, in words, and nothing that is not."""
+
+from typing import Any
+
+import pytest
+
+from components.spec.form import ROWS
+from components.spec.report import SpecError
+from components.spec.stack import CLUSTER, read_stack
+from tests.components.spec.documents import (
+    GOOD,
+    REGION,
+    REMOVED,
+    Only,
+    both,
+    changed,
+    kubelet,
+    linux,
+    net,
+    problems,
+    said,
+    web,
+)
+
+FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
+    ("unknown-key", {"netwrk": {}}, "netwrk", "write network"),
+    ("unknown-key", kubelet(sytem_reserved={}), "pools.web.kubelet.sytem_reserved", "write system_reserved"),
+    ("unknown-key", {"images": {"windows-209": "x"}}, "images.windows-209", "write windows-2019"),
+    ("unknown-key", net(zzz=1), "network.zzz", "known here: mode, pods"),
+    ("unknown-key", {"max_pods": 100}, "max_pods", "move it to pools.<name>.max_pods"),
+    ("unknown-key", web(vni=1), "pools.web.vni", "move it to network.vni"),
+    ("missing-key", {"cloud": REMOVED}, "cloud", "one of aws, azure, gcp"),
+    ("missing-key", web(os=REMOVED), "pools.web.os", "windows-2019"),
+    ("value-unquoted", {"kubernetes": 1.32}, "kubernetes", 'in quotes: "1.32.13"'),
+    ("value-unquoted", web(labels={"tier": 1}), "pools.web.labels.tier", '"1"'),
+    ("value-unquoted", {"expires": True}, "expires", '"true"'),
+    ("wrong-type", web(count="three"), "pools.web.count", "a whole number"),
+    ("wrong-type", web(count=1.5), "pools.web.count", "a whole number"),
+    ("wrong-type", {"pools": 3}, "pools", "keys and values"),
+    ("wrong-type", {"pools": {"web": None}}, "pools.web", "keys and values"),
+    ("wrong-type", web(taints="os=windows:NoSchedule"), "pools.web.taints", "a list"),
+    ("wrong-type", {"gmsa": "maybe"}, "gmsa", "true or false"),
+    ("wrong-value", {"kubernetes": "1.32"}, "kubernetes", "1.32.13"),
+    ("wrong-value", {"cloud": "asw"}, "cloud", "one of aws"),
+    ("wrong-value", kubelet(system_reserved={"memory": "2GB"}), "pools.web.kubelet.system_reserved.memory", "2Gi"),
+    ("wrong-value", web(disk_gb=19), "pools.web.disk_gb", "a whole number"),
+    ("wrong-value", net(pods="10.0.0.0/33"), "network.pods", "10.20.0.0/16"),
+    ("wrong-value", net(dns="10.0.0"), "network.dns", "10.96.0.10"),
+    ("wrong-value", web(rollout={"drain": "10 min"}), "pools.web.rollout.drain", "90s, 10m"),
+    ("wrong-type", net(outside=[10]), "network.outside.0", "10.20.0.0/16"),
+    ("wrong-type", net(pods=True), "network.pods", "10.20.0.0/16"),
+    ("wrong-type", net(dns=b"\x0a\x60\x00\x0a"), "network.dns", "10.96.0.10"),
+    ("wrong-type", web(count=True), "pools.web.count", "a whole number"),
+    ("host-bits", net(nodes="10.20.1.0/16"), "network.nodes", "write 10.20.0.0/16"),
+    ("ipv6", net(services="fd00::/108"), "network.services", "IPv4"),
+    ("ipv6", net(dns="fd00::10"), "network.dns", "IPv4"),
+    ("secret-in-spec", {"owner": {"secure": "v1:abc"}}, "owner", "secret store"),
+    ("secret-in-spec", {"pools": {"web": Only(secure="v1:abc")}}, "pools.web", "secret store"),
+    ("key-unquoted", {"tags": {1: "x"}}, "tags.1", '"1"'),
+    ("key-unquoted", web(labels={True: "x"}), "pools.web.labels.True", "quotes"),
+)
+
+
+@pytest.mark.parametrize(("id", "change", "path", "fix"), FORM_CASES, ids=lambda value: str(value)[:40])
+def test_a_wrong_form_is_named_with_its_path_and_the_way_out(id: str, change: Any, path: str, fix: str) -> None:
+    found = problems(changed(change))
+    assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem, no bogus ones beside it"
+    assert fix in found[0].fix
+
+
+def test_every_form_row_about_the_spec_has_a_case() -> None:
+    elsewhere = {"yaml-syntax", "duplicate-key", "unknown-config-key", "cluster-missing", "region-missing"}
+    elsewhere |= {"region-form", "cluster-name", "nested-too-deep"}
+    assert {id for id, *_ in FORM_CASES} == {row.id for row in ROWS} - elsewhere
+
+
+def test_all_problems_come_at_once_errors_first() -> None:
+    document = changed(
+        both(
+            {"kubernetes": 1.32, "netwrk": {}, "owner": " "},
+            net(pods="10.20.1.0/16", vni=1),
+            linux(count=-1, labels={"-x": "y"}),
+            web(max_pods=300, kubelet={"system_reserved": {"memory": "1Gi"}, "priority_class": "NORMAL"}),
+        )
+    )
+    with pytest.raises(SpecError) as failure:
+        read_stack("aws_test", {**REGION, "mullion:clster": 1, CLUSTER: document})
+    assert [(each.id, each.path) for each in failure.value.problems] == [
+        ("unknown-config-key", "mullion:clster"),
+        ("cluster-name", "stack name"),
+        ("value-unquoted", "kubernetes"),
+        ("host-bits", "network.pods"),
+        ("wrong-value", "pools.linux.count"),
+        ("wrong-value", "pools.web.kubelet.priority_class"),
+        ("unknown-key", "netwrk"),
+        ("max-pods-above-node-range", "pools.web.max_pods"),
+        ("vni-out-of-range", "network.vni"),
+        ("windows-memory-reserve", "pools.web.kubelet.system_reserved.memory"),
+        ("label-key", "pools.linux.labels.-x"),
+        ("owner-form", "owner"),
+    ]
+    text = str(failure.value)
+    assert text.startswith("aws_test: 12 errors\n")
+    for each in failure.value.problems:
+        assert all(part in text for part in (each.id, each.path, each.wrong, each.fix))
+
+
+BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
+    (
+        "a pool without its system is not judged by a system it never named",
+        web(os="windows-2016", runtime="docker", kubelet={"priority_class": "IDLE_PRIORITY_CLASS"}, disk_gb=25),
+        {("wrong-value", "pools.web.os"), ("not-built-docker", "pools.web.runtime")},
+    ),
+    (
+        "a broken service range does not make the DNS address wrong",
+        net(services="10.300.0.0/12", dns="10.200.0.10"),
+        {("wrong-value", "network.services")},
+    ),
+    (
+        "a pool that cannot be read does not leave the cluster without Linux",
+        {"pools": Only(web=GOOD["pools"]["web"], linux=7)},
+        {("wrong-type", "pools.linux")},
+    ),
+    (
+        "a broken size is not looked up",
+        web(size=5, kubelet={"kube_reserved": {"memory": "300Gi"}}),
+        {("value-unquoted", "pools.web.size")},
+    ),
+    (
+        "a broken pool does not hide another pool's faults",
+        both(linux(os="ubuntu"), web(max_pods=253, size="m7g.large")),
+        {
+            ("wrong-value", "pools.linux.os"),
+            ("max-pods-above-node-range", "pools.web.max_pods"),
+            ("size-arm64", "pools.web.size"),
+        },
+    ),
+    (
+        "one bad range in a list silences the checks of that list alone",
+        net(outside=["x", "10.244.0.0/16"], pods="11.0.0.0/16"),
+        {("wrong-value", "network.outside.0"), ("range-not-private", "network.pods")},
+    ),
+    (
+        "a service range too small for a DNS address is said once",
+        net(services="10.96.0.0/30"),
+        {("services-too-small", "network.services")},
+    ),
+    (
+        "an option that is not built is refused even when it is incomplete",
+        net(existing={"subnets": []}),
+        {("missing-key", "network.existing.network"), ("not-built-existing-network", "network.existing")},
+    ),
+    (
+        "a pool's name is judged whatever the pool holds",
+        {"pools": {"Win": {"os": "windows"}}},
+        {("wrong-value", "pools.Win.os"), ("pool-name-form", "pools.Win")},
+    ),
+    (
+        "several items of one list are all taken out",
+        {"api": {"access": "public", "allow": ["x", "203.0.113.0/24", "y"]}},
+        {("wrong-value", "api.allow.0"), ("wrong-value", "api.allow.2")},
+    ),
+)
+
+
+@pytest.mark.parametrize(("meaning", "change", "expected"), BROKEN, ids=[meaning for meaning, *_ in BROKEN])
+def test_a_part_that_cannot_be_read_causes_no_other_error(meaning: str, change: Any, expected: Any) -> None:
+    assert said(changed(change)) == expected, meaning
+
+
+def test_a_stack_needs_a_cluster_and_a_region() -> None:
+    assert [each.id for each in problems(None)] == ["cluster-missing"]
+    assert [each.id for each in problems("aws")] == ["wrong-type"]
+    found = problems(GOOD, config={})
+    assert [(each.id, each.path) for each in found] == [("region-missing", "aws:region")]
+    assert [each.id for each in problems(GOOD, config={"aws:region": "Ireland"})] == ["region-form"]
+
+
+def test_zones_are_not_judged_without_a_region() -> None:
+    document = changed(net(zone_names=["eu-west-1a", "eu-west-1b", "eu-west-1c"]))
+    assert [each.id for each in problems(document, config={})] == ["region-missing"]
+
+
+@pytest.mark.parametrize("name", ["a", "aws-dev", "a" * 26, "ci-4711"])
+def test_names_that_fit_dns_and_buckets_pass(name: str) -> None:
+    assert problems(GOOD, name=name) == ()
+
+
+@pytest.mark.parametrize("name", ["", "Aws", "1a", "a_b", "a-", "a" * 27, "a.b", "a\n"])
+def test_other_names_are_refused(name: str) -> None:
+    assert [each.id for each in problems(GOOD, name=name)] == ["cluster-name"]
+
+
+def test_a_value_that_holds_itself_is_an_error_not_an_endless_loop() -> None:
+    endless: dict[str, Any] = {}
+    endless["again"] = endless
+    assert said(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
+
+
+def test_an_encrypted_value_is_never_shown() -> None:
+    with pytest.raises(SpecError) as failure:
+        read_stack("a", {**REGION, CLUSTER: changed({"owner": {"secure": "v1:cipher"}})})
+    assert "cipher" not in str(failure.value)
+
+
+def test_what_a_program_hands_over_reads_like_a_file() -> None:
+    from ipaddress import IPv4Network
+
+    from components.spec.models import Cloud, OperatingSystem
+
+    written = changed(
+        {"cloud": Cloud.AWS, **web(os=OperatingSystem.WINDOWS_2022), **net(pods=IPv4Network("10.244.0.0/16"))}
+    )
+    assert read_stack("a", {**REGION, CLUSTER: written}).spec == read_stack("a", {**REGION, CLUSTER: GOOD}).spec
+
+
+def test_reading_leaves_the_document_alone() -> None:
+    document = changed({"netwrk": 1, "kubernetes": 1.32})
+    before = repr(document)
+    problems(document)
+    assert repr(document) == before

@@ -1,0 +1,99 @@
+"""Stack files: those in the repository, and files that are wrong as YAML."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from components.spec.models import OperatingSystem
+from components.spec.report import SpecError
+from components.spec.stack import read_stack, stack_file_config
+
+STACKS = Path(__file__).parents[3] / "stacks"
+NAMES = sorted(path.name.split(".")[1] for path in STACKS.glob("Pulumi.*.yaml"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stack_of_the_repository_reads_and_every_warning_is_acknowledged(name: str) -> None:
+    stack = read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml"))
+    assert stack.name == name
+    assert [each.id for each in stack.warnings if each.acknowledged is None] == []
+    assert {each.id for each in stack.warnings} == set(stack.spec.acknowledge), "no acknowledgement is left over"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stack_file_names_the_schema_and_fits_it(name: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    yaml = pytest.importorskip("yaml")
+    text = (STACKS / f"Pulumi.{name}.yaml").read_text(encoding="utf-8")
+    assert text.startswith("# yaml-language-server: $schema=schema.json\n")
+    schema = json.loads((STACKS / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.validate(yaml.safe_load(text), schema)
+    wrong = text.replace("    cloud: aws", "    clod: aws").replace("mullion:world", "mullion:x")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(yaml.safe_load(wrong), schema)
+
+
+def test_the_stacks_are_those_of_the_design() -> None:
+    assert set(NAMES) >= {"aws-ci", "aws-dev", "aws-prod"}
+    specs = {name: read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml")).spec for name in NAMES}
+    assert specs["aws-dev"].pools["web"].os is OperatingSystem.WINDOWS_2019
+    assert specs["aws-ci"].expires == "8h"
+    assert specs["aws-prod"].protect
+    assert [specs[name].control_plane.count for name in ("aws-ci", "aws-dev", "aws-prod")] == [1, 1, 3]
+
+
+FILES = (
+    ("config: {a: 1", "yaml-syntax", "Pulumi.x.yaml", "line"),
+    ("config:\n\ta: 1\n", "yaml-syntax", "Pulumi.x.yaml", "line 2"),
+    ("config:\n  a: 2026-13-01\n", "yaml-syntax", "Pulumi.x.yaml", "month"),
+    ("config: !!python/object:os.system {}\n", "yaml-syntax", "Pulumi.x.yaml", "line 1"),
+    ("config:\n  ? [a]\n  : 1\n", "yaml-syntax", "Pulumi.x.yaml", "line 2"),
+    ("config:\n  b: {x: 1,\n      x: 2}\n", "duplicate-key", "line 3", "twice"),
+    ("config:\n  b: 1\n  b: 1\n", "duplicate-key", "line 3", "'b'"),
+    ("", "wrong-type", "config", "empty"),
+    ("- a\n", "wrong-type", "config", "empty"),
+    ("config: 3\n", "wrong-type", "config", "3"),
+)
+
+
+@pytest.mark.parametrize(("text", "id", "path", "wrong"), FILES)
+def test_a_file_that_is_no_stack_is_refused_with_the_line(
+    text: str, id: str, path: str, wrong: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "Pulumi.x.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as failure:
+        stack_file_config(file)
+    [problem] = failure.value.problems
+    assert (problem.id, problem.path) == (id, path)
+    assert wrong in problem.wrong
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.x.yaml"
+    file.write_bytes(b"\xff\xfe\x00\x01\x02")
+    with pytest.raises(SpecError):
+        stack_file_config(file)
+
+
+def test_anchors_and_merges_are_plain_yaml(tmp_path: Path) -> None:
+    file = tmp_path / "Pulumi.x.yaml"
+    file.write_text("config:\n  a: &a {x: 1}\n  b: {<<: *a, x: 2}\n", encoding="utf-8")
+    assert stack_file_config(file) == {"a": {"x": 1}, "b": {"x": 2}}
+
+
+def test_a_region_in_the_schema_for_every_cloud() -> None:
+    schema = json.loads((STACKS / "schema.json").read_text(encoding="utf-8"))
+    assert {"aws:region", "azure-native:location", "gcp:region"} <= set(schema["properties"]["config"]["properties"])
+
+
+@pytest.mark.subprocess
+def test_reading_a_stack_needs_no_pulumi() -> None:
+    import subprocess
+
+    code = "import sys; import components.spec.stack, components.spec.schema; print('pulumi' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=STACKS.parent, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"

@@ -1,0 +1,50 @@
+"""Instance types: figures of known ones, and that the tables are whole."""
+
+import pytest
+
+from components import sizes
+from components.spec import defaults
+
+KNOWN = (
+    ("m6i.large", 2, 8, "amd64"),
+    ("m6i.xlarge", 4, 16, "amd64"),
+    ("m6i.2xlarge", 8, 32, "amd64"),
+    ("m6i.32xlarge", 128, 512, "amd64"),
+    ("m5.24xlarge", 96, 384, "amd64"),
+    ("c6i.large", 2, 4, "amd64"),
+    ("c5.9xlarge", 36, 72, "amd64"),
+    ("c5a.8xlarge", 32, 64, "amd64"),
+    ("r6i.large", 2, 16, "amd64"),
+    ("m7i-flex.large", 2, 8, "amd64"),
+    ("m7a.medium", 1, 4, "amd64"),
+    ("m7g.medium", 1, 4, "arm64"),
+    ("c8g.48xlarge", 192, 384, "arm64"),
+    ("t3.micro", 2, 1, "amd64"),
+    ("t3.medium", 2, 4, "amd64"),
+    ("t3.large", 2, 8, "amd64"),
+    ("t4g.2xlarge", 8, 32, "arm64"),
+    ("t2.small", 1, 2, "amd64"),
+)
+
+
+@pytest.mark.parametrize(("name", "vcpu", "gib", "architecture"), KNOWN)
+def test_a_size_has_the_publishers_figures(name: str, vcpu: int, gib: int, architecture: str) -> None:
+    assert sizes.size(name) == sizes.Size(name, vcpu, gib * sizes.GIB, architecture)
+
+
+@pytest.mark.parametrize("name", ["", "m6i", "m6i.huge", "m6i.9xlarge", "Standard_D2s_v5"])
+def test_an_unknown_size_is_none(name: str) -> None:
+    assert sizes.size(name) is None
+
+
+def test_every_family_has_sizes_and_no_type_stands_twice() -> None:
+    rows = [(family, names) for families, _, names in sizes.FAMILIES for family in families.split()]
+    families = [family for family, _ in rows] + list(sizes.BURSTABLE_FAMILIES)
+    assert len(families) == len(set(families))
+    assert len(sizes.AWS) == sum(len(names.split()) for _, names in rows) + 4 * len(sizes.BURSTABLE)
+
+
+def test_default_sizes_are_known_and_amd64() -> None:
+    """OS-04: a default never trips a check."""
+    found = [sizes.size(name) for name in defaults.SIZES["aws"].values()]
+    assert all(each and each.architecture == "amd64" for each in found)
