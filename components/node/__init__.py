@@ -1,0 +1,26 @@
+"""Node plans: what a machine of each role becomes, as data."""
+
+from components.node import control_plane, worker
+from components.node.plan import NodePlan
+from components.node.role import role
+from components.spec.models import ClusterSpec
+
+__all__ = ["plan_node"]
+
+
+def plan_node(name: str, spec: ClusterSpec, pool: str | None) -> NodePlan:
+    """The plan of a pool's machines, or of the control plane's (None), of the cluster `name`.
+
+    Pure and deterministic; what differs per machine is a reference. The spec has passed its
+    checks. Raises UnknownRelease or UnknownArtifact for a version no table has.
+    """
+    subject = role(name, spec, pool)
+    make = {"linux": worker.linux, "windows": worker.windows}[subject.system]
+    phases = control_plane.phases(subject) if subject.is_control_plane else make(subject)
+    return NodePlan(
+        role="control-plane" if subject.is_control_plane else "worker",
+        pool=subject.name,
+        os=subject.os.value,
+        phases=phases,
+        registration=subject.registration,
+    )

@@ -1,0 +1,94 @@
+"""Add-ons that the control plane applies: complete manifests from cloud-init/addons, with the spec's values."""
+
+import copy
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components import releases
+from components.node import network
+from components.node.kinds import OnChange, Step, step
+from components.node.layout import ADMIN_KUBECONFIG, LINUX
+from components.node.plan import Phase, Scope
+from components.node.role import Role, taint
+from components.node.runtime import WINDOWS_HANDLER
+
+Manifest = dict[str, Any]
+
+FOLDER = "/etc/mullion/addons"
+
+_MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
+
+
+def phase(role: Role) -> Phase:
+    """Manifests as files, and one command that applies them all."""
+    folder = step("directory", "addons", path=FOLDER, on_change=OnChange.AGENT)
+    return Phase("addons", Scope.NODE, (folder, *(_file(name, make(role)) for name, make in ADDONS.items()), _apply()))
+
+
+def flannel(role: Role) -> list[Manifest]:
+    """Flannel for Linux nodes, with the cluster's network."""
+    manifests = _manifests("flannel.yaml")
+    (settings,) = (each for each in manifests if each["kind"] == "ConfigMap")
+    settings["data"] = {
+        "cni-conf.json": json.dumps(network.linux_cni(role.spec.network)),
+        "net-conf.json": json.dumps(network.net_conf(role.spec.network)),
+    }
+    return manifests
+
+
+def windows_nodes(_: Role) -> list[Manifest]:
+    """What nodes' own certificates may do for flanneld and kube-proxy."""
+    return _manifests("windows-nodes.yaml")
+
+
+def runtime_classes(role: Role) -> list[Manifest]:
+    """SCH-05: a RuntimeClass for each Windows build in the cluster, with that build's tolerations."""
+    taints: dict[str, list[str]] = {}
+    for pool in role.spec.pools.values():
+        if pool.os.is_windows:
+            taints.setdefault(pool.os.value, []).extend(pool.taints)
+    return [_runtime_class(releases.windows(os), sorted(set(each))) for os, each in sorted(taints.items())]
+
+
+ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
+    "flannel": flannel,
+    "windows-nodes": windows_nodes,
+    "runtime-classes": runtime_classes,
+}
+
+
+def _runtime_class(release: releases.WindowsRelease, taints: list[str]) -> Manifest:
+    (manifest,) = _manifests("runtime-class.yaml")
+    manifest["metadata"]["name"] = release.runtime_class
+    manifest["handler"] = WINDOWS_HANDLER
+    scheduling = manifest["scheduling"]
+    scheduling["nodeSelector"]["node.kubernetes.io/windows-build"] = release.build
+    scheduling["tolerations"] = [{**taint(each), "operator": "Equal"} for each in taints]
+    return manifest
+
+
+def _file(name: str, manifests: list[Manifest]) -> Step:
+    content = {"apiVersion": "v1", "kind": "List", "items": manifests}
+    path = f"{FOLDER}/{name}.json"
+    return step("file", f"addon-{name}", path=path, format="json", content=content, on_change=OnChange.AGENT)
+
+
+def _apply() -> Step:
+    # server side, so that a field somebody else owns comes back instead of stopping the rest
+    argv = [LINUX.program("kubectl"), "--kubeconfig", ADMIN_KUBECONFIG, "apply", "--server-side", "--force-conflicts"]
+    return step("command", "apply-addons", argv=[*argv, "--filename", FOLDER], on_change=OnChange.AGENT)
+
+
+def _manifests(file: str) -> list[Manifest]:
+    return copy.deepcopy(_read(file))
+
+
+@lru_cache
+def _read(file: str) -> list[Manifest]:
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return list(yaml.load_all((_MANIFESTS / file).read_text(encoding="ascii"), Loader=loader))

@@ -1,0 +1,176 @@
+"""kubeadm's documents (v1beta4), and the steps that run it."""
+
+from typing import Any
+
+from components.firewall import API_PORT
+from components.merge import merge
+from components.node import kubelet, proxy
+from components.node.endpoint import authority, kubeconfig
+from components.node.kinds import Step, ref, step
+from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
+from components.node.role import Role
+from components.spec.models import ApiAccess
+
+ENCRYPTION = "/etc/kubernetes/encryption/configuration.json"
+AUDIT_POLICY = "/etc/kubernetes/audit/policy.json"
+AUDIT_LOGS = "/var/log/kubernetes/audit"
+
+_DISCOVERY = f"{KUBEADM_FOLDER}/discovery.conf"
+
+_PROGRAM = LINUX.program("kubeadm")
+
+INIT_CONFIG = f"{KUBEADM_FOLDER}/init.yaml"
+
+_LOCAL_ENDPOINT = {"advertiseAddress": ref("machine.address"), "bindPort": API_PORT}
+
+_API_SERVER = {
+    "audit-log-maxage": "30",
+    "audit-log-maxbackup": "10",
+    "audit-log-maxsize": "100",
+    "audit-log-path": f"{AUDIT_LOGS}/audit.log",
+    "audit-policy-file": AUDIT_POLICY,
+    "encryption-provider-config": ENCRYPTION,
+    "profiling": "false",
+}
+
+_VOLUMES = (
+    ("encryption", ENCRYPTION.rpartition("/")[0], True),
+    ("audit-policy", AUDIT_POLICY.rpartition("/")[0], True),
+    ("audit-logs", AUDIT_LOGS, False),
+)
+"""Name, path on host and in the pod, read only."""
+
+SECRET_FILES: dict[str, str] = {
+    each: f"{PKI}/{each}"
+    for each in (
+        "ca.crt",
+        "ca.key",
+        "front-proxy-ca.crt",
+        "front-proxy-ca.key",
+        "etcd/ca.crt",
+        "etcd/ca.key",
+        "sa.key",
+        "sa.pub",
+    )
+}
+"""Members of the PKI secret and the files kubeadm finds them in; it makes every other certificate itself."""
+
+
+def cluster_configuration(role: Role) -> dict[str, Any]:
+    """ClusterConfiguration, the user's merged last."""
+    network = role.spec.network
+    names = [ref("facts.api_host")]
+    if role.spec.api.access is ApiAccess.PUBLIC:
+        names.append(ref("facts.api_public_host"))
+    ours: dict[str, Any] = {
+        "apiVersion": role.release.kubeadm_api,
+        "kind": "ClusterConfiguration",
+        "clusterName": role.cluster,
+        "kubernetesVersion": f"v{role.spec.kubernetes}",
+        "controlPlaneEndpoint": ref("facts.api_host"),
+        "networking": {
+            "podSubnet": str(network.pods),
+            "serviceSubnet": str(network.services),
+            "dnsDomain": network.domain,
+        },
+        "apiServer": {
+            "certSANs": names,
+            "extraArgs": _arguments(_API_SERVER),
+            "extraVolumes": [_volume(*each) for each in _VOLUMES],
+        },
+        # IPP-02: a /24 for each node
+        "controllerManager": {"extraArgs": _arguments({"node-cidr-mask-size": "24", "profiling": "false"})},
+        "scheduler": {"extraArgs": _arguments({"profiling": "false"})},
+    }
+    return merge(ours, role.spec.kubeadm.config.get("ClusterConfiguration", {}))
+
+
+def init_documents(role: Role) -> list[dict[str, Any]]:
+    """What `kubeadm init` reads."""
+    init: dict[str, Any] = {
+        "apiVersion": role.release.kubeadm_api,
+        "kind": "InitConfiguration",
+        "localAPIEndpoint": _LOCAL_ENDPOINT,
+        "nodeRegistration": _registration(role),
+        "patches": {"directory": KUBEADM_PATCHES},
+    }
+    init = merge(init, role.spec.kubeadm.config.get("InitConfiguration", {}))
+    return [init, cluster_configuration(role), proxy.configuration(role)]
+
+
+def join_configuration(role: Role) -> dict[str, Any]:
+    """JoinConfiguration, the user's merged last. It holds the token, so it is never written to a disk."""
+    ours: dict[str, Any] = {
+        "apiVersion": role.release.kubeadm_api,
+        "kind": "JoinConfiguration",
+        # a kubeconfig, not a token: token discovery wants host:port and trusts what it finds; the CA is known here
+        "discovery": {
+            "file": {"kubeConfigPath": _DISCOVERY},
+            "tlsBootstrapToken": ref("node.bootstrap_token"),
+        },
+        "nodeRegistration": _registration(role),
+        "patches": {"directory": KUBEADM_PATCHES},
+    }
+    if role.is_control_plane:
+        ours["controlPlane"] = {"localAPIEndpoint": _LOCAL_ENDPOINT}
+    return merge(ours, role.spec.kubeadm.config.get("JoinConfiguration", {}))
+
+
+def preparation(role: Role) -> tuple[Step, ...]:
+    """The cluster's CA, how to find the API, our kubelet configuration as a patch, and the kubelet's service."""
+    patch = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json"
+    command = [LINUX.program("kubelet"), *kubelet.flags(role)]
+    return (
+        step("directory", "kubeadm-patches", path=KUBEADM_PATCHES),
+        authority(LINUX.ca),
+        step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
+        step("file", "kubelet-patch", path=patch, format="json", content=kubelet.configuration(role)),
+        # our own flags, not kubeadm-flags.env: the same on both systems; kubeadm starts it
+        step(
+            "service",
+            "kubelet",
+            service="kubelet",
+            command=command,
+            depends=["containerd"],
+            start="boot",
+            restart_seconds=10,
+        ),
+    )
+
+
+def init(creates: str, requires: str) -> Step:
+    """Runs `kubeadm init`; without printing the token it makes."""
+    argv = [_PROGRAM, "init", "--config", INIT_CONFIG, "--skip-token-print"]
+    return step("command", "kubeadm-init", argv=argv, timeout_seconds=900, creates=creates, requires=requires)
+
+
+def join(role: Role, **conditions: Any) -> Step:
+    """Runs `kubeadm join`, its configuration on standard input."""
+    argv = [_PROGRAM, "join", "--config", "/dev/stdin"]
+    document = join_configuration(role)
+    # the API answers a moment before the founder has stored the token
+    return step("command", "kubeadm-join", argv=argv, input=document, retries=20, timeout_seconds=900, **conditions)
+
+
+def _registration(role: Role) -> dict[str, Any]:
+    ignored = [*role.release.ignore_preflight, *role.spec.kubeadm.ignore_preflight]
+    return {
+        "name": ref("machine.name"),
+        "criSocket": LINUX.containerd_socket,
+        "taints": ref("registration.taints"),
+        "ignorePreflightErrors": ignored,
+    }
+
+
+def _arguments(values: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _volume(name: str, path: str, read_only: bool) -> dict[str, Any]:
+    return {
+        "name": name,
+        "hostPath": path,
+        "mountPath": path,
+        "readOnly": read_only,
+        "pathType": "DirectoryOrCreate",
+    }

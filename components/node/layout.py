@@ -1,0 +1,98 @@
+"""Where things lie on a machine: one constant for each place, so that all files agree."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places on machines of one system."""
+
+    separator: str
+    exe: str
+    """Ending of programs."""
+    downloads: str
+    programs: str
+    """Kubernetes programs and crictl."""
+    containerd_programs: str
+    containerd_config: str
+    containerd_socket: str
+    cni_programs: str
+    cni_config: str
+    ca: str
+    """CA bundle of the cluster, from the bundle store."""
+    kubelet_config: str
+    kubelet_kubeconfig: str
+    kubelet_bootstrap: str
+    logs: str
+
+    def path(self, *parts: str) -> str:
+        """The parts, joined."""
+        return self.separator.join(parts)
+
+    def program(self, name: str, folder: str | None = None) -> str:
+        """Path of a program."""
+        return self.path(folder or self.programs, name + self.exe)
+
+
+LINUX = Layout(
+    separator="/",
+    exe="",
+    downloads="/var/cache/mullion",
+    programs="/usr/local/bin",
+    containerd_programs="/usr/local/bin",
+    containerd_config="/etc/containerd/config.toml",
+    containerd_socket="unix:///run/containerd/containerd.sock",
+    cni_programs="/opt/cni/bin",
+    cni_config="/etc/cni/net.d",
+    # not /etc/kubernetes/pki/ca.crt: kubeadm join refuses a worker that has it already
+    ca="/etc/mullion/ca.crt",
+    kubelet_config="/var/lib/kubelet/config.yaml",
+    kubelet_kubeconfig="/etc/kubernetes/kubelet.conf",
+    kubelet_bootstrap="/etc/kubernetes/bootstrap-kubelet.conf",
+    logs="/var/log",
+)
+
+WINDOWS = Layout(
+    separator="\\",
+    exe=".exe",
+    downloads=r"C:\ProgramData\mullion\downloads",
+    programs=r"C:\k",
+    containerd_programs=r"C:\Program Files\containerd",
+    containerd_config=r"C:\Program Files\containerd\config.toml",
+    containerd_socket="npipe:////./pipe/containerd-containerd",
+    cni_programs=r"C:\k\cni",
+    cni_config=r"C:\k\cni\config",
+    ca=r"C:\k\ca.crt",
+    kubelet_config=r"C:\k\kubelet.json",
+    kubelet_kubeconfig=r"C:\k\kubelet.conf",
+    kubelet_bootstrap=r"C:\k\bootstrap-kubelet.conf",
+    logs=r"C:\var\log",
+)
+
+LAYOUTS: dict[str, Layout] = {"linux": LINUX, "windows": WINDOWS}
+
+WINDOWS_KUBELET_ROOT = r"C:\var\lib\kubelet"
+"""Pod volumes, with secrets in clear text: SYSTEM and Administrators only (SEC-01)."""
+
+PRIVATE_FOLDERS = (WINDOWS.programs, WINDOWS_KUBELET_ROOT)
+"""SEC-01: for SYSTEM and Administrators alone."""
+
+WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
+"""The node's own certificate and key, which the kubelet keeps fresh."""
+
+WINDOWS_NODE_KUBECONFIG = r"C:\k\node.conf"
+"""Kubeconfig of flanneld and kube-proxy, with the node's own certificate."""
+
+FLANNEL = r"C:\flannel"
+
+FLANNEL_SUBNET_FILE = r"C:\run\flannel\subnet.env"
+"""flanneld writes it once its network is ready; flannel's CNI plugin reads it."""
+
+HOST_LOCAL_STATE = "/var/lib/cni/networks"
+"""host-local's own default: pods and the source VIP draw from the same reservations."""
+
+KUBEADM_FOLDER = "/etc/mullion/kubeadm"
+KUBEADM_PATCHES = "/etc/mullion/kubeadm/patches"
+PKI = "/etc/kubernetes/pki"
+ADMIN_KUBECONFIG = "/etc/kubernetes/admin.conf"
+STATE = "/var/lib/mullion"

@@ -1,0 +1,67 @@
+"""Small specs, the plans they give, and ways to look into a plan."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from components.node import plan_node
+from components.node.kinds import Step
+from components.node.plan import NodePlan
+from components.spec.models import ClusterSpec
+
+KUBERNETES = "1.32.13"
+
+PATCHES = {
+    "1.31": "1.31.14",
+    "1.32": "1.32.13",
+    "1.33": "1.33.13",
+    "1.34": "1.34.11",
+    "1.35": "1.35.8",
+    "1.36": "1.36.4",
+    "1.37": "1.37.0",
+}
+
+SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "windows-2019", "windows-2022", "windows-2025")
+
+
+def spec(os: str | None = None, pool: dict[str, Any] | None = None, **cluster: Any) -> ClusterSpec:
+    """An AWS cluster with one pool, `pool`, of the operating system."""
+    pools = {"pool": {"os": os, **(pool or {})}} if os else {}
+    return ClusterSpec.model_validate({"cloud": "aws", "kubernetes": KUBERNETES, "pools": pools, **cluster})
+
+
+def plan(os: str | None, pool: dict[str, Any] | None = None, **cluster: Any) -> NodePlan:
+    """The plan of that pool, or of the control plane (None)."""
+    return plan_node("dev", spec(os, pool, **cluster), "pool" if os else None)
+
+
+def one(node_plan: NodePlan, name: str) -> Step:
+    """The step of that name."""
+    return next(each for each in node_plan.steps if each.name == name)
+
+
+def content(node_plan: NodePlan, name: str) -> Any:
+    """What a file step writes."""
+    return one(node_plan, name).fields["content"]
+
+
+def text(node_plan: NodePlan) -> str:
+    """plan.json."""
+    return json.dumps(node_plan.document())
+
+
+def position(node_plan: NodePlan, name: str) -> int:
+    """Where in the order the step comes."""
+    return [each.name for each in node_plan.steps].index(name)
+
+
+def values(document: Any) -> Iterator[Any]:
+    """Every scalar in a document, and every reference as such."""
+    if isinstance(document, dict) and set(document) != {"ref"}:
+        for each in document.values():
+            yield from values(each)
+    elif isinstance(document, list | tuple):
+        for each in document:
+            yield from values(each)
+    else:
+        yield document

@@ -1,0 +1,199 @@
+"""The plans of Linux workers and of the control plane, and the add-ons it applies."""
+
+import json
+from typing import Any
+
+import pytest
+
+from components import releases
+from components.node.kinds import ref
+from components.node.plan import NodePlan, references
+from tests.components.node.samples import PATCHES, content, one, plan, position
+
+
+def _documents(made: NodePlan) -> dict[str, Any]:
+    return {each["kind"]: each for each in content(made, "init-config")}
+
+
+def _manifests(made: NodePlan, name: str) -> list[dict[str, Any]]:
+    return content(made, f"addon-{name}")["items"]
+
+
+def test_cp_03_bridged_traffic_passes_iptables_with_the_module_loaded_first(linux: NodePlan) -> None:
+    assert one(linux, "net.bridge.bridge-nf-call-iptables").fields["value"] == "1"
+    assert position(linux, "module-br_netfilter") < position(linux, "net.bridge.bridge-nf-call-iptables")
+    assert any(each.kind == "swap" for each in linux.steps)
+
+
+def test_a_worker_joins_once_with_the_known_ca_and_the_token_on_standard_input(linux: NodePlan) -> None:
+    join = one(linux, "kubeadm-join")
+    document = join.fields["input"]
+    assert join.fields["creates"] == "/etc/kubernetes/kubelet.conf"
+    assert document["apiVersion"] == "kubeadm.k8s.io/v1beta4"
+    assert document["discovery"]["tlsBootstrapToken"] == ref("node.bootstrap_token")
+    assert document["discovery"]["file"]["kubeConfigPath"] == one(linux, "discovery").fields["path"]
+    assert "controlPlane" not in document
+    authority = one(linux, "cluster-ca").fields
+    assert authority["hash"] == ref("facts.ca_hash")
+    cluster = content(linux, "discovery")["clusters"][0]["cluster"]
+    assert cluster == {"server": ref("facts.api_url"), "certificate-authority": authority["path"]}
+
+
+def test_kubelet_settings_reach_kubeadm_as_a_patch(linux: NodePlan) -> None:
+    directory = one(linux, "kubeadm-join").fields["input"]["patches"]["directory"]
+    assert one(linux, "kubelet-patch").fields["path"] == f"{directory}/kubeletconfiguration+merge.json"
+    assert content(linux, "kubelet-patch")["maxPods"] == 110
+
+
+@pytest.mark.parametrize(("kubernetes", "ignored"), [("1.31.14", ["FileExisting-conntrack"]), ("1.32.13", [])])
+def test_preflight_ignores_what_the_release_does_not_need_and_what_the_user_says(
+    kubernetes: str, ignored: list[str]
+) -> None:
+    made = plan("ubuntu-22.04", kubernetes=kubernetes, kubeadm={"ignore_preflight": ["NumCPU"]})
+    registration = one(made, "kubeadm-join").fields["input"]["nodeRegistration"]
+    assert registration["ignorePreflightErrors"] == [*ignored, "NumCPU"]
+
+
+@pytest.mark.parametrize("os", [None, "ubuntu-24.04"])
+def test_metadata_is_closed_to_pods_before_the_kubelet_starts(os: str | None) -> None:
+    made = plan(os)
+    unit = content(made, "closed-to-pods-unit")
+    assert "Before=kubelet.service" in unit
+    assert "-I FORWARD -d 169.254.169.254/32 -j DROP" in unit
+    assert position(made, "closed-to-pods") < position(made, "kubelet")
+
+
+@pytest.mark.parametrize("kubernetes", PATCHES.values())
+def test_cp_02_kubeadm_gets_the_ip_plan_and_known_fields_only(kubernetes: str) -> None:
+    documents = _documents(plan(None, kubernetes=kubernetes))
+    cluster = documents["ClusterConfiguration"]
+    assert cluster["networking"] == {
+        "podSubnet": "10.244.0.0/16",
+        "serviceSubnet": "10.96.0.0/12",
+        "dnsDomain": "cluster.local",
+    }
+    assert cluster["kubernetesVersion"] == f"v{kubernetes}"
+    for kind, known in releases.kubeadm_fields(kubernetes).items():
+        if kind in documents:
+            assert set(documents[kind]) - {"apiVersion", "kind"} <= known
+    assert {"name": "node-cidr-mask-size", "value": "24"} in cluster["controllerManager"]["extraArgs"], "IPP-02"
+
+
+@pytest.mark.parametrize(
+    ("access", "names"),
+    [
+        ({"access": "private"}, ["facts.api_host"]),
+        ({"access": "public", "allow": ["203.0.113.0/24"]}, ["facts.api_host", "facts.api_public_host"]),
+    ],
+)
+def test_the_certificate_has_the_endpoints_name_and_the_public_one_where_there_is_one(
+    access: dict[str, Any], names: list[str]
+) -> None:
+    cluster = _documents(plan(None, api=access))["ClusterConfiguration"]
+    assert cluster["controlPlaneEndpoint"] == ref("facts.api_host")
+    assert references(cluster["apiServer"]["certSANs"]) == names
+
+
+def test_all_machines_have_one_plan_and_a_marker_decides_who_founds(control_plane: NodePlan) -> None:
+    claim = one(control_plane, "found-or-join").fields
+    init, join = one(control_plane, "kubeadm-init").fields, one(control_plane, "kubeadm-join").fields
+    assert (init["requires"], join["requires"]) == (claim["founder"], claim["member"])
+    assert init["creates"] == join["creates"] == one(control_plane, "joined").fields["path"]
+    order = ["kubeadm-init", "join-secret", "endpoint", "kubeadm-join", "joined"]
+    assert [position(control_plane, each) for each in order] == sorted(position(control_plane, each) for each in order)
+    assert one(control_plane, "join-secret").fields["requires"] == claim["founder"], "a member joins with that token"
+    assert "--skip-token-print" in init["argv"]
+    assert join["input"]["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == ref("machine.address")
+
+
+def test_keys_come_from_the_secret_store_and_are_there_before_kubeadm(control_plane: NodePlan) -> None:
+    secrets = {each.fields["member"]: each for each in control_plane.steps if each.kind == "secret"}
+    assert set(secrets) == {
+        "ca.crt",
+        "ca.key",
+        "front-proxy-ca.crt",
+        "front-proxy-ca.key",
+        "etcd/ca.crt",
+        "etcd/ca.key",
+        "sa.key",
+        "sa.pub",
+    }
+    for member, each in secrets.items():
+        assert each.fields["path"] == f"/etc/kubernetes/pki/{member}"
+        assert position(control_plane, each.name) < position(control_plane, "kubeadm-init")
+
+
+def test_secrets_are_encrypted_and_requests_audited_with_files_the_api_server_mounts(control_plane: NodePlan) -> None:
+    server = _documents(control_plane)["ClusterConfiguration"]["apiServer"]
+    arguments = {each["name"]: each["value"] for each in server["extraArgs"]}
+    mounted = tuple(each["mountPath"] + "/" for each in server["extraVolumes"])
+    encryption = one(control_plane, "encryption").fields
+    assert arguments["encryption-provider-config"] == encryption["path"]
+    assert (encryption["member"], encryption["resources"]) == ("encryption-keys", ["secrets"])
+    assert arguments["audit-policy-file"] == one(control_plane, "audit-policy").fields["path"]
+    for name in ("encryption-provider-config", "audit-policy-file", "audit-log-path"):
+        assert arguments[name].startswith(mounted), name
+
+
+def test_fln_01_linux_and_windows_have_the_same_net_conf() -> None:
+    network = {"pods": "10.128.0.0/14", "vni": 5000}
+    (settings,) = [each for each in _manifests(plan(None, network=network), "flannel") if each["kind"] == "ConfigMap"]
+    windows = content(plan("windows-2022", network=network), "net-conf")
+    assert json.loads(settings["data"]["net-conf.json"]) == windows
+    assert windows == {"Network": "10.128.0.0/14", "Backend": {"Type": "vxlan", "VNI": 5000, "Port": 4789}}
+
+
+def test_the_manifest_as_it_lies_there_is_that_of_the_default_network(control_plane: NodePlan) -> None:
+    from components.node import addons
+
+    (read,) = [each for each in addons._read("flannel.yaml") if each["kind"] == "ConfigMap"]
+    (made,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "ConfigMap"]
+    assert {k: json.loads(v) for k, v in read["data"].items()} == {k: json.loads(v) for k, v in made["data"].items()}
+
+
+def test_fln_05_flannels_daemon_set_selects_linux(control_plane: NodePlan) -> None:
+    (daemons,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "DaemonSet"]
+    pod = daemons["spec"]["template"]["spec"]
+    assert pod["nodeSelector"] == {"kubernetes.io/os": "linux"}
+    images = {each["image"] for each in (*pod["initContainers"], *pod["containers"])}
+    assert images == {
+        f"ghcr.io/flannel-io/flannel:v{releases.FLANNEL}",
+        f"ghcr.io/flannel-io/flannel-cni-plugin:v{releases.FLANNEL_CNI}",
+    }, "the manifest and Windows have one version"
+
+
+def test_fln_03_linux_cni_file_bridges_hairpins_and_maps_ports(control_plane: NodePlan) -> None:
+    (settings,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "ConfigMap"]
+    flannel, portmap = json.loads(settings["data"]["cni-conf.json"])["plugins"]
+    assert flannel["delegate"] == {"hairpinMode": True, "isDefaultGateway": True}
+    assert portmap["capabilities"] == {"portMappings": True}
+
+
+def test_sch_05_each_build_in_the_cluster_has_a_runtime_class() -> None:
+    pools = {
+        "web": {"os": "windows-2019"},
+        "api": {"os": "windows-2019", "taints": ["os=windows:NoSchedule", "gpu=yes:NoExecute"]},
+        "new": {"os": "windows-2025", "taints": []},
+    }
+    old, new = _manifests(plan(None, pools=pools), "runtime-classes")
+    assert (old["metadata"]["name"], new["metadata"]["name"]) == ("windows-2019", "windows-2025")
+    assert old["handler"] == "runhcs-wcow-process"
+    assert old["scheduling"]["nodeSelector"]["node.kubernetes.io/windows-build"] == "10.0.17763"
+    assert [each["key"] for each in old["scheduling"]["tolerations"]] == ["gpu", "os"]
+    assert new["scheduling"]["tolerations"] == []
+
+
+def test_windows_nodes_may_read_nodes_and_nothing_more_for_flannel(control_plane: NodePlan) -> None:
+    made = _manifests(control_plane, "windows-nodes")
+    (role,) = [each for each in made if each["kind"] == "ClusterRole"]
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}]
+    subjects = [each["subjects"] for each in made if each["kind"] == "ClusterRoleBinding"]
+    assert all(
+        each == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]
+        for each in subjects
+    )
+
+
+def test_addons_are_applied_after_the_cluster_is_there(control_plane: NodePlan) -> None:
+    assert position(control_plane, "apply-addons") > position(control_plane, "joined")
+    assert one(control_plane, "apply-addons").fields["argv"][-1] == one(control_plane, "addons").fields["path"]

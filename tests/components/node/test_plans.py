@@ -1,0 +1,172 @@
+"""What holds for every node plan."""
+
+import re
+import time
+from typing import Any
+
+import pytest
+
+from components import releases
+from components.node import plan_node
+from components.node.kinds import KINDS, REFERENCES, OnChange
+from components.node.plan import NodePlan, canonical, references
+from tests.components.node.samples import PATCHES, SYSTEMS, one, plan, spec, text, values
+
+CHANGES_NOTHING: dict[str, dict[str, Any]] = {
+    "a label": {"labels": {"team": "billing"}},
+    "a taint": {"taints": ["os=windows:NoSchedule", "gpu=yes:NoExecute"]},
+    "the number of machines": {"count": 7},
+    "the rollout": {"rollout": {"max_unavailable": 3}},
+}
+
+REPLACES: dict[str, dict[str, Any]] = {
+    "a reserve": {"kubelet": {"system_reserved": {"memory": "3Gi"}}},
+    "max_pods": {"max_pods": 50},
+    "a kubelet field": {"kubelet": {"config": {"podPidsLimit": 100}}},
+    "containerd's configuration": {"containerd": {"config": {"oom_score": -10}}},
+}
+
+
+def test_every_download_has_a_digest_and_lands_before_it_is_unpacked(any_plan: NodePlan) -> None:
+    artifacts = [each for each in any_plan.steps if each.kind == "artifact"]
+    assert artifacts
+    paths: set[str] = set()
+    for each in any_plan.steps:
+        if each.kind == "artifact":
+            assert re.fullmatch(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}", each.fields["digest"]), each.name
+            paths.add(each.fields["path"])
+        if each.kind == "archive":
+            assert each.fields["source"] in paths, f"{each.name} is unpacked before it is there"
+
+
+def test_every_reference_is_in_the_closed_list_and_every_kind_is_known(any_plan: NodePlan) -> None:
+    assert set(references(any_plan.document())) <= set(REFERENCES)
+    assert {each.kind for each in any_plan.steps} <= set(KINDS)
+
+
+def test_a_plan_is_ascii_and_the_same_every_time(any_plan: NodePlan) -> None:
+    assert text(any_plan).isascii()
+    pool = None if any_plan.role == "control-plane" else any_plan.os
+    assert canonical(plan(pool).document()) == canonical(any_plan.document())
+
+
+def test_no_image_is_latest_or_untagged(any_plan: NodePlan) -> None:
+    images = re.findall(r'(?:registry\.k8s\.io|ghcr\.io)/[^\s"\\]+', text(any_plan))
+    assert images
+    for image in images:
+        assert re.fullmatch(r".+:v?\d+\.\d+(\.\d+)?[-a-z0-9]*", image), image
+
+
+def test_no_secret_is_in_a_command_line_or_an_environment(any_plan: NodePlan) -> None:
+    """CP-05: the token goes to a private file or standard input alone."""
+    for each in any_plan.steps:
+        seen = [each.fields.get(key) for key in ("argv", "command", "environment")]
+        assert "node.bootstrap_token" not in references(seen), each.name
+        if each.kind == "file" and "node.bootstrap_token" in references(each.fields):
+            assert each.fields["access"] == "private", each.name
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+@pytest.mark.parametrize("pool", CHANGES_NOTHING.values(), ids=CHANGES_NOTHING)
+def test_what_is_reconciled_in_the_cluster_replaces_no_machine(os: str, pool: dict[str, Any]) -> None:
+    assert plan(os, pool).replace_digest == plan(os).replace_digest
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+@pytest.mark.parametrize("pool", REPLACES.values(), ids=REPLACES)
+def test_what_a_machine_is_made_of_replaces_it(os: str, pool: dict[str, Any]) -> None:
+    assert plan(os, pool).replace_digest != plan(os).replace_digest
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+def test_another_patch_minor_system_or_range_replaces_machines(os: str) -> None:
+    digests = {
+        plan(os).replace_digest,
+        plan(os, kubernetes="1.32.12").replace_digest,
+        plan(os, kubernetes="1.36.4").replace_digest,
+        plan(os.replace("2019", "2022").replace("22.04", "24.04")).replace_digest,
+        plan(os, network={"dns": "10.96.0.53"}).replace_digest,
+    }
+    assert len(digests) == 5
+
+
+@pytest.mark.parametrize("os", [None, *SYSTEMS])
+@pytest.mark.parametrize("kubernetes", PATCHES.values())
+def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kubernetes: str) -> None:
+    if os and os.startswith("windows"):
+        expected = {"build", "identity", "system", "firewall", "folders", "downloads", "runtime", "kubelet"}
+        expected |= {"network", "proxy", "verify"}
+    else:
+        expected = {"identity", "system", "downloads", "runtime", "network", "verify"}
+        expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons"}
+    made = plan(os, kubernetes=kubernetes)
+    assert {each.name for each in made.phases} == expected
+    assert all(each.steps for each in made.phases)
+
+
+@pytest.mark.parametrize("os", [None, "ubuntu-22.04", "windows-2019"])
+@pytest.mark.parametrize(
+    ("changed", "old"),
+    [
+        ({"pods": "10.128.0.0/14"}, "10.244."),
+        ({"services": "172.20.0.0/16"}, "10.96."),
+        ({"nodes": "10.30.0.0/16"}, "10.20."),
+        ({"dns": "10.96.0.99"}, "10.96.0.10"),
+        ({"domain": "example.internal"}, "cluster.local"),
+    ],
+)
+def test_ipp_01_no_old_value_survives_when_one_changes(os: str | None, changed: dict[str, str], old: str) -> None:
+    """The manifests keep their defaults in cloud-init/addons; the plan must not."""
+    made = plan_node("dev", spec("windows-2019", network=changed), None) if os is None else plan(os, network=changed)
+    # "10.96." is any address of the range; a whole address or name must not be the start of another
+    found = re.compile(re.escape(old) if old.endswith(".") else rf"(?<![0-9.]){re.escape(old)}(?![0-9])")
+    assert not [each for each in values(made.document()) if isinstance(each, str) and found.search(each)]
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+@pytest.mark.parametrize("kubernetes", PATCHES.values())
+def test_srv_09_no_kubelet_flag_is_one_that_the_minor_removed(os: str, kubernetes: str) -> None:
+    command = one(plan(os, kubernetes=kubernetes), "kubelet").fields["command"]
+    flags = {each.lstrip("-").partition("=")[0] for each in command if isinstance(each, str) and each.startswith("--")}
+    assert not flags & releases.REMOVED_KUBELET_FLAGS[releases.minor(kubernetes)]
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+def test_labels_and_taints_are_references_outside_the_registration(os: str) -> None:
+    """SCH-02, SCH-04: they register with the node; the kubelet itself adds the build label."""
+    made = plan(os, {"labels": {"team": "billing"}, "taints": ["dedicated=ci:NoSchedule", "solo:NoExecute"]})
+    assert made.registration == {
+        "labels": "mullion.dev/pool=pool,team=billing",
+        "taints": [
+            {"key": "dedicated", "value": "ci", "effect": "NoSchedule"},
+            {"key": "solo", "value": "", "effect": "NoExecute"},
+        ],
+    }
+    assert "billing" not in str([each.fields for each in made.steps])
+    assert {"registration.labels", "registration.taints"} <= set(references([each.fields for each in made.steps]))
+
+
+def test_a_pool_cannot_take_the_pool_label_away() -> None:
+    made = plan("ubuntu-22.04", {"labels": {"mullion.dev/pool": "other"}})
+    assert made.registration["labels"] == "mullion.dev/pool=pool"
+
+
+def test_addons_and_labels_are_the_agents_work_never_a_replacement(control_plane: NodePlan) -> None:
+    addons = next(each for each in control_plane.phases if each.name == "addons")
+    assert {each.on_change for each in addons.steps} == {OnChange.AGENT}
+
+
+def test_waiting_longer_or_for_something_else_replaces_no_machine(any_plan: NodePlan) -> None:
+    waits = [each for each in any_plan.steps if each.kind == "wait"]
+    assert waits
+    assert all(each.replacing() is None for each in waits)
+
+
+def test_a_pool_plan_costs_milliseconds() -> None:
+    """1,000 pools would be a second or two; a generous bound, so that a busy machine does not fail it."""
+    subject = spec("windows-2019")
+    plan_node("dev", subject, "pool")
+    started = time.perf_counter()
+    for _ in range(20):
+        plan_node("dev", subject, "pool")
+    assert (time.perf_counter() - started) / 20 < 0.02

@@ -1,0 +1,238 @@
+"""The plan of a Windows worker with containerd and overlay."""
+
+from typing import Any
+
+import pytest
+
+from components import releases
+from components.node.kinds import ref
+from components.node.plan import NodePlan
+from tests.components.node.samples import PATCHES, content, one, plan, position
+
+WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
+
+
+def _flag(command: list[Any], name: str) -> Any:
+    return command[command.index(name) + 1]
+
+
+def test_os_05_and_os_06_the_build_is_checked_before_anything_else(windows: NodePlan) -> None:
+    first = windows.steps[0]
+    assert first.kind == "build"
+    assert (first.fields["build"], first.fields["minimum_ubr"]) == ("10.0.17763", 379)
+    assert "minimum_ubr" not in plan("windows-2022").steps[0].fields
+
+
+def test_svc_03_direct_server_return_wants_a_later_update_of_2019() -> None:
+    made = plan("windows-2019", {"kube_proxy": {"dsr": True}})
+    assert made.steps[0].fields["minimum_ubr"] == 1432
+
+
+@pytest.mark.parametrize(("kubernetes", "gates"), [("1.32.13", {"WinDSR": True}), ("1.33.13", None), ("1.37.0", None)])
+def test_svc_03_the_gate_is_named_only_while_it_is_off(kubernetes: str, gates: dict[str, bool] | None) -> None:
+    made = plan("windows-2022", {"kube_proxy": {"dsr": True}}, kubernetes=kubernetes)
+    configuration = content(made, "kube-proxy-config")
+    assert configuration["winkernel"]["enableDSR"] is True
+    assert configuration.get("featureGates") == gates
+
+
+@pytest.mark.parametrize("os", WINDOWS)
+def test_registry_fixes_are_those_of_the_build_and_come_before_the_one_reboot(os: str) -> None:
+    made = plan(os)
+    fixes = {each.fields["value"]: each.fields["data"] for each in made.steps if each.kind == "registry"}
+    assert fixes == {each.value: each.number for each in releases.windows(os).fixes}
+    assert fixes["EnableCompartmentNamespace"] == 1
+    reboots = [each for each in made.steps if each.kind == "reboot"]
+    assert len(reboots) == 1
+    before = {"hostname", "containers", *(each.name for each in made.steps if each.kind == "registry")}
+    assert all(position(made, each) < position(made, "reboot") for each in before)
+
+
+def test_fln_04_one_network_name_in_all_places(windows: NodePlan) -> None:
+    names = {
+        content(windows, "cni-config")["name"],
+        content(windows, "kube-proxy-config")["winkernel"]["networkName"],
+        one(windows, "source-vip").fields["network"],
+        f"flannel.{content(windows, 'net-conf')['Backend']['VNI']}",
+    }
+    assert names == {"flannel.4096"}
+
+
+def test_fln_04_the_name_follows_the_vni() -> None:
+    made = plan("windows-2019", network={"vni": 5000})
+    assert content(made, "cni-config")["name"] == one(made, "source-vip").fields["network"] == "flannel.5000"
+
+
+def test_srv_12_kubelet_kube_proxy_and_flanneld_have_one_node_name(windows: NodePlan) -> None:
+    kubelet = one(windows, "kubelet").fields["command"]
+    assert _flag(kubelet, "--hostname-override") == ref("machine.name")
+    assert content(windows, "kube-proxy-config")["hostnameOverride"] == ref("machine.name")
+    assert one(windows, "flanneld").fields["environment"] == {"NODE_NAME": ref("machine.name")}
+    assert one(windows, "hostname").fields["value"] == ref("machine.name")
+
+
+def test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges(windows: NodePlan) -> None:
+    (plugin,) = content(windows, "cni-config")["plugins"]
+    delegate = plugin["delegate"]
+    assert (plugin["type"], delegate["type"], delegate["apiVersion"]) == ("flannel", "win-overlay", 2)
+    assert plugin["capabilities"] == {"portMappings": True, "dns": True}
+    policies = {each["value"]["Type"]: each["value"]["Settings"] for each in delegate["policies"]}
+    assert policies["OutBoundNAT"] == {"Exceptions": ["10.244.0.0/16", "10.96.0.0/12"]}
+    assert policies["SDNRoute"] == {"DestinationPrefix": "10.96.0.0/12", "NeedEncap": True}
+    assert policies["ProviderAddress"] == {"ProviderAddress": ref("node.address")}
+
+
+def test_metadata_is_closed_to_pods_and_all_else_stays_open(windows: NodePlan) -> None:
+    (plugin,) = content(windows, "cni-config")["plugins"]
+    lists = [each["value"]["Settings"] for each in plugin["delegate"]["policies"] if each["value"]["Type"] == "ACL"]
+    block, *opens = sorted(lists, key=lambda each: each["Priority"])
+    assert (block["Action"], block["Direction"], block["RemoteAddresses"]) == ("Block", "Out", "169.254.169.254/32")
+    assert {(each["Action"], each["Direction"]) for each in opens} == {("Allow", "In"), ("Allow", "Out")}
+    assert {each["RuleType"] for each in lists} == {"Switch"}
+
+
+def test_net_13_the_firewall_opens_vxlan_and_the_kubelet_to_nodes_only(windows: NodePlan) -> None:
+    rules = {each.fields["rule"]: each.fields for each in windows.steps if each.kind == "firewall-rule"}
+    assert (rules["mullion-vxlan"]["protocol"], rules["mullion-vxlan"]["ports"]) == ("udp", ["4789"])
+    assert rules["mullion-kubelet"]["ports"] == ["10250"]
+    for each in ("mullion-vxlan", "mullion-kubelet", "mullion-kube-proxy-health"):
+        assert rules[each]["sources"] == ["10.20.0.0/16"]
+
+
+def test_dynamic_ports_are_clear_of_node_ports(windows: NodePlan) -> None:
+    ports = one(windows, "dynamic-ports").fields
+    assert ports["start"] > 32767
+    assert ports["start"] + ports["count"] == 65536
+
+
+def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(windows: NodePlan) -> None:
+    order = ["containerd", "kubelet", "flanneld", "flannel-network", "metadata-route", "source-vip", "cni-config"]
+    order.append("kube-proxy")
+    assert [position(windows, each) for each in order] == sorted(position(windows, each) for each in order)
+    depends = {
+        each.fields["service"]: each.fields.get("depends", []) for each in windows.steps if each.kind == "service"
+    }
+    assert depends == {
+        "containerd": [],
+        "kubelet": ["containerd"],
+        "flanneld": ["kubelet"],
+        "kube-proxy": ["kubelet", "flanneld"],
+    }
+
+
+def test_srv_03_only_flanneld_needs_a_wrapper(windows: NodePlan) -> None:
+    services = [each.fields for each in windows.steps if each.kind == "service"]
+    assert [each["service"] for each in services if "wrapper" in each] == ["flanneld"]
+    for each in services:
+        if each["service"] in ("kubelet", "kube-proxy"):
+            assert "--windows-service" in each["command"]
+        assert each["restart_seconds"] == 10, "SRV-06"
+
+
+def test_srv_08_the_kubelet_has_its_own_kubeconfigs_address_and_labels(windows: NodePlan) -> None:
+    command = one(windows, "kubelet").fields["command"]
+    assert command[0].endswith("kube-log-runner.exe")
+    assert _flag(command, "--bootstrap-kubeconfig") == r"C:\k\bootstrap-kubelet.conf"
+    assert _flag(command, "--kubeconfig") == r"C:\k\kubelet.conf"
+    assert _flag(command, "--config") == one(windows, "kubelet-config").fields["path"]
+    assert _flag(command, "--node-ip") == ref("node.address")
+    assert _flag(command, "--node-labels") == ref("registration.labels")
+
+
+@pytest.mark.parametrize(("kubernetes", "rotates"), [("1.33.13", False), ("1.34.11", True)])
+def test_ops_03_logs_rotate_where_kube_log_runner_can(kubernetes: str, rotates: bool) -> None:
+    command = one(plan("windows-2022", kubernetes=kubernetes), "kubelet").fields["command"]
+    assert ("--log-file-size=50Mi" in command) is rotates
+
+
+@pytest.mark.parametrize("kubernetes", PATCHES.values())
+def test_res_04_the_kubelet_enforces_nothing_and_says_so_literally(kubernetes: str) -> None:
+    configuration = content(plan("windows-2019", kubernetes=kubernetes), "kubelet-config")
+    assert configuration["cgroupsPerQOS"] is False
+    assert configuration["enforceNodeAllocatable"] == []
+    assert configuration["resolvConf"] == "", "NET-12"
+    assert set(configuration) - {"apiVersion", "kind"} <= releases.kubelet_fields(kubernetes)
+
+
+def test_the_kubelet_trusts_the_cluster_and_keeps_its_certificates_fresh(windows: NodePlan) -> None:
+    configuration = content(windows, "kubelet-config")
+    assert configuration["authentication"]["anonymous"] == {"enabled": False}
+    assert configuration["authentication"]["x509"]["clientCAFile"] == one(windows, "cluster-ca").fields["path"]
+    assert configuration["authorization"] == {"mode": "Webhook"}
+    assert configuration["rotateCertificates"] is configuration["serverTLSBootstrap"] is True
+    assert configuration["providerID"] == ref("node.provider_id")
+    assert configuration["registerWithTaints"] == ref("registration.taints"), "SCH-02"
+
+
+@pytest.mark.parametrize(
+    ("size", "cpu"),
+    [
+        ("m6i.large", "500m"),
+        ("m6i.xlarge", "500m"),
+        ("m6i.2xlarge", "800m"),
+        ("m6i.8xlarge", "3200m"),
+        ("odd.size", "500m"),
+    ],
+)
+def test_res_01_and_res_02_reserves_are_two_gib_and_a_tenth_of_the_cores(size: str, cpu: str) -> None:
+    made = plan("windows-2019", {"size": size})
+    assert content(made, "kubelet-config")["systemReserved"] == {"memory": "2Gi", "cpu": cpu}
+
+
+def test_res_01_a_users_reserves_and_thresholds_are_taken_as_they_are() -> None:
+    kubelet = {
+        "system_reserved": {"cpu": "250m", "memory": "4Gi", "ephemeral_storage": "1Gi"},
+        "kube_reserved": {"memory": "512Mi"},
+        "eviction_hard": {"memory.available": "500Mi"},
+    }
+    configuration = content(plan("windows-2019", {"kubelet": kubelet}), "kubelet-config")
+    assert configuration["systemReserved"] == {"cpu": "250m", "memory": "4Gi", "ephemeral-storage": "1Gi"}
+    assert configuration["kubeReserved"] == {"memory": "512Mi"}
+    assert configuration["evictionHard"] == {"memory.available": "500Mi"}
+
+
+@pytest.mark.parametrize("chosen", [None, "HIGH_PRIORITY_CLASS"])
+def test_res_03_the_kubelet_runs_above_normal_priority(chosen: str | None) -> None:
+    made = plan("windows-2019", {"kubelet": {"priority_class": chosen}} if chosen else None)
+    command = one(made, "kubelet").fields["command"]
+    assert f"--windows-priorityclass={chosen or 'ABOVE_NORMAL_PRIORITY_CLASS'}" in command
+
+
+def test_sec_01_folders_with_secrets_are_private_before_anything_lies_in_them(windows: NodePlan) -> None:
+    for path in (r"C:\k", r"C:\var\lib\kubelet"):
+        made = [each for each in windows.steps if each.kind == "directory" and each.fields["path"] == path]
+        assert [each.fields.get("access") for each in made] == ["private"], path
+        assert position(windows, made[0].name) < position(windows, "download-containerd")
+    below = [each for each in windows.steps if each.kind == "directory" and each.fields["path"].startswith("C:\\k")]
+    assert {each.fields.get("access") for each in below} == {"private"}
+
+
+def test_flanneld_and_kube_proxy_use_the_nodes_own_certificate(windows: NodePlan) -> None:
+    user = content(windows, "node-kubeconfig")["users"][0]["user"]
+    assert (
+        user["client-certificate"] == user["client-key"] == one(windows, "node-certificate").fields["condition"]["file"]
+    )
+    kubeconfig = one(windows, "node-kubeconfig").fields["path"]
+    assert _flag(one(windows, "flanneld").fields["command"], "--kubeconfig-file") == kubeconfig
+    assert content(windows, "kube-proxy-config")["clientConnection"] == {"kubeconfig": kubeconfig}
+
+
+@pytest.mark.parametrize(("kubernetes", "version"), [("1.31.14", 2), ("1.34.11", 3), ("1.36.4", 3)])
+def test_run_06_containerds_config_has_the_version_handler_pause_and_cni_folders(kubernetes: str, version: int) -> None:
+    text = content(plan("windows-2019", kubernetes=kubernetes), "containerd-config")
+    assert text.startswith(f"version = {version}\n")
+    assert 'default_runtime_name = "runhcs-wcow-process"' in text
+    assert r'"C:\\k\\cni"' in text
+    assert r'conf_dir = "C:\\k\\cni\\config"' in text
+    assert f'"{releases.pause_image(kubernetes, "windows-2019")}"' in text
+
+
+def test_ops_01_done_means_that_all_four_services_run(windows: NodePlan) -> None:
+    verify = windows.phases[-1]
+    waits = [each.fields["condition"] for each in verify.steps]
+    assert [each["service"] for each in waits if "service" in each] == [
+        "containerd",
+        "kubelet",
+        "flanneld",
+        "kube-proxy",
+    ]
