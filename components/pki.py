@@ -1,0 +1,207 @@
+"""Keys and certificates of a cluster, as PEM text.
+
+Pure, apart from randomness and the clock. Certificate authorities and client certificates are
+EC P-256 (NIST SP 800-186; kubeadm reads EC authorities since 1.15, kubernetes#76390). The
+service-account key is RSA 2048: kubeadm 1.20 and 1.21, and patches of 1.22 to 1.25 before
+September 2022, refuse another one when a control plane joins (kubeadm#2756, fixed by
+kubernetes#112508).
+
+Private keys are written the way kubeadm itself writes them, so that every version reads them:
+`EC PRIVATE KEY` (SEC 1) and `RSA PRIVATE KEY` (PKCS #1). `cryptography` takes 0.1 s to import;
+planning does not need it, so nothing that plans imports this module.
+"""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import TypedDict
+
+import yaml
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+CLOCK_SKEW = timedelta(minutes=5)
+"""Certificates are valid this long before they are made: a machine's clock may be behind ours."""
+
+ADMINISTRATOR = "kubernetes-admin"
+"""User name in audit logs; kubeadm's own name for the administrator."""
+
+ADMINISTRATORS = "system:masters"
+"""The group that kube-apiserver itself lets do everything, in every version, from its first second. kubeadm's group
+(kubeadm:cluster-admins, since 1.29) means nothing until `kubeadm init` has bound it; see docs/pki.md."""
+
+
+class KeyPair(TypedDict):
+    """A certificate and its private key, each one PEM block."""
+
+    certificate: str
+    key: str
+
+
+class SigningKey(TypedDict):
+    """A private key and its public half (SubjectPublicKeyInfo), each one PEM block."""
+
+    private: str
+    public: str
+
+
+def _private_pem(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> str:
+    traditional = serialization.PrivateFormat.TraditionalOpenSSL
+    return key.private_bytes(serialization.Encoding.PEM, traditional, serialization.NoEncryption()).decode()
+
+
+def _key_usage(*uses: str) -> x509.KeyUsage:
+    every = ("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    every += ("key_cert_sign", "crl_sign", "encipher_only", "decipher_only")
+    return x509.KeyUsage(**{each: each in uses for each in every})
+
+
+def _certificate(subject: x509.Name, key: ec.EllipticCurvePrivateKey, not_after: datetime) -> x509.CertificateBuilder:
+    """Begin with what all certificates have in common: a random serial number, the subject's key, the period."""
+    return (
+        x509.CertificateBuilder()
+        .serial_number(x509.random_serial_number())
+        .subject_name(subject)
+        .public_key(key.public_key())
+        .not_valid_before(datetime.now(timezone.utc) - CLOCK_SKEW)
+        .not_valid_after(not_after)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _pair(certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> KeyPair:
+    return {"certificate": certificate.public_bytes(serialization.Encoding.PEM).decode(), "key": _private_pem(key)}
+
+
+def certificate_authority(common_name: str, years: int = 10) -> KeyPair:
+    """Make a self-signed authority. kubeadm's common names are kubernetes, front-proxy-ca and etcd-ca.
+
+    The path length stays open: replacing an authority may need one certificate that the old one signs for the new one.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    usage = _key_usage("digital_signature", "key_cert_sign", "crl_sign")
+    certificate = (
+        _certificate(name, key, datetime.now(timezone.utc) + timedelta(days=365 * years))
+        .issuer_name(name)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return _pair(certificate, key)
+
+
+def signing_key() -> SigningKey:
+    """Make the key that signs service-account tokens: kubeadm's sa.key and sa.pub."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    form = serialization.PublicFormat.SubjectPublicKeyInfo
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()
+    return {"private": _private_pem(key), "public": public}
+
+
+def encryption_key() -> str:
+    """Make 32 random bytes in base64: a secretbox (or AES-256) key as EncryptionConfiguration takes it."""
+    return base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def hmac_key() -> str:
+    """Make 32 random bytes in base64: as long as the output of HMAC-SHA-256, as RFC 2104 advises."""
+    return base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyPair:
+    """Issue a client certificate that may do everything, valid for `days` but not longer than the authority.
+
+    Kubernetes reads the user from CN and the groups from O; the cluster's name in OU is for people.
+    """
+    authority = x509.load_pem_x509_certificate(ca["certificate"].encode())
+    authority_key = serialization.load_pem_private_key(ca["key"].encode(), password=None)
+    if not isinstance(authority_key, ec.EllipticCurvePrivateKey):
+        raise TypeError(f"the key of {authority.subject.rfc4514_string()} is not an EC key; Mullion makes only these")
+    key = ec.generate_private_key(ec.SECP256R1())
+    parts = (
+        (NameOID.ORGANIZATION_NAME, ADMINISTRATORS),
+        (NameOID.ORGANIZATIONAL_UNIT_NAME, cluster),
+        (NameOID.COMMON_NAME, ADMINISTRATOR),
+    )
+    end = min(datetime.now(timezone.utc) + timedelta(days=days), authority.not_valid_after_utc)
+    identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    certificate = (
+        _certificate(x509.Name([x509.NameAttribute(oid, value) for oid, value in parts]), key, end)
+        .issuer_name(authority.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage("digital_signature"), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    return _pair(certificate, key)
+
+
+def administrator_kubeconfig(cluster: str, api_urls: Sequence[str], ca_certificate: str, administrator: KeyPair) -> str:
+    """Return a kubeconfig (YAML) with everything embedded: one context per URL, the first one current.
+
+    The first context is named like the cluster, further ones `<cluster>@<host>:<port>`.
+    """
+
+    def embedded(pem: str) -> str:
+        return base64.b64encode(pem.encode()).decode()
+
+    contexts = {
+        cluster if index == 0 else f"{cluster}@{url.split('//')[-1]}": url for index, url in enumerate(api_urls)
+    }
+    user = f"{cluster}-admin"
+    document = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": cluster,
+        "clusters": [
+            {"name": name, "cluster": {"server": url, "certificate-authority-data": embedded(ca_certificate)}}
+            for name, url in contexts.items()
+        ],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": user}} for name in contexts],
+        "users": [
+            {
+                "name": user,
+                "user": {
+                    "client-certificate-data": embedded(administrator["certificate"]),
+                    "client-key-data": embedded(administrator["key"]),
+                },
+            }
+        ],
+    }
+    return yaml.safe_dump(document, sort_keys=False)
+
+
+def ca_hash(certificate_pem: str) -> str:
+    """Return `sha256:<hex>` over the authority's public key: what joining machines pin (kubeadm's caCertHashes)."""
+    public_key = x509.load_pem_x509_certificate(certificate_pem.encode()).public_key()
+    info = public_key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return "sha256:" + hashlib.sha256(info).hexdigest()
+
+
+def not_after(certificate_pem: str) -> datetime:
+    """Return the last moment at which a certificate is valid, in UTC."""
+    return x509.load_pem_x509_certificate(certificate_pem.encode()).not_valid_after_utc
+
+
+def verify(certificate_pem: str, ca_pem: str) -> None:
+    """Check that an authority signed a certificate and that both are valid now. ValueError says what is wrong."""
+    certificate, authority = (x509.load_pem_x509_certificate(each.encode()) for each in (certificate_pem, ca_pem))
+    subject, issuer = certificate.subject.rfc4514_string(), authority.subject.rfc4514_string()
+    if not authority.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:
+        raise ValueError(f"{issuer} is no certificate authority, so it cannot have signed {subject}")
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (InvalidSignature, ValueError) as error:
+        raise ValueError(f"{subject} was not signed by this {issuer}: it belongs to another authority") from error
+    now = datetime.now(timezone.utc)
+    for name, each in ((subject, certificate), (issuer, authority)):
+        if not each.not_valid_before_utc <= now <= each.not_valid_after_utc:
+            period = f"{each.not_valid_before_utc:%Y-%m-%d %H:%M} to {each.not_valid_after_utc:%Y-%m-%d %H:%M} UTC"
+            raise ValueError(f"{name} is valid from {period}, not now; compare this machine's clock")
