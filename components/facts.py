@@ -1,0 +1,53 @@
+"""Facts: what is known once the cloud made something, and then stays for the cluster's life.
+
+The wiring gives each machine exactly these, in its user-data; none of them is a secret.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact: how long it can be (characters, for sizing user-data), and who gets it."""
+
+    longest: int
+    control_plane_only: bool = False
+
+
+_BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
+"""A bucket name has at most 63 characters."""
+
+FACTS: dict[str, Fact] = {
+    "world": Fact(len("sandbox")),
+    "cloud": Fact(len("azure")),
+    "region": Fact(len("germanywestcentral")),
+    "cluster": Fact(26),
+    "api_host": Fact(len("api..mullion.internal") + 26),
+    "api_url": Fact(len("https://api..mullion.internal:6443") + 26),
+    "api_public_host": Fact(100),
+    "ca_hash": Fact(len("sha256:") + 64),
+    "ca_url": Fact(_BUCKET_URL + len("/ca.crt")),
+    "bundle_store": Fact(_BUCKET_URL),
+    "secret_service": Fact(80),
+    "join_secret": Fact(80),
+    "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
+    "compute_service": Fact(80, control_plane_only=True),
+    "pki_secret": Fact(80, control_plane_only=True),
+    "desired_state_secret": Fact(80, control_plane_only=True),
+}
+
+LONGEST_BUNDLE_URL = _BUCKET_URL + len("/bundles/") + 15 + 1 + 64 + len(".zip")
+
+
+def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]:
+    """What a machine of the role gets. KeyError names a fact the cloud's wiring forgot."""
+    missing = sorted(set(FACTS) - set(facts))
+    if missing:
+        raise KeyError(f"facts {missing} are missing")
+    return {name: facts[name] for name, fact in FACTS.items() if control_plane or not fact.control_plane_only}
+
+
+def longest(*, control_plane: bool) -> dict[str, str]:
+    """Facts as long as they can get."""
+    return for_role({name: "x" * fact.longest for name, fact in FACTS.items()}, control_plane=control_plane)

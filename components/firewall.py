@@ -1,0 +1,161 @@
+"""The one firewall rule table. Each cloud's firewall module emits it; nobody else adds a rule.
+
+A row says who may reach whom on which ports, and why. Groups: the control plane, the workers,
+and the load balancers of the API where the cluster has them.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import IPv4Network
+
+from components.addressing import ANYWHERE
+from components.spec.models import ApiAccess, ClusterSpec
+
+API_PORT = 6443
+KUBELET_PORT = 10250
+ETCD_PORTS = (2379, 2380)
+NODE_PORTS = (30000, 32767)
+
+
+class Group(str, Enum):
+    """What a rule applies to."""
+
+    CONTROL_PLANE = "control-plane"
+    WORKERS = "workers"
+    API_INTERNAL = "api-internal"
+    API_PUBLIC = "api-public"
+
+
+NODES = (Group.CONTROL_PLANE, Group.WORKERS)
+ALL_PORTS = (0, 65535)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One permission. `peer` may send to `group` (ingress) or receive from it (egress)."""
+
+    name: str
+    group: Group
+    ingress: bool
+    peer: Group | IPv4Network
+    protocol: str
+    """tcp, udp, or all."""
+    ports: tuple[int, int]
+    why: str
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    targets: tuple[Group, ...]
+    sources: tuple[Group | IPv4Network, ...]
+    protocol: str
+    ports: tuple[int, int]
+    why: str
+
+
+def load_balanced(spec: ClusterSpec) -> bool:
+    """Whether nodes reach the API through an internal load balancer."""
+    return spec.control_plane.count > 1
+
+
+def groups(spec: ClusterSpec) -> tuple[Group, ...]:
+    """Groups this cluster has."""
+    internal = (Group.API_INTERNAL,) if load_balanced(spec) else ()
+    public = (Group.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
+    return (*NODES, *internal, *public)
+
+
+def _rows(spec: ClusterSpec) -> list[_Row]:
+    control_plane, workers = (Group.CONTROL_PLANE,), (Group.WORKERS,)
+    api = (API_PORT, API_PORT)
+    vxlan = (spec.network.port, spec.network.port)
+    balancers = tuple(each for each in groups(spec) if each not in NODES)
+    return [
+        _Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes (NET-13)"),
+        _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics (NET-13)"),
+        _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
+        _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
+        _Row("etcd", control_plane, control_plane, "tcp", ETCD_PORTS, "etcd clients and peers"),
+        _Row(
+            "api-peers", control_plane, control_plane, "tcp", api, "control planes use a peer until their own API is up"
+        ),
+        *(
+            [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the API's load balancer")]
+            if load_balanced(spec)
+            else [_Row("api", control_plane, workers, "tcp", api, "nodes to the API")]
+        ),
+        *(
+            [_Row("api", (Group.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
+            if Group.API_PUBLIC in balancers
+            else []
+        ),
+        *(
+            [_Row("api-balanced", control_plane, balancers, "tcp", api, "load balancer to the API")]
+            if balancers
+            else []
+        ),
+    ]
+
+
+def _peer_name(peer: Group | IPv4Network) -> str:
+    return peer.value if isinstance(peer, Group) else str(peer).replace("/", "-")
+
+
+def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
+    """Every permission of the cluster. Names are unique and stable: they name cloud resources."""
+    ingress = [
+        Rule(
+            f"{target.value}-{row.name}-from-{_peer_name(source)}",
+            target,
+            True,
+            source,
+            row.protocol,
+            row.ports,
+            row.why,
+        )
+        for row in _rows(spec)
+        for target in row.targets
+        for source in row.sources
+    ]
+    out = [
+        Rule(f"{node.value}-out", node, False, ANYWHERE, "all", ALL_PORTS, "workloads and downloads decide")
+        for node in NODES
+    ]
+    checked = [
+        Rule(
+            f"{group.value}-out",
+            group,
+            False,
+            Group.CONTROL_PLANE,
+            "tcp",
+            (API_PORT, API_PORT),
+            "balancer to API and checks",
+        )
+        for group in groups(spec)
+        if group not in NODES
+    ]
+    return (*ingress, *out, *checked)
+
+
+def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, protocol: str, port: int) -> str | None:
+    """None if the table lets source reach target (None: the internet) on the port, else what is missing."""
+    if source is not None and not any(
+        not each.ingress and each.group is source and each.peer in (ANYWHERE, target) and _covers(each, protocol, port)
+        for each in table
+    ):
+        return (
+            f"no outbound rule of {source.value} to {target.value if target else 'the internet'} on {protocol}/{port}"
+        )
+    if target is not None and not any(
+        each.ingress and each.group is target and each.peer is source and _covers(each, protocol, port)
+        for each in table
+    ):
+        return (
+            f"no inbound rule of {target.value} from {source.value if source else 'the internet'} on {protocol}/{port}"
+        )
+    return None
+
+
+def _covers(rule: Rule, protocol: str, port: int) -> bool:
+    return rule.protocol in ("all", protocol) and rule.ports[0] <= port <= rule.ports[1]

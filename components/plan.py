@@ -1,0 +1,267 @@
+"""ClusterPlan: everything Mullion decides, before and without any cloud.
+
+The wiring of each cloud turns it into resources and decides nothing; `mullion plan` prints it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address
+
+from components import facts, naming, userdata
+from components.addressing import (
+    NetworkPlan,
+    capacity,
+    control_plane_address,
+    meetings,
+    network_plan,
+    worker_addresses,
+)
+from components.bundle import Bundle, OsFamily, bundle, scripts
+from components.firewall import API_PORT, Group, Rule, groups, load_balanced, rules
+from components.node import plan_node
+from components.node.plan import NodePlan, canonical
+from components.reachability import Path, paths
+from components.spec.models import ApiAccess, ClusterSpec, OperatingSystem
+from components.spec.report import Problem, Severity, SpecError
+
+SPARE_BYTES = 1024
+"""User-data is refused this much before the cloud's limit, so that a longer fact never breaks a roll."""
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How nodes and people reach the Kubernetes API."""
+
+    zone: str
+    host: str
+    balanced: bool
+    """Nodes go through an internal load balancer; else the name points at the only machine."""
+    public: bool
+    port: int = API_PORT
+
+    @property
+    def url(self) -> str:
+        """For nodes, and in the certificate."""
+        return f"https://{self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine: name of the node, host and resource; index in its group; zone; fixed address."""
+
+    name: str
+    index: int
+    zone: int
+    address: IPv4Address
+
+
+@dataclass(frozen=True)
+class MachineGroup:
+    """The control plane, or a pool: machines that are alike."""
+
+    name: str
+    group: Group
+    os: OperatingSystem
+    size: str
+    disk_gb: int
+    image: str | None
+    """Pinned image id; None: looked up once, then kept."""
+    max_unavailable: int
+    node_plan: NodePlan
+    bundle: Bundle
+    machines: tuple[Machine, ...]
+
+    @property
+    def is_control_plane(self) -> bool:
+        """Whether these machines run the control plane."""
+        return self.group is Group.CONTROL_PLANE
+
+    @property
+    def family(self) -> OsFamily:
+        """Linux or Windows."""
+        return "windows" if self.os.is_windows else "linux"
+
+    @cached_property
+    def replace_digest(self) -> str:
+        """What a change of replaces workers: their node plan's replacing part, image, size and disk."""
+        parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
+        return hashlib.sha256(canonical(parts)).hexdigest()
+
+    def machine_document(self, machine: Machine) -> dict[str, str]:
+        """The machine layer of the user-data."""
+        zone = str(machine.zone)
+        return {"name": machine.name, "address": str(machine.address), "pool": self.name, "zone": zone}
+
+    @cached_property
+    def longest_user_data(self) -> int:
+        """Bytes of the user-data, with every fact as long as it can get."""
+        known = facts.longest(control_plane=self.is_control_plane)
+        longest = max(self.machines, key=lambda each: len(each.name) + len(str(each.address)), default=None)
+        if longest is None:
+            return 0
+        url = "x" * facts.LONGEST_BUNDLE_URL
+        document = userdata.document(url, self.bundle.sha256, self.machine_document(longest), known)
+        return len(userdata.user_data(self.family, document).encode())
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """One cluster, whole."""
+
+    name: str
+    spec: ClusterSpec
+    network: NetworkPlan
+    endpoint: Endpoint
+    groups: tuple[Group, ...]
+    rules: tuple[Rule, ...]
+    control_plane: MachineGroup
+    pools: tuple[MachineGroup, ...]
+    """By name, whatever the order in the spec."""
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The control plane, then the pools."""
+        return (self.control_plane, *self.pools)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """All machines."""
+        return tuple(machine for group in self.machine_groups for machine in group.machines)
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        """Every way that must exist, found or missing."""
+        used: dict[Group, dict[int, None]] = {}
+        for group in self.machine_groups:
+            used.setdefault(group.group, {}).update(dict.fromkeys(each.zone for each in group.machines))
+        places = {
+            group: [self.network.machines[zone] for zone in sorted(zones)] for group, zones in used.items() if zones
+        }
+        return tuple(paths(self.network, self.rules, self.groups, places, self.spec.network.port))
+
+    @cached_property
+    def operating_systems(self) -> tuple[OperatingSystem, ...]:
+        """Operating systems whose image must be looked up, by name."""
+        wanted = {group.os for group in self.machine_groups if group.image is None and group.machines}
+        return tuple(sorted(wanted, key=lambda each: each.value))
+
+
+def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
+    """The plan of a cluster whose spec passed its checks.
+
+    Raises SpecError with every problem that only planning shows: addresses that meet,
+    user-data over the cloud's limit, a missing way.
+    """
+    network = network_plan(spec.network, spec.api.access)
+    if problems := list(_address_problems(network, spec)):
+        raise SpecError(name, problems)
+    endpoint = Endpoint(
+        naming.zone_name(name), naming.api_host(name), load_balanced(spec), spec.api.access is ApiAccess.PUBLIC
+    )
+    plan = ClusterPlan(
+        name=name,
+        spec=spec,
+        network=network,
+        endpoint=endpoint,
+        groups=groups(spec),
+        rules=rules(spec),
+        control_plane=_control_plane(name, spec, network),
+        pools=tuple(_pool(name, spec, network, pool) for pool in sorted(spec.pools)),
+    )
+    if problems := [*_size_problems(plan), *_path_problems(plan)]:
+        raise SpecError(name, problems)
+    return plan
+
+
+def _control_plane(name: str, spec: ClusterSpec, network: NetworkPlan) -> MachineGroup:
+    addresses = [control_plane_address(network, index) for index in range(spec.control_plane.count)]
+    return _group(
+        naming.CONTROL_PLANE,
+        Group.CONTROL_PLANE,
+        spec,
+        spec.control_plane.os,
+        spec.control_plane.size,
+        spec.control_plane.disk_gb,
+        1,
+        plan_node(name, spec, None),
+        addresses,
+    )
+
+
+def _pool(name: str, spec: ClusterSpec, network: NetworkPlan, pool: str) -> MachineGroup:
+    each = spec.pools[pool]
+    addresses = worker_addresses(network, pool, each)
+    unavailable = each.rollout.max_unavailable
+    node_plan = plan_node(name, spec, pool)
+    return _group(pool, Group.WORKERS, spec, each.os, each.size, each.disk_gb, unavailable, node_plan, addresses)
+
+
+def _group(
+    name: str,
+    group: Group,
+    spec: ClusterSpec,
+    os: OperatingSystem,
+    size: str,
+    disk_gb: int,
+    max_unavailable: int,
+    node_plan: NodePlan,
+    addresses: list[IPv4Address],
+) -> MachineGroup:
+    zones = spec.network.zones
+    machines = tuple(
+        Machine(naming.machine_name(name, index), index, index % zones, address)
+        for index, address in enumerate(addresses)
+    )
+    packed = bundle(node_plan, scripts("windows" if os.is_windows else "linux"))
+    return MachineGroup(
+        name, group, os, size, disk_gb, spec.images.get(os), max_unavailable, node_plan, packed, machines
+    )
+
+
+def _address_problems(network: NetworkPlan, spec: ClusterSpec) -> Iterator[Problem]:
+    room, wanted = capacity(network), sum(pool.count for pool in spec.pools.values())
+    largest = max((-(-pool.count // network.zones) for pool in spec.pools.values()), default=0)
+    if max(wanted, largest * network.zones) > room:
+        yield _error(
+            "node-range-full",
+            "network.nodes",
+            f"{wanted} workers do not fit: {network.cidr} has addresses for {room} in {network.zones} zones",
+            "a larger network.nodes (up to a /16), or fewer machines",
+        )
+        return
+    for each in meetings(network, spec.pools):
+        free = f"slot: {each.free}" if each.free is not None else "a larger network.nodes"
+        yield _error(
+            "pool-addresses-meet",
+            f"pools.{each.second}.slot",
+            f"pools {each.first} and {each.second} would use the same node addresses",
+            f"{free} for pool {each.second}; if its machines exist, they are replaced at new addresses",
+        )
+
+
+def _size_problems(plan: ClusterPlan) -> Iterator[Problem]:
+    limit = userdata.LIMITS[plan.spec.cloud.value] - SPARE_BYTES
+    for group in plan.machine_groups:
+        if group.longest_user_data > limit:
+            yield _error(
+                "user-data-too-large",
+                "control_plane" if group.is_control_plane else f"pools.{group.name}",
+                f"user-data can reach {group.longest_user_data} bytes; at most {limit} leave room to grow",
+                "a shorter cluster or pool name",
+            )
+
+
+def _path_problems(plan: ClusterPlan) -> Iterable[Problem]:
+    return (
+        _error(
+            "no-way", "network", f"{each.source} cannot reach {each.destination}: {each.missing}", "report this: a bug"
+        )
+        for each in plan.paths
+        if each.missing
+    )
+
+
+def _error(check: str, path: str, wrong: str, fix: str) -> Problem:
+    return Problem(check, path, Severity.ERROR, wrong, fix)

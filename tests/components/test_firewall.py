@@ -1,0 +1,103 @@
+"""The one rule table: who reaches whom, and nobody else."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from components import addressing, firewall, reachability
+from components.firewall import Group
+from components.spec.models import ClusterSpec
+
+
+def spec(**fields: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate(
+        {"cloud": "aws", "kubernetes": "1.32.13", "pools": {"web": {"os": "windows-2019"}}, **fields}
+    )
+
+
+SHAPES = {
+    "one": spec(),
+    "three": spec(control_plane={"count": 3}),
+    "public": spec(api={"access": "public", "allow": ["203.0.113.0/24"]}, network={"egress": "public"}),
+    "three-public": spec(
+        control_plane={"count": 3}, api={"access": "public", "allow": ["203.0.113.0/24", "198.51.100.7/32"]}
+    ),
+}
+
+
+def ways(
+    cluster: ClusterSpec, plan: addressing.NetworkPlan, rules: tuple[firewall.Rule, ...]
+) -> list[reachability.Path]:
+    places = {group: list(plan.machines) for group in firewall.NODES}
+    return list(reachability.paths(plan, rules, firewall.groups(cluster), places, cluster.network.port))
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_rule_names_are_unique_since_they_name_resources(cluster: ClusterSpec) -> None:
+    names = [rule.name for rule in firewall.rules(cluster)]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_no_rule_lets_the_internet_in(cluster: ClusterSpec) -> None:
+    inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, Group)]
+    assert all(rule.group is Group.API_PUBLIC for rule in inbound)
+    assert {rule.peer for rule in inbound} == set(cluster.api.allow if cluster.api.access.value == "public" else [])
+    ports = {rule.ports for rule in firewall.rules(cluster) if rule.ingress}
+    assert not any(low <= port <= high for low, high in ports for port in (22, 3389, 5985, 5986))
+
+
+def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
+    """NET-13: UDP 4789 between all nodes, TCP 10250 from the control plane."""
+    rules = firewall.rules(SHAPES["one"])
+    vxlan = {(rule.peer, rule.group) for rule in rules if rule.protocol == "udp" and rule.ports == (4789, 4789)}
+    assert vxlan == {(a, b) for a in firewall.NODES for b in firewall.NODES}
+    kubelet = {(rule.peer, rule.group) for rule in rules if rule.ports == (10250, 10250)}
+    assert kubelet == {(Group.CONTROL_PLANE, each) for each in firewall.NODES}
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
+    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    found = ways(cluster, plan, firewall.rules(cluster))
+    assert [each for each in found if each.missing] == []
+    assert {"API", "bundle store", "secret store", "downloads", "kubelet of workers", "workers 4789/udp"} <= {
+        each.destination for each in found
+    }
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> None:
+    """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
+    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    rules = firewall.rules(cluster)
+    for dropped in rules:
+        quiet = "nodeport" in dropped.name or "etcd" in dropped.name
+        # with several allowed ranges, one less still lets people in
+        quiet = quiet or (dropped.group is Group.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
+        missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
+        assert bool(missing) != quiet, dropped.name
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec) -> None:
+    plan, rules = addressing.network_plan(cluster.network, cluster.api.access), firewall.rules(cluster)
+    for table in plan.tables:
+        if table.name == "edge" and not plan.gateways:
+            continue  # load balancers only; they have no way out to lose
+        cut = replace(plan, tables=tuple(replace(t, routes=()) if t is table else t for t in plan.tables))
+        assert any(each.missing for each in ways(cluster, cut, rules)), table.name
+    for gateway in plan.gateways:
+        cut = replace(plan, gateways=tuple(each for each in plan.gateways if each is not gateway))
+        assert any(
+            f"{gateway.name}, which does not exist" in (each.missing or "") for each in ways(cluster, cut, rules)
+        )
+
+
+def test_a_private_subnet_with_an_internet_route_is_no_way_out() -> None:
+    cluster = SHAPES["public"]
+    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    hidden = replace(plan, subnets=tuple(replace(each, public=False) for each in plan.subnets))
+    missing = [each.missing for each in ways(cluster, hidden, firewall.rules(cluster)) if each.missing]
+    assert missing and all("no public addresses" in each for each in missing)
