@@ -1,0 +1,22 @@
+"""The Pulumi program: one stack file, one cluster."""
+
+import pulumi
+
+from components.cluster import MixedCluster
+from components.spec import SpecError
+
+try:
+    cluster = MixedCluster(pulumi.get_stack(), pulumi.Config("mullion").require_object("cluster"))
+except SpecError as error:
+    raise pulumi.RunError(str(error)) from None
+
+for output in (
+    "endpoint",
+    "public_endpoint",
+    "kubeconfig",
+    "ca_certificate",
+    "bundle_store",
+    "snapshot_store",
+    "machines",
+):
+    pulumi.export(output, getattr(cluster, output))

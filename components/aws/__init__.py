@@ -1,0 +1,96 @@
+"""A cluster on AWS: the planned parts, wired together. Decides nothing."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import InvokeOptions, Output, ResourceOptions
+
+from components.aws.api import Api
+from components.aws.control_plane import ControlPlane
+from components.aws.firewall import Firewall
+from components.aws.identity import Identity
+from components.aws.images import Images
+from components.aws.machines import Site
+from components.aws.network import Network
+from components.aws.storage import Storage
+from components.aws.workers import Workers
+from components.firewall import Group
+from components.generated import Generated
+from components.plan import ClusterPlan
+from components.spec.models import Egress, NetworkMode
+from components.tags import Tags
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What the facade needs of a cloud."""
+
+    public_host: Output[str]
+    bundle_store: Output[str]
+    snapshot_store: Output[str]
+
+
+def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, parent: pulumi.Resource) -> Parts:
+    """Registers every resource of the cluster under `parent`."""
+    name, spec, child = plan.name, plan.spec, ResourceOptions(parent=parent)
+    images = Images(name, plan.operating_systems, spec.images, plan.network.zone_names, opts=child)
+    network = Network(name, plan.network, images.zone_names, tags, protect=spec.protect, opts=child)
+    firewall = Firewall(name, network.vpc_id, plan.groups, plan.rules, tags, opts=child)
+    storage = Storage(name, plan, generated, tags, opts=child)
+    identity = Identity(name, storage, tags, opts=child)
+    machine_subnets = [network.subnet_ids[each.name] for each in plan.network.machines]
+    edge_subnets = [network.subnet_ids[each.name] for each in plan.network.edge]
+    api = Api(
+        name,
+        plan.endpoint,
+        plan.control_plane.machines,
+        network.vpc_id,
+        {Group.API_INTERNAL: machine_subnets, Group.API_PUBLIC: edge_subnets},
+        firewall.group_ids,
+        generated.suffix,
+        tags,
+        opts=child,
+    )
+    site = Site(
+        subnet_ids=machine_subnets,
+        group_ids=firewall.group_ids,
+        profiles=identity.profiles,
+        images=images.ids,
+        bundle_urls=storage.bundle_urls,
+        facts=_facts(plan, generated, storage, api, world, parent),
+        public=spec.network.egress is Egress.PUBLIC,
+        routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
+        routes=network.routes,
+    )
+    ControlPlane(name, plan.control_plane, site, tags, protect=spec.protect, opts=child)
+    for pool in plan.pools:
+        Workers(name, pool, site, tags, opts=child)
+    return Parts(api.public_host, storage.bundle_store, storage.snapshot_store)
+
+
+def _facts(
+    plan: ClusterPlan, generated: Generated, storage: Storage, api: Api, world: str, parent: pulumi.Resource
+) -> Output[dict[str, str]]:
+    """Every fact of components/facts.py."""
+    invoke = InvokeOptions(parent=parent)
+    region = aws.get_region_output(opts=invoke).region
+    suffix = aws.get_partition_output(opts=invoke).dns_suffix
+    return Output.all(
+        world=world,
+        cloud=plan.spec.cloud.value,
+        region=region,
+        cluster=plan.name,
+        api_host=plan.endpoint.host,
+        api_url=plan.endpoint.url,
+        api_public_host=api.public_host,
+        ca_hash=generated.ca_hash,
+        ca_url=storage.ca_url,
+        bundle_store=storage.bundle_store,
+        snapshot_store=storage.snapshot_store,
+        secret_service=Output.format("https://secretsmanager.{0}.{1}", region, suffix),
+        compute_service=Output.format("https://ec2.{0}.{1}", region, suffix),
+        join_secret=storage.secret_names["join"],
+        pki_secret=storage.secret_names["pki"],
+        desired_state_secret=storage.secret_names["desired-state"],
+    )

@@ -1,0 +1,47 @@
+"""The control plane's machines: chained, and never replaced or stopped by a change of the stack."""
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+
+from components.aws.machines import USER_DATA, Site, instance_arguments
+from components.plan import MachineGroup
+from components.tags import Tags
+
+
+class ControlPlane(pulumi.ComponentResource):
+    """One or three machines. Changes reach them through the desired-state pointer."""
+
+    instance_ids: list[Output[str]]
+    """Ids of the instances, by index."""
+
+    def __init__(
+        self,
+        name: str,
+        group: MachineGroup,
+        site: Site,
+        tags: Tags,
+        *,
+        protect: bool = False,
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("mullion:aws:ControlPlane", name, {"count": len(group.machines)}, opts)
+        arguments = instance_arguments(self, group, site, tags)
+        before: list[pulumi.Resource] = site.routes
+        self.instance_ids = []
+        for machine in group.machines:
+            full = f"{name}-{machine.name}"
+            instance = aws.ec2.Instance(
+                full,
+                opts=ResourceOptions(
+                    parent=self,
+                    depends_on=before,
+                    protect=protect,
+                    delete_before_replace=True,  # its address is fixed
+                    ignore_changes=[*USER_DATA, "ami", "instanceType", "rootBlockDevice"],
+                ),
+                **arguments.of(machine, full),
+            )
+            before = [instance]
+            self.instance_ids.append(instance.id)
+        self.register_outputs({"instance_ids": self.instance_ids})

@@ -1,0 +1,72 @@
+"""Security groups, one rule a resource, from the one rule table."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+
+from components.firewall import Group, Rule
+from components.tags import Tags
+
+DESCRIPTIONS = {
+    Group.CONTROL_PLANE: "Kubernetes control plane",
+    Group.WORKERS: "Kubernetes workers",
+    Group.API_INTERNAL: "Kubernetes API for nodes",
+    Group.API_PUBLIC: "Kubernetes API for people",
+}
+
+
+class Firewall(pulumi.ComponentResource):
+    """A security group for each group of the rule table, and its rules."""
+
+    group_ids: Mapping[Group, Output[str]]
+    """Ids of the security groups."""
+
+    def __init__(
+        self,
+        name: str,
+        vpc_id: Output[str],
+        groups: Iterable[Group],
+        rules: Iterable[Rule],
+        tags: Tags,
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("mullion:aws:Firewall", name, {"groups": [each.value for each in groups]}, opts)
+        self.group_ids = {
+            group: aws.ec2.SecurityGroup(
+                f"{name}-{group.value}",
+                vpc_id=vpc_id,
+                description=DESCRIPTIONS[group],
+                tags=tags.on(self, aws.ec2.SecurityGroup, f"{name}-{group.value}"),
+                opts=ResourceOptions(parent=self),
+            ).id
+            for group in groups
+        }
+        for rule in rules:
+            self._rule(f"{name}-{rule.name}", rule, tags)
+        self.register_outputs({"group_ids": {group.value: each for group, each in self.group_ids.items()}})
+
+    def _rule(self, name: str, rule: Rule, tags: Tags) -> None:
+        kind = aws.vpc.SecurityGroupIngressRule if rule.ingress else aws.vpc.SecurityGroupEgressRule
+        peer = (
+            {"referenced_security_group_id": self.group_ids[rule.peer]}
+            if isinstance(rule.peer, Group)
+            else {"cidr_ipv4": str(rule.peer)}
+        )
+        # with all protocols AWS takes no ports
+        protocol: dict[str, Any] = (
+            {"ip_protocol": "-1"}
+            if rule.protocol == "all"
+            else {"ip_protocol": rule.protocol, "from_port": rule.ports[0], "to_port": rule.ports[1]}
+        )
+        kind(
+            name,
+            security_group_id=self.group_ids[rule.group],
+            description=rule.why,
+            tags=tags.on(self, kind, name),
+            opts=ResourceOptions(parent=self),
+            **peer,
+            **protocol,
+        )

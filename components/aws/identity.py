@@ -1,0 +1,83 @@
+"""Roles of the machines: what each kind may do, and nothing else."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+
+from components.aws.storage import Storage
+from components.firewall import NODES, Group
+from components.tags import Tags
+
+ASSUME = json.dumps(
+    {
+        "Version": "2012-10-17",
+        "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"},
+        ],
+    }
+)
+
+
+def statements(group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What machines of a group may do.
+
+    arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
+    """
+    bundles, snapshots = arns["bundles"], arns["snapshots"]
+    read = [f"{bundles}/bundles/*", f"{bundles}/ca.crt"]
+    rows: list[tuple[list[str], list[str]]] = [
+        (["s3:GetObject"], read),
+        (["s3:PutObject"], [f"{bundles}/status/*"]),
+        (["secretsmanager:GetSecretValue"], [arns["join"]]),
+    ]
+    if group is Group.CONTROL_PLANE:
+        rows += [
+            (["s3:GetObject"], [f"{bundles}/desired-state.json", f"{bundles}/status/*"]),
+            # the marker that decides who inits, and etcd snapshots with their retention
+            (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{snapshots}/*"]),
+            (["s3:ListBucket"], [snapshots]),
+            (["secretsmanager:GetSecretValue"], [arns["pki"], arns["desired-state"]]),
+            (["secretsmanager:PutSecretValue"], [arns["join"]]),
+            # whether a member's machine is really gone; the action knows no resources
+            (["ec2:DescribeInstances"], ["*"]),
+        ]
+    return [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+
+
+class Identity(pulumi.ComponentResource):
+    """A role and an instance profile for each group of machines."""
+
+    profiles: Mapping[Group, Output[str]]
+    """Names of the instance profiles; each known once its role may do what it must."""
+
+    def __init__(self, name: str, storage: Storage, tags: Tags, opts: ResourceOptions | None = None) -> None:
+        super().__init__("mullion:aws:Identity", name, {"groups": [each.value for each in NODES]}, opts)
+        self.profiles = {group: self._profile(f"{name}-{group.value}", group, storage, tags) for group in NODES}
+        self.register_outputs({"profiles": {group.value: each for group, each in self.profiles.items()}})
+
+    def _profile(self, name: str, group: Group, storage: Storage, tags: Tags) -> Output[str]:
+        role = aws.iam.Role(
+            name,
+            assume_role_policy=ASSUME,
+            tags=tags.on(self, aws.iam.Role, name),
+            opts=ResourceOptions(parent=self),
+        )
+        policy = aws.iam.RolePolicy(
+            name,
+            role=role.name,
+            policy=storage.arns.apply(
+                lambda arns: json.dumps({"Version": "2012-10-17", "Statement": statements(group, arns)})
+            ),
+            opts=ResourceOptions(parent=self),
+        )
+        profile = aws.iam.InstanceProfile(
+            name,
+            role=role.name,
+            tags=tags.on(self, aws.iam.InstanceProfile, name),
+            opts=ResourceOptions(parent=self, depends_on=[policy]),
+        )
+        return profile.name

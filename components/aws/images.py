@@ -1,0 +1,48 @@
+"""What is looked up once and then kept: machine images and zone names."""
+
+from collections.abc import Iterable, Mapping
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import InvokeOptions, Output, ResourceOptions
+
+from components import releases
+from components.generated import stash
+from components.spec.models import OperatingSystem
+
+
+class Images(pulumi.ComponentResource):
+    """Image ids by operating system, and the region's zones, as they were at the first `up`.
+
+    A newer image or a new zone changes nothing that exists; `images` in the spec does.
+    """
+
+    ids: Mapping[OperatingSystem, Output[str]]
+    """AMI ids."""
+    zone_names: Output[list[str]]
+    """Zones of the region that need no opt-in, in order."""
+
+    def __init__(
+        self,
+        name: str,
+        systems: Iterable[OperatingSystem],
+        pinned: Mapping[OperatingSystem, str],
+        zone_names: tuple[str, ...],
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        """systems: those to look up. zone_names: from the spec, or empty to look them up."""
+        super().__init__("mullion:aws:Images", name, {"systems": [each.value for each in systems]}, opts)
+        self.ids = {os: Output.from_input(image) for os, image in pinned.items()}
+        self.ids |= {os: self._look_up(f"{name}-{os.value}", os) for os in systems}
+        self.zone_names = Output.from_input(list(zone_names)) if zone_names else self._zones(f"{name}-zones")
+        self.register_outputs({"ids": {os.value: each for os, each in self.ids.items()}, "zone_names": self.zone_names})
+
+    def _look_up(self, name: str, os: OperatingSystem) -> Output[str]:
+        parameter = releases.image_parameter(os)
+        found = aws.ssm.get_parameter_output(name=parameter, opts=InvokeOptions(parent=self))
+        return stash(name, found.insecure_value, parent=self)
+
+    def _zones(self, name: str) -> Output[list[str]]:
+        plain = [aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])]
+        found = aws.get_availability_zones_output(state="available", filters=plain, opts=InvokeOptions(parent=self))
+        return stash(name, found.names, parent=self)

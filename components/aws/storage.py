@@ -1,0 +1,192 @@
+"""The stores: bundles and status records, snapshots, and the secrets of the cluster."""
+
+import hashlib
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+
+from components.assets import asset
+from components.bundle import Bundle
+from components.generated import Generated, stash
+from components.plan import ClusterPlan, MachineGroup
+from components.tags import Tags
+
+PRINCIPALS_OVER_TLS = "DenyPlainHttp"
+SECRETS = {
+    "pki": "Authorities and keys of the control plane",
+    "desired-state": "Key that authenticates the desired-state pointer",
+    "join": "Bootstrap token, written by the control plane",
+}
+
+
+def pointer_document(key: str, bundle_url: str, bundle_sha256: str, kubernetes: str, serial: int) -> str:
+    """The desired-state pointer: what the control plane shall be, with an HMAC-SHA256 over the rest."""
+    body: dict[str, Any] = {
+        "bundle": bundle_url,
+        "sha256": bundle_sha256,
+        "kubernetes": kubernetes,
+        "serial": serial,
+    }
+    message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    return json.dumps({**body, "mac": hmac.new(key.encode(), message, hashlib.sha256).hexdigest()}, sort_keys=True)
+
+
+class Storage(pulumi.ComponentResource):
+    """Two buckets, the bundles in one of them, and three secrets.
+
+    Bundle objects stay when the program no longer names them: a machine may still fetch them.
+    They go with their bucket. The snapshot store outlives the cluster unless that expires.
+    """
+
+    bundle_store: Output[str]
+    """https URL of the bundle store."""
+    snapshot_store: Output[str]
+    """https URL of the snapshot store."""
+    bundle_urls: Mapping[str, Output[str]]
+    """URL of each machine group's bundle, known once it is there."""
+    ca_url: Output[str]
+    """URL of the CA bundle."""
+    secret_names: Mapping[str, Output[str]]
+    """Names of the secrets: pki, desired-state, join; known once they hold what they should."""
+    arns: Output[dict[str, str]]
+    """ARNs of stores (bundles, snapshots) and secrets."""
+
+    def __init__(
+        self, name: str, plan: ClusterPlan, generated: Generated, tags: Tags, opts: ResourceOptions | None = None
+    ) -> None:
+        super().__init__("mullion:aws:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
+        self._cluster, self._tags, self._guarded = name, tags, plan.spec.protect
+        bundles = self._bucket("bundles", keep=False, versioned=False)
+        snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
+        self.bundle_store = bundles.bucket_regional_domain_name.apply("https://{}".format)
+        self.snapshot_store = snapshots.bucket_regional_domain_name.apply("https://{}".format)
+        self.bundle_urls = {group.name: self._bundle(bundles, group) for group in plan.machine_groups}
+        self.ca_url = self._url(self._object("ca", bundles, "ca.crt", generated.ca_certificate))
+        self._pointer(bundles, plan, generated)
+        values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
+        secrets = {key: self._secret(key, value) for key, value in values.items()}
+        self.secret_names = {key: named for key, (_, named) in secrets.items()}
+        self.arns = Output.all(
+            bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, (secret, _) in secrets.items()}
+        )
+        self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
+
+    def _child(self, *, keep: bool = False) -> ResourceOptions:
+        return ResourceOptions(parent=self, retain_on_delete=keep)
+
+    def _bucket(self, purpose: str, *, keep: bool, versioned: bool) -> aws.s3.Bucket:
+        """A private, encrypted bucket reached over TLS only. keep: it and its settings outlive the cluster."""
+        name = f"{self._cluster}-{purpose}"
+        bucket = aws.s3.Bucket(
+            name,
+            force_destroy=not keep,
+            tags=self._tags.on(self, aws.s3.Bucket, name),
+            opts=ResourceOptions.merge(self._child(keep=keep), ResourceOptions(protect=self._guarded)),
+        )
+        settings = self._child(keep=keep)
+        closed = aws.s3.BucketPublicAccessBlock(
+            name,
+            bucket=bucket.id,
+            block_public_acls=True,
+            block_public_policy=True,
+            ignore_public_acls=True,
+            restrict_public_buckets=True,
+            opts=settings,
+        )
+        aws.s3.BucketServerSideEncryptionConfiguration(
+            name,
+            bucket=bucket.id,
+            rules=[{"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}],
+            opts=settings,
+        )
+        if versioned:
+            aws.s3.BucketVersioning(
+                name, bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=settings
+            )
+        aws.s3.BucketPolicy(
+            name,
+            bucket=bucket.id,
+            policy=bucket.arn.apply(_tls_only),
+            # S3 answers 409 when both are changed at once
+            opts=ResourceOptions.merge(settings, ResourceOptions(depends_on=[closed])),
+        )
+        return bucket
+
+    def _object(
+        self,
+        name: str,
+        bucket: aws.s3.Bucket,
+        key: str,
+        content: pulumi.Asset | pulumi.Input[str],
+        *,
+        keep: bool = False,
+    ) -> aws.s3.BucketObjectv2:
+        full = f"{self._cluster}-{name}"
+        body: dict[str, Any] = {"source": content} if isinstance(content, pulumi.Asset) else {"content": content}
+        return aws.s3.BucketObjectv2(
+            full,
+            bucket=bucket.id,
+            key=key,
+            tags=self._tags.on(self, aws.s3.BucketObjectv2, full, few=True),
+            opts=self._child(keep=keep),
+            **body,
+        )
+
+    def _url(self, stored_object: aws.s3.BucketObjectv2) -> Output[str]:
+        return Output.concat(self.bundle_store, "/", stored_object.key)
+
+    def _bundle(self, bucket: aws.s3.Bucket, group: MachineGroup) -> Output[str]:
+        return self._url(self._bundle_object(bucket, group.name, group.bundle))
+
+    def _bundle_object(self, bucket: aws.s3.Bucket, group: str, bundle: Bundle) -> aws.s3.BucketObjectv2:
+        return self._object(f"bundle-{group}", bucket, bundle.key, asset(bundle), keep=True)
+
+    def _pointer(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated) -> None:
+        """Where the control plane finds what it shall be. Its serial is the second it last changed in."""
+        bundle, version = plan.control_plane.bundle, plan.spec.kubernetes
+        serial = stash(f"{self._cluster}-serial", int(time.time()), parent=self, trigger=[bundle.sha256, version])
+        content = Output.all(
+            generated.desired_state_key, self.bundle_urls[plan.control_plane.name], bundle.sha256, version, serial
+        ).apply(lambda known: pointer_document(*known))
+        # the MAC does not reveal its key
+        self._object("desired-state", bucket, "desired-state.json", Output.unsecret(content))
+
+    def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
+        """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""
+        name = f"{self._cluster}-{key}"
+        secret = aws.secretsmanager.Secret(
+            name,
+            description=SECRETS[key],
+            tags=self._tags.on(self, aws.secretsmanager.Secret, name),
+            opts=ResourceOptions(parent=self, protect=self._guarded),
+        )
+        if value is None:
+            return secret, secret.name
+        version = aws.secretsmanager.SecretVersion(
+            name, secret_id=secret.id, secret_string=value, opts=ResourceOptions(parent=self)
+        )
+        return secret, Output.all(secret.name, version.id).apply(lambda known: known[0])
+
+
+def _tls_only(arn: str) -> str:
+    return json.dumps(
+        {
+            "Version": "2012-10-17",
+            "Statement": [
+                {
+                    "Sid": PRINCIPALS_OVER_TLS,
+                    "Effect": "Deny",
+                    "Principal": "*",
+                    "Action": "s3:*",
+                    "Resource": [arn, f"{arn}/*"],
+                    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                }
+            ],
+        }
+    )

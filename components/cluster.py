@@ -1,0 +1,83 @@
+"""MixedCluster: the facade, and the only file that chooses a cloud."""
+
+import pulumi
+from pulumi import Output, ResourceOptions
+
+from components.cluster_args import ClusterArgs
+from components.generated import Generated
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.models import Cloud
+from components.spec.report import Problem
+from components.spec.stack import CLUSTER, REGIONS, read_stack
+from components.tags import Tags, component_urn
+
+
+class MixedCluster(pulumi.ComponentResource):
+    """A Kubernetes cluster with a Linux control plane and Windows and Linux workers."""
+
+    endpoint: pulumi.Output[str]
+    """URL of the Kubernetes API for nodes."""
+    public_endpoint: pulumi.Output[str]
+    """URL of the Kubernetes API for people, or empty where the API is private."""
+    kubeconfig: pulumi.Output[str]
+    """The administrator's kubeconfig. Secret; its certificate lives 30 days."""
+    ca_certificate: pulumi.Output[str]
+    """The cluster CA's certificate, PEM."""
+    bundle_store: pulumi.Output[str]
+    """URL of the store that machines fetch their bundles from."""
+    snapshot_store: pulumi.Output[str]
+    """URL of the store of etcd snapshots."""
+    machines: pulumi.Output[dict[str, str]]
+    """Address of every machine, by name."""
+
+    def __init__(self, name: str, args: ClusterArgs, opts: ResourceOptions | None = None) -> None:
+        super().__init__("mullion:index:MixedCluster", name, dict(args), opts)
+        stack = read_stack(name, {CLUSTER: args, **_regions()})
+        for warning in stack.warnings:
+            _say(warning, self)
+        tags = Tags.of(name, stack.spec, component_urn(self, opts))
+        self._build(plan_cluster(name, stack.spec), tags)
+        self.register_outputs(
+            {
+                "endpoint": self.endpoint,
+                "public_endpoint": self.public_endpoint,
+                "kubeconfig": self.kubeconfig,
+                "ca_certificate": self.ca_certificate,
+                "bundle_store": self.bundle_store,
+                "snapshot_store": self.snapshot_store,
+                "machines": self.machines,
+            }
+        )
+
+    def _build(self, plan: ClusterPlan, tags: Tags) -> None:
+        world = pulumi.Config("mullion").get("world") or "cloud"
+        generated = Generated(
+            plan.name,
+            cluster=plan.name,
+            rotation=plan.spec.rotation,
+            opts=ResourceOptions(parent=self),
+        )
+        if plan.spec.cloud is Cloud.AWS:
+            from components.aws import build
+        else:  # a check refuses the others
+            raise NotImplementedError(plan.spec.cloud.value)
+        parts = build(plan, generated, tags, world, self)
+        self.endpoint = Output.from_input(plan.endpoint.url)
+        self.public_endpoint = parts.public_host.apply(
+            lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""
+        )
+        self.kubeconfig = generated.kubeconfig(self.public_endpoint.apply(lambda url: url or plan.endpoint.url))
+        self.ca_certificate = generated.ca_certificate
+        self.bundle_store, self.snapshot_store = parts.bundle_store, parts.snapshot_store
+        self.machines = Output.from_input({each.name: str(each.address) for each in plan.machines})
+
+
+def _regions() -> dict[str, str]:
+    """The providers' own region settings, by their full keys."""
+    found = {key: pulumi.Config(key.split(":")[0]).get(key.split(":")[1]) for key, *_ in REGIONS.values()}
+    return {key: region for key, region in found.items() if region}
+
+
+def _say(warning: Problem, resource: pulumi.Resource) -> None:
+    if warning.acknowledged is None:
+        pulumi.warn(str(warning), resource)

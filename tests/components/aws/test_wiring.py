@@ -1,0 +1,357 @@
+"""The AWS wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+
+import json
+import re
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pulumi_aws
+import pytest
+
+from components.naming import MAX_NODE_NAME
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from operations.recorder import Recording, Registered, record
+from sandbox.values import Secret
+
+STACKS = ("aws-dev", "aws-ci", "aws-prod")
+ROOT = Path(__file__).resolve().parents[3]
+URNS = ROOT / "tests" / "golden" / "urns"
+INSTANCE = "aws:ec2/instance:Instance"
+STASH = "pulumi:index:Stash"
+UNTAGGABLE = {
+    "aws:ec2/route:Route",
+    "aws:ec2/routeTableAssociation:RouteTableAssociation",
+    "aws:iam/rolePolicy:RolePolicy",
+    "aws:lb/targetGroupAttachment:TargetGroupAttachment",
+    "aws:route53/record:Record",
+    "aws:s3/bucketPolicy:BucketPolicy",
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+    "aws:s3/bucketVersioning:BucketVersioning",
+    "aws:secretsmanager/secretVersion:SecretVersion",
+}
+SECRET_STASHES = {
+    "cluster-ca",
+    "front-proxy-ca",
+    "etcd-ca",
+    "service-account",
+    "encryption-0",
+    "desired-state",
+    "administrator",
+}
+
+
+@lru_cache
+def config(stack: str) -> dict[str, Any]:
+    return stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
+
+
+def changed(stack: str, **fields: Any) -> dict[str, Any]:
+    return {**config(stack), CLUSTER: {**config(stack)[CLUSTER], **fields}}
+
+
+@lru_cache
+def recording(stack: str, preview: bool = False) -> Recording:
+    found = record(stack, config(stack), preview=preview)
+    assert found.errors == []
+    return found
+
+
+@lru_cache
+def plan(stack: str) -> ClusterPlan:
+    return plan_cluster(stack, read_stack(stack, config(stack)).spec)
+
+
+def instances(found: Recording) -> dict[str, Registered]:
+    return {each.name: each for each in found.resources.values() if each.type == INSTANCE}
+
+
+def plain(value: Any) -> Any:
+    return value.value if isinstance(value, Secret) else value
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
+    """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
+    urns = sorted(each.urn for each in recording(stack).resources.values())
+    assert len(set(urns)) == len(recording(stack).resources)
+    assert urns == (URNS / f"{stack}.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_resource_has_a_parent_below_the_cluster(stack: str) -> None:
+    by_urn = {each.urn: each for each in recording(stack).resources.values()}
+    for each in by_urn.values():
+        if each.type == "mullion:index:MixedCluster":
+            continue
+        above = each
+        while above.parent in by_urn:
+            above = by_urn[above.parent]
+        assert above.type == "mullion:index:MixedCluster", f"{each.urn} hangs below {above.urn}"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_component_registers_its_outputs_and_has_children(stack: str) -> None:
+    found = recording(stack).resources.values()
+    parents = {each.parent for each in found}
+    for each in found:
+        if not each.custom:
+            assert each.outputs, f"{each.urn} registers no outputs"
+            assert each.urn in parents, f"{each.urn} has no children"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_everything_taggable_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+    spec = plan(stack).spec
+    for each in recording(stack).resources.values():
+        if not each.type.startswith("aws:") or each.type in UNTAGGABLE:
+            continue
+        tags = each.inputs.get("tags", {})
+        assert tags.get("mullion:cluster") == stack, each.urn
+        assert tags.get("mullion:owner") == spec.owner, each.urn
+        assert tags.get("mullion:expires") == spec.expires, each.urn
+        assert tags.get("mullion:urn") == each.urn.replace("$", "+"), each.urn
+        assert tags.get("Name") == each.name
+        assert all(len(value) <= 256 for value in tags.values())
+
+
+def test_the_list_of_what_takes_no_tags_is_true() -> None:
+    """Checked against the SDK, so that a type that learns tags is noticed."""
+    for token in UNTAGGABLE:
+        module, name = token.split(":")[1].split("/")[0], token.split(":")[2]
+        assert not hasattr(getattr(getattr(pulumi_aws, module), name), "tags"), token
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_generated_secrets_are_marked_and_never_compared(stack: str) -> None:
+    stashes = {
+        each.name.removeprefix(f"{stack}-"): each for each in recording(stack).resources.values() if each.type == STASH
+    }
+    for name, each in stashes.items():
+        assert each.ignore_changes == ["input"], name
+        assert (name in SECRET_STASHES) == isinstance(each.inputs["input"], Secret), name
+        assert (name in SECRET_STASHES) == ("output" in each.additional_secret_outputs), name
+    assert set(stashes) >= SECRET_STASHES
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) -> None:
+    for each in recording(stack).resources.values():
+        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
+        if each.type == "aws:secretsmanager/secretVersion:SecretVersion":
+            assert marked == ["secretString"]
+        elif each.type != STASH:
+            assert marked == [], f"{each.urn} holds a secret"
+    outputs = recording(stack).outputs
+    assert [name for name, value in outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
+    assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
+
+
+def test_the_order_of_pools_means_nothing() -> None:
+    pools = config("aws-prod")[CLUSTER]["pools"]
+    turned = record("aws-prod", changed("aws-prod", pools=dict(reversed(pools.items()))))
+    before = recording("aws-prod")
+    assert set(turned.resources) == set(before.resources)
+    authority = re.compile(r"sha256:[0-9a-f]{64}")  # made anew by each recording
+    for key, each in instances(turned).items():
+        then = instances(before)[key]
+        mine, theirs = ({**r.inputs, "userData": authority.sub("", r.inputs["userData"])} for r in (each, then))
+        assert mine == theirs
+        assert (each.dependencies, each.replacement_trigger) == (then.dependencies, then.replacement_trigger)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_instances_are_as_planned_and_hardened(stack: str) -> None:
+    """SRV-12, SEC-02: names, addresses; IMDSv2 with one hop, encrypted gp3, the source/destination check."""
+    found = instances(recording(stack))
+    planned = {machine.name: (group, machine) for group in plan(stack).machine_groups for machine in group.machines}
+    assert set(found) == {f"{stack}-{name}" for name in planned}
+    for name, (group, machine) in planned.items():
+        inputs = found[f"{stack}-{name}"].inputs
+        assert len(machine.name) <= MAX_NODE_NAME
+        assert inputs["privateIp"] == str(machine.address)
+        assert inputs["instanceType"] == group.size
+        assert inputs["metadataOptions"] == {
+            "httpEndpoint": "enabled",
+            "httpTokens": "required",
+            "httpPutResponseHopLimit": 1,
+        }
+        assert inputs["rootBlockDevice"] == {"encrypted": True, "volumeType": "gp3", "volumeSize": group.disk_gb}
+        assert inputs["sourceDestCheck"] is True, "overlay pods never send from their own address"
+        assert inputs["associatePublicIpAddress"] is (plan(stack).spec.network.egress.value == "public")
+        assert inputs["tags"]["mullion:pool"] == group.name
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_user_data_is_a_loader_that_knows_bundle_machine_and_facts(stack: str) -> None:
+    buckets = {each.inputs["key"]: each for each in recording(stack).resources.values() if "bucketObject" in each.type}
+    for group in plan(stack).machine_groups:
+        assert group.bundle.key in buckets
+        for machine in group.machines:
+            text = instances(recording(stack))[f"{stack}-{machine.name}"].inputs["userData"]
+            assert len(text.encode()) <= group.longest_user_data, "the plan's size is an upper bound"
+            line = next(each for each in text.splitlines() if each.strip().startswith('{"bundle"'))
+            document = json.loads(line)
+            assert document["bundle"]["sha256"] == group.bundle.sha256
+            assert document["bundle"]["url"].endswith(f"/{group.bundle.key}")
+            assert document["machine"]["name"] == machine.name
+            assert ("pki_secret" in document["facts"]) == group.is_control_plane
+            assert all(value != "" or name == "api_public_host" for name, value in document["facts"].items())
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_control_plane_is_chained_and_ignores_image_size_and_user_data(stack: str) -> None:
+    found = instances(recording(stack))
+    members = [found[f"{stack}-{machine.name}"] for machine in plan(stack).control_plane.machines]
+    for each in members:
+        assert {"ami", "instanceType", "userData", "userDataBase64", "rootBlockDevice"} == set(each.ignore_changes)
+        assert each.replacement_trigger is None
+        assert each.protect is plan(stack).spec.protect
+    for before, each in pairwise(members):
+        assert before.urn in each.dependencies
+
+
+def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
+    pools = config("aws-prod")[CLUSTER]["pools"]
+    web = {**pools["web"], "count": 5, "rollout": {"max_unavailable": 2}}
+    found = instances(record("aws-prod", changed("aws-prod", pools={**pools, "web": web})))
+    workers = [found[f"aws-prod-web-{index}"] for index in range(5)]
+    for index, each in enumerate(workers):
+        chained = {other.urn for other in workers} & each.dependencies
+        assert chained == ({workers[index - 2].urn} if index >= 2 else set())
+        assert each.delete_before_replace
+        assert set(each.ignore_changes) == {"userData", "userDataBase64"}
+    assert len({each.replacement_trigger for each in workers}) == 1
+
+
+def test_ignored_paths_exist_so_that_none_is_silently_useless() -> None:
+    properties = {"ami", "instanceType", "rootBlockDevice", "userData"}
+    for each in instances(recording("aws-prod")).values():
+        assert properties <= set(each.inputs)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_security_group_rules_are_the_rule_table_one_a_resource(stack: str) -> None:
+    found = {each.name for each in recording(stack).resources.values() if each.type.startswith("aws:vpc/securityGroup")}
+    assert found == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_roles_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+    policies = {
+        each.name.removeprefix(f"{stack}-"): json.loads(each.inputs["policy"])["Statement"]
+        for each in recording(stack).resources.values()
+        if each.type == "aws:iam/rolePolicy:RolePolicy"
+    }
+    allowed = {name: {action for each in rows for action in each["Action"]} for name, rows in policies.items()}
+    assert allowed["workers"] == {"s3:GetObject", "s3:PutObject", "secretsmanager:GetSecretValue"}
+    assert allowed["control-plane"] - allowed["workers"] == {
+        "s3:DeleteObject",
+        "s3:ListBucket",
+        "secretsmanager:PutSecretValue",
+        "ec2:DescribeInstances",
+    }
+    for rows in policies.values():
+        open_rows = [each["Action"] for each in rows if "*" in each["Resource"]]
+        assert open_rows in ([], [["ec2:DescribeInstances"]]), "only an action that knows no resources may name all"
+    reads = [
+        r for each in policies["workers"] if "secretsmanager:GetSecretValue" in each["Action"] for r in each["Resource"]
+    ]
+    assert len(reads) == 1 and "-join" in reads[0], "workers read the bootstrap token, nothing else"
+
+
+@pytest.mark.parametrize(("stack", "internal", "public"), [("aws-dev", 0, 0), ("aws-ci", 0, 1), ("aws-prod", 1, 0)])
+def test_load_balancers_stand_where_planned_with_their_group_from_the_start(
+    stack: str, internal: int, public: int
+) -> None:
+    found = [
+        each.inputs for each in recording(stack).resources.values() if each.type == "aws:lb/loadBalancer:LoadBalancer"
+    ]
+    assert [sum(each["internal"] for each in found), sum(not each["internal"] for each in found)] == [internal, public]
+    for each in found:
+        assert len(each["securityGroups"]) == 1
+        assert len(each["name"]) <= 32
+    if stack == "aws-dev":
+        record_ = next(each for each in recording(stack).resources.values() if each.type == "aws:route53/record:Record")
+        assert record_.inputs["records"] == [str(plan(stack).control_plane.machines[0].address)]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_snapshots_outlive_the_cluster_unless_it_expires(stack: str) -> None:
+    kept = {
+        each.name
+        for each in recording(stack).resources.values()
+        if each.retain_on_delete and each.type != "aws:s3/bucketObjectv2:BucketObjectv2"
+    }
+    assert kept == ({f"{stack}-snapshots"} if plan(stack).spec.expires is None else set())
+    objects = [
+        each for each in recording(stack).resources.values() if each.type == "aws:s3/bucketObjectv2:BucketObjectv2"
+    ]
+    assert {each.name for each in objects if each.retain_on_delete} == {
+        f"{stack}-bundle-{group.name}" for group in plan(stack).machine_groups
+    }, "older bundles stay while a machine may still fetch them"
+
+
+def test_pinned_images_are_used_and_not_looked_up() -> None:
+    pinned = record("aws-dev", changed("aws-dev", images={"windows-2019": "ami-0123456789abcdef0"}))
+    assert instances(pinned)["aws-dev-web-0"].inputs["ami"] == "ami-0123456789abcdef0"
+    assert "aws-dev-windows-2019" not in {each.name for each in pinned.resources.values()}
+
+
+def test_named_zones_are_used_and_not_looked_up() -> None:
+    network = {"zone_names": ["eu-west-1c"]}
+    named = record("aws-dev", changed("aws-dev", network=network))
+    zones = {
+        each.inputs["availabilityZone"] for each in named.resources.values() if each.type == "aws:ec2/subnet:Subnet"
+    }
+    assert zones == {"eu-west-1c"}
+    assert "aws-dev-zones" not in {each.name for each in named.resources.values()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "replaced"),
+    [
+        ({"labels": {"team": "billing"}}, False),
+        ({"taints": ["os=windows:NoSchedule", "gpu=yes:NoSchedule"]}, False),
+        ({"count": 3}, False),
+        ({"rollout": {"max_unavailable": 1}}, False),
+        ({"kubelet": {"system_reserved": {"memory": "3Gi"}}}, True),
+        ({"kubelet": {"priority_class": "HIGH_PRIORITY_CLASS"}}, True),
+        ({"size": "m6i.2xlarge"}, True),
+        ({"disk_gb": 200}, True),
+        ({"max_pods": 50}, True),
+    ],
+    ids=lambda value: str(value),
+)
+def test_only_what_a_machine_must_become_replaces_it(fields: dict[str, Any], replaced: bool) -> None:
+    pools = config("aws-dev")[CLUSTER]["pools"]
+    after = record("aws-dev", changed("aws-dev", pools={**pools, "web": {**pools["web"], **fields}}))
+    assert after.errors == []
+    before = instances(recording("aws-dev"))
+    assert (
+        instances(after)["aws-dev-web-0"].replacement_trigger != before["aws-dev-web-0"].replacement_trigger
+    ) is replaced
+    assert instances(after)["aws-dev-linux-0"].replacement_trigger == before["aws-dev-linux-0"].replacement_trigger
+
+
+def test_a_wrong_spec_is_refused_by_the_program_without_a_resource() -> None:
+    found = record("aws-dev", changed("aws-dev", kubernetes="1.2.3"))
+    assert found.errors and "kubernetes" in found.errors[0]
+    assert not [each for each in found.resources.values() if each.custom]
+
+
+def test_protection_covers_what_cannot_be_made_again_and_nothing_that_rolls() -> None:
+    protected = {each.name for each in recording("aws-prod").resources.values() if each.protect}
+    machines = {f"aws-prod-{machine.name}" for machine in plan("aws-prod").control_plane.machines}
+    stores = {f"aws-prod-{name}" for name in ("bundles", "snapshots", "pki", "desired-state", "join")}
+    assert protected == {"aws-prod-vpc", *machines, *stores}
+    kinds = {each.type for each in recording("aws-prod").resources.values() if each.protect}
+    assert "aws:s3/bucketObjectv2:BucketObjectv2" not in kinds, "a bundle is replaced at every change"
+    assert not [each for each in recording("aws-dev").resources.values() if each.protect]

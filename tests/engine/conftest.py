@@ -1,0 +1,192 @@
+"""Stacks of this repository on the real engine, each in a sandbox world of its own."""
+
+import copy
+import gc
+import json
+import os
+import runpy
+import shutil
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pulumi.automation as auto
+import pytest
+import yaml
+
+from components.spec.stack import CLUSTER
+from operations.paths import REPOSITORY
+from sandbox.home import install
+from sandbox.world import World
+
+PASSPHRASE = "only for this test"
+INSTANCE = "aws:ec2/instance:Instance"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What the engine did, or would do, to one resource."""
+
+    operations: tuple[str, ...]
+    replaced_by: tuple[str, ...]
+    """Properties that force the replacement."""
+
+
+@dataclass
+class Run:
+    """One preview or update."""
+
+    steps: dict[str, Step] = field(default_factory=dict)
+    """By type and name, without what stays the same."""
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, kind: str) -> dict[str, tuple[str, ...]]:
+        """Operations on one type, by name."""
+        return {key.split("|")[1]: step.operations for key, step in self.steps.items() if key.split("|")[0] == kind}
+
+
+class Stack:
+    """One stack file of the repository, copied, with a world, a state and an engine home of its own."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder, self.log = name, folder, list[str]()
+        self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
+        self._file.parent.mkdir(parents=True)
+        (folder / "state").mkdir()
+        shutil.copy(REPOSITORY / "Pulumi.yaml", folder / "work")
+        self._settings = yaml.safe_load((REPOSITORY / "stacks" / self._file.name).read_text())
+        self._settings["config"]["mullion:world"] = "sandbox"
+        self.edit()
+        home = install(folder / "home")
+        environment = {
+            "PULUMI_HOME": str(home),
+            "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
+        }
+        options = auto.LocalWorkspaceOptions(work_dir=str(folder / "work"), env_vars=environment, pulumi_home=str(home))
+        self._stack = auto.create_or_select_stack(name, project_name="mullion", program=self._program, opts=options)
+
+    @staticmethod
+    def _program() -> None:
+        runpy.run_path(str(REPOSITORY / "__main__.py"))
+
+    def edit(self, **fields: Any) -> None:
+        """Make the stack file the repository's, with these fields of the cluster changed; dicts are merged."""
+        settings = copy.deepcopy(self._settings)
+        merge(settings["config"][CLUSTER], fields)
+        if self._file.exists():  # the passphrase's salt is the engine's
+            settings |= {k: v for k, v in yaml.safe_load(self._file.read_text()).items() if k == "encryptionsalt"}
+        self._file.write_text(yaml.safe_dump(settings))
+
+    def preview(self) -> Run:
+        """What `up` would do."""
+        run = Run()
+        self._stack.preview(on_event=self._listen(run), on_output=self.log.append)
+        return run
+
+    def up(self) -> Run:
+        """Make it so."""
+        run = Run()
+        result = self._stack.up(on_event=self._listen(run), on_output=self.log.append)
+        run.outputs = {name: each.value for name, each in result.outputs.items()}
+        assert result.outputs["kubeconfig"].secret
+        return run
+
+    def down(self) -> Run:
+        """Remove it; protection is lifted first, as `mullion down` does."""
+        self._stack.workspace.pulumi_command.run(
+            ["state", "unprotect", "--all", "--yes", "--stack", self.name],
+            self._stack.workspace.work_dir,
+            self._stack.workspace.env_vars | {"PULUMI_HOME": self._stack.workspace.pulumi_home},
+        )
+        run = Run()
+        self._stack.destroy(on_event=self._listen(run), on_output=self.log.append)
+        return run
+
+    def _listen(self, run: Run) -> Any:
+        def hear(event: auto.EngineEvent) -> None:
+            self.log.append(json.dumps(event, default=lambda each: getattr(each, "__dict__", None) or str(each)))
+            step = event.resource_pre_event.metadata if event.resource_pre_event else None
+            if step is None or step.op in ("same", "read") or "pulumi:providers" in step.urn:
+                return
+            key = f"{step.type}|{step.urn.split('::')[-1]}"
+            before = run.steps.get(key, Step((), ()))
+            # the stash of something generated differs in each run until the engine drops the new value
+            forced = () if step.type == "pulumi:index:Stash" else tuple(sorted(step.keys or ()))
+            operations = tuple(sorted({*before.operations, str(getattr(step.op, "value", step.op))}))
+            run.steps[key] = Step(operations, tuple(sorted({*before.replaced_by, *forced})))
+
+        return hear
+
+    @property
+    def world(self) -> World:
+        """The embedded cloud."""
+        return World(self.folder / "world.db")
+
+    def machines(self) -> dict[str, str]:
+        """Instance ids in the world, by name."""
+        return {each.tags["Name"].removeprefix(f"{self.name}-"): each.id for each in self.world.resources(INSTANCE)}
+
+    def state(self) -> dict[str, Any]:
+        """The state as it lies on the disk."""
+        path = self.folder / "state" / ".pulumi" / "stacks" / "mullion" / f"{self.name}.json"
+        return json.loads(path.read_text())["checkpoint"]["latest"]
+
+    def secrets_of_the_state(self) -> list[str]:
+        """Every value of the state that is a secret, decrypted, as text."""
+        exported = self._stack.workspace.pulumi_command.run(
+            ["stack", "export", "--show-secrets", "--stack", self.name],
+            self._stack.workspace.work_dir,
+            self._stack.workspace.env_vars | {"PULUMI_HOME": self._stack.workspace.pulumi_home},
+        )
+        return list(_plaintexts(json.loads(exported.stdout)))
+
+
+def _plaintexts(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        if "plaintext" in document:
+            yield from _leaves(json.loads(document["plaintext"]))
+        else:
+            for each in document.values():
+                yield from _plaintexts(each)
+    elif isinstance(document, list):
+        for each in document:
+            yield from _plaintexts(each)
+
+
+def _leaves(document: Any) -> Iterator[str]:
+    if isinstance(document, Mapping):
+        for each in document.values():
+            yield from _leaves(each)
+    elif isinstance(document, list):
+        for each in document:
+            yield from _leaves(each)
+    elif isinstance(document, str):
+        yield document
+
+
+def merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
+    """Put fields into a document, depth first; None removes."""
+    for key, value in fields.items():
+        if isinstance(value, Mapping) and isinstance(into.get(key), dict):
+            merge(into[key], value)
+        elif value is None:
+            into.pop(key, None)
+        else:
+            into[key] = value
+
+
+@pytest.fixture(scope="module")
+def new_stack(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Give `new_stack(name)`: a fresh Stack."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
+        yield lambda name: Stack(name, tmp_path_factory.mktemp(name))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()  # the Automation API leaves loops open; collected here, not in somebody else's test

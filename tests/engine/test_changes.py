@@ -1,0 +1,168 @@
+"""A running cluster changed: what is touched, what is not, and in which order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import components.plan
+from components.bundle import scripts
+from components.generated import AUTHORITIES
+
+from .conftest import INSTANCE, Run, Stack
+
+pytestmark = pytest.mark.engine
+
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+STASH = "pulumi:index:Stash"
+COMPONENTS = ("mullion:index:MixedCluster", "mullion:aws:Workers", "pulumi:pulumi:Stack")
+
+
+@pytest.fixture(scope="module")
+def built(new_stack: Callable[[str], Stack]) -> Stack:
+    """Three control planes, two Linux and three Windows workers."""
+    return new_stack("aws-prod")
+
+
+@pytest.fixture
+def stack(built: Stack) -> Stack:
+    """The cluster as its stack file says; what a test changes, it changes alone."""
+    built.edit()
+    built.up()
+    return built
+
+
+def change(stack: Stack, **fields: Any) -> Run:
+    """Preview and up with these fields changed; both must say the same."""
+    stack.edit(**fields)
+    preview, up = stack.preview(), stack.up()
+    assert preview.steps == up.steps, "the preview said what up would do"
+    return up
+
+
+def touched(run: Run) -> set[str]:
+    """Names of all resources but components, which only show their arguments."""
+    return {key.split("|")[1] for key in run.steps if key.split("|")[0] not in COMPONENTS}
+
+
+def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
+    """How many of these machines were gone at once, at worst."""
+    gone: set[str] = set()
+    worst = 0
+    for each in stack.world.operations()[since:]:
+        name = each.urn.split("::")[-1].removeprefix(f"{stack.name}-")
+        if each.type == INSTANCE and name in machines and each.error is None:
+            gone = gone | {name} if each.kind == "delete" else gone - {name}
+            worst = max(worst, len(gone))
+    return worst
+
+
+def test_scaling_adds_and_removes_exactly_those_machines(stack: Stack) -> None:
+    before = stack.machines()
+    up = change(stack, pools={"web": {"count": 5}})
+    assert touched(up) == {"aws-prod-web-3", "aws-prod-web-4"}
+    assert {name: stack.machines()[name] for name in before} == before
+    down = change(stack, pools={"web": {"count": 3}})
+    assert touched(down) == {"aws-prod-web-3", "aws-prod-web-4"}
+    assert stack.machines() == before
+
+
+@pytest.mark.parametrize("unavailable", [1, 2])
+def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavailable: int) -> None:
+    """RES-01, OS-09: three machines, never more than max_unavailable missing, none of another pool touched."""
+    before, since = stack.machines(), len(stack.world.operations())
+    memory = f"{2 + unavailable}Gi"
+    fields = {"kubelet": {"system_reserved": {"memory": memory}}, "rollout": {"max_unavailable": unavailable}}
+    up = change(stack, pools={"web": fields})
+    rolled = {"web-0", "web-1", "web-2"}
+    instances = up.of(INSTANCE)
+    assert set(instances) == {f"aws-prod-{name}" for name in rolled}
+    assert all("replace" in operations for operations in instances.values())
+    after = stack.machines()
+    assert {name for name in before if before[name] != after[name]} == rolled
+    assert most_missing(stack, since, rolled) <= unavailable
+
+
+POINTER = {"aws-prod-bundle-control-plane", "aws-prod-desired-state", "aws-prod-serial"}
+"""What a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
+
+
+@pytest.mark.parametrize(
+    ("fields", "also"),
+    [
+        ({"labels": {"team": "billing"}}, set()),
+        # RuntimeClasses tolerate the pools' taints, and the control plane's bundle holds them
+        ({"taints": ["os=windows:NoSchedule", "dedicated=billing:NoSchedule"]}, POINTER),
+    ],
+    ids=["label", "taint"],
+)
+def test_labels_and_taints_replace_no_machine(stack: Stack, fields: dict[str, Any], also: set[str]) -> None:
+    before, bundles = stack.machines(), stored_bundles(stack)
+    up = change(stack, pools={"web": fields})
+    assert touched(up) == {"aws-prod-bundle-web"} | also
+    assert stack.machines() == before
+    assert stored_bundles(stack) > bundles, "a new bundle is added, the older ones stay"
+
+
+def test_a_comment_in_a_script_replaces_no_machine(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    def commented(family: Any) -> dict[str, bytes]:
+        return {name: content + b"\n# a comment\n" for name, content in scripts(family).items()}
+
+    before, bundles = stack.machines(), stored_bundles(stack)
+    monkeypatch.setattr(components.plan, "scripts", commented)
+    up = change(stack)
+    assert touched(up) == POINTER | {"aws-prod-bundle-linux", "aws-prod-bundle-web"}
+    assert stack.machines() == before
+    assert len(stored_bundles(stack) - bundles) == 3
+
+
+def test_image_size_and_user_data_touch_no_control_plane_machine(stack: Stack) -> None:
+    before = stack.machines()
+    up = change(
+        stack,
+        control_plane={"size": "m6i.xlarge", "disk_gb": 80, "kubelet": {"verbosity": 4}},
+        images={"ubuntu-24.04": image(stack)},
+    )
+    assert not any("control-plane-" in each for each in up.of(INSTANCE))
+    after = stack.machines()
+    assert {name: after[name] for name in before if name.startswith("control-plane")} == {
+        name: each for name, each in before.items() if name.startswith("control-plane")
+    }
+
+
+def image(stack: Stack) -> str:
+    """An image that exists in this world and is not the control plane's."""
+    windows = [each for each in stack.world.resources(INSTANCE) if "-web-" in each.tags["Name"]]
+    return windows[0].inputs["ami"]
+
+
+def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
+    """Every item has a generation of its own; machines stay."""
+    before = stack.machines()
+    expected = {
+        "administrator": {"aws-prod-administrator"},
+        "desired_state": {"aws-prod-desired-state"},
+        "service_account": {"aws-prod-service-account", "aws-prod-pki"},
+        "encryption": {"aws-prod-encryption-1", "aws-prod-pki"},
+    }
+    rotation: dict[str, int] = {}
+    for item, names in expected.items():
+        rotation[item] = 1
+        up = change(stack, rotation=dict(rotation))
+        assert touched(up) == names, item
+        assert stack.machines() == before
+    stashes = {name for name, operations in up.of(STASH).items() if "create" in operations or "replace" in operations}
+    assert not stashes & {f"aws-prod-{name}" for name in AUTHORITIES}
+
+
+def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:
+    [bucket] = {each.inputs["bucket"] for each in stack.world.resources(OBJECT)}
+    assert len(stored_bundles(stack)) > 3, "older bundles were kept until now"
+    stack.down()
+    assert stack.world.objects(bucket) == {}
+
+
+def stored_bundles(stack: Stack) -> set[str]:
+    """Keys of all bundle objects in the world."""
+    [bucket] = {each.inputs["bucket"] for each in stack.world.resources(OBJECT)}
+    return {key for key in stack.world.objects(bucket) if key.startswith("bundles/")}

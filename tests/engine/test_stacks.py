@@ -1,0 +1,110 @@
+"""Every stack on the real engine: preview and up agree, nothing changes twice, secrets stay hidden, down empties."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from .conftest import INSTANCE, Run, Stack
+
+pytestmark = pytest.mark.engine
+
+STACKS = ("aws-dev", "aws-ci", "aws-prod")
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+
+
+class Life:
+    """What happened to one stack: created, unchanged, removed, created again, removed."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
+        self.preview = stack.preview()
+        self.up = stack.up()
+        self.first_machines = stack.machines()
+        self.secrets = stack.secrets_of_the_state()
+        self.again = stack.up()
+        self.down = stack.down()
+        self.left = [(each.type, each.id) for each in stack.world.resources()]
+        self.state_left = stack.state().get("resources", [])
+        self.second = stack.up()
+        self.second_machines = stack.machines()
+        stack.down()
+
+
+@pytest.fixture(scope="module", params=STACKS)
+def life(request: pytest.FixtureRequest, new_stack: Any) -> Life:
+    return Life(new_stack(request.param))
+
+
+def test_preview_and_up_do_the_same_to_the_same_resources(life: Life) -> None:
+    assert life.preview.steps == life.up.steps
+    assert {operation for step in life.up.steps.values() for operation in step.operations} == {"create"}
+
+
+def test_a_second_up_changes_nothing(life: Life) -> None:
+    assert life.again.steps == {}
+
+
+def test_down_empties_the_world_but_for_snapshots_that_are_kept_on_purpose(life: Life) -> None:
+    kept = {type for type, _ in life.left}
+    expires = life.stack.name == "aws-ci"
+    assert kept == (
+        set()
+        if expires
+        else {
+            "aws:s3/bucket:Bucket",
+            "aws:s3/bucketPolicy:BucketPolicy",
+            "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+            "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+            "aws:s3/bucketVersioning:BucketVersioning",
+        }
+    )
+    assert len(life.left) == len(kept), "one snapshot bucket and its settings"
+    assert all("snapshots" in id for _, id in life.left)
+    assert life.state_left == []
+
+
+def test_the_same_name_can_be_built_again(life: Life) -> None:
+    assert life.second.steps == life.up.steps
+    assert life.second_machines.keys() == life.first_machines.keys()
+    assert not set(life.second_machines.values()) & set(life.first_machines.values())
+
+
+def test_no_secret_is_anywhere_but_in_the_secret_table(life: Life) -> None:
+    """SEC: the real values, searched in every file of the stack, the world, the log and the outputs that are shown."""
+    wanted = fragments(life.secrets)
+    assert len(wanted) > 20, "keys, kubeconfig and the control plane's secret were there to look for"
+    hidden = life.stack.folder / "world.db.secrets"
+    places = {each: each.read_bytes() for each in life.stack.folder.rglob("*") if each.is_file() and each != hidden}
+    places[life.stack.folder / "log"] = "\n".join(life.stack.log).encode()
+    assert any(path.name == "world.db" for path in places) and any(path.suffix == ".json" for path in places)
+    found = sorted({str(path) for path, content in places.items() for each in wanted if each in content})
+    assert found == []
+    assert hidden.stat().st_mode & 0o777 == 0o600
+
+
+def fragments(secrets: list[str]) -> set[bytes]:
+    """Each secret as it is, JSON-escaped, in base64, and line by line where it has lines; certificates are public."""
+    wanted: set[str] = set()
+    for secret in secrets:
+        if len(secret) < 20 or secret.startswith(("-----BEGIN CERTIFICATE", "-----BEGIN PUBLIC")):
+            continue
+        wanted |= {secret, json.dumps(secret)[1:-1], base64.b64encode(secret.encode()).decode()}
+        if "PRIVATE KEY" in secret and "CERTIFICATE" not in secret:
+            wanted |= {line for line in secret.splitlines() if len(line) > 30 and "-----" not in line}
+    return {each.encode() for each in wanted}
+
+
+def test_user_data_holds_no_secret_and_stays_small(life: Life) -> None:
+    instances = [each for each in life.stack.state().get("resources", []) if each["type"] == INSTANCE]
+    assert instances == [], "all are gone"
+    creates = [each for each in life.stack.world.operations() if each.type == INSTANCE and each.kind == "create"]
+    assert len(creates) == 2 * len(life.first_machines) and not any(each.error for each in creates)
+
+
+def test_outputs_say_where_the_cluster_is(life: Life) -> None:
+    outputs: Run = life.up
+    assert outputs.outputs["endpoint"] == f"https://api.{life.stack.name}.mullion.internal:6443"
+    assert set(outputs.outputs["machines"]) == set(life.first_machines)
+    assert "client-key-data" in outputs.outputs["kubeconfig"]
