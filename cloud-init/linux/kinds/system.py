@@ -1,0 +1,134 @@
+"""The machine itself: host name, kernel, environment, swap, restart."""
+
+import re
+import shlex
+from pathlib import Path
+
+from failure import Failure
+from run import Run, Step, write_whole
+
+REBOOTS = 5
+"""Restarts in a row before a run gives up."""
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+
+def text_of(path: Path) -> str:
+    """The file's text without spaces around it; empty when there is none."""
+    return path.read_text().strip() if path.exists() else ""
+
+
+def hostname_holds(run: Run, step: Step) -> bool:
+    """The kernel and the next boot use the name."""
+    places = "/etc/hostname", "/proc/sys/kernel/hostname"
+    return all(text_of(run.path(each)) == step["value"] for each in places)
+
+
+def make_hostname(run: Run, step: Step) -> None:
+    """Sets both."""
+    write_whole(run.path("/etc/hostname"), f"{step['value']}\n".encode(), 0o644)
+    run.command("hostname", step["value"])
+
+
+def module_file(run: Run, step: Step) -> Path:
+    """Where systemd reads that the module is wanted."""
+    return run.path(f"/etc/modules-load.d/mullion-{step['module']}.conf")
+
+
+def module_holds(run: Run, step: Step) -> bool:
+    """Loaded now, and named for the next boot."""
+    loaded = run.path(f"/sys/module/{step['module'].replace('-', '_')}").exists()
+    return loaded and text_of(module_file(run, step)) == step["module"]
+
+
+def make_module(run: Run, step: Step) -> None:
+    """Names it, then loads it."""
+    write_whole(module_file(run, step), f"{step['module']}\n".encode(), 0o644)
+    run.command("modprobe", step["module"])
+
+
+def sysctl_places(run: Run, step: Step) -> tuple[Path, Path]:
+    """The file for the next boot, and the kernel's own."""
+    return run.path(f"/etc/sysctl.d/99-mullion-{step['key']}.conf"), run.path(
+        "/proc/sys/" + step["key"].replace(".", "/")
+    )
+
+
+def sysctl_holds(run: Run, step: Step) -> bool:
+    """The kernel has the value, and will have it after a boot."""
+    file, kernel = sysctl_places(run, step)
+    return text_of(kernel).split() == str(step["value"]).split() and text_of(file) == f"{step['key']} = {step['value']}"
+
+
+def make_sysctl(run: Run, step: Step) -> None:
+    """Writes both."""
+    file, kernel = sysctl_places(run, step)
+    write_whole(file, f"{step['key']} = {step['value']}\n".encode(), 0o644)
+    try:
+        kernel.write_text(f"{step['value']}\n")
+    except OSError as error:
+        raise Failure("file-failed", f"{kernel}: {error}; is its kernel module loaded?") from None
+
+
+SWAP_LINE = re.compile(r"^[^#\s]\S*\s+\S+\s+swap\s", re.MULTILINE)
+
+
+def swap_holds(run: Run, step: Step) -> bool:
+    """None in use, none in fstab."""
+    in_use = text_of(run.path("/proc/swaps")).splitlines()[1:]
+    return not in_use and not SWAP_LINE.search(text_of(run.path("/etc/fstab")))
+
+
+def make_swap(run: Run, step: Step) -> None:
+    """Takes it out of fstab first: a cut in between must not bring it back."""
+    fstab = run.path("/etc/fstab")
+    if fstab.exists():
+        write_whole(fstab, SWAP_LINE.sub(lambda line: f"# {line[0]}", fstab.read_text()).encode(), 0o644)
+    run.command("swapoff", "-a")
+
+
+def environment_places(run: Run, step: Step) -> tuple[Path, str, Path, str]:
+    """Lines for login sessions and for systemd's services."""
+    value = shlex.quote(step["value"]) if step["value"] else '""'
+    unit = f"[Manager]\nDefaultEnvironment={shlex.quote(step['variable'] + '=' + step['value'])}\n"
+    drop_in = run.path(f"/etc/systemd/system.conf.d/mullion-{step['variable']}.conf")
+    return run.path("/etc/environment"), f"{step['variable']}={value}", drop_in, unit
+
+
+def environment_holds(run: Run, step: Step) -> bool:
+    """Both have the line."""
+    sessions, line, drop_in, unit = environment_places(run, step)
+    return line in text_of(sessions).splitlines() and text_of(drop_in) == unit.strip()
+
+
+def make_environment(run: Run, step: Step) -> None:
+    """Replaces the variable's line, keeps the others; systemd reads its own again."""
+    sessions, line, drop_in, unit = environment_places(run, step)
+    kept = [each for each in text_of(sessions).splitlines() if not each.startswith(f"{step['variable']}=")]
+    write_whole(sessions, "\n".join([*kept, line, ""]).encode(), 0o644)
+    write_whole(drop_in, unit.encode(), 0o644)
+    run.command("systemctl", "daemon-reexec")
+
+
+class Reboot(Exception):
+    """The machine is going down; the run goes on after the boot."""
+
+
+def ask_for_reboot(run: Run) -> None:
+    """Steps call it when what they set holds only after a restart."""
+    run.remember(reboot_asked=text_of(run.path(BOOT_ID)))
+
+
+def reboot_holds(run: Run, step: Step) -> bool:
+    """No step asked for a restart since this boot."""
+    asked = run.remember().get("reboot_asked")
+    return asked is None or asked != text_of(run.path(BOOT_ID))
+
+
+def make_reboot(run: Run, step: Step) -> None:
+    """Counts, then restarts."""
+    reboots = run.remember().get("reboots", 0) + 1
+    if reboots > REBOOTS:
+        raise Failure("reboot-limit", f"{REBOOTS} restarts in a row did not finish the plan")
+    run.remember(reboots=reboots)
+    run.command("systemctl", "reboot", "--no-block")
+    raise Reboot

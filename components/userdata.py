@@ -1,0 +1,91 @@
+"""User-data: a small loader and a JSON document, nothing else.
+
+The document says where the bundle is and what its sha256 must be, which machine this is (planned), and the
+cluster's facts (known once the cloud made something). Its keys are a closed list without any secret: everyone on
+a machine can read its user-data.
+"""
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from components.bundle import CLOUD_INIT, OsFamily
+from components.node.kinds import REFERENCES
+
+LIMITS: dict[str, int] = {
+    # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded.
+    "aws": 16384,
+    # Azure REST reference, OSProfile.customData: the decoded array has at most 65535 bytes.
+    "azure": 65535,
+    # Compute Engine, "About VM metadata": 256 KB for one value.
+    "gcp": 262144,
+}
+"""Most bytes of user-data by cloud, raw (before base64)."""
+
+WORLD = "world"
+"""The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
+
+_MACHINE = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("machine."))
+_FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {WORLD}
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
+"""The line of a loader where the document goes: the files are complete, with an empty one."""
+
+
+def document(
+    bundle_url: str, bundle_sha256: str, machine: Mapping[str, Any], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Tell a machine {"bundle": {"url", "sha256"}, "machine": {...}, "facts": {...}}.
+
+    Keys of machine and facts are those of components.node.kinds.REFERENCES, and facts.world. ValueError for any
+    other, for a URL that carries a query or a user (a signed URL is a secret), and for a digest that is none.
+    """
+    unknown = [f"machine.{key}" for key in machine.keys() - _MACHINE] + [
+        f"facts.{key}" for key in facts.keys() - _FACTS
+    ]
+    if unknown:
+        raise ValueError(f"user-data: {sorted(unknown)} are not in components/node/kinds.py REFERENCES; add them there")
+    if "?" in bundle_url or "@" in bundle_url:
+        raise ValueError("user-data: the bundle's URL has a query or a user; give its plain address, machines sign")
+    if not _SHA256.fullmatch(bundle_sha256):
+        raise ValueError(f"user-data: {bundle_sha256!r} is no sha256; give 64 lower-case hexadecimal digits")
+    return {"bundle": {"url": bundle_url, "sha256": bundle_sha256}, "machine": dict(machine), "facts": dict(facts)}
+
+
+def user_data(os_family: OsFamily, document: Mapping[str, Any]) -> str:
+    """Render the user-data of one machine, ASCII: #cloud-config for Linux, <powershell> for Windows on AWS."""
+    before, after = template(os_family)
+    return before + _json(document) + after
+
+
+def size(user_data: str) -> int:
+    """Count the bytes of user-data as LIMITS does."""
+    return len(user_data.encode())
+
+
+@cache
+def template(os_family: OsFamily) -> tuple[str, str]:
+    """Give the user-data before and after the document. ValueError when the file has not exactly one empty document."""
+    folder = CLOUD_INIT / os_family
+    if os_family == "linux":
+        loader = textwrap.indent((folder / "loader.py").read_text(encoding="ascii"), 6 * " ")
+        text = (folder / "user-data.yaml").read_text(encoding="ascii").replace("      loader.py\n", loader)
+    else:
+        text = f"<powershell>\n{without_comments((folder / 'loader.ps1').read_text(encoding='ascii'))}</powershell>\n"
+    places = list(_EMPTY.finditer(text))
+    if len(places) != 1:
+        raise ValueError(f"{folder}: {len(places)} lines hold an empty document {{}}, not one")
+    return text[: places[0].end() - 2], text[places[0].end() :]
+
+
+def without_comments(script: str) -> str:
+    """Drop the lines of a script that are empty or only a comment."""
+    return "".join(f"{line}\n" for line in script.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    """Write one line of ASCII. No <, so that no value can end the <powershell> element."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")

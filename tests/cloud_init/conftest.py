@@ -1,0 +1,99 @@
+"""A cloud on loopback, and the Linux scripts as importable modules."""
+
+import importlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import pytest
+
+from components.bundle import CLOUD_INIT
+from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.linux import TOKEN, Execute, Programs
+from tests.cloud_init.windows import Machine, new_machine
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name this folder's own marker."""
+    config.addinivalue_line("markers", "windows: runs PowerShell for Windows on throw-away machines (MULLION_WINPWSH)")
+
+
+@pytest.fixture
+def cloud() -> Iterator[Cloud]:
+    """Metadata, object store and secrets of this test alone."""
+    with serving() as here:
+        yield here
+
+
+@pytest.fixture
+def loader(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> ModuleType:
+    """cloud-init/linux/loader.py, whose metadata service is the cloud of this test, and which does not sleep."""
+    monkeypatch.syspath_prepend(str(CLOUD_INIT / "linux"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module = importlib.import_module("loader")
+    monkeypatch.setattr(module, "METADATA", cloud.url)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
+    return module
+
+
+@pytest.fixture(scope="session")
+def winpwsh(missing: Callable[[str, str], NoReturn]) -> str:
+    """The program that makes Windows machines."""
+    tool = os.environ.get("MULLION_WINPWSH", "")
+    if not tool:
+        missing("winpwsh", "MULLION_WINPWSH names no program that makes Windows machines with PowerShell")
+    return tool
+
+
+@pytest.fixture
+def machine(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
+    """A fresh Windows machine of this test alone."""
+    here = new_machine(winpwsh, tmp_path / "machine")
+    yield here
+    here.cut()
+
+
+@pytest.fixture
+def node(loader: ModuleType) -> ModuleType:
+    """cloud-init/linux/node.py; `loader` made it importable and points it at this test's cloud."""
+    return importlib.import_module("node")
+
+
+@pytest.fixture
+def programs(node: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Programs:
+    """No program of this machine is started."""
+    stand_in = Programs()
+    monkeypatch.setattr(importlib.import_module("run").subprocess, "run", stand_in.run)
+    return stand_in
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The machine's root."""
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_path: Path) -> Execute:
+    """execute(*steps, **plan's fields): the result of a run of a plan with these steps."""
+    facts = {"secret_service": f"{cloud.url}/", "join_secret": "join", "pki_secret": "pki", "world": "sandbox"}
+    told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
+    cloud.secrets |= {
+        "join": TOKEN,
+        "pki": json.dumps({"ca.key": "-----BEGIN-----\nsecretline\n", "keys": ["a2V5Mg==", "a2V5MQ=="]}),
+    }
+
+    def run(*steps: dict[str, Any], **changes: Any) -> dict[str, Any]:
+        named = [{"name": f"step-{place}", **each} for place, each in enumerate(steps)]
+        phases = [{"name": "all", "scope": "node", "steps": named}]
+        plan = {"format": 1, "os": "ubuntu-22.04", "registration": {"labels": "a=b", "taints": []}, "phases": phases}
+        folder = tmp_path / "bundle"
+        folder.mkdir(exist_ok=True)
+        (folder / "plan.json").write_text(json.dumps(plan | changes))
+        return node.execute(root, folder, told)
+
+    return run

@@ -1,0 +1,118 @@
+"""What tests of the Linux executor share: stand-ins for programs, archives, a certificate, and steps of most kinds."""
+
+import hashlib
+import io
+import stat
+import tarfile
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.cloud_init.cloud import Cloud
+
+TOKEN = "abcdef.0123456789abcdef"
+Execute = Callable[..., dict[str, Any]]
+
+
+class Programs:
+    """Stands for the machine's programs: writes down what was started; `answers` by first words of the call."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.inputs: list[str] = []
+        self.answers: dict[str, tuple[int, str]] = {}
+        self.effects: dict[str, Callable[[], object]] = {}
+
+    def run(self, argv: tuple[str, ...], input: str, **others: Any) -> SimpleNamespace:
+        """As subprocess.run."""
+        words = list(map(str, argv))
+        self.asked.append(words)
+        self.inputs.append(input)
+        line = " ".join(words)
+        for start, effect in self.effects.items():
+            if line.startswith(start):
+                effect()
+        code, said = next((a for start, a in self.answers.items() if line.startswith(start)), (0, ""))
+        return SimpleNamespace(returncode=code, stdout=said, stderr="")
+
+
+def outcomes(result: dict[str, Any]) -> list[str]:
+    """held or set, step by step."""
+    assert result["state"] == "done", result
+    return [step["outcome"] for phase in result["phases"] for step in phase["steps"]]
+
+
+def put(root: Path, path: str, text: str) -> None:
+    """A file below the root."""
+    place = root / path.lstrip("/")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+
+
+def permissions(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def sha256(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def tar_of(files: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
+    """A tar.gz of these files."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode, entry.type = len(content), 0o755, kind
+            archive.addfile(entry, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def fetched(cloud: Cloud, content: bytes, **unpack: Any) -> list[dict[str, Any]]:
+    """Steps that download and unpack the content."""
+    cloud.objects["/public/a"] = content
+    url = f"{cloud.url}/public/a"
+    return [
+        {"kind": "artifact", "url": url, "digest": sha256(content), "path": "/var/a"},
+        {"kind": "archive", "source": "/var/a", "target": "/opt/bin", **unpack},
+    ]
+
+
+def certificate() -> tuple[str, str]:
+    """PEM of a self-signed certificate, and sha256:<hex> of its public key, by a library that is not under test."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
+    now = datetime.now(timezone.utc)
+    build = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    build = build.serial_number(x509.random_serial_number()).not_valid_before(now).not_valid_after(now + timedelta(1))
+    made = build.sign(key, hashes.SHA256())
+    der = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return made.public_bytes(serialization.Encoding.PEM).decode(), sha256(der)
+
+
+SIMPLE = [
+    {"kind": "directory", "path": "/etc/mullion/x"},
+    {"kind": "directory", "path": "/etc/mullion/y", "access": "private"},
+    {"kind": "file", "path": "/etc/a.conf", "content": "a = 1\n"},
+    {"kind": "file", "path": "/usr/bin/a", "content": "#!/bin/sh\n", "executable": True},
+    {"kind": "file", "path": "/etc/a.json", "format": "json",
+     "content": {"enforce": [], "taints": {"ref": "registration.taints"}}},
+    {"kind": "file", "path": "/etc/b.yaml", "format": "documents",
+     "content": [{"a": 1}, {"ip": {"ref": "machine.address"}}]},
+    {"kind": "secret", "path": "/etc/pki/ca.key", "secret": {"ref": "facts.pki_secret"}, "member": "ca.key"},
+    {"kind": "encryption-configuration", "path": "/etc/e.json", "secret": "pki", "member": "keys",
+     "resources": ["secrets"]},
+    {"kind": "environment", "variable": "CRI", "value": "unix:///run/c.sock"},
+    {"kind": "sysctl", "key": "net.ipv4.ip_forward", "value": "1"},
+    {"kind": "claim", "store": {"ref": "facts.secret_service"}, "marker": "snapshots/founded",
+     "founder": "/v/founder", "member": "/v/member"},
+    {"kind": "service", "service": "containerd", "command": ["/usr/bin/containerd"], "start": "boot"},
+    {"kind": "file", "path": "/etc/token", "content": {"ref": "node.bootstrap_token"}, "access": "private"},
+]  # fmt: skip

@@ -1,0 +1,221 @@
+"""The kinds of the Linux executor in a scratch root: each is tested, then set, and holds afterwards."""
+
+import base64
+import importlib
+import io
+import json
+import zipfile
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.linux import (
+    SIMPLE,
+    TOKEN,
+    Execute,
+    Programs,
+    certificate,
+    fetched,
+    outcomes,
+    permissions,
+    put,
+    tar_of,
+)
+
+
+def test_each_kind_is_set_once_and_held_by_the_second_run(execute: Execute, root: Path) -> None:
+    put(root, "/proc/sys/net/ipv4/ip_forward", "0\n")
+    assert outcomes(execute(*SIMPLE)) == ["set"] * len(SIMPLE)
+    assert outcomes(execute(*SIMPLE)) == ["held"] * len(SIMPLE)
+
+
+def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path, cloud: Cloud) -> None:
+    put(root, "/proc/sys/net/ipv4/ip_forward", "0\n")
+    execute(*SIMPLE)
+    text = {each["path"]: (root / each["path"][1:]) for each in SIMPLE if "path" in each}
+    assert permissions(text["/etc/mullion/x"]) == 0o755
+    assert permissions(text["/etc/mullion/y"]) == 0o700
+    assert permissions(text["/usr/bin/a"]) == 0o755
+    assert json.loads(text["/etc/a.json"].read_text()) == {"enforce": [], "taints": []}
+    assert text["/etc/b.yaml"].read_text().split("---\n")[2] == '{\n  "ip": "10.20.1.4"\n}\n'
+    assert text["/etc/pki/ca.key"].read_text() == "-----BEGIN-----\nsecretline\n"
+    keys = json.loads(text["/etc/e.json"].read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
+    assert keys == [{"name": "key2", "secret": "a2V5Mg=="}, {"name": "key1", "secret": "a2V5MQ=="}]
+    assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
+    assert text["/etc/token"].read_text() == TOKEN
+    assert (root / "proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
+    assert cloud.objects["/snapshots/founded"] == INSTANCE.encode()
+    assert (root / "v/founder").exists()
+    assert not cloud.refused()
+
+
+def test_the_pod_subnet_is_the_network_of_what_flannel_wrote(execute: Execute, root: Path) -> None:
+    put(root, "/run/flannel/subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\n")
+    execute({"kind": "file", "path": "/a", "content": {"ref": "node.pod_subnet"}})
+    assert (root / "a").read_text() == "10.244.3.0/24"
+
+
+def test_drift_is_repaired(execute: Execute, root: Path) -> None:
+    steps = SIMPLE[2:5]
+    execute(*steps)
+    put(root, "/etc/a.conf", "a = 2\n")
+    (root / "usr/bin/a").chmod(0o600)
+    assert outcomes(execute(*steps)) == ["set", "set", "held"]
+
+
+def test_an_archive_is_downloaded_checked_and_unpacked_without_its_leading_folders(
+    execute: Execute, root: Path, cloud: Cloud
+) -> None:
+    content = tar_of(
+        {"kubernetes/node/bin/kubelet": b"k", "kubernetes/node/bin/other": b"o", "kubernetes/LICENSE": b""}
+    )
+    steps = fetched(cloud, content, strip=3, members=["kubernetes/node/bin/kubelet"])
+    assert outcomes(execute(*steps)) == ["set", "set"]
+    assert [each.name for each in (root / "opt/bin").iterdir()] == ["kubelet"]
+    assert permissions(root / "opt/bin/kubelet") == 0o755
+    assert outcomes(execute(*steps)) == ["held", "held"]
+    (root / "opt/bin/kubelet").write_bytes(b"longer")
+    assert outcomes(execute(*steps)) == ["held", "set"]
+
+
+def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: Cloud) -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("bin/a", b"a")
+    assert outcomes(execute(*fetched(cloud, buffer.getvalue()))) == ["set", "set"]
+    assert (root / "opt/bin/bin/a").read_bytes() == b"a"
+
+
+def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(execute: Execute, root: Path, cloud: Cloud) -> None:
+    (pem, known), (other, _) = certificate(), certificate()
+    step = {"kind": "certificate-authority", "url": f"{cloud.url}/ca.crt", "hash": known, "path": "/etc/ca.crt"}
+    cloud.objects["/ca.crt"] = other.encode()
+    assert execute(step)["name"] == "digest-mismatch"
+    assert not (root / "etc/ca.crt").exists()
+    cloud.objects["/ca.crt"] = (other + pem).encode()
+    assert outcomes(execute(step)) == ["set"]
+    assert outcomes(execute(step)) == ["held"]
+
+
+def test_a_machine_whose_marker_was_written_by_another_is_a_member(execute: Execute, root: Path, cloud: Cloud) -> None:
+    cloud.objects["/snapshots/founded"] = b"i-other"
+    assert outcomes(execute(SIMPLE[10])) == ["set"]
+    assert (root / "v/member").exists()
+    assert not (root / "v/founder").exists()
+
+
+def test_a_founder_that_lost_its_files_in_a_cut_is_still_the_founder(
+    execute: Execute, root: Path, cloud: Cloud
+) -> None:
+    cloud.objects["/snapshots/founded"] = INSTANCE.encode()
+    execute(SIMPLE[10])
+    assert (root / "v/founder").exists()
+
+
+def test_a_bootstrap_token_is_made_by_the_cluster_stored_and_in_no_argument(
+    execute: Execute, programs: Programs, cloud: Cloud, monkeypatch: pytest.MonkeyPatch, node: ModuleType
+) -> None:
+    run = importlib.import_module("run")
+    sent: list[dict[str, str]] = []
+    real = run.Run.secret_service
+
+    def service(self: Any, action: str, **body: str) -> dict[str, Any]:
+        if action != "PutSecretValue":
+            return real(self, action, **body)
+        sent.append(body)
+        return {}
+
+    monkeypatch.setattr(run.Run, "secret_service", service)
+    fresh = "ghijkl.0123456789abcdef"
+    end = (datetime.now(timezone.utc) + timedelta(hours=24)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    fields = {"token-secret": "0123456789abcdef", "expiration": end}
+    known = json.dumps({"data": {name: base64.b64encode(text.encode()).decode() for name, text in fields.items()}})
+    programs.answers["kubeadm token create"] = (0, f"{fresh}\n")
+    programs.answers["kubectl --kubeconfig /k --namespace kube-system get secret bootstrap-token-ghijkl"] = (0, known)
+    programs.answers["kubectl"] = (1, "")
+    step = {"kind": "bootstrap-token", "secret": "join", "kubeconfig": "/k", "lifetime_hours": 24}
+    assert outcomes(execute(step)) == ["set"]
+    assert [(each["SecretId"], each["SecretString"]) for each in sent] == [("join", fresh)]
+    assert not [each for each in programs.asked if fresh in " ".join(each)]
+
+
+def test_a_service_is_a_unit_that_restarts_and_is_enabled_and_started(
+    execute: Execute, root: Path, programs: Programs
+) -> None:
+    step = {
+        "kind": "service", "service": "kubelet", "command": ["/usr/bin/kubelet", "--x", "a b", "100%", "$HOME"],
+        "depends": ["containerd"], "environment": {"A": "1 2"}, "delegate": True, "log": "/var/log/k/k.log",
+    }  # fmt: skip
+    programs.answers["systemctl is-active"] = (3, "")
+    programs.effects["systemctl restart"] = lambda: programs.answers.pop("systemctl is-active")
+    assert outcomes(execute(step)) == ["set"]
+    lines = (root / "etc/systemd/system/kubelet.service").read_text().splitlines()
+    assert 'ExecStart=/usr/bin/kubelet --x "a b" 100%% $$HOME' in lines
+    assert {"After=containerd.service", 'Environment="A=1 2"', "Restart=always", "Delegate=yes"} <= set(lines)
+    assert ["systemctl", "restart", "kubelet"] in programs.asked
+    assert outcomes(execute(step)) == ["held"]
+
+
+def test_hostname_module_and_swap_hold_now_and_at_the_next_boot(
+    execute: Execute, root: Path, programs: Programs
+) -> None:
+    put(root, "/proc/sys/kernel/hostname", "ip-10-20-1-4\n")
+    put(root, "/proc/swaps", "Filename Type Size Used Priority\n/swapfile file 1 0 -2\n")
+    put(root, "/etc/fstab", "/dev/sda1 / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n")
+    programs.effects["hostname linux-0"] = lambda: put(root, "/proc/sys/kernel/hostname", "linux-0\n")
+    programs.effects["modprobe br_netfilter"] = lambda: put(root, "/sys/module/br_netfilter/x", "")
+    programs.effects["swapoff -a"] = lambda: put(root, "/proc/swaps", "Filename Type Size Used Priority\n")
+    steps: list[dict[str, Any]] = [
+        {"kind": "hostname", "value": {"ref": "machine.name"}},
+        {"kind": "module", "module": "br_netfilter"},
+        {"kind": "swap"},
+    ]
+    assert outcomes(execute(*steps)) == ["set"] * 3
+    assert (root / "etc/hostname").read_text() == "linux-0\n"
+    assert (root / "etc/modules-load.d/mullion-br_netfilter.conf").read_text() == "br_netfilter\n"
+    assert (root / "etc/fstab").read_text() == "/dev/sda1 / ext4 defaults 0 1\n# /swapfile none swap sw 0 0\n"
+    assert outcomes(execute(*steps)) == ["held"] * 3
+
+
+def test_a_command_runs_once_and_only_when_it_is_due(execute: Execute, root: Path, programs: Programs) -> None:
+    programs.effects["kubeadm"] = lambda: put(root, "/made", "")
+    step = {"kind": "command", "argv": ["kubeadm", "join"], "creates": "/made", "requires": "/due"}
+    assert outcomes(execute(step | {"input": {"token": {"ref": "node.bootstrap_token"}}})) == ["held"]
+    put(root, "/due", "")
+    assert outcomes(execute(step | {"input": {"token": {"ref": "node.bootstrap_token"}}})) == ["set"]
+    assert json.loads(programs.inputs[-1]) == {"token": TOKEN}
+    assert outcomes(execute(step)) == ["held"]
+    assert len(programs.asked) == 1
+
+
+def test_a_firewall_rule_is_one_iptables_rule_a_source(execute: Execute, programs: Programs) -> None:
+    rules: list[str] = []
+    programs.answers["iptables -w -C"] = (1, "")
+
+    def insert() -> None:
+        rules.append(" ".join(programs.asked[-1]))
+        if len(rules) == 2:
+            programs.answers.clear()
+
+    programs.effects["iptables -w -I"] = insert
+    sources = ["10.20.0.0/16", "10.30.0.0/16"]
+    step = {"kind": "firewall-rule", "rule": "r", "protocol": "TCP", "ports": "30000-32767", "sources": sources}
+    assert outcomes(execute(step)) == ["set"]
+    assert [rule.split("-s ")[1].split()[0] for rule in rules] == sources
+    assert "-p tcp -m multiport --dports 30000:32767 -m comment --comment r -j ACCEPT" in rules[0]
+
+
+def test_waits_hold_when_their_condition_does(execute: Execute, cloud: Cloud, root: Path) -> None:
+    put(root, "/there", "")
+    port = int(cloud.url.rpartition(":")[2])
+    conditions = [
+        {"file": "/there"},
+        {"tcp": ["127.0.0.1", port]},
+        {"url": f"{cloud.url}/none"},
+        {"address": "127.0.0.1"},
+    ]
+    assert outcomes(execute(*({"kind": "wait", "condition": each} for each in conditions))) == ["held"] * 4

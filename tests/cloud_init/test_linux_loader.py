@@ -1,0 +1,216 @@
+"""The Linux loader against an imitation of metadata and object store on loopback that verifies signatures itself."""
+
+import hashlib
+import io
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from components.bundle import CLOUD_INIT, bundle, scripts
+from components.node.plan import NodePlan
+from components.userdata import document, user_data
+from tests.cloud_init.cloud import Cloud
+
+FIRST = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('first')\n", "kinds/a.py": b""})
+SECOND = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('second')\n"})
+Tell = Callable[..., None]
+
+
+def machine_json(url: str, sha256: str, world: str = "sandbox") -> str:
+    """What user-data puts beside the loader."""
+    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, {"region": "eu-west-1", "world": world}))
+    return yaml.safe_load(text)["write_files"][0]["content"]
+
+
+@pytest.fixture
+def tell(cloud: Cloud, tmp_path: Path) -> Tell:
+    """tell(bundle): the store has the bundle, the machine's document names it. Overrides: content, sha256, world."""
+
+    def told(made: Any, content: bytes | None = None, sha256: str | None = None, world: str = "sandbox") -> None:
+        cloud.objects[f"/{made.key}"] = made.content if content is None else content
+        text = machine_json(f"{cloud.url}/{made.key}", sha256 or made.sha256, world)
+        (tmp_path / "machine.json").write_text(text)
+
+    return told
+
+
+def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
+    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+) -> None:
+    tell(FIRST)
+    loader.main(tmp_path)
+    current = tmp_path / "current"
+    assert current.readlink() == Path("bundles") / FIRST.sha256, "a relative link survives another mount point"
+    assert (current / "node.py").read_bytes() == b"print('first')\n"
+    assert (current / "kinds" / "a.py").exists()
+    assert not cloud.refused(), "each request has a valid signature or metadata token"
+    assert [each.name for each in (tmp_path / "bundles").iterdir()] == [FIRST.sha256], "nothing partial is left"
+
+
+def test_a_second_run_with_the_same_digest_asks_nothing_and_changes_nothing(
+    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+) -> None:
+    tell(FIRST)
+    loader.main(tmp_path)
+    cloud.asked.clear()
+    (tmp_path / "current").unlink()
+    (tmp_path / "current").symlink_to("elsewhere")  # what follows the desired state later may have moved on
+    loader.main(tmp_path)
+    assert cloud.asked == []
+    assert (tmp_path / "current").readlink() == Path("elsewhere")
+
+
+def test_a_new_digest_replaces_the_old_bundle_and_keeps_its_folder(
+    loader: ModuleType, tell: Tell, tmp_path: Path
+) -> None:
+    for made in (FIRST, SECOND):
+        tell(made)
+        loader.main(tmp_path)
+    assert (tmp_path / "current").resolve().name == SECOND.sha256
+    assert (tmp_path / "bundles" / FIRST.sha256).is_dir()
+
+
+def test_a_wrong_digest_is_refused_before_anything_is_unpacked(loader: ModuleType, tell: Tell, tmp_path: Path) -> None:
+    tell(FIRST, content=SECOND.content)
+    with pytest.raises(loader.Refused, match=f"{SECOND.sha256}, not {FIRST.sha256}"):
+        loader.main(tmp_path)
+    assert not (tmp_path / "bundles").exists()
+    assert not (tmp_path / "current").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("path", "statuses"),
+    [
+        (f"/{FIRST.key}", [404, 404, 500]),
+        ("/latest/meta-data/iam/security-credentials/", [404, 404]),
+        ("/latest/api/token", [503]),
+        ("/latest/meta-data/placement/region", [404]),
+    ],
+    ids=["object", "identity", "token", "region"],
+)
+def test_what_comes_up_late_is_waited_for(
+    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
+) -> None:
+    tell(FIRST)
+    cloud.faults[path] = list(statuses)
+    loader.main(tmp_path)
+    assert (tmp_path / "current").resolve().name == FIRST.sha256
+    assert not cloud.faults[path]
+
+
+def test_waits_grow_to_a_minute_and_stay_there(
+    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(FIRST)
+    cloud.faults[f"/{FIRST.key}"] = [404] * 9
+    slept: list[int] = []
+    monkeypatch.setattr(loader.time, "sleep", slept.append)
+    loader.main(tmp_path)
+    assert slept == [1, 2, 4, 8, 15, 30, 60, 60, 60]
+
+
+def zipped(names: list[str]) -> bytes:
+    """A zip with these entries."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in names:
+            archive.writestr(zipfile.ZipInfo(name), b"x")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("name", ["../../evil.py", "/etc/evil.py", "kinds/../../../evil.py"])
+def test_an_entry_that_leaves_the_folder_is_refused_and_nothing_is_written(
+    loader: ModuleType, tell: Tell, tmp_path: Path, name: str
+) -> None:
+    content = zipped(["node.py", name])
+    tell(FIRST, content=content, sha256=hashlib.sha256(content).hexdigest())
+    with pytest.raises(loader.Refused, match="leave its folder"):
+        loader.main(tmp_path)
+    assert not list(tmp_path.rglob("*.py"))
+    assert not (tmp_path / "current").is_symlink()
+
+
+class Cut(BaseException):
+    """The power goes."""
+
+
+@pytest.mark.parametrize("effect", ["Path.mkdir", "Path.write_bytes", "os.sync", "Path.rename", "Path.symlink_to"])
+def test_a_cut_before_the_switch_leaves_the_old_bundle_current_and_the_next_run_finishes(
+    loader: ModuleType, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: str
+) -> None:
+    tell(FIRST)
+    loader.main(tmp_path)
+    tell(SECOND)
+
+    def cut(*args: Any, **kwargs: Any) -> None:
+        raise Cut
+
+    with monkeypatch.context() as patch:
+        owner = loader.os if effect.startswith("os.") else Path
+        patch.setattr(owner, effect.partition(".")[2], cut)
+        with pytest.raises(Cut):
+            loader.main(tmp_path)
+    assert (tmp_path / "current" / "node.py").read_bytes() == b"print('first')\n"
+    loader.main(tmp_path)
+    assert (tmp_path / "current" / "node.py").read_bytes() == b"print('second')\n"
+    assert not list((tmp_path / "bundles").glob(".*"))
+
+
+def test_a_cut_after_the_switch_is_finished_by_the_next_run(
+    loader: ModuleType, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(FIRST)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", lambda *args: (_ for _ in ()).throw(Cut()))
+        with pytest.raises(Cut):
+            loader.main(tmp_path)
+    loader.main(tmp_path)
+    assert (tmp_path / "installed").read_text() == FIRST.sha256
+
+
+def test_plain_http_is_refused_outside_the_sandbox(
+    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud
+) -> None:
+    tell(FIRST, world="aws")
+    with pytest.raises(loader.Refused, match="is not https"):
+        loader.main(tmp_path)
+    assert cloud.asked == []
+
+
+@pytest.mark.subprocess
+def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_executor(
+    cloud: Cloud, tmp_path: Path
+) -> None:
+    """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
+    made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
+    cloud.objects[f"/{made.key}"] = made.content
+    facts = {"region": "eu-west-1", "world": "sandbox"}
+    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, facts))
+    text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
+    for file in yaml.safe_load(text)["write_files"][:2]:
+        Path(file["path"]).write_text(file["content"])
+    ran = subprocess.run(
+        [sys.executable, "-B", tmp_path / "loader.py"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert ran.stdout == f"mullion: bundle {made.sha256} is current\n"
+    assert (tmp_path / "current" / "node.py").read_bytes() == scripts("linux")["node.py"]
+
+
+@pytest.mark.subprocess
+def test_a_refusal_ends_the_loader_with_one_plain_line(tmp_path: Path) -> None:
+    text = (CLOUD_INIT / "linux" / "loader.py").read_text().replace("/opt/mullion", str(tmp_path))
+    (tmp_path / "loader.py").write_text(text)
+    (tmp_path / "machine.json").write_text(machine_json("http://example.org/b.zip", "0" * 64, "aws"))
+    ran = subprocess.run(
+        [sys.executable, "-B", tmp_path / "loader.py"], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert ran.returncode == 1
+    assert ran.stderr == "mullion: http://example.org/b.zip is not https\n"

@@ -1,0 +1,111 @@
+"""The Windows loader under real PowerShell for Windows, as user-data and as the boot task."""
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from components.bundle import Bundle, bundle
+from components.node.plan import NodePlan
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.windows import MULLION, Machine, tell, until
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+LOG = r"C:\ProgramData\mullion\loader.log"
+
+
+def made_of(text: str) -> Bundle:
+    """A bundle whose executor writes a line and ends with 7."""
+    script = f"[IO.File]::AppendAllText('C:\\ran.txt', \"{text}`n\"); exit 7\n"
+    return bundle(NodePlan("worker", "web", "windows-2019", ()), {"node.ps1": script.encode(), "modules/a.ps1": b"#"})
+
+
+@pytest.fixture
+def installed(machine: Machine, cloud: Cloud) -> Iterator[Bundle]:
+    """A machine that has run its user-data."""
+    made = made_of("first")
+    cloud.objects[f"/{made.key}"] = made.content
+    assert machine.pwsh(f"& {tell(machine, cloud, made)}") == (0, "")
+    yield made
+    machine.cut()
+
+
+def current(machine: Machine) -> str:
+    """The digest that the pointer names, or nothing."""
+    pointer = machine.path(rf"{MULLION}\current.txt")
+    return pointer.read_text() if pointer.exists() else ""
+
+
+def test_user_data_registers_the_boot_task_as_system_starts_it_and_returns(
+    machine: Machine, installed: Bundle, cloud: Cloud
+) -> None:
+    (name, task), *others = machine.kept("tasks").items()
+    assert (name, others) == ("mullion", [])
+    assert task["principal"] == {"UserId": "SYSTEM", "LogonType": "ServiceAccount", "RunLevel": "Highest"}
+    assert task["trigger"]["AtStartup"] is True
+    assert task["settings"] == {"ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew"}
+    assert rf'-File "{MULLION}\loader.ps1"' in task["action"]["Argument"]
+    assert machine.asked() == [{"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}}]
+    assert cloud.asked == [], "the task fetches, user-data does not"
+
+
+def test_the_boot_task_installs_the_bundle_once_and_runs_its_executor_at_every_boot(
+    machine: Machine, installed: Bundle, cloud: Cloud
+) -> None:
+    cloud.faults[f"/{installed.key}"] = [404]
+    cloud.faults["/latest/meta-data/iam/security-credentials/"] = [404]
+    assert machine.boot_task() == (7, ""), "the executor's exit code is the task's"
+    assert current(machine) == installed.sha256
+    folder = machine.path(rf"{MULLION}\bundles\{installed.sha256}")
+    assert sorted(each.name for each in folder.iterdir()) == ["modules", "node.ps1", "plan.json"]
+    assert not cloud.refused(), "each request has a valid signature or metadata token"
+    assert machine.path(LOG).read_text().count("again in") == 2
+    asked = len(cloud.asked)
+    assert machine.boot_task() == (7, "")
+    assert len(cloud.asked) == asked, "a second run with the same digest asks nothing"
+    assert machine.path(r"C:\ran.txt").read_text().split() == ["first", "first"]
+
+
+def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
+    machine: Machine, installed: Bundle, cloud: Cloud, tmp_path: Path
+) -> None:
+    good = cloud.objects[f"/{installed.key}"]
+    evil = tmp_path / "evil.zip"
+    with zipfile.ZipFile(evil, "w") as archive:
+        archive.writestr("node.ps1", "x")
+        archive.writestr("../../evil.ps1", "x")
+    cases = [
+        (good + b"x", installed.sha256, "sandbox", "it was changed or is another one"),
+        (good, installed.sha256, "aws", "is not https"),
+        (evil.read_bytes(), hashlib.sha256(evil.read_bytes()).hexdigest(), "sandbox", "leaves its folder"),
+    ]
+    for content, sha256, world, said in cases:
+        cloud.objects[f"/{installed.key}"] = content
+        machine.pwsh(f"& {tell(machine, cloud, installed, sha256=sha256, world=world)}")
+        assert machine.boot_task() == (1, "")
+        assert said in machine.path(LOG).read_text().splitlines()[-1]
+        assert current(machine) == ""
+        assert not list(machine.drive.rglob("evil.ps1"))
+
+
+def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_boot_finishes(
+    machine: Machine, installed: Bundle, cloud: Cloud
+) -> None:
+    machine.boot_task()
+    second = made_of("second")
+    cloud.objects[f"/{second.key}"] = second.content
+    machine.pwsh(f"& {tell(machine, cloud, second)}")
+    cloud.hang.add(f"/{second.key}")
+    run = machine.start(rf"& '{MULLION}\loader.ps1'")
+    until(lambda: any(second.key in each for each in cloud.asked))
+    machine.cut()
+    run.communicate(timeout=30)
+    assert current(machine) == installed.sha256
+    cloud.hang.clear()
+    cloud.gate.set()
+    assert machine.boot_task()[0] == 7
+    assert current(machine) == second.sha256
+    assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"

@@ -1,0 +1,147 @@
+"""Throw-away Windows machines with real PowerShell, made by the program that MULLION_WINPWSH names."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.bundle import CLOUD_INIT, Bundle, scripts
+from components.node.plan import canonical
+from components.userdata import document, user_data
+from tests.cloud_init.cloud import Cloud
+
+MULLION = r"C:\Program Files\mullion"
+FOLDER = rf"{MULLION}\bundles\b"
+NAME = socket.gethostname().partition(".")[0][:15].lower()
+"""Wine names the machine after its host at every start."""
+WINE_CRASHED = 245
+"""Wine itself ended with a segmentation fault, seen once in about a hundred runs: not under test, so run again."""
+STANDINS = Path(__file__).with_name("windows_modules.psm1")
+ADDRESS = "http://169.254.169.254"
+
+
+@dataclass
+class Machine:
+    """One machine: its tool, its folder, and the environment of its runs."""
+
+    tool: str
+    folder: Path
+
+    @property
+    def drive(self) -> Path:
+        """C:, as the host sees it."""
+        return self.folder / "drive_c"
+
+    def path(self, windows: str) -> Path:
+        """The host's path of an absolute Windows path."""
+        return self.drive.joinpath(*windows.partition(":")[2].strip("\\").split("\\"))
+
+    def start(self, command: str, seconds: int = 90) -> subprocess.Popen[str]:
+        """A run of PowerShell that has the stand-ins; it ends with the command's exit code."""
+        whole = f"Import-Module C:\\fakes\\windows.psm1 -DisableNameChecking; {command}; exit $LASTEXITCODE"
+        argv = [self.tool, "pwsh", str(self.folder), "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass"]
+        environment = {**os.environ, "WINPWSH_TIMEOUT": str(seconds)}
+        return subprocess.Popen(
+            [*argv, "-Command", whole], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
+
+    def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
+        """Exit code and output of a run."""
+        run = self.start(command, seconds)
+        output = run.communicate(timeout=seconds + 20)[0]
+        if run.returncode == WINE_CRASHED and again:
+            return self.pwsh(command, seconds, again=False)
+        return run.returncode, output
+
+    def boot_task(self, seconds: int = 90) -> tuple[int, str]:
+        """What the boot task does."""
+        return self.pwsh(rf"& '{MULLION}\loader.ps1'", seconds)
+
+    def cut(self) -> None:
+        """The power goes."""
+        subprocess.run([self.tool, "stop", str(self.folder)], check=False, capture_output=True, timeout=60)
+
+    def node(self, seconds: int = 120) -> tuple[int, str]:
+        """What the boot task does once the bundle is current."""
+        return self.pwsh(rf"& '{FOLDER}\node.ps1'", seconds)
+
+    def result(self) -> dict[str, Any]:
+        """The result file of the last run."""
+        return json.loads(self.path(r"C:\ProgramData\mullion\result.json").read_text())
+
+    def asked(self) -> list[dict[str, Any]]:
+        """What the stand-ins were asked."""
+        file = self.path(r"C:\fakes\asked.jsonl")
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def kept(self, kind: str) -> dict[str, Any]:
+        """What the stand-ins of one kind keep."""
+        return json.loads(self.path(rf"C:\fakes\{kind}.json").read_text())
+
+
+def new_machine(tool: str, folder: Path) -> Machine:
+    """A fresh machine with the stand-ins."""
+    subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=120)
+    machine = Machine(tool, folder)
+    machine.path(r"C:\fakes").mkdir()
+    shutil.copy(STANDINS, machine.path(r"C:\fakes\windows.psm1"))
+    return machine
+
+
+def windows_scripts(cloud: Cloud) -> dict[str, bytes]:
+    """The executor's files; only the metadata address is the test's."""
+    return {name: content.replace(ADDRESS.encode(), cloud.url.encode()) for name, content in scripts("windows").items()}
+
+
+def place(machine: Machine, cloud: Cloud, steps: list[dict[str, Any]], **changes: Any) -> None:
+    """Put the executor, a plan of one phase with these steps, and machine.json where the loader puts them."""
+    taint = {"key": "os", "value": "windows", "effect": "NoSchedule"}
+    plan = {
+        "format": 1, "role": "worker", "pool": "web", "os": "windows-2019",
+        "registration": {"labels": "mullion.dev/pool=web", "taints": [taint]},
+        "phases": [{"name": "all", "scope": "node", "steps": steps}],
+    }  # fmt: skip
+    files = {**windows_scripts(cloud), "plan.json": canonical(plan | changes)}
+    folder = machine.path(FOLDER)
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    told = document(f"{cloud.url}/b.zip", 64 * "0", {"name": NAME, "address": "10.20.1.4"}, facts(cloud))
+    machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
+
+
+def facts(cloud: Cloud, world: str = "sandbox") -> dict[str, str]:
+    """Facts of a cluster whose services are the test's."""
+    urls = {
+        "secret_service": f"{cloud.url}/",
+        "ca_url": f"{cloud.url}/ca.crt",
+        "api_url": "https://api.c.mullion.internal",
+    }
+    return {"region": "eu-west-1", "world": world, "join_secret": "join", "pki_secret": "pki", **urls}
+
+
+def tell(machine: Machine, cloud: Cloud, made: Bundle, *, sha256: str = "", world: str = "sandbox") -> str:
+    """Put the machine's user-data on its disk as EC2Launch does; gives the script's path."""
+    told = document(f"{cloud.url}/{made.key}", sha256 or made.sha256, {"name": "web-0"}, facts(cloud, world))
+    text = user_data("windows", told).replace(ADDRESS, cloud.url)
+    script = machine.path(r"C:\user\UserScript.ps1")
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(text.removeprefix("<powershell>\n").removesuffix("</powershell>\n"))
+    return r"C:\user\UserScript.ps1"
+
+
+def until(what: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until what() is true."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, f"not within {seconds} s"
+        time.sleep(0.05)
+
+
+FILES = sorted(CLOUD_INIT.joinpath("windows").rglob("*.ps1"))
