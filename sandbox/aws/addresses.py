@@ -1,0 +1,73 @@
+"""Addresses in subnets: what AWS reserves, which are free, and the names made of them."""
+
+import ipaddress
+import json
+from typing import Any
+
+from sandbox.cloud import Refusal, Request, Unique
+
+SUBNET = "aws:ec2/subnet:Subnet"
+ADDRESS = Unique("address", ("subnetId", "privateIp"), "InvalidIPAddress.InUse", "Address {in_.privateIp} is in use.")
+
+
+def network(cidr: str, code: str) -> ipaddress.IPv4Network:
+    """The network of a CIDR block in AWS's canonical form, or a refusal with this code."""
+    try:
+        return ipaddress.IPv4Network(cidr)
+    except ValueError as error:
+        raise Refusal(code, f"The CIDR '{cidr}' is invalid: {error}") from None
+
+
+def free_address(request: Request, subnet: str) -> str:
+    """A free address for something that names none: from the end, where fixed addresses are rare.
+
+    AWS picks any free one; a program must not count on where.
+    """
+    record = request.world.find(SUBNET, subnet)
+    block = ipaddress.IPv4Network(record.inputs["cidrBlock"] if record else "10.0.0.0/16")
+    for number in range(block.num_addresses - 2, 3, -1):
+        address = str(block[number])
+        if request.world.claim(ADDRESS.kind, json.dumps([subnet, address])) is None:
+            return address
+    raise Refusal("InsufficientFreeAddressesInSubnet", f"The subnet {subnet} has no free address")
+
+
+def check_address(request: Request) -> None:
+    """A fixed private address lies in its subnet and is none that AWS reserves (the first four and the last)."""
+    address, subnet = request.inputs.get("privateIp"), request.inputs.get("subnetId")
+    record = request.world.find(SUBNET, subnet) if subnet else None
+    if address is None or record is None:
+        return
+    block = ipaddress.IPv4Network(record.inputs["cidrBlock"])
+    try:
+        number = int(ipaddress.IPv4Address(address)) - int(block.network_address)
+    except ValueError:
+        raise Refusal("InvalidParameterValue", f"invalid value for parameter address: {address}") from None
+    if not 0 <= number < block.num_addresses:
+        raise Refusal("InvalidParameterValue", f"Address {address} does not fall within the subnet's address range")
+    if number < 4 or number == block.num_addresses - 1:
+        raise Refusal("InvalidParameterValue", f"Address {address} is in subnet's reserved address range")
+
+
+def public_address(request: Request, salt: str) -> str:
+    """An address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
+    number = int(request.digits(4, salt), 16)
+    return f"{('203.0.113', '198.51.100')[number % 2]}.{1 + (number // 2) % 254}"
+
+
+def private_name(request: Request, address: str) -> str:
+    """ip-10-0-1-5.eu-west-1.compute.internal; us-east-1 has a name of its own."""
+    domain = "ec2.internal" if request.region == "us-east-1" else f"{request.region}.compute.internal"
+    return f"ip-{address.replace('.', '-')}.{domain}"
+
+
+def public_name(request: Request, address: str) -> str:
+    """ec2-203-0-113-7.eu-west-1.compute.amazonaws.com."""
+    domain = "compute-1" if request.region == "us-east-1" else f"{request.region}.compute"
+    return f"ec2-{address.replace('.', '-')}.{domain}.amazonaws.com"
+
+
+def vpc_of(request: Request, subnet: Any) -> str:
+    """The VPC of a subnet, or an empty text."""
+    record = request.world.find(SUBNET, str(subnet))
+    return record.inputs["vpcId"] if record else ""

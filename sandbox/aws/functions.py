@@ -1,0 +1,71 @@
+"""The provider's functions (invokes) by token."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.aws.regions import ACCOUNT, PARAMETERS, REGIONS, image, zones
+from sandbox.cloud import Place, Refusal
+
+
+def parameter(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ssm.getParameter, of the public image parameters."""
+    name = arguments["name"]
+    if name not in PARAMETERS:
+        raise Refusal("ParameterNotFound", f"Systems Manager has no parameter {name!r} in {place.region}")
+    value = image(place.region, name)
+    return {
+        "arn": f"arn:aws:ssm:{place.region}::parameter{name}",
+        "id": name,
+        "name": name,
+        "region": place.region,
+        "type": "String",
+        "value": value,
+        "insecureValue": value,
+        "version": 1,
+        "withDecryption": arguments.get("withDecryption"),
+    }
+
+
+def availability_zones(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getAvailabilityZones: the zones of the region, all available."""
+    excluded = {*arguments.get("excludeNames", []), *arguments.get("excludeZoneIds", [])}
+    state = arguments.get("state") or "available"
+    found = {name: id for name, id in zones(place.region).items() if not excluded & {name, id}}
+    found = found if state == "available" else {}
+    return {
+        "id": place.region,
+        "region": place.region,
+        "groupNames": [place.region],
+        "names": list(found),
+        "zoneIds": list(found.values()),
+        "state": arguments.get("state"),
+    }
+
+
+def caller_identity(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getCallerIdentity: a user that exists nowhere else."""
+    arn = f"arn:aws:iam::{ACCOUNT}:user/sandbox"
+    return {"accountId": ACCOUNT, "arn": arn, "id": ACCOUNT, "userId": "AIDASANDBOX0000000000"}
+
+
+def region(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getRegion."""
+    name = arguments.get("name") or place.region
+    if name not in REGIONS:
+        raise Refusal("InvalidParameterValue", f"no region {name!r}; known: {', '.join(sorted(REGIONS))}")
+    endpoint = f"ec2.{name}.amazonaws.com"
+    return {"description": REGIONS[name].description, "endpoint": endpoint, "id": name, "name": name, "region": name}
+
+
+def partition(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getPartition: the commercial one."""
+    return {"dnsSuffix": "amazonaws.com", "id": "aws", "partition": "aws", "reverseDnsPrefix": "com.amazonaws"}
+
+
+FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
+    "aws:ssm/getParameter:getParameter": parameter,
+    "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
+    "aws:index/getCallerIdentity:getCallerIdentity": caller_identity,
+    "aws:index/getRegion:getRegion": region,
+    "aws:index/getPartition:getPartition": partition,
+}

@@ -1,0 +1,108 @@
+"""Elastic addresses, NAT gateways, VPC endpoints."""
+
+from typing import Any
+
+from sandbox.aws import addresses
+from sandbox.aws.network import EIP, INSTANCE, NAT, TABLE, in_groups, in_subnet, in_vpc
+from sandbox.cloud import Reference, Request, ResourceType, Unique
+
+ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
+_ARN = "arn:aws:ec2:{region}:{account}:"
+
+
+def _nat(request: Request) -> dict[str, Any]:
+    if request.old:
+        return {}
+    eip = request.world.find(EIP, request.inputs.get("allocationId", ""))
+    chosen = request.inputs.get("privateIp") or addresses.free_address(request, request.inputs.get("subnetId", ""))
+    return {"privateIp": chosen, "publicIp": eip.outputs["publicIp"] if eip else ""}
+
+
+def _eip(request: Request) -> dict[str, Any]:
+    address = addresses.public_address(request, "public")
+    machine = request.world.find(INSTANCE, request.inputs.get("instance", ""))
+    private = machine.outputs["privateIp"] if machine else ""
+    return {
+        "publicIp": address,
+        "publicDns": addresses.public_name(request, address),
+        "privateIp": private,
+        "privateDns": addresses.private_name(request, private) if private else "",
+    }
+
+
+def _endpoint(request: Request) -> dict[str, Any]:
+    if request.inputs.get("vpcEndpointType", "Gateway") == "Gateway":
+        return {"prefixListId": request.format("pl-{hex:8:prefix}"), "networkInterfaceIds": [], "dnsEntries": []}
+    subnets = request.inputs.get("subnetIds", [])
+    name = request.format("{id}-{hex:8:dns}.") + ".".join(reversed(request.inputs.get("serviceName", "").split(".")))
+    return {
+        "networkInterfaceIds": [request.format("eni-0{hex:16:" + str(subnet) + "}") for subnet in subnets],
+        "dnsEntries": [{"dnsName": name, "hostedZoneId": request.format("Z{hex:13:zone}").upper()}],
+    }
+
+
+TYPES: dict[str, ResourceType] = {
+    EIP: ResourceType(
+        id="eipalloc-0{hex:16}",
+        immutable=("domain", "networkBorderGroup", "publicIpv4Pool", "customerOwnedIpv4Pool", "address"),
+        chosen=("domain", "networkBorderGroup", "publicIpv4Pool", "instance", "networkInterface"),
+        fallback={"domain": "vpc"},
+        outputs={
+            "arn": _ARN + "elastic-ip/{id}",
+            "allocationId": "{id}",
+            "networkBorderGroup": "{region}",
+            "publicIpv4Pool": "amazon",
+        },
+        derive=_eip,
+        volatile=("privateIp", "privateDns", "associationId"),
+        references=(
+            Reference("instance", INSTANCE, "InvalidInstanceID.NotFound", "The instance ID '{id}' does not exist"),
+        ),
+        in_use=("InvalidIPAddress.InUse", "The address of {id} is in use by {holder}."),
+    ),
+    NAT: ResourceType(
+        id="nat-0{hex:16}",
+        immutable=("allocationId", "subnetId", "connectivityType", "privateIp", "vpcId", "availabilityMode"),
+        chosen=("privateIp",),
+        fallback={"connectivityType": "public"},
+        outputs={"networkInterfaceId": "eni-0{hex:16:interface}", "associationId": "eipassoc-0{hex:16:association}"},
+        derive=_nat,
+        at_least_one=(("subnetId", "vpcId"),),
+        references=(
+            in_subnet(),
+            Reference(
+                "allocationId", EIP, "InvalidAllocationID.NotFound", "The allocation ID '{id}' does not exist", "refuse"
+            ),
+        ),
+        unique=(
+            Unique(
+                "elastic address",
+                ("allocationId",),
+                "Resource.AlreadyAssociated",
+                "Elastic IP address [{in_.allocationId}] is already associated",
+            ),
+            addresses.ADDRESS,
+        ),
+        rules=(addresses.check_address,),
+    ),
+    ENDPOINT: ResourceType(
+        id="vpce-0{hex:16}",
+        immutable=("vpcId", "serviceName", "serviceRegion", "vpcEndpointType", "resourceConfigurationArn"),
+        chosen=("policy", "ipAddressType", "dnsOptions", "routeTableIds", "subnetIds", "securityGroupIds"),
+        fallback={"vpcEndpointType": "Gateway", "privateDnsEnabled": False},
+        unordered=("routeTableIds", "subnetIds", "securityGroupIds"),
+        documents=("policy",),
+        outputs={"arn": _ARN + "vpc-endpoint/{id}", "ownerId": "{account}", "state": "available"},
+        derive=_endpoint,
+        volatile=("networkInterfaceIds", "dnsEntries"),
+        at_least_one=(("serviceName", "serviceNetworkArn", "resourceConfigurationArn"),),
+        references=(
+            in_vpc(),
+            in_subnet("subnetIds[]"),
+            in_groups("securityGroupIds[]"),
+            Reference(
+                "routeTableIds[]", TABLE, "InvalidRouteTableId.NotFound", "The routeTable ID '{id}' does not exist"
+            ),
+        ),
+    ),
+}

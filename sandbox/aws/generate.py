@@ -1,0 +1,116 @@
+"""Writes properties.json, the shapes of the AWS resource types, from the installed Pulumi SDK.
+
+    python -m sandbox.aws.generate
+
+The provider itself never imports the SDK (that costs a second); a test compares this file with the SDK.
+Shapes: `string`, `boolean`, `integer`, `number`, `asset`, `any`, `[shape]` a list, `{shape}` a map,
+`#name` one of `objects`, `a|b` either. A property that must be given ends in `!`.
+"""
+
+import collections.abc
+import importlib
+import inspect
+import json
+import typing
+from typing import Any, Union, cast
+
+import pulumi
+
+from sandbox.aws.types import PROPERTIES, TYPES
+
+SCALARS: dict[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", Any: "any"}
+
+
+def resource_class(token: str) -> type[Any]:
+    """The SDK's class of a token: `aws:ec2/vpc:Vpc` is pulumi_aws.ec2.Vpc."""
+    _, module, name = token.split(":")
+    return cast("type[Any]", getattr(importlib.import_module(f"pulumi_aws.{module.split('/')[0]}"), name))
+
+
+def describe(tokens: collections.abc.Iterable[str]) -> dict[str, Any]:
+    """Inputs, outputs and nested objects of the types, as properties.json holds them."""
+    objects: dict[str, dict[str, str]] = {}
+    resources = {token: _resource(resource_class(token), objects) for token in sorted(tokens)}
+    return {"resources": resources, "objects": dict(sorted(objects.items()))}
+
+
+def _resource(cls: type[Any], objects: dict[str, dict[str, str]]) -> dict[str, Any]:
+    module, name = importlib.import_module(cls.__module__), cls.__name__
+    # The SDK calls the arguments InitArgs where Args is the name of a nested object already.
+    inputs = _properties(getattr(module, f"{name}InitArgs", None) or getattr(module, f"{name}Args"), objects)
+    members = inspect.getmembers(cls, lambda member: isinstance(member, property))
+    outputs = {_pulumi_name(cls, name) for name, _ in members if not name.startswith("pulumi_resource_")}
+    return {"inputs": inputs, "outputs": sorted(outputs - set(inputs) - {"id", "urn"})}
+
+
+def _pulumi_name(cls: type[Any], name: str) -> str:
+    getter = cast("Any", inspect.getattr_static(cls, name)).fget
+    return str(getattr(getter, "_pulumi_name", name))
+
+
+def _properties(cls: type[Any], objects: dict[str, dict[str, str]]) -> dict[str, str]:
+    signature = inspect.signature(cls.__init__)
+    names = {"Output": pulumi.Output, "T": Any} | vars(importlib.import_module(cls.__module__))
+    hints = typing.get_type_hints(cls.__init__, names)
+    rows: dict[str, str] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        required = "!" if parameter.default is inspect.Parameter.empty else ""
+        rows[_pulumi_name(cls, name)] = _shape(hints[name], objects) + required
+    return dict(sorted(rows.items()))
+
+
+def _shape(hint: Any, objects: dict[str, dict[str, str]]) -> str:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Union:
+        return _union([argument for argument in arguments if argument is not type(None)], objects)
+    if origin is collections.abc.Sequence:
+        return f"[{_shape(arguments[0], objects)}]"
+    if origin is collections.abc.Mapping:
+        return f"{{{_shape(arguments[1], objects)}}}"
+    if hint in SCALARS:
+        return SCALARS[hint]
+    return _object(hint, objects)
+
+
+def _union(members: list[Any], objects: dict[str, dict[str, str]]) -> str:
+    """The plain member of Input[T], T | str of an enum, Asset | Archive, or an Args class beside its dictionary."""
+    plain = [
+        member
+        for member in members
+        if typing.get_origin(member) is not collections.abc.Awaitable
+        and getattr(typing.get_origin(member) or member, "__name__", "") not in ("Output", "Archive")
+        and not typing.is_typeddict(member)
+    ]
+    return "|".join(sorted({_shape(member, objects) for member in plain}))
+
+
+def _object(cls: type[Any], objects: dict[str, dict[str, str]]) -> str:
+    if cls.__name__ == "Asset":
+        return "asset"
+    if issubclass(cls, str):  # an enumeration of the SDK
+        return "string"
+    name = f"{cls.__module__.split('.')[1]}/{cls.__name__.removesuffix('Args')}"
+    if name not in objects:
+        objects[name] = {}
+        objects[name] = _properties(cls, objects)
+    return f"#{name}"
+
+
+def main() -> None:
+    """Write the file."""
+    PROPERTIES.write_text(dumps(describe(TYPES)), encoding="utf-8")
+
+
+def dumps(document: dict[str, Any]) -> str:
+    """One resource or object a line, so that a new SDK version reads well in review."""
+    sections: list[str] = []
+    for section, rows in document.items():
+        lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())
+        sections.append(f"  {json.dumps(section)}: {{\n{lines}\n  }}")
+    return "{\n" + ",\n".join(sections) + "\n}\n"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,196 @@
+"""VPCs, subnets, gateways, routes, elastic addresses and endpoints."""
+
+from typing import Any
+
+from sandbox.aws import addresses
+from sandbox.aws.regions import zones
+from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
+
+VPC, SUBNET, GATEWAY = "aws:ec2/vpc:Vpc", addresses.SUBNET, "aws:ec2/internetGateway:InternetGateway"
+TABLE, EIP, NAT = "aws:ec2/routeTable:RouteTable", "aws:ec2/eip:Eip", "aws:ec2/natGateway:NatGateway"
+INSTANCE, BALANCER = "aws:ec2/instance:Instance", "aws:lb/loadBalancer:LoadBalancer"
+GROUP = "aws:ec2/securityGroup:SecurityGroup"
+
+
+def in_vpc(holds: str = "refuse", path: str = "vpcId") -> Reference:
+    """A reference to a VPC."""
+    return Reference(path, VPC, "InvalidVpcID.NotFound", "The vpc ID '{id}' does not exist", holds)
+
+
+def in_subnet(path: str = "subnetId", holds: str = "refuse") -> Reference:
+    """A reference to a subnet."""
+    return Reference(path, SUBNET, "InvalidSubnetID.NotFound", "The subnet ID '{id}' does not exist", holds)
+
+
+def in_groups(path: str, holds: str = "refuse") -> Reference:
+    """A reference to security groups."""
+    return Reference(path, GROUP, "InvalidGroup.NotFound", "The security group '{id}' does not exist", holds)
+
+
+def _vpc_range(request: Request) -> None:
+    block = addresses.network(request.inputs.get("cidrBlock", ""), "InvalidParameterValue")
+    if not 16 <= block.prefixlen <= 28:
+        raise Refusal("InvalidVpc.Range", f"The CIDR '{block}' is invalid: a VPC has a /16 to /28.")
+
+
+def _subnet_range(request: Request) -> None:
+    block = addresses.network(request.inputs.get("cidrBlock", ""), "InvalidParameterValue")
+    vpc = request.world.find(VPC, request.inputs["vpcId"])
+    whole = addresses.network(vpc.inputs["cidrBlock"] if vpc else str(block), "InvalidVpc.Range")
+    if not block.subnet_of(whole) or not 16 <= block.prefixlen <= 28:
+        raise Refusal("InvalidSubnet.Range", f"The CIDR '{block}' is invalid.")
+    for other in request.world.referrers(VPC, request.inputs["vpcId"]):
+        same = other.type != SUBNET or other.sequence == request.sequence
+        if not same and block.overlaps(addresses.network(other.inputs["cidrBlock"], "InvalidSubnet.Range")):
+            raise Refusal("InvalidSubnet.Conflict", f"The CIDR '{block}' conflicts with another subnet")
+
+
+def _subnet_zone(request: Request) -> None:
+    zone = request.inputs.get("availabilityZone")
+    if zone is not None and zone not in zones(request.region):
+        known = ", ".join(zones(request.region))
+        raise Refusal(
+            "InvalidParameterValue",
+            f"Value ({zone}) for parameter availabilityZone is invalid. Subnets can currently only be created in the"
+            f" following availability zones: {known}.",
+        )
+
+
+def _subnet(request: Request) -> dict[str, Any]:
+    by_name = zones(request.region)
+    by_id = {id: name for name, id in by_name.items()}
+    zone = request.inputs.get("availabilityZone") or by_id.get(request.inputs.get("availabilityZoneId", ""))
+    zone = zone or list(by_name)[int(request.digits(2), 16) % len(by_name)]
+    return {"availabilityZone": zone, "availabilityZoneId": by_name[zone]}
+
+
+def _mapped_addresses(request: Request) -> None:
+    """AWS detaches no gateway while machines, NAT gateways or load balancers of the VPC have public addresses."""
+    vpc = request.inputs.get("vpcId", "")
+    for subnet in [record for record in request.world.referrers(VPC, vpc) if record.type == SUBNET]:
+        for user in request.world.referrers(SUBNET, subnet.id):
+            public = user.outputs.get("publicIp") or (user.type == BALANCER and not user.outputs.get("internal"))
+            if public:
+                raise Refusal(
+                    "DependencyViolation",
+                    f"Network {vpc} has some mapped public address(es) ({user.id}). Please unmap those public"
+                    " address(es) before detaching the gateway.",
+                )
+
+
+_ARN = "arn:aws:ec2:{region}:{account}:"
+_DESTINATIONS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
+_ROUTE_TARGETS = (
+    *("carrierGatewayId", "coreNetworkArn", "egressOnlyGatewayId", "gatewayId", "localGatewayId", "natGatewayId"),
+    *("networkInterfaceId", "odbNetworkArn", "transitGatewayId", "vpcEndpointId", "vpcPeeringConnectionId"),
+)
+
+TYPES: dict[str, ResourceType] = {
+    VPC: ResourceType(
+        id="vpc-0{hex:16}",
+        immutable=("cidrBlock", "ipv4IpamPoolId", "ipv4NetmaskLength"),
+        fallback={"instanceTenancy": "default", "enableDnsSupport": True, "enableDnsHostnames": False},
+        outputs={
+            "arn": _ARN + "vpc/{id}",
+            "ownerId": "{account}",
+            "mainRouteTableId": "rtb-0{hex:16:table}",
+            "defaultRouteTableId": "rtb-0{hex:16:table}",
+            "defaultSecurityGroupId": "sg-0{hex:16:group}",
+            "defaultNetworkAclId": "acl-0{hex:16:acl}",
+            "dhcpOptionsId": "dopt-0{hex:16:dhcp}",
+        },
+        at_least_one=(("cidrBlock", "ipv4IpamPoolId"),),
+        in_use=("DependencyViolation", "The vpc '{id}' has dependencies and cannot be deleted."),
+        rules=(_vpc_range,),
+    ),
+    SUBNET: ResourceType(
+        id="subnet-0{hex:16}",
+        immutable=("vpcId", "cidrBlock", "availabilityZone", "availabilityZoneId", "ipv6Native", "outpostArn"),
+        chosen=("availabilityZone", "availabilityZoneId", "privateDnsHostnameTypeOnLaunch"),
+        fallback={"mapPublicIpOnLaunch": False, "assignIpv6AddressOnCreation": False},
+        outputs={
+            "arn": _ARN + "subnet/{id}",
+            "ownerId": "{account}",
+            "privateDnsHostnameTypeOnLaunch": "ip-name",
+        },
+        derive=_subnet,
+        at_most_one=(("availabilityZone", "availabilityZoneId"),),
+        at_least_one=(("cidrBlock", "ipv4IpamPoolId", "ipv6CidrBlock"),),
+        references=(in_vpc(),),
+        in_use=("DependencyViolation", "The subnet '{id}' has dependencies and cannot be deleted."),
+        rules=(_subnet_range, _subnet_zone),
+    ),
+    GATEWAY: ResourceType(
+        id="igw-0{hex:16}",
+        outputs={"arn": _ARN + "internet-gateway/{id}", "ownerId": "{account}"},
+        references=(in_vpc(),),
+        unique=(
+            Unique(
+                "gateway",
+                ("vpcId",),
+                "Resource.AlreadyAssociated",
+                "resource {in_.vpcId} is already attached to an internet gateway",
+            ),
+        ),
+        delete_rules=(_mapped_addresses,),
+    ),
+    TABLE: ResourceType(
+        id="rtb-0{hex:16}",
+        immutable=("vpcId",),
+        outputs={"arn": _ARN + "route-table/{id}", "ownerId": "{account}"},
+        references=(in_vpc(),),
+        in_use=("DependencyViolation", "The routeTable '{id}' has dependencies and cannot be deleted."),
+    ),
+    "aws:ec2/route:Route": ResourceType(
+        id="r-{in_.routeTableId}{hex:10}",
+        immutable=("routeTableId", *_DESTINATIONS),
+        outputs={"origin": "CreateRoute", "state": "active"},
+        at_most_one=(_DESTINATIONS, _ROUTE_TARGETS),
+        at_least_one=(_DESTINATIONS, _ROUTE_TARGETS),
+        references=(
+            Reference(
+                "routeTableId",
+                TABLE,
+                "InvalidRouteTableID.NotFound",
+                "The routeTable ID '{id}' does not exist",
+                "vanish",
+            ),
+            Reference(
+                "gatewayId", GATEWAY, "InvalidInternetGatewayID.NotFound", "No internet gateway '{id}'", only="igw-"
+            ),
+            Reference("natGatewayId", NAT, "InvalidNatGatewayID.NotFound", "The natGateway ID '{id}' does not exist"),
+        ),
+        unique=(
+            Unique(
+                "route",
+                ("routeTableId", "destinationCidrBlock"),
+                "RouteAlreadyExists",
+                "The route identified by {in_.destinationCidrBlock} already exists.",
+            ),
+        ),
+    ),
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": ResourceType(
+        id="rtbassoc-0{hex:16}",
+        immutable=("subnetId", "gatewayId"),
+        at_most_one=(("subnetId", "gatewayId"),),
+        at_least_one=(("subnetId", "gatewayId"),),
+        references=(
+            in_subnet(holds="vanish"),
+            Reference(
+                "routeTableId",
+                TABLE,
+                "InvalidRouteTableID.NotFound",
+                "The routeTable ID '{id}' does not exist",
+                "refuse",
+            ),
+        ),
+        unique=(
+            Unique(
+                "association",
+                ("subnetId",),
+                "Resource.AlreadyAssociated",
+                "the specified association for route table {in_.routeTableId} conflicts with an existing association",
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,96 @@
+"""Route 53 hosted zones and records."""
+
+import json
+from typing import Any
+
+from sandbox.aws.network import in_vpc
+from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+
+ZONE = "aws:route53/zone:Zone"
+_TAKEN = Unique(
+    "private zone",
+    (),
+    "ConflictingDomainExists",
+    "The VPC is already associated with a private hosted zone of the name {in_.name}",
+)
+_RECORD = Unique(
+    "record",
+    (),
+    "InvalidChangeBatch",
+    "Tried to create resource record set [name='{in_.name}', type='{in_.type}'] but it already exists",
+)
+
+
+def _zone(request: Request) -> dict[str, Any]:
+    servers = [f"ns-{number}.sandbox-dns-{number:02}.example" for number in range(4)]
+    return {"nameServers": servers, "primaryNameServer": servers[0]}
+
+
+def _private(request: Request) -> list[tuple[Unique, str]]:
+    vpcs = request.inputs.get("vpcs") or []
+    return [(_TAKEN, json.dumps([request.inputs["name"].rstrip("."), vpc["vpcId"]])) for vpc in vpcs]
+
+
+def _full_name(request: Request) -> str:
+    """The record's name with its zone, as Route 53 keeps it; the program may give it with or without."""
+    zone = request.world.find(ZONE, request.inputs["zoneId"])
+    domain = zone.inputs["name"].rstrip(".") if zone else ""
+    name = request.inputs["name"].rstrip(".").lower()
+    return name if not name or name == domain or name.endswith(f".{domain}") else f"{name}.{domain}"
+
+
+def _record_claim(request: Request) -> list[tuple[Unique, str]]:
+    inputs = request.inputs
+    parts = [inputs["zoneId"], _full_name(request), inputs["type"], inputs.get("setIdentifier", "")]
+    return [(_RECORD, json.dumps(parts))]
+
+
+def _record_value(request: Request) -> None:
+    inputs = request.inputs
+    if not inputs.get("aliases") and (not inputs.get("records") or inputs.get("ttl") is None):
+        raise Refusal("InvalidInput", "A record needs either aliases, or records with a ttl")
+
+
+def _in_use(request: Request) -> None:
+    if request.inputs.get("forceDestroy"):
+        for record in request.world.referrers(ZONE, request.id):
+            request.world.remove(record.sequence)
+    elif request.world.referrers(ZONE, request.id):
+        raise Refusal(
+            "HostedZoneNotEmpty",
+            f"The specified hosted zone {request.id} contains non-required resource record sets and so cannot be"
+            " deleted.",
+        )
+
+
+def _record_id(request: Request) -> str:
+    inputs = request.inputs
+    parts = [inputs["zoneId"], inputs["name"].lower(), inputs["type"], inputs.get("setIdentifier")]
+    return "_".join(part for part in parts if part)
+
+
+TYPES: dict[str, ResourceType] = {
+    ZONE: ResourceType(
+        id=lambda request: request.format("Z{hex:20}").upper(),
+        immutable=("name", "delegationSetId"),
+        fallback={"comment": "Managed by Pulumi", "forceDestroy": False},
+        unordered=("vpcs",),
+        outputs={"arn": "arn:aws:route53:::hostedzone/{id}", "zoneId": "{id}"},
+        derive=_zone,
+        auto_name=AutoName(digits=0),
+        at_most_one=(("delegationSetId", "vpcs"),),
+        references=(in_vpc("dangle", "vpcs[].vpcId"),),
+        claims=_private,
+        delete_rules=(_in_use,),
+    ),
+    "aws:route53/record:Record": ResourceType(
+        id=_record_id,
+        immutable=("zoneId", "name", "type", "setIdentifier"),
+        unordered=("records",),
+        derive=lambda request: {"fqdn": _full_name(request)},
+        at_most_one=(("aliases", "records"), ("aliases", "ttl")),
+        references=(Reference("zoneId", ZONE, "NoSuchHostedZone", "No hosted zone found with ID: {id}"),),
+        claims=_record_claim,
+        rules=(_record_value,),
+    ),
+}

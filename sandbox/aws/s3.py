@@ -1,0 +1,149 @@
+"""S3 buckets, their settings, objects."""
+
+import base64
+import re
+from pathlib import Path
+from typing import Any
+
+from sandbox.aws.iam import document
+from sandbox.aws.regions import REGIONS
+from sandbox.aws.tags import tag_rule
+from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.values import Asset
+from sandbox.world import object_etag
+
+BUCKET, VERSIONING = "aws:s3/bucket:Bucket", "aws:s3/bucketVersioning:BucketVersioning"
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+
+
+def _in_bucket() -> Reference:
+    return Reference("bucket", BUCKET, "NoSuchBucket", "The specified bucket does not exist: {id}", "vanish")
+
+
+def _bucket(request: Request) -> dict[str, Any]:
+    region, name = request.region, request.inputs["bucket"]
+    return {
+        "bucketDomainName": f"{name}.s3.amazonaws.com",
+        "bucketRegionalDomainName": f"{name}.s3.{region}.amazonaws.com",
+        "hostedZoneId": REGIONS[region].bucket,
+        "bucketRegion": region,
+    }
+
+
+def _emptied(request: Request) -> None:
+    """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
+    if request.inputs.get("forceDestroy"):
+        request.world.empty_bucket(request.id)
+    elif request.world.objects(request.id):
+        raise Refusal(
+            "BucketNotEmpty",
+            f"The bucket you tried to delete is not empty: {request.id}. You must delete all versions in the bucket.",
+        )
+
+
+def _policy(request: Request) -> None:
+    try:
+        statements = document(request.inputs["policy"])["Statement"]
+    except Refusal as refusal:
+        raise Refusal("MalformedPolicy", refusal.message) from None
+    if not all({"Principal", "NotPrincipal"} & set(statement) for statement in statements):
+        raise Refusal("MalformedPolicy", "Missing required field Principal")
+
+
+def _versioned(request: Request) -> bool:
+    record = request.world.find(VERSIONING, request.inputs["bucket"])
+    return record is not None and record.inputs["versioningConfiguration"]["status"] == "Enabled"
+
+
+def _content(inputs: dict[str, Any]) -> bytes:
+    """The bytes an object will have: from text, base64, or a file."""
+    source = inputs.get("source")
+    if isinstance(source, Asset):
+        if source.text is not None:
+            return source.text.encode()
+        if source.path is None or not Path(source.path).is_file():
+            raise Refusal("InvalidRequest", f"The sandbox takes objects from texts and files; no file {source.path}")
+        return Path(source.path).read_bytes()
+    if inputs.get("contentBase64"):
+        return base64.b64decode(inputs["contentBase64"])
+    return inputs.get("content", "").encode()
+
+
+def _store(request: Request) -> None:
+    bucket, key = request.inputs["bucket"], request.inputs["key"]
+    kind = request.inputs.get("contentType") or "application/octet-stream"
+    request.world.put_object(bucket, key, _content(request.inputs), kind, versioned=_versioned(request))
+
+
+def _object(request: Request) -> dict[str, Any]:
+    content = _content(request.inputs)
+    version = request.digits(32, str(content)) if _versioned(request) else ""
+    return {"etag": object_etag(content), "versionId": version, "contentType": "application/octet-stream"}
+
+
+def _removed(request: Request) -> None:
+    request.world.remove_object(request.inputs["bucket"], request.inputs["key"])
+
+
+def _setting(*, immutable: tuple[str, ...] = ("bucket", "expectedBucketOwner"), **more: Any) -> ResourceType:
+    return ResourceType(id="{in_.bucket}", immutable=immutable, references=(_in_bucket(),), **more)
+
+
+TYPES: dict[str, ResourceType] = {
+    BUCKET: ResourceType(
+        id="{in_.bucket}",
+        immutable=("bucket", "bucketPrefix", "bucketNamespace", "objectLockEnabled"),
+        chosen=(
+            *("bucket", "accelerationStatus", "acl", "corsRules", "grants", "lifecycleRules", "logging", "versioning"),
+            *("policy", "replicationConfiguration", "requestPayer", "serverSideEncryptionConfiguration", "website"),
+            *("bucketNamespace", "objectLockConfiguration", "objectLockEnabled"),
+        ),
+        fallback={"forceDestroy": False},
+        outputs={"arn": "arn:aws:s3:::{in_.bucket}"},
+        derive=_bucket,
+        auto_name=AutoName("bucket", limit=63, lower=True),
+        at_most_one=(("bucket", "bucketPrefix"),),
+        patterns={
+            "bucket": (
+                re.compile(r"(?!xn--)(?!sthree-)(?!.*\.\.)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]"),
+                "3 to 63 lower-case letters, digits, dots and hyphens, a letter or digit at each end",
+            )
+        },
+        unique=(
+            Unique(
+                "bucket",
+                ("bucket",),
+                "BucketAlreadyOwnedByYou",
+                "Your previous request to create the named bucket succeeded and you already own it: {in_.bucket}",
+            ),
+        ),
+        rules=(tag_rule("InvalidTag"),),
+        delete_rules=(_emptied,),
+    ),
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _setting(immutable=("bucket",)),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(),
+    VERSIONING: _setting(),
+    "aws:s3/bucketPolicy:BucketPolicy": _setting(immutable=("bucket",), documents=("policy",), rules=(_policy,)),
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _setting(
+        chosen=("transitionDefaultMinimumObjectSize",)
+    ),
+    OBJECT: ResourceType(
+        id="{in_.bucket}/{in_.key}",
+        immutable=("bucket", "key"),
+        chosen=("key", "etag", "contentType", "serverSideEncryption", "storageClass", "kmsKeyId", "bucketKeyEnabled"),
+        fallback={"forceDestroy": False},
+        outputs={
+            "arn": "arn:aws:s3:::{in_.bucket}/{in_.key}",
+            "serverSideEncryption": "AES256",
+            "storageClass": "STANDARD",
+        },
+        derive=_object,
+        volatile=("versionId", "etag"),
+        auto_name=AutoName("key", limit=1024, digits=0),
+        at_most_one=(("source", "content", "contentBase64"),),
+        references=(_in_bucket(),),
+        rules=(tag_rule("InvalidTag", limit=10),),
+        created=_store,
+        deleted=_removed,
+    ),
+}

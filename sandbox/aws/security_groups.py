@@ -1,0 +1,88 @@
+"""Security groups and their rules, one rule a resource."""
+
+import json
+import re
+from dataclasses import replace
+
+from sandbox.aws.network import GROUP, in_groups, in_vpc
+from sandbox.cloud import AutoName, Refusal, Request, ResourceType, Unique
+
+PROTOCOLS = {"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
+_RULE_TEXT = "1 to 255 of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*; a name does not begin with sg-"
+_SOURCES = ("cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId")
+_DUPLICATE = Unique(
+    "rule",
+    (),
+    "InvalidPermission.Duplicate",
+    "the specified rule already exists in {in_.securityGroupId}: {in_.ipProtocol} {in_.fromPort}-{in_.toPort}",
+)
+
+
+def _protocol(request: Request) -> str:
+    given = str(request.inputs["ipProtocol"]).lower()
+    return PROTOCOLS.get(given, given)
+
+
+def _rule_claim(request: Request) -> list[tuple[Unique, str]]:
+    """What makes two rules one: group, direction, protocol, ports, peer; ports mean nothing for all protocols."""
+    rule, protocol = request.inputs, _protocol(request)
+    ports = [] if protocol == "-1" else [rule.get("fromPort"), rule.get("toPort")]
+    peer = [rule.get(name) for name in _SOURCES]
+    return [(_DUPLICATE, json.dumps([rule["securityGroupId"], request.type, protocol, ports, peer]))]
+
+
+def _ports(request: Request) -> None:
+    protocol = _protocol(request)
+    first, last = request.inputs.get("fromPort"), request.inputs.get("toPort")
+    if protocol not in ("tcp", "udp"):
+        return
+    if first is None or last is None:
+        raise Refusal("InvalidParameterValue", f"Invalid value 'Must specify both from and to ports with {protocol}'.")
+    if not 0 <= first <= last <= 65535:
+        raise Refusal("InvalidParameterValue", f"Invalid TCP/UDP port range ({first}:{last})")
+
+
+_RULE = ResourceType(
+    id="sgr-0{hex:16}",
+    immutable=("securityGroupId",),
+    outputs={
+        "arn": "arn:aws:ec2:{region}:{account}:security-group-rule/{id}",
+        "securityGroupRuleId": "{id}",
+    },
+    at_most_one=(_SOURCES,),
+    at_least_one=(_SOURCES,),
+    references=(
+        in_groups("securityGroupId", holds="vanish"),
+        in_groups("referencedSecurityGroupId"),
+    ),
+    claims=_rule_claim,
+    rules=(_ports,),
+)
+
+TYPES: dict[str, ResourceType] = {
+    GROUP: ResourceType(
+        id="sg-0{hex:16}",
+        immutable=("name", "namePrefix", "description", "vpcId"),
+        chosen=("ingress", "egress", "name"),
+        fallback={"description": "Managed by Pulumi", "revokeRulesOnDelete": False},
+        outputs={"arn": "arn:aws:ec2:{region}:{account}:security-group/{id}", "ownerId": "{account}"},
+        auto_name=AutoName(),
+        at_most_one=(("name", "namePrefix"),),
+        patterns={
+            "name": (re.compile(r"(?!sg-)[A-Za-z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}"), _RULE_TEXT),
+            "description": (re.compile(r"[A-Za-z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}"), _RULE_TEXT),
+        },
+        references=(in_vpc(),),
+        unique=(
+            Unique(
+                "security group",
+                ("vpcId", "name"),
+                "InvalidGroup.Duplicate",
+                "The security group '{in_.name}' already exists for VPC '{in_.vpcId}'",
+            ),
+        ),
+        in_use=("DependencyViolation", "resource {id} has a dependent object ({holder})"),
+    ),
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": replace(_RULE),
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": replace(_RULE),
+}

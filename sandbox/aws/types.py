@@ -1,0 +1,21 @@
+"""Every AWS resource type of the sandbox, and the cloud made of them."""
+
+from pathlib import Path
+
+from sandbox.aws import balancers, gateways, iam, instances, network, route53, s3, secretsmanager, security_groups
+from sandbox.cloud import ResourceType
+
+PROPERTIES = Path(__file__).with_name("properties.json")
+"""Shapes of all properties, written by generate.py from the Pulumi SDK."""
+
+TYPES: dict[str, ResourceType] = {
+    **network.TYPES,
+    **gateways.TYPES,
+    **security_groups.TYPES,
+    **instances.TYPES,
+    **balancers.TYPES,
+    **route53.TYPES,
+    **iam.TYPES,
+    **s3.TYPES,
+    **secretsmanager.TYPES,
+}

@@ -1,0 +1,63 @@
+"""What a provider checks before any cloud is asked: automatic names, name rules, properties that exclude each other."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sandbox.cloud import ResourceType
+from sandbox.shapes import Failure
+from sandbox.values import UNKNOWN
+
+DEFAULTS = "__defaults"
+
+
+def with_name(
+    row: ResourceType, urn: str, old: dict[str, Any], inputs: dict[str, Any], seed: bytes
+) -> tuple[dict[str, Any], list[Failure]]:
+    """Inputs with an automatic name where the type has one and the program gives none.
+
+    The name is kept as long as it stays automatic; DEFAULTS notes which properties are.
+    """
+    rule = row.auto_name
+    if rule is None or rule.property in inputs or f"{rule.property}Prefix" in inputs:
+        return inputs | {DEFAULTS: []}, []
+    if rule.property in old.get(DEFAULTS, []) and old.get(rule.property):
+        return inputs | {rule.property: old[rule.property], DEFAULTS: [rule.property]}, []
+    logical = urn.rsplit("::", 1)[-1]
+    logical = re.sub(r"[^a-z0-9.-]", "-", logical.lower()) if rule.lower else logical
+    digits = hashlib.sha256(seed + urn.encode()).hexdigest()[: rule.digits]
+    name = f"{logical}-{digits}" if rule.digits else logical
+    if len(name) > rule.limit:
+        reason = f"the automatic name {name!r} has more than {rule.limit} characters; shorten the logical name"
+        return inputs, [Failure(rule.property, f"{reason} or set {rule.property}")]
+    return inputs | {rule.property: name, DEFAULTS: [rule.property]}, []
+
+
+def conditions(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
+    """Name rules and combinations of properties; inputs are plain."""
+    for path, (pattern, rule) in row.patterns.items():
+        value = inputs.get(path)
+        if isinstance(value, str) and not pattern.fullmatch(value):
+            yield Failure(path, f"{value!r} is not valid: {rule}")
+    for group in row.at_most_one:
+        given = [name for name in group if inputs.get(name) is not None]
+        if len(given) > 1:
+            yield Failure(given[1], f"conflicts with {given[0]}; give one of {', '.join(group)}")
+    for group in row.at_least_one:
+        if all(inputs.get(name) is None for name in group):
+            yield Failure(group[0], f"missing: give {' or '.join(group)}")
+    yield from _tags(inputs.get("tags"))
+
+
+def _tags(tags: Any) -> Iterator[Failure]:
+    """AWS, Azure and GCP differ in figures; these are AWS's: 50 tags, keys of 128 and values of 256 characters."""
+    if not isinstance(tags, dict):
+        return
+    if len(tags) > 50:
+        yield Failure("tags", f"{len(tags)} tags; at most 50")
+    for key, value in tags.items():
+        if key.lower().startswith("aws:"):
+            yield Failure(f"tags.{key}", "keys that begin with aws: are reserved")
+        if not 1 <= len(key) <= 128 or (value is not UNKNOWN and value is not None and len(value) > 256):
+            yield Failure(f"tags.{key}", "a key has 1 to 128 characters, a value at most 256")

@@ -1,0 +1,184 @@
+"""What a cloud is to the sandbox: tables of resource types, and functions where a table does not reach.
+
+Nothing here knows AWS; another cloud joins with its own tables.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.shapes import Shapes
+from sandbox.world import Record, World
+
+
+class Refusal(Exception):
+    """The cloud says no: its error code, and a message like its API's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a provider works: account, region, and the tags it puts on everything."""
+
+    account: str
+    region: str
+    default_tags: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass
+class Request:
+    """One create, update or delete as the rules see it. Inputs are plain values, without secret marks."""
+
+    type: str
+    inputs: dict[str, Any]
+    world: World
+    place: Place
+    sequence: int
+    id: str = ""
+    old: Record | None = None
+
+    @property
+    def region(self) -> str:
+        """The resource's own region, or the provider's."""
+        return self.inputs.get("region") or self.place.region
+
+    def digits(self, length: int, salt: str = "") -> str:
+        """Hexadecimal digits, the same at each call for this resource and salt."""
+        return self.world.digits(self.sequence, salt)[:length]
+
+    def format(self, template: str) -> str:
+        """Fill a template: {id}, {region}, {account}, {hex:LENGTH:SALT}, {in_.NAME}."""
+        words = {"id": self.id, "region": self.region, "account": self.place.account}
+        return template.format(**words, hex=_Digits(self), in_=_Inputs(self.inputs))
+
+
+class _Digits:
+    """`{hex:17}` or `{hex:17:salt}` in a template."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    def __format__(self, spec: str) -> str:
+        length, _, salt = spec.partition(":")
+        return self.request.digits(int(length), salt)
+
+
+class _Inputs:
+    """`{in_.name}` in a template; an absent input is empty."""
+
+    def __init__(self, inputs: dict[str, Any]) -> None:
+        self.inputs = inputs
+
+    def __getattr__(self, name: str) -> Any:
+        return self.inputs.get(name, "")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A property that holds the id of something that must exist.
+
+    holds: what deleting the target does: `refuse` it, let this one `vanish` with it, or `dangle` with a dead id.
+    only: values with another beginning are not ids of the target (a target group takes ids and addresses).
+    """
+
+    path: str
+    target: str
+    code: str
+    message: str
+    holds: str = "dangle"
+    only: str = ""
+
+
+@dataclass(frozen=True)
+class Unique:
+    """What no two may share: inputs whose values together form the key; no claim is made while one is absent.
+
+    kept: code and message while the name is kept after its owner was deleted. regional: each region has its own.
+    """
+
+    kind: str
+    keys: tuple[str, ...]
+    code: str
+    message: str
+    kept: tuple[str, str] = ("", "")
+    regional: bool = False
+
+    def key(self, request: Request) -> str | None:
+        """The key as it is claimed, or None where a part is absent."""
+        parts = [request.inputs.get(name) for name in self.keys]
+        return None if None in parts else json.dumps([request.region, *parts] if self.regional else parts)
+
+
+@dataclass(frozen=True)
+class AutoName:
+    """How a name that the program leaves out is made: logical name, hyphen, seven digits; at most `limit` long."""
+
+    property: str = "name"
+    limit: int = 255
+    digits: int = 7
+    lower: bool = False
+
+
+Rule = Callable[[Request], None]
+Derive = Callable[[Request], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ResourceType:
+    """One row of a cloud's table. Property shapes come from the SDK (properties.json); this is what it does not say.
+
+    id: template of the id, or a function for what templates cannot say.
+    immutable: property paths whose change replaces the resource.
+    fallback: inputs that the cloud fills in with a fixed value.
+    chosen: inputs that the cloud fills in with a value of its own (so leaving one out again is no change).
+    unordered: lists without order. documents: JSON texts, compared by meaning.
+    outputs: templates of computed outputs. derive: computed outputs that need more than a template.
+    volatile: computed outputs that an update changes.
+    secret: properties that are secret whatever the program says.
+    in_use: code and message of the refusal to delete while something holds this.
+    rules: checks on create and update. delete_rules: checks on delete. created, deleted: effects on the world.
+    replaces: further reasons to replace, from old and new inputs: names of properties.
+    """
+
+    id: str | Callable[[Request], str]
+    immutable: tuple[str, ...] = ()
+    fallback: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    chosen: tuple[str, ...] = ()
+    unordered: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    outputs: Mapping[str, str] = field(default_factory=dict[str, str])
+    derive: Derive | None = None
+    volatile: tuple[str, ...] = ()
+    secret: tuple[str, ...] = ()
+    auto_name: AutoName | None = None
+    at_most_one: tuple[tuple[str, ...], ...] = ()
+    at_least_one: tuple[tuple[str, ...], ...] = ()
+    patterns: Mapping[str, tuple[re.Pattern[str], str]] = field(default_factory=dict[str, tuple[re.Pattern[str], str]])
+    references: tuple[Reference, ...] = ()
+    unique: tuple[Unique, ...] = ()
+    claims: Callable[[Request], list[tuple[Unique, str]]] | None = None
+    in_use: tuple[str, str] = ("DependencyViolation", "{id} has dependencies and cannot be deleted.")
+    rules: tuple[Rule, ...] = ()
+    delete_rules: tuple[Rule, ...] = ()
+    created: Rule | None = None
+    deleted: Rule | None = None
+    replaces: Callable[[dict[str, Any], dict[str, Any]], list[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds."""
+
+    name: str
+    account: str
+    types: Mapping[str, ResourceType]
+    shapes: Shapes
+    functions: Mapping[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]
+    regions: Mapping[str, Any]
+    seconds: Callable[[str, str], float]

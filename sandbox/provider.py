@@ -1,0 +1,237 @@
+"""A sandbox provider: what the Pulumi engine asks of a cloud, answered from its tables and the world.
+
+Plain Python in and out; sandbox/server.py speaks the engine's protocol.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from sandbox.checks import DEFAULTS, conditions, with_name
+from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
+from sandbox.difference import Difference, compare
+from sandbox.shapes import Failure
+from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted, select
+from sandbox.world import Record, World, now
+
+
+class Provider:
+    """One configured provider of one cloud, on one world."""
+
+    def __init__(self, cloud: Cloud, world: World) -> None:
+        self.cloud = cloud
+        self.world = world
+        self.place = Place(cloud.account, "")
+
+    def configure(self, settings: dict[str, Any]) -> list[Failure]:
+        """Take the region and default tags; nested settings come as JSON texts."""
+        region = plain(settings.get("region")) or ""
+        if region not in self.cloud.regions and region is not UNKNOWN:
+            return [Failure("region", f"unknown region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")]
+        tags = plain(settings.get("defaultTags")) or {}
+        tags = json.loads(tags) if isinstance(tags, str) else tags
+        self.place = Place(self.cloud.account, region, tags.get("tags") or {})
+        return []
+
+    def check(
+        self, urn: str, old: dict[str, Any], new: dict[str, Any], seed: bytes
+    ) -> tuple[dict[str, Any], list[Failure]]:
+        """Inputs with the automatic name, and what is wrong with them."""
+        type = _type(urn)
+        row = self.cloud.types.get(type)
+        if row is None:
+            return new, [Failure("", f"{type} is not in the sandbox; its types are: {', '.join(self.cloud.types)}")]
+        inputs = {name: value for name, value in new.items() if name != DEFAULTS and value is not None}
+        failures = self.cloud.shapes.check(type, inputs)
+        named, unnamed = with_name(row, urn, old, inputs, seed)
+        return named, [*failures, *unnamed] or list(conditions(row, plain(named)))
+
+    def diff(self, urn: str, old: dict[str, Any], new: dict[str, Any]) -> Difference:
+        """How new inputs differ from old ones, and whether that replaces the resource."""
+        row = self.cloud.types[_type(urn)]
+        difference = compare(row, plain(old), plain(new))
+        # As the real provider does: a name that the program gives cannot exist twice, so the old one goes first.
+        name = row.auto_name.property if row.auto_name else ""
+        fixed = name in new and name not in new.get(DEFAULTS, []) and plain(new[name]) == plain(old.get(name))
+        return replace(difference, delete_first=bool(difference.replaces) and fixed)
+
+    def create(self, urn: str, inputs: dict[str, Any], *, preview: bool) -> tuple[str, dict[str, Any]]:
+        """Id and outputs; under preview an empty id, and UNKNOWN for what the cloud would decide."""
+        type = _type(urn)
+        row = self.cloud.types[type]
+        given = {name: value for name, value in inputs.items() if name != DEFAULTS}
+        if preview:
+            unknown = [*self.cloud.shapes.outputs(type), *(name for name in row.chosen if name not in given)]
+            return "", self._outputs(type, given, dict.fromkeys(unknown, UNKNOWN))
+        request = Request(type, plain(inputs), self.world, self.place, 0)
+        with self._call("create", urn, request):
+            request.sequence = self.world.next_sequence()
+            request.inputs = dict(row.fallback) | request.inputs
+            self._accept(row, request)
+            request.id = row.id(request) if callable(row.id) else request.format(row.id)
+            outputs = self._outputs(type, given, self._computed(row, request))
+            self._put(row, urn, request, given, outputs)
+            if row.created:
+                row.created(request)
+        return request.id, outputs
+
+    def update(
+        self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any], *, preview: bool
+    ) -> dict[str, Any]:
+        """Outputs after changing a resource in place."""
+        type = _type(urn)
+        row = self.cloud.types[type]
+        given = {name: value for name, value in inputs.items() if name != DEFAULTS}
+        computed = {name: state[name] for name in self.cloud.shapes.outputs(type) if name in state}
+        computed |= {name: state[name] for name in row.chosen if name in state and name not in given}
+        if preview:
+            return self._outputs(type, given, computed | dict.fromkeys(row.volatile, UNKNOWN))
+        chosen = {name: plain(state[name]) for name in row.chosen if name in state}
+        request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.world, self.place, 0, id)
+        with self._call("update", urn, request):
+            request.old = self.world.find(type, id)
+            if request.old is None:
+                raise Refusal("NotFound", f"{id} does not exist")
+            request.sequence = request.old.sequence
+            self._accept(row, request)
+            outputs = self._outputs(type, given, computed | self._computed(row, request))
+            self._put(row, urn, request, given, outputs)
+            if row.created:
+                row.created(request)
+        return outputs
+
+    def delete(self, urn: str, id: str, state: dict[str, Any]) -> None:
+        """Take a resource away; one that is gone already is no error."""
+        type = _type(urn)
+        row = self.cloud.types[type]
+        record = self.world.find(type, id)
+        if record is None:
+            return
+        request = Request(type, plain(state), self.world, self.place, record.sequence, id, record)
+        with self._call("delete", urn, request):
+            holders = [one for one in self.world.referrers(type, id, "refuse") if one.sequence != record.sequence]
+            if holders:
+                code, message = row.in_use
+                raise Refusal(code, message.format(id=id, holder=holders[0].id))
+            for rule in row.delete_rules:
+                rule(request)
+            for dependent in self.world.referrers(type, id, "vanish"):
+                self.world.remove(dependent.sequence)
+            self.world.remove(record.sequence)
+            if row.deleted:
+                row.deleted(request)
+
+    def read(
+        self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Inputs and outputs as the world has them, or None where it is gone; what it redacts comes from the state."""
+        record = self.world.find(_type(urn), id)
+        if record is None:
+            return None
+        outputs = {name: state.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
+        given = {name: outputs[name] for name in record.inputs}
+        return given | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
+
+    def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of one of the provider's functions."""
+        function = self.cloud.functions.get(token)
+        if function is None:
+            raise Refusal("UnknownFunction", f"{token} is not in the sandbox; it has {', '.join(self.cloud.functions)}")
+        values = plain(arguments)
+        region = values.get("region") or self.place.region
+        if region not in self.cloud.regions:
+            raise Refusal("UnknownRegion", f"no region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")
+        return function(replace(self.place, region=region), values)
+
+    def _accept(self, row: ResourceType, request: Request) -> None:
+        """Everything the cloud checks before it acts; raises Refusal."""
+        for reference in row.references:
+            for value in map(str, select(request.inputs, reference.path)):
+                if value.startswith(reference.only) and self.world.find(reference.target, value) is None:
+                    raise Refusal(reference.code, reference.message.format(id=value))
+        for rule in row.rules:
+            rule(request)
+        for unique, key in _claims(row, request):
+            owner, until = self.world.claim(unique.kind, key) or (request.sequence, None)
+            if until is not None:
+                raise Refusal(*unique.kept)
+            if owner != request.sequence:
+                raise Refusal(unique.code, request.format(unique.message))
+
+    def _computed(self, row: ResourceType, request: Request) -> dict[str, Any]:
+        """Computed outputs; what the cloud chose counts as input from here on, for links and claims."""
+        computed = {name: request.format(template) for name, template in row.outputs.items()}
+        computed |= row.derive(request) if row.derive else {}
+        chosen = {name: computed[name] for name in row.chosen if name in computed}
+        request.inputs = chosen | request.inputs
+        return computed
+
+    def _outputs(self, type: str, given: dict[str, Any], computed: dict[str, Any]) -> dict[str, Any]:
+        row = self.cloud.types[type]
+        outputs = dict(row.fallback) | computed | given
+        if "tagsAll" in self.cloud.shapes.outputs(type):
+            outputs["tagsAll"] = self._all_tags(given.get("tags"))
+        for name in row.secret:
+            if outputs.get(name) is not None and not isinstance(outputs[name], Secret):
+                outputs[name] = Secret(outputs[name])
+        return outputs
+
+    def _all_tags(self, tags: Any) -> Any:
+        """Tags with the default ones; what is secret stays so."""
+        if has_unknown(tags):
+            return UNKNOWN
+        if isinstance(tags, Secret):
+            return Secret(self._all_tags(tags.value))
+        return dict(self.place.default_tags) | (tags or {})
+
+    def _put(
+        self, row: ResourceType, urn: str, request: Request, given: dict[str, Any], outputs: dict[str, Any]
+    ) -> None:
+        marked = {name: Secret(value) if name in row.secret else value for name, value in given.items()}
+        created = request.old.created if request.old else now()
+        name = urn.rsplit("::", 1)[-1]
+        inputs, results = redacted(marked), redacted(outputs)
+        self.world.put(
+            Record(request.sequence, request.type, request.id, name, urn, request.region, inputs, results, created)
+        )
+        links = [
+            (reference.path, reference.target, str(value), reference.holds)
+            for reference in row.references
+            for value in select(request.inputs, reference.path)
+            if str(value).startswith(reference.only)
+        ]
+        self.world.link(request.sequence, links)
+        self.world.set_claims(request.sequence, [(unique.kind, key) for unique, key in _claims(row, request)])
+
+    @contextmanager
+    def _call(self, kind: str, urn: str, request: Request) -> Iterator[None]:
+        """One call in one transaction, logged either way; a refusal changes nothing."""
+        try:
+            with self.world.transaction():
+                yield
+                self.world.log(kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind))
+        except Refusal as refusal:
+            with self.world.transaction():
+                self.world.log(kind, request.type, urn, request.id, 0, str(refusal))
+            raise
+
+
+def _type(urn: str) -> str:
+    """The resource's own type; a URN's type has its parents' types before it, with $ between."""
+    return urn.split("::")[2].rsplit("$", 1)[-1]
+
+
+def _claims(row: ResourceType, request: Request) -> list[tuple[Unique, str]]:
+    """The names that the resource takes; one with an absent part is not taken."""
+    claims = row.claims(request) if row.claims else []
+    keyed = [(unique, unique.key(request)) for unique in row.unique]
+    return claims + [(unique, key) for unique, key in keyed if key is not None]
+
+
+def _withheld(value: Any) -> bool:
+    """Whether the world keeps a value only in part: a secret in it, or the content of a file."""
+    if isinstance(value, dict):
+        return value == REDACTED or set(value) == {"asset"} or any(map(_withheld, value.values()))
+    return isinstance(value, list) and any(map(_withheld, value))

@@ -1,0 +1,49 @@
+"""The engine home of the sandbox."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pulumi_aws
+import pytest
+
+from sandbox.home import install, provider_version
+
+VERSION = json.loads((Path(pulumi_aws.__file__).parent / "pulumi-plugin.json").read_text())["version"]
+
+
+def test_the_plugin_is_where_the_engine_looks_for_the_sdks_version(tmp_path) -> None:
+    assert provider_version("pulumi_aws") == VERSION
+    assert install(tmp_path) == tmp_path
+    [program] = tmp_path.rglob("pulumi-resource-*")
+    assert program == tmp_path / "plugins" / f"resource-aws-v{VERSION}" / "pulumi-resource-aws"
+    assert os.access(program, os.X_OK)
+
+
+def test_installing_again_changes_nothing_and_mends_what_was_changed(tmp_path) -> None:
+    [program] = install(tmp_path).rglob("pulumi-resource-*")
+    first, written = program.read_text(), program.stat().st_mtime_ns
+    install(tmp_path)
+    assert program.stat().st_mtime_ns == written
+    program.write_text("#!/bin/sh\nexec /elsewhere/python\n")
+    install(tmp_path)
+    assert program.read_text() == first, "an environment that moved is found again"
+
+
+def test_a_missing_sdk_is_named() -> None:
+    with pytest.raises(ModuleNotFoundError, match="the Pulumi SDK pulumi_nothing is not installed"):
+        provider_version("pulumi_nothing")
+
+
+@pytest.mark.subprocess
+def test_the_plugin_says_that_it_needs_a_world_and_imports_no_sdk(tmp_path) -> None:
+    [program] = install(tmp_path / "with space").rglob("pulumi-resource-*")
+    environment = {name: value for name, value in os.environ.items() if name != "MULLION_SANDBOX_WORLD"}
+    run = subprocess.run([program, "127.0.0.1:1"], env=environment, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert "MULLION_SANDBOX_WORLD is not set" in run.stderr
+    code = "import sys, sandbox.aws.__main__; sys.exit('pulumi_aws' in sys.modules)"
+    checked = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60)
+    assert checked.returncode == 0, "importing the SDK would cost each start of the plugin a second"
