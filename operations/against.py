@@ -1,0 +1,116 @@
+"""`mullion plan --against FILE`: which machines a change adds, removes and replaces.
+
+FILE is an earlier `mullion plan --json`, or a `pulumi stack export`, in which instances carry what they were made as
+in their tags.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from operations.exits import Exit, Stop
+
+INSTANCE, OBJECT = "aws:ec2/instance:Instance", "aws:s3/bucketObjectv2:BucketObjectv2"
+CONTROL_PLANE = "control-plane"
+DIGEST = 16
+"""Characters of the replace digest in the tag mullion:digest."""
+
+POINTER = "machines stay; changes reach them through the desired-state pointer"
+
+
+@dataclass(frozen=True)
+class Was:
+    """A machine as it was: digest is empty for the control plane, which is never replaced for what it is made of."""
+
+    pool: str
+    address: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name."""
+
+    cluster: str
+    machines: dict[str, Was]
+    bundle: str | None
+    pools: dict[str, dict[str, Any]]
+
+
+def read(path: Path) -> Earlier:
+    """Read FILE. Stop where it is neither of the two."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise Stop(Exit.USAGE, f"--against {path}: {error}") from error
+    if isinstance(found, dict) and found.get("format") == 1 and "machines" in found:
+        return from_plan(found)
+    if isinstance(found, dict) and "deployment" in found:
+        return _from_export(found["deployment"].get("resources") or [], path)
+    raise Stop(Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`")
+
+
+def from_plan(found: dict[str, Any]) -> Earlier:
+    """Return the cluster that a plan document describes."""
+    pools = {each["name"]: each for each in found["pools"]}
+    machines = {
+        each["name"]: Was(each["pool"], each["address"], _digest(pools[each["pool"]])) for each in found["machines"]
+    }
+    return Earlier(found["cluster"], machines, pools[CONTROL_PLANE]["bundle"]["sha256"], pools)
+
+
+def _digest(pool: dict[str, Any]) -> str:
+    return "" if pool["name"] == CONTROL_PLANE else pool["replace_digest"][:DIGEST]
+
+
+def _from_export(resources: list[dict[str, Any]], path: Path) -> Earlier:
+    machines: dict[str, Was] = {}
+    clusters: set[str] = set()
+    # what waits for its deletion has been replaced already
+    for each in (row for row in resources if row["type"] == INSTANCE and not row.get("delete")):
+        given, name = each.get("inputs", {}), each["urn"].rsplit("::", 1)[-1]
+        tags = given.get("tags") or {}
+        if "mullion:cluster" not in tags:
+            continue
+        clusters.add(tags["mullion:cluster"])
+        machine = name.removeprefix(f"{tags['mullion:cluster']}-")
+        machines[machine] = Was(tags["mullion:pool"], given.get("privateIp", ""), tags.get("mullion:digest", ""))
+    if len(clusters) > 1:
+        raise Stop(Exit.USAGE, f"--against {path}: it holds several clusters ({', '.join(sorted(clusters))})")
+    keys = [each.get("inputs", {}).get("key", "") for each in resources if each["type"] == OBJECT]
+    bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
+    bundle = Path(bundles[-1]).stem if bundles else None
+    return Earlier(clusters.pop() if clusters else "", machines, bundle, {})
+
+
+def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
+    """Return the machines `added`, `removed`, `kept`, and `replaced` with the reason; a note on the control plane."""
+    if earlier.cluster not in ("", planned["cluster"]):
+        raise Stop(Exit.USAGE, f"--against: the file is about cluster {earlier.cluster}, not {planned['cluster']}")
+    pools = {each["name"]: each for each in planned["pools"]}
+    now = {each["name"]: each for each in planned["machines"]}
+    reasons = {
+        name: _reason(machine, pools[machine["pool"]], earlier.machines[name], earlier.pools.get(machine["pool"]))
+        for name, machine in now.items()
+        if name in earlier.machines
+    }
+    changed = earlier.bundle and earlier.bundle != pools[CONTROL_PLANE]["bundle"]["sha256"]
+    return {
+        "added": [name for name in now if name not in earlier.machines],
+        "removed": [name for name in earlier.machines if name not in now],
+        "replaced": {name: why for name, why in reasons.items() if why},
+        "kept": [name for name, why in reasons.items() if not why],
+        "control_plane": POINTER if changed else None,
+    }
+
+
+def _reason(machine: dict[str, Any], pool: dict[str, Any], was: Was, before: dict[str, Any] | None) -> str:
+    """Why a machine is replaced; empty where it is not."""
+    if was.address and was.address != machine["address"]:
+        return f"address {was.address} -> {machine['address']}"
+    if _digest(pool) == was.digest:
+        return ""
+    facts = [name for name in ("os", "size", "disk_gb", "image") if before and before[name] != pool[name]]
+    named = ", ".join(f"{name} {before[name]} -> {pool[name]}" for name in facts) if before else ""
+    return named or "what its node plan makes of it"

@@ -1,0 +1,84 @@
+"""What a cloud would answer, for the recording monitor: plausible, and always the same."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ACCOUNT = "123456789012"
+
+ID_PREFIXES = {
+    "aws:ec2/vpc:Vpc": "vpc",
+    "aws:ec2/subnet:Subnet": "subnet",
+    "aws:ec2/internetGateway:InternetGateway": "igw",
+    "aws:ec2/natGateway:NatGateway": "nat",
+    "aws:ec2/eip:Eip": "eipalloc",
+    "aws:ec2/routeTable:RouteTable": "rtb",
+    "aws:ec2/securityGroup:SecurityGroup": "sg",
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
+    "aws:ec2/instance:Instance": "i",
+}
+"""Types whose ids are a prefix and 17 hexadecimal digits; the id of any other is its ARN or its name."""
+
+NAMED_BY_ARN = {
+    "aws:lb/loadBalancer:LoadBalancer",
+    "aws:lb/targetGroup:TargetGroup",
+    "aws:lb/listener:Listener",
+    "aws:secretsmanager/secret:Secret",
+}
+
+COMPUTED = {
+    "aws:ec2/eip:Eip": {"allocationId": "{id}", "publicIp": "198.51.100.1"},
+    "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
+    "aws:route53/zone:Zone": {"zoneId": "{id}"},
+    "aws:s3/bucket:Bucket": {
+        "bucket": "{id}",
+        "arn": "arn:aws:s3:::{id}",
+        "bucketRegionalDomainName": "{id}.s3.{region}.amazonaws.com",
+    },
+}
+"""Computed outputs by type, beside `id`, `name` and `arn`, which all have."""
+
+INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
+    "aws:index/getRegion:getRegion": lambda region, _: {"region": region, "name": region, "id": region},
+    "aws:index/getPartition:getPartition": lambda *_: {"partition": "aws", "dnsSuffix": "amazonaws.com", "id": "aws"},
+    "aws:index/getCallerIdentity:getCallerIdentity": lambda *_: {"accountId": ACCOUNT, "id": ACCOUNT},
+    "aws:index/getAvailabilityZones:getAvailabilityZones": lambda region, _: {
+        "names": [f"{region}{letter}" for letter in "abc"],
+        "id": region,
+    },
+    "aws:ssm/getParameter:getParameter": lambda _, asked: {
+        "value": f"ami-{_digits(asked['name']):.17}",
+        "insecureValue": f"ami-{_digits(asked['name']):.17}",
+        "id": asked["name"],
+    },
+}
+"""Answers to invokes: functions of region and arguments."""
+
+
+def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return `id` and the computed outputs of a resource that was given these inputs, by the provider's names."""
+    digits = _digits(urn)
+    name = given["name"].string_value if "name" in given else f"{name}-{digits:.7}"
+    arn = f"arn:aws:{type_.split(':')[1].split('/', maxsplit=1)[0]}:{region}:{ACCOUNT}:{name}"
+    prefix = ID_PREFIXES.get(type_)
+    known = {
+        "id": f"{prefix}-{digits:.17}" if prefix else arn if type_ in NAMED_BY_ARN else name,
+        "name": name,
+        "arn": arn,
+    }
+    special = {key: form.format(**known, region=region, digits=digits) for key, form in COMPUTED.get(type_, {}).items()}
+    return {key: value for key, value in (known | special).items() if key == "id" or key not in given}
+
+
+def invoked(token: str, region: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of an invoke. LookupError for one that no table answers."""
+    if token not in INVOKES:
+        raise LookupError(
+            f"no recorded answer to {token}; add it to operations/answers.py INVOKES ({', '.join(INVOKES)})"
+        )
+    return INVOKES[token](region, arguments)
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

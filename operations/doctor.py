@@ -1,0 +1,141 @@
+"""`mullion doctor`: whether this machine has what the commands need, and what each stack is."""
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from components.plan import plan_cluster
+from components.spec.report import SpecError
+from operations import engine, stacks, worlds
+from operations.engine_build import EngineError
+from operations.exits import Exit, Stop
+from operations.paths import REPOSITORY
+
+OLDEST_PYTHON = (3, 10)
+PACKAGES = ("pulumi", "pulumi-aws", "pydantic", "typer", "rich", "PyYAML", "cryptography")
+LEAST_DISK = 2**30
+"""Bytes: an engine build, the plugins of one cloud and some states."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: `fault` says what is wrong and what to do, or is empty."""
+
+    what: str
+    fault: str = ""
+
+
+def doctor(stack: str | None) -> None:
+    """Print everything found; Stop where something is wrong."""
+    faults = 0
+    for look in LOOKS:
+        faults += _print(look())
+    if stack:
+        faults += _print(_stack(stack))
+    if faults:
+        raise Stop(Exit.FAILED, f"{faults} {'thing is' if faults == 1 else 'things are'} wrong")
+
+
+def _print(findings: Iterator[Finding]) -> int:
+    faults = 0
+    for each in findings:
+        print(f"{'wrong' if each.fault else 'ok':<6} {each.what}")
+        if each.fault:
+            faults += 1
+            print("".join(f"       {line}\n" for line in each.fault.splitlines()), end="")
+    return faults
+
+
+def _python() -> Iterator[Finding]:
+    fault = "" if sys.version_info >= OLDEST_PYTHON else f"Python {engine.dotted(OLDEST_PYTHON)} or newer is needed"
+    yield Finding(f"Python {platform.python_version()}", fault)
+    found = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, version in found.items() if not version]
+    there = ", ".join(f"{name} {version}" for name, version in found.items() if version)
+    yield Finding(f"packages: {there}", f"missing: {', '.join(missing)}; `make venv` installs them" if missing else "")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _engine() -> Iterator[Finding]:
+    notes: list[str] = []
+    try:
+        found = engine.installed(notes.append)
+    except EngineError as error:
+        yield Finding("engine", str(error))
+        return
+    passed_over = "".join(f"\n       {note.removeprefix('mullion: ')}" for note in notes)
+    if found:
+        yield Finding(f"engine {found.version} from {found.origin.value}: {found.path}{passed_over}")
+    else:
+        yield Finding("engine", f"there is none on this machine; `make engine` builds one{passed_over}")
+
+
+def _plugins() -> Iterator[Finding]:
+    from sandbox.home import CLOUDS, provider_version
+
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    for name, package in CLOUDS.items():
+        version = provider_version(package)
+        there = (home / "plugins" / f"resource-{name}-v{version}").is_dir()
+        real = "installed" if there else "the engine downloads it at the first `up` in an account"
+        yield Finding(f"provider {name} {version}: the sandbox brings its own; the real one: {real}")
+
+
+def _backend() -> Iterator[Finding]:
+    url = os.environ.get("PULUMI_BACKEND_URL") or _logged_in()
+    yield Finding(f"backend for real accounts: {url or 'none yet (pulumi login); the sandbox needs none'}")
+
+
+def _logged_in() -> str:
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    try:
+        return str(json.loads((home / "credentials.json").read_text("utf-8")).get("current") or "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def _worlds() -> Iterator[Finding]:
+    for name in stacks.names():
+        try:
+            world = worlds.recall(name)
+        except Stop as error:
+            yield Finding(f"stack {name}", str(error))
+            continue
+        # where the engine's file backend keeps its locks
+        locks = worlds.root() / "sandbox" / name / "state" / ".pulumi" / "locks"
+        locked = any(each.is_file() for each in locks.rglob("*.json"))
+        fault = "locked: a run is under way, or one was cut off" if locked else ""
+        yield Finding(f"stack {name}: {f'in {world}' if world else 'not built'}", fault)
+
+
+def _disk() -> Iterator[Finding]:
+    free = shutil.disk_usage(REPOSITORY).free
+    fault = "" if free >= LEAST_DISK else "less than 1 GiB is free; make room"
+    yield Finding(f"disk: {free / 2**30:.1f} GiB free", fault)
+
+
+def _stack(name: str) -> Iterator[Finding]:
+    try:
+        stack = stacks.load(name)
+        planned = plan_cluster(name, stack.spec)
+    except SpecError as error:
+        yield Finding(f"spec of {name}", str(error))
+        return
+    open_warnings = [str(each) for each in stack.warnings if each.acknowledged is None]
+    text = "".join(f"\n       {each}" for each in open_warnings)
+    yield Finding(f"spec of {name}: {len(planned.machines)} machines, {len(open_warnings)} open warnings{text}")
+
+
+LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _engine, _plugins, _backend, _worlds, _disk)

@@ -1,0 +1,149 @@
+"""`mullion up` and `mullion down`: the engine's runs, with what comes before and after them."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+
+from pulumi import automation as auto
+
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.report import SpecError
+from components.spec.stack import Stack
+from operations import engine, failures, identity, progress, report, stacks, state, worlds
+from operations.events import Step, Tally
+from operations.exits import Exit, Stop
+from operations.recorder import record
+from operations.workspace import existing, opened, sandbox_config
+from operations.worlds import SANDBOX, World
+
+UNKNOWN_ACCOUNT = "unknown (install the AWS command line, or see: aws sts get-caller-identity)"
+
+
+def up(name: str, *, sandbox: bool, yes: bool) -> None:
+    """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts."""
+    stack = stacks.load(name)
+    planned = plan_cluster(name, stack.spec)
+    for warning in stack.warnings:
+        if warning.acknowledged is None:
+            print(f"warning: {warning}", file=sys.stderr)
+    world = _world(sandbox, stack.spec.cloud.value, stack.region)
+    worlds.check(name, world)
+    with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        total = _registered(name, sandbox=sandbox)
+        found = existing(name, workspace)
+        if not sandbox:
+            _ask_up(planned, stack, world, found, total, yes=yes)
+        worlds.remember(name, world)
+        run = found or auto.Stack.create(name, workspace)
+        took = progress.clock()
+        tally = Tally(total=total)
+        with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox)) as watch:
+            result = run.up(on_event=watch, show_secrets=False, color="never")
+        outputs = {key: value.value for key, value in result.outputs.items()}
+        after = state.resources(run)
+    print(f"{tally.summary()} in {took()}\n")
+    print(report.machines(planned, after))
+    print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, outputs['kubeconfig'])}")
+    if sandbox:
+        print(f"\n{report.timeline(planned, after)}")
+
+
+def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
+    """Remove a stack's cluster, all but what is kept on purpose."""
+    region, protect = _known(name)
+    world = _world(sandbox, "aws", region)
+    worlds.check(name, world)
+    with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        run = existing(name, workspace)
+        before = state.resources(run) if run else []
+        if run is None or not state.counted(before):
+            worlds.forget(name)
+            print(f"stack {name} has no resources in {world}")
+            return
+        protect = protect or bool(state.protected(before))
+        _ask_down(name, world, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
+        took = progress.clock()
+        if state.protected(before):
+            command = ["state", "unprotect", "--all", "--yes", "--stack", name]
+            workspace.pulumi_command.run(command, workspace.work_dir, {})
+        tally = Tally(total=state.counted(before))
+        with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
+            run.destroy(on_event=watch, show_secrets=False, color="never")
+    worlds.forget(name)
+    (worlds.folder(name) / "kubeconfig").unlink(missing_ok=True)
+    print(f"{tally.summary()} in {took()}")
+    if left := report.remains(name, before, sandbox=sandbox):
+        print(left)
+
+
+def _world(sandbox: bool, cloud: str, region: str) -> World:
+    return World(SANDBOX) if sandbox else World(cloud, identity.account(), region)
+
+
+def _known(name: str) -> tuple[str, bool]:
+    """Region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster."""
+    try:
+        stack = stacks.load(name)
+    except SpecError as error:
+        print(f"mullion: {error}", file=sys.stderr)
+        return "", False
+    return stack.region, stack.spec.protect
+
+
+def _registered(name: str, *, sandbox: bool) -> int:
+    """How many resources a provider has to look at; Stop where it refuses. The engine is not needed to find out."""
+    recording = record(name, sandbox_config(name) if sandbox else stacks.config(name), preview=True)
+    if recording.errors:
+        raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
+    return sum(each.custom for each in recording.resources.values())
+
+
+def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | None:
+    if not sandbox:
+        return None
+    from sandbox import latency
+
+    return lambda step: latency.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
+
+
+def _where(world: World) -> str:
+    return f"account {world.account or UNKNOWN_ACCOUNT} by {identity.chosen()}, region {world.region or 'unknown'}"
+
+
+def _ask_up(
+    planned: ClusterPlan, stack: Stack, world: World, found: auto.Stack | None, total: int, *, yes: bool
+) -> None:
+    """Show account, region and counts, and ask."""
+    print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
+    if yes:
+        return
+    changes: Counter[str] = Counter(create=total)
+    if found:
+        tally = Tally()
+        with failures.reported(stack.name, tally):
+            summary = found.preview(on_event=lambda event: tally.hear(event) and None, color="never").change_summary
+        changes = Counter({getattr(op, "value", op): count for op, count in summary.items()})
+    print("  " + ", ".join(f"{op} {count}" for op, count in sorted(changes.items())))
+    identity.confirm("This changes a real account and costs money.")
+
+
+def _ask_down(
+    name: str,
+    world: World,
+    before: state.State,
+    *,
+    sandbox: bool,
+    yes: bool,
+    confirmed: str | None,
+    protect: bool,
+) -> None:
+    """Show what goes, and ask: a protected cluster by its name, whatever --yes says."""
+    if not sandbox:
+        machines, count = len(state.instances(before)), state.counted(before)
+        print(f"{name}: delete {machines} machines, {count} resources on {world.name}, {_where(world)}")
+    if protect and confirmed is not None and confirmed != name:
+        raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
+    if protect and confirmed is None:
+        identity.confirm(f"Cluster {name} is protected (without a terminal: --confirm {name}).", name)
+    if not protect and not sandbox and not yes:
+        identity.confirm("This deletes them in a real account.")

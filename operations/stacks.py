@@ -1,0 +1,46 @@
+"""Stacks of this clone: `stacks/Pulumi.<name>.yaml`, one file each."""
+
+import difflib
+import re
+from pathlib import Path
+from typing import Any
+
+from components.spec.stack import Stack, read_stack, stack_file_config
+from operations.exits import Exit, Stop
+from operations.paths import REPOSITORY
+
+_FILE = re.compile(r"Pulumi\.(.+)\.yaml")
+_NAME = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
+
+
+def folder() -> Path:
+    """Return the folder of the stack files: `stackConfigDir` of Pulumi.yaml."""
+    return REPOSITORY / "stacks"
+
+
+def names() -> list[str]:
+    """Return the names of all stacks."""
+    return sorted(match[1] for each in folder().glob("Pulumi.*.yaml") if (match := _FILE.fullmatch(each.name)))
+
+
+def file(name: str) -> Path:
+    """Return the file of a stack. Stop names the nearest stack and all others where there is none."""
+    # The name is looked up, never joined to a path before it is known: `../x` reaches nothing.
+    known = names()
+    if name in known:
+        return folder() / f"Pulumi.{name}.yaml"
+    near = difflib.get_close_matches(name, known, 1)
+    meant = f"; did you mean {near[0]}?" if near else ""
+    form = "" if re.fullmatch(r"[a-z][a-z0-9-]{0,25}", name) else f" A stack's name is made of {_NAME}."
+    there = f"Stacks here: {', '.join(known)}." if known else "There are no stacks here."
+    raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} A new one is stacks/Pulumi.<name>.yaml")
+
+
+def config(name: str) -> dict[str, Any]:
+    """Return the configuration of a stack: full keys to plain values."""
+    return stack_file_config(file(name))
+
+
+def load(name: str) -> Stack:
+    """Return a stack that can be planned. Stop where there is none, SpecError with all that is wrong with it."""
+    return read_stack(name, config(name))

@@ -1,0 +1,56 @@
+"""What the engine's state says about a cluster: machines, what is kept on purpose, the predicted time line."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pulumi import automation as auto
+
+from operations.events import SILENT
+
+INSTANCE, BUCKET = "aws:ec2/instance:Instance", "aws:s3/bucket:Bucket"
+
+State = list[dict[str, Any]]
+"""The resources of a state, as `pulumi stack export` gives them."""
+
+
+def resources(stack: auto.Stack) -> State:
+    """Return the resources of a stack's state, secrets encrypted."""
+    return resources_of(stack.export_stack())
+
+
+def resources_of(deployment: auto.Deployment) -> State:
+    """Return the resources of an exported state."""
+    return (deployment.deployment or {}).get("resources") or []
+
+
+def instances(state: State) -> dict[str, dict[str, Any]]:
+    """Return the outputs of the cluster's instances, by machine name."""
+    found: dict[str, dict[str, Any]] = {}
+    for each in state:
+        if each["type"] == INSTANCE and not each.get("delete"):
+            outputs = each.get("outputs", {})
+            cluster = (outputs.get("tags") or {}).get("mullion:cluster", "")
+            found[each["urn"].rpartition("::")[2].removeprefix(f"{cluster}-")] = {**outputs, "id": each.get("id", "")}
+    return found
+
+
+def protected(state: State) -> list[str]:
+    """Return the names of protected resources."""
+    return [each["urn"].rpartition("::")[2] for each in state if each.get("protect")]
+
+
+def kept(state: State) -> list[str]:
+    """Return the names of buckets that `down` leaves on purpose."""
+    return [each.get("id", "") for each in state if each["type"] == BUCKET and each.get("retainOnDelete")]
+
+
+def counted(state: State) -> int:
+    """Return how many resources a state has; components, providers and the stack itself do not count."""
+    return sum(not each["type"].startswith(SILENT) for each in state)
+
+
+def waits(state: State) -> Iterable[tuple[str, list[str], str]]:
+    """Give URN, URNs it waited for, and type, of all that providers made: parents come before children too."""
+    for each in state:
+        if each.get("custom"):
+            yield each["urn"], list(each.get("dependencies") or []), each["type"]

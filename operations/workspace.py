@@ -1,0 +1,136 @@
+"""Where the engine runs: the clone itself for real clouds, a folder of its own for the sandbox.
+
+Without the sandbox it is what `pulumi -s STACK` by hand would use: same program, same stack file, same backend.
+"""
+
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pulumi import automation as auto
+from semver import VersionInfo
+
+from components.spec.stack import CLUSTER, REGIONS, WORLD
+from operations import stacks, worlds
+from operations.engine import Engine
+from operations.paths import REPOSITORY
+from operations.recorder import program
+
+REMOVED = (
+    *("AWS_", "BOTO_"),
+    *("ARM_", "AZURE_", "MSI_", "IDENTITY_"),
+    *("GOOGLE_", "GCLOUD_", "GCP_", "CLOUDSDK_"),
+    "PULUMI_",
+)
+"""Beginnings of the names of environment variables that could lead out of the sandbox: credentials of clouds, and
+Pulumi's own settings (another backend, another home, an access token)."""
+
+QUIET = {
+    "PULUMI_SKIP_UPDATE_CHECK": "true",
+    "PULUMI_ERROR_OUTPUT_STRING": "true",
+}
+
+
+class EngineCommand(auto.PulumiCommand):
+    """Exactly the engine that was found. The base class would look it up and ask its version again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.command = str(engine.path)
+        self.version = VersionInfo.parse(engine.version)
+
+
+def sandbox_folder(name: str) -> Path:
+    """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
+    return worlds.root() / "sandbox" / name
+
+
+def world_file(name: str) -> Path:
+    """Return the file of the world that a stack's sandbox is."""
+    return sandbox_folder(name) / "world.db"
+
+
+def sandbox_environment(folder: Path) -> dict[str, str]:
+    """Return what the engine and its providers see in the sandbox, beside what REMOVED leaves of the environment."""
+    nothing = str(folder / "nothing")
+    return {
+        **QUIET,
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(folder / "passphrase"),
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
+        # what SDKs would find without any variable: files in the home folder, and the metadata service
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AZURE_CONFIG_DIR": nothing,
+        "CLOUDSDK_CONFIG": nothing,
+        "GOOGLE_APPLICATION_CREDENTIALS": nothing,
+    }
+
+
+@contextmanager
+def environment(removed: tuple[str, ...], added: Mapping[str, str]) -> Iterator[None]:
+    """Change this process's own environment: the Automation API hands all of it to the engine."""
+    before = dict(os.environ)
+    for name in [each for each in os.environ if each.startswith(removed)] if removed else []:
+        del os.environ[name]
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWorkspace]:
+    """Give the workspace of a stack; while it is open, this process's environment is the engine's."""
+    folder = _lay_out(name) if sandbox else REPOSITORY
+    removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
+    with environment(removed, added):
+        yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
+
+
+def existing(name: str, workspace: auto.LocalWorkspace) -> auto.Stack | None:
+    """Return the engine's stack, or None where there is none yet."""
+    try:
+        return auto.Stack.select(name, workspace)
+    except auto.StackNotFoundError:
+        return None
+
+
+def _lay_out(name: str) -> Path:
+    """Make or renew a stack's sandbox, and return the folder the engine works in: copies of project and stack file."""
+    from sandbox import home
+
+    folder = sandbox_folder(name)
+    for part in (".", "state", "work", "work/stacks"):
+        (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.install(folder / "home")
+    if not (folder / "passphrase").exists():
+        worlds.write(folder / "passphrase", secrets.token_urlsafe(32))
+    project, copy = folder / "work" / "Pulumi.yaml", folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
+    worlds.write(project, (REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
+    salt = _salt(copy)
+    worlds.write(copy, yaml.safe_dump({"config": sandbox_config(name), **salt}, sort_keys=False))
+    return folder / "work"
+
+
+def sandbox_config(name: str) -> dict[str, Any]:
+    """Return the configuration in the sandbox: spec and region, because other settings may hold credentials."""
+    config = stacks.config(name)
+    kept = (CLUSTER, *(key for key, *_ in REGIONS.values()))
+    return {key: config[key] for key in kept if key in config} | {WORLD: worlds.SANDBOX}
+
+
+def _salt(copy: Path) -> dict[str, str]:
+    """What the engine wrote into the copy: the state's secrets are encrypted with it."""
+    if not copy.exists():
+        return {}
+    salt = (yaml.safe_load(copy.read_text("utf-8")) or {}).get("encryptionsalt")
+    return {"encryptionsalt": salt} if salt else {}

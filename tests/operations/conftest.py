@@ -1,0 +1,42 @@
+"""What tests of the command share: a clone's stacks in a folder of their own, and the command line."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from operations import stacks, workspace, worlds
+from operations.__main__ import app
+from operations.paths import REPOSITORY
+
+STACK = """\
+# a cluster
+config:
+  aws:region: eu-west-1
+  mullion:cluster:
+    cloud: aws
+    kubernetes: "1.36.4"
+    pools:
+      linux: {os: ubuntu-24.04, count: 1}   # one is enough
+      web: {os: windows-2022, count: 2}
+"""
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `stacks/` and what a run leaves; the command takes it for the clone it belongs to."""
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.small.yaml").write_text(STACK)
+    shutil.copy(REPOSITORY / "Pulumi.yaml", tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for module in (stacks, workspace, worlds):
+        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def mullion() -> Callable[..., Result]:
+    """The command, in this process: `mullion("plan", "small")`."""
+    return lambda *words: CliRunner().invoke(app, words)

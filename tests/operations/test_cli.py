@@ -1,0 +1,150 @@
+"""The command line itself: exit codes, asking before a real account is touched, the doctor, and docs/cli.md."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from operations import engine, identity, runs, worlds
+from operations.__main__ import app
+from operations.engine_build import EngineError
+from operations.exits import MEANINGS, Exit
+from operations.paths import REPOSITORY
+from operations.worlds import World
+from tests.operations.conftest import STACK
+
+Run = Callable[..., Result]
+COMMANDS = {"plan", "render", "up", "down", "scale", "outputs", "kubeconfig", "doctor"}
+
+
+@pytest.fixture
+def no_engine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Whoever asks for the engine is noted, and there is none."""
+    asked: list[str] = []
+
+    def find() -> engine.Engine:
+        asked.append("find")
+        raise EngineError("there is no engine; install one")
+
+    monkeypatch.setattr(engine, "find", find)
+    monkeypatch.setattr(identity, "account", lambda: "111122223333")
+    return asked
+
+
+def test_help_lists_every_command_as_plain_text(mullion: Run) -> None:
+    result = mullion("--help")
+    assert result.exit_code == 0
+    for name in COMMANDS:
+        assert f"\n  {name} " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("up", "small"), ("up", "small", "--sandbox"), ("down", "small"), ("outputs", "small")]
+)
+def test_without_an_engine_the_exit_code_is_4_and_the_message_says_so(
+    words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
+) -> None:
+    result = mullion(*words)
+    assert result.exit_code == Exit.NO_ENGINE
+    assert result.stderr.strip().endswith("mullion: there is no engine; install one")
+    assert worlds.recall("small") is None, "nothing ran, so the stack belongs to no world"
+
+
+@pytest.mark.parametrize("words", [("up", "small", "--sandbox"), ("scale", "small", "web", "3"), ("plan", "small")])
+def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
+    words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
+) -> None:
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("kubernetes", "cubernetes"))
+    result = mullion(*words)
+    assert result.exit_code == Exit.USAGE
+    assert "cubernetes" in result.stderr
+    assert no_engine == []
+
+
+@pytest.mark.parametrize(
+    ("world", "words"),
+    [
+        (World("sandbox"), ("up", "small")),
+        (World("sandbox"), ("down", "small", "--yes")),
+        (World("aws"), ("up", "small", "--sandbox")),
+        (World("aws"), ("down", "small", "--sandbox", "--yes")),
+        (World("aws", "999900001111"), ("up", "small", "--yes")),
+        (World("aws", "", "us-east-1"), ("up", "small", "--yes")),
+    ],
+)
+def test_the_other_world_is_refused_with_exit_code_3(
+    world: World, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
+) -> None:
+    worlds.remember("small", world)
+    result = mullion(*words)
+    assert result.exit_code == Exit.REFUSED
+    assert "mullion down small" in result.stderr
+    assert no_engine == []
+
+
+def test_an_interruption_ends_with_exit_code_130(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runs, "up", interrupt)
+    assert mullion("up", "small").exit_code == Exit.INTERRUPTED
+
+
+def test_a_fault_of_ours_is_not_hidden(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(runs, "up", fail)
+    assert isinstance(mullion("up", "small").exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(("typed", "accepted"), [("yes", True), ("y", False), ("", False)])
+def test_only_the_exact_answer_confirms(typed: str, accepted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("builtins.input", lambda _: typed)
+    if accepted:
+        identity.confirm("Sure?")
+        return
+    with pytest.raises(Exception, match="not confirmed"):
+        identity.confirm("Sure?")
+
+
+def test_the_doctor_names_what_is_missing_with_the_way_to_it(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "installed", lambda announce: announce("mullion: not used: /old/pulumi is too old"))
+    worlds.remember("small", World("sandbox"))
+    result = mullion("doctor", "small")
+    assert result.exit_code == Exit.FAILED
+    assert "`make engine` builds one" in result.stdout
+    assert "/old/pulumi is too old" in result.stdout
+    assert "stack small: in the sandbox" in result.stdout
+    assert "1 thing is wrong" in result.stderr
+
+
+def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = engine.Engine(Path("/opt/pulumi"), "3.230.0", engine.Origin.PATH)
+    monkeypatch.setattr(engine, "installed", lambda announce: found)
+    result = mullion("doctor")
+    assert result.exit_code == 0, result.output
+    assert "engine 3.230.0 from PATH" in result.stdout
+
+
+def test_the_doctor_shows_what_is_wrong_with_a_stack(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "installed", lambda announce: None)
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("kubernetes", "cubernetes"))
+    result = mullion("doctor", "small")
+    assert result.exit_code == Exit.FAILED
+    assert "cubernetes" in result.stdout
+
+
+def test_every_command_and_exit_code_is_documented() -> None:
+    page = (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
+    assert {each.name or each.callback.__name__ for each in app.registered_commands if each.callback} == COMMANDS
+    for name in COMMANDS:
+        assert f"`mullion {name}" in page
+    for code, meaning in MEANINGS.items():
+        assert f"| {code.value} | {meaning} |" in page

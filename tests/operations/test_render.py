@@ -1,0 +1,61 @@
+"""`mullion render`: every file of every machine, or none."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from tests.operations.conftest import STACK
+
+Run = Callable[..., Result]
+
+
+def test_every_machine_and_pool_has_its_files(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert mullion("render", "small", "-o", str(out)).exit_code == 0
+    for machine in ("control-plane-0", "linux-0", "web-0", "web-1"):
+        text = (out / machine / "user-data").read_text("ascii")
+        assert text.startswith("<powershell>" if machine.startswith("web") else "#cloud-config")
+        assert machine in text
+        assert "<fact:api_host>" in text
+    for pool in ("control-plane", "linux", "web"):
+        digest = hashlib.sha256((out / pool / "bundle.zip").read_bytes()).hexdigest()
+        assert digest in (out / f"{pool}-0" / "user-data").read_text(), "machines fetch exactly this bundle"
+        packed = (out / pool / "bundle" / "plan.json").read_bytes()
+        assert json.loads(packed) == json.loads((out / pool / "plan.json").read_bytes())
+    assert "not known here" in (out / "README.txt").read_text().replace("\n", " ")
+
+
+def test_facts_of_the_control_plane_are_in_no_workers_user_data(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    mullion("render", "small", "-o", str(tmp_path / "out"))
+    assert "<fact:pki_secret>" in (tmp_path / "out" / "control-plane-0" / "user-data").read_text()
+    assert "<fact:pki_secret>" not in (tmp_path / "out" / "web-0" / "user-data").read_text()
+
+
+def test_a_second_render_needs_force_and_leaves_nothing_of_the_first(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    mullion("render", "small", "-o", str(out))
+    refused = mullion("render", "small", "-o", str(out))
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("count: 2", "count: 1"))
+    assert mullion("render", "small", "-o", str(out), "--force").exit_code == 0
+    assert not (out / "web-1").exists()
+
+
+def test_force_does_not_touch_what_mullion_did_not_write(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis.txt").write_text("years of work")
+    assert mullion("render", "small", "-o", str(home), "--force").exit_code == 3
+    assert (home / "thesis.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize("wrong", ["count: -1", "count: 4999"])
+def test_with_errors_nothing_is_written(wrong: str, clone: Path, mullion: Run, tmp_path: Path) -> None:
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("count: 2", wrong))
+    assert mullion("render", "small", "-o", str(tmp_path / "out")).exit_code == 2
+    assert not (tmp_path / "out").exists()
