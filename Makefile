@@ -23,7 +23,7 @@ down: engine ## Remove STACK from the sandbox cloud
 	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
 
 test: engine ## Run the tests
-	.venv/bin/python -m pytest -n $(JOBS) -m "not bench and not lab and not soak and not live" $(ARGS)
+	.venv/bin/python -m pytest -n $(JOBS) -m "not lab and not soak and not live" $(ARGS)
 
 lint: venv ## Check format, style and types
 	.venv/bin/ruff format --check .
@@ -35,7 +35,7 @@ format: venv ## Write what `lint` checks for, as far as it can be written
 	.venv/bin/ruff check --fix .
 
 bench: engine ## Measure speed; one process at a time
-	.venv/bin/python -m pytest -m bench $(ARGS)
+	.venv/bin/python -m tools.bench
 
 generate: venv ## Write the files that are made from code (schemas, checks page, argument types)
 	.venv/bin/python tools/generate.py

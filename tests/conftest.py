@@ -19,7 +19,7 @@ CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.geta
 """Audit events that reach out."""
 PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"}
 """Audit events that start a program. sys.addaudithook sees them all, also those of libraries."""
-FREE = ("engine", "subprocess", "bench", "lab", "soak", "live")
+FREE = ("engine", "subprocess", "lab", "soak", "live")
 """Markers of tests that may do both."""
 
 _guarded: str | None = None

@@ -1,0 +1,127 @@
+"""Speed, as ratios in one run: `make bench`. Nothing here passes or fails; the goals stand beside the figures."""
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from components.spec.stack import CLUSTER, stack_file_config
+from operations.paths import REPOSITORY
+from operations.recorder import record
+from tools.bench.flat import flat
+
+STACK = "aws-dev"
+CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
+SIZES = {10: (7, 1.25), 100: (3, None), 1000: (2, 1.15)}
+"""Workers -> runs of each kind, of which the best counts, and the goal of the ratio."""
+
+
+def best(runs: int, *kinds: Callable[[], Any]) -> list[float]:
+    """Shortest seconds of each kind; kinds take turns, so that a busy machine slows all alike."""
+    shortest = [float("inf")] * len(kinds)
+    for _ in range(runs):
+        for index, kind in enumerate(kinds):
+            gc.collect()
+            began = time.perf_counter()
+            kind()
+            shortest[index] = min(shortest[index], time.perf_counter() - began)
+    return shortest
+
+
+def sized(workers: int) -> dict[str, Any]:
+    """The stack with this many Windows workers."""
+    cluster = json.loads(json.dumps(CONFIG[CLUSTER]))
+    cluster["pools"]["web"]["count"] = workers
+    cluster["network"]["pods"] = "10.128.0.0/12"
+    return {**CONFIG, CLUSTER: cluster}
+
+
+def show(what: str, ours: float, other: float, goal: float | None, note: str = "") -> None:
+    """One line: seconds, ratio, goal."""
+    aim = f"goal {goal:.2f}" if goal else ""
+    print(f"{what:<44} {ours:8.3f} s {other:8.3f} s   ratio {ours / other:5.2f}  {aim:<10} {note}", flush=True)
+
+
+def process() -> None:
+    """`mullion plan` as a whole process, against a bare Python."""
+
+    def run(*words: str) -> None:
+        subprocess.run([sys.executable, *words], check=True, stdout=subprocess.DEVNULL, cwd=REPOSITORY)
+
+    ours, bare = best(7, partial(run, "-m", "operations", "plan", STACK), partial(run, "-c", "pass"))
+    show(f"plan {STACK}, whole process / python -c pass", ours, bare, None, "goal 0.6 s")
+
+
+def wiring() -> None:
+    """`plan --resources` against a flat program of the same resources, on the same recording monitor."""
+    per_worker: list[float] = []
+    for workers, (runs, goal) in SIZES.items():
+        config = sized(workers)
+        same_resources(config, workers)
+        ours, other = best(
+            runs,
+            lambda c=config: record(STACK, c),
+            lambda c=config, n=workers: record(STACK, c, program=lambda: flat(n)),
+        )
+        show(f"wiring, {workers} workers / flat program", ours, other, goal)
+        per_worker.append(ours)
+    first, last = (per_worker[1] - per_worker[0]) / 90, (per_worker[2] - per_worker[1]) / 900
+    show("a worker between 100 and 1000 / 10 and 100", last, first, None, "linear: 1.00")
+
+
+def same_resources(config: dict[str, Any], workers: int) -> None:
+    """The comparison is fair: both programs register the same number of each type."""
+    ours = Counter(key.type for key, each in record(STACK, config).resources.items() if each.custom)
+    other = Counter(key.type for key in record(STACK, config, program=lambda: flat(workers)).resources)
+    if ours != other:
+        raise SystemExit(f"the flat program differs: ours has {dict(ours - other)}, it has {dict(other - ours)}")
+
+
+def engine() -> None:
+    """`up` in the sandbox with the real engine, against the same resources without components."""
+    import pulumi.automation as auto
+
+    from operations import engine as engines
+    from operations.recorder import program
+    from sandbox.home import install
+
+    os.environ["PATH"] = f"{engines.find().path.parent}{os.pathsep}{os.environ['PATH']}"
+    config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in CONFIG.items()}
+
+    def up(what: Callable[[], Any]) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home = install(Path(folder) / "home")
+            environment = {
+                "PULUMI_HOME": str(home),
+                "PULUMI_BACKEND_URL": Path(folder).as_uri(),
+                "PULUMI_CONFIG_PASSPHRASE": "bench",
+                "PULUMI_SKIP_UPDATE_CHECK": "true",
+                "MULLION_SANDBOX_WORLD": f"{folder}/world.db",
+            }
+            project = auto.ProjectSettings("mullion", "python", backend=auto.ProjectBackend(Path(folder).as_uri()))
+            options = auto.LocalWorkspaceOptions(
+                work_dir=folder, env_vars=environment, pulumi_home=str(home), project_settings=project
+            )
+            stack = auto.create_or_select_stack(STACK, project_name="mullion", program=what, opts=options)
+            stack.set_all_config({key: auto.ConfigValue(value) for key, value in config.items()})
+            stack.up()
+
+    ours, other = best(3, lambda: up(program), lambda: up(lambda: flat(1)))
+    show(f"engine up {STACK} in the sandbox / flat program", ours, other, 1.15)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(f"{'':<44} {'ours':>10} {'other':>10}")
+    process()
+    wiring()
+    engine()
