@@ -1,14 +1,16 @@
-"""Order without data: this machine after that one, for chains of any length.
+"""What large clusters need that the SDK does not do by itself (3.272, tried with a thousand machines).
 
-For each `depends_on` the SDK walks everything that stands before it, recursively: a chain of a
+Chains of any length: for each `depends_on` the SDK walks everything that stands before it, recursively: a chain of a
 thousand machines would take minutes and then overflow the stack (tried: 3.272). A stand-in
 that knows only the URN ends the walk at the next link, and the engine sees the same dependency.
 """
 
 import asyncio
+from typing import Any
 
 import pulumi
 from pulumi.resource import DependencyResource
+from pulumi.runtime import settings
 
 
 def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
@@ -24,3 +26,14 @@ def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
         return True
 
     return pulumi.Output(set(), asyncio.ensure_future(stand_in()), asyncio.ensure_future(known()))
+
+
+def begin_registering() -> None:
+    """Let registrations begin before the SDK starts to wait for outputs.
+
+    While none is under way, `wait_for_rpcs` looks at all outputs each time one is done: the
+    square of their number, which a thousand machines never finish. One call under way, which
+    only lets the others begin, is enough.
+    """
+    rpcs: list[Any] = settings._get_rpc_manager().rpcs  # noqa: SLF001 # pyright: ignore
+    rpcs.append(asyncio.ensure_future(asyncio.sleep(0)))

@@ -3,6 +3,7 @@
 import pulumi
 from pulumi import Output, ResourceOptions
 
+from components.after import begin_registering
 from components.cluster_args import ClusterArgs
 from components.generated import Generated
 from components.plan import ClusterPlan, plan_cluster
@@ -48,6 +49,7 @@ class MixedCluster(pulumi.ComponentResource):
                 "machines": self.machines,
             }
         )
+        begin_registering()
 
     def _build(self, plan: ClusterPlan, tags: Tags) -> None:
         world = pulumi.Config("mullion").get("world") or "cloud"

@@ -42,6 +42,7 @@ class Rule:
     """tcp, udp, or all."""
     ports: tuple[int, int]
     why: str
+    """At most 255 characters of those AWS takes in a description: no quotes."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,9 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
     vxlan = (spec.network.port, spec.network.port)
     balancers = tuple(each for each in groups(spec) if each not in NODES)
     return [
-        _Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes (NET-13)"),
-        _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics (NET-13)"),
+        # NET-13
+        _Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes"),
+        _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
         _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
         _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
         _Row("etcd", control_plane, control_plane, "tcp", ETCD_PORTS, "etcd clients and peers"),
@@ -81,7 +83,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             "api-peers", control_plane, control_plane, "tcp", api, "control planes use a peer until their own API is up"
         ),
         *(
-            [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the API's load balancer")]
+            [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
             if load_balanced(spec)
             else [_Row("api", control_plane, workers, "tcp", api, "nodes to the API")]
         ),

@@ -7,9 +7,11 @@ the engine ignores it unless the Stash is created or replaced. docs/pki.md tells
 item is rotated.
 """
 
+import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pulumi
@@ -96,7 +98,7 @@ class Generated(pulumi.ComponentResource):
         self.ca_certificate = pulumi.Output.unsecret(authority.apply(lambda ca: ca["certificate"]))
         self.ca_hash = self.ca_certificate.apply(pki.ca_hash)
 
-        service_account = self._made("service-account", pki.signing_key, rotation.service_account)
+        service_account = self._made("service-account", _begun(pki.signing_key), rotation.service_account)
         encryption = [  # newest first; a key in use is never made anew, so these have no trigger
             self._made(f"encryption-{index}", pki.encryption_key) for index in reversed(range(rotation.encryption + 1))
         ]
@@ -138,6 +140,12 @@ class Generated(pulumi.ComponentResource):
         """Stash a value, made only once the authorities passed their check: a refusal changes nothing."""
         value = pulumi.Output.unsecret(self._authorities["cluster-ca"]).apply(lambda _: make())
         return stash(f"{self.pulumi_resource_name}-{key}", value, parent=self, secret=secret, trigger=generation)
+
+
+def _begun(make: Callable[[], Any]) -> Callable[[], Any]:
+    """Begin to make a value on another core, while the program goes on registering resources: RSA takes a while."""
+    making = ThreadPoolExecutor(max_workers=1).submit(make)
+    return lambda: asyncio.wrap_future(making)
 
 
 def _suffix() -> str:

@@ -16,7 +16,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import yaml
 from cryptography import x509
@@ -24,6 +24,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""In C where PyYAML has it."""
 
 CLOCK_SKEW = timedelta(minutes=5)
 """Certificates are valid this long before they are made: a machine's clock may be behind ours."""
@@ -175,7 +178,7 @@ def administrator_kubeconfig(cluster: str, api_urls: Sequence[str], ca_certifica
             }
         ],
     }
-    return yaml.safe_dump(document, sort_keys=False)
+    return yaml.dump(document, Dumper=_DUMPER, sort_keys=False)
 
 
 def ca_hash(certificate_pem: str) -> str:

@@ -1,5 +1,6 @@
 """The one rule table: who reaches whom, and nobody else."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -37,6 +38,13 @@ def ways(
 def test_rule_names_are_unique_since_they_name_resources(cluster: ClusterSpec) -> None:
     names = [rule.name for rule in firewall.rules(cluster)]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
+def test_reasons_are_descriptions_that_aws_takes(cluster: ClusterSpec) -> None:
+    """EC2 API, IpRange: up to 255 characters of a-z, A-Z, 0-9, spaces, and ._-:/()#,@[]+=&;{}!$*."""
+    allowed = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}")
+    assert all(allowed.fullmatch(rule.why) for rule in firewall.rules(cluster))
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))

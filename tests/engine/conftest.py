@@ -99,11 +99,7 @@ class Stack:
 
     def down(self) -> Run:
         """Remove it; protection is lifted first, as `mullion down` does."""
-        self._stack.workspace.pulumi_command.run(
-            ["state", "unprotect", "--all", "--yes", "--stack", self.name],
-            self._stack.workspace.work_dir,
-            self._stack.workspace.env_vars | {"PULUMI_HOME": self._stack.workspace.pulumi_home},
-        )
+        self._command("state", "unprotect", "--all", "--yes")
         run = Run()
         self._stack.destroy(on_event=self._listen(run), on_output=self.log.append)
         return run
@@ -139,12 +135,12 @@ class Stack:
 
     def secrets_of_the_state(self) -> list[str]:
         """Every value of the state that is a secret, decrypted, as text."""
-        exported = self._stack.workspace.pulumi_command.run(
-            ["stack", "export", "--show-secrets", "--stack", self.name],
-            self._stack.workspace.work_dir,
-            self._stack.workspace.env_vars | {"PULUMI_HOME": self._stack.workspace.pulumi_home},
-        )
-        return list(_plaintexts(json.loads(exported.stdout)))
+        return list(_plaintexts(json.loads(self._command("stack", "export", "--show-secrets"))))
+
+    def _command(self, *words: str) -> str:
+        workspace = self._stack.workspace
+        environment = {**workspace.env_vars, "PULUMI_HOME": str(workspace.pulumi_home)}
+        return workspace.pulumi_command.run([*words, "--stack", self.name], workspace.work_dir, environment).stdout
 
 
 def _plaintexts(document: Any) -> Iterator[str]:
