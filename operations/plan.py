@@ -13,7 +13,7 @@ from components import sizes, userdata
 from components.firewall import Group, Rule
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.spec.checks import reserves
-from components.spec.checks.addresses import _figures as address_figures
+from components.spec.checks.addresses import address_figures
 from components.spec.checks.check import Subject
 from components.spec.stack import Stack
 from operations import against, plan_text, stacks

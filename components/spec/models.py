@@ -6,174 +6,64 @@ before validation, so a `ClusterSpec` is always complete. What fits together is 
 the check tables beside this file, never here.
 """
 
-from enum import Enum
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from components.spec import defaults
-from components.spec.quantities import check_cpu, check_duration, check_memory
+from components.spec.choices import (
+    ApiAccess,
+    Cloud,
+    CloudController,
+    Egress,
+    Gate,
+    MachineAccess,
+    NatGateways,
+    NetworkMode,
+    OperatingSystem,
+    PriorityClass,
+    Runtime,
+)
+from components.spec.options import (
+    Containerd,
+    Kubeadm,
+    Kubelet,
+    KubeProxy,
+    Model,
+    Reserve,
+    Rollout,
+)
 
-
-class Model(BaseModel):
-    """Frozen, and strict about unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class Cloud(str, Enum):
-    """Where the machines run."""
-
-    AWS = "aws"
-    AZURE = "azure"
-    GCP = "gcp"
-
-
-class OperatingSystem(str, Enum):
-    """What a machine boots. Windows names mean Server Core of that release."""
-
-    UBUNTU_22_04 = "ubuntu-22.04"
-    UBUNTU_24_04 = "ubuntu-24.04"
-    DEBIAN_12 = "debian-12"
-    WINDOWS_2019 = "windows-2019"
-    WINDOWS_2022 = "windows-2022"
-    WINDOWS_2025 = "windows-2025"
-
-    @property
-    def is_windows(self) -> bool:
-        """True for Windows Server, False for Linux."""
-        return self.value.startswith("windows")
-
-
-class Runtime(str, Enum):
-    """What runs containers on a node."""
-
-    CONTAINERD = "containerd"
-    DOCKER = "docker"
-
-
-class NetworkMode(str, Enum):
-    """How pods of different nodes reach each other (the five Windows modes, NET-01)."""
-
-    OVERLAY = "overlay"
-    L2BRIDGE = "l2bridge"
-    L2TUNNEL = "l2tunnel"
-    TRANSPARENT = "transparent"
-    NAT = "nat"
-
-
-class Egress(str, Enum):
-    """How machines reach the internet."""
-
-    NAT = "nat"
-    PUBLIC = "public"
-
-
-class NatGateways(str, Enum):
-    """How many NAT gateways the cluster pays for."""
-
-    SINGLE = "single"
-    ZONAL = "zonal"
-
-
-class ApiAccess(str, Enum):
-    """Who can reach the Kubernetes API from outside the cluster's network."""
-
-    PRIVATE = "private"
-    PUBLIC = "public"
-
-
-class PriorityClass(str, Enum):
-    """Windows process priority classes that kubelet and kube-proxy accept (RES-03)."""
-
-    IDLE = "IDLE_PRIORITY_CLASS"
-    BELOW_NORMAL = "BELOW_NORMAL_PRIORITY_CLASS"
-    NORMAL = "NORMAL_PRIORITY_CLASS"
-    ABOVE_NORMAL = "ABOVE_NORMAL_PRIORITY_CLASS"
-    HIGH = "HIGH_PRIORITY_CLASS"
-    REALTIME = "REALTIME_PRIORITY_CLASS"
-
-
-class CloudController(str, Enum):
-    """Whether a cloud controller manager initialises nodes."""
-
-    NONE = "none"
-    EXTERNAL = "external"
-
-
-class MachineAccess(str, Enum):
-    """How people reach a machine's shell; never an open 22 or 3389."""
-
-    NONE = "none"
-    SESSION = "session"
-
-
-class Gate(str, Enum):
-    """What a replaced worker must reach before the next one is replaced."""
-
-    REGISTERED = "registered"
-    READY = "ready"
-
-
-Cpu = Annotated[str, AfterValidator(check_cpu)]
-Memory = Annotated[str, AfterValidator(check_memory)]
-Duration = Annotated[str, AfterValidator(check_duration)]
-
-
-class Reserve(Model):
-    """Resources kept from pods."""
-
-    cpu: Cpu | None = None
-    """CPU as a Kubernetes quantity, e.g. 500m."""
-    memory: Memory | None = None
-    """Memory as a Kubernetes quantity, e.g. 2Gi."""
-    ephemeral_storage: Memory | None = None
-    """Disk as a Kubernetes quantity, e.g. 1Gi."""
-
-
-class Kubelet(Model):
-    """The kubelet of a pool's or the control plane's machines."""
-
-    system_reserved: Reserve = Reserve()
-    """Kept for the operating system. Windows default: 2Gi, and the larger of 500m and a tenth of the cores."""
-    kube_reserved: Reserve = Reserve()
-    """Kept for Kubernetes' own processes."""
-    eviction_hard: dict[str, str] = {}
-    """Hard eviction thresholds by signal, e.g. memory.available: 500Mi. On Windows they only lower NodeAllocatable."""
-    accept_low_reserve: bool = False
-    """Allow a Windows pool to reserve less than 2Gi of memory for the system (RES-01)."""
-    priority_class: PriorityClass | None = None
-    """Windows only: priority class of the kubelet's process. Windows default: ABOVE_NORMAL_PRIORITY_CLASS."""
-    verbosity: Annotated[int, Field(ge=0, le=10)] = 2
-    """Log level of the kubelet (--v)."""
-    config: dict[str, Any] = {}
-    """KubeletConfiguration fields, merged last over what Mullion renders."""
-
-
-class KubeProxy(Model):
-    """The kube-proxy of a pool's or the control plane's machines."""
-
-    dsr: bool = False
-    """Windows only: direct server return for load-balanced traffic."""
-    config: dict[str, Any] = {}
-    """KubeProxyConfiguration fields, merged last over what Mullion renders."""
-
-
-class Containerd(Model):
-    """containerd of a pool's or the control plane's machines."""
-
-    config: dict[str, Any] = {}
-    """config.toml as nested tables, merged last over what Mullion renders."""
-
-
-class Kubeadm(Model):
-    """kubeadm on all Linux machines."""
-
-    ignore_preflight: list[str] = []
-    """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
-    config: dict[str, dict[str, Any]] = {}
-    """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+__all__ = [
+    "Api",
+    "ApiAccess",
+    "Artifacts",
+    "Cloud",
+    "CloudController",
+    "ClusterSpec",
+    "Containerd",
+    "ControlPlane",
+    "Egress",
+    "ExistingNetwork",
+    "Gate",
+    "KubeProxy",
+    "Kubeadm",
+    "Kubelet",
+    "MachineAccess",
+    "Model",
+    "NatGateways",
+    "Network",
+    "NetworkMode",
+    "OperatingSystem",
+    "Pool",
+    "PriorityClass",
+    "Proxy",
+    "Reserve",
+    "Rollout",
+    "Rotation",
+    "Runtime",
+]
 
 
 class ExistingNetwork(Model):
@@ -251,17 +141,6 @@ class ControlPlane(Model):
     """The kube-proxy of the Linux machines; one DaemonSet serves them all."""
     containerd: Containerd = Containerd()
     """containerd of these machines."""
-
-
-class Rollout(Model):
-    """How a pool's machines are replaced."""
-
-    max_unavailable: Annotated[int, Field(ge=1)] = 1
-    """How many of the pool's machines may be missing at once."""
-    drain: Duration | None = None
-    """How long evicting pods may take before a machine is deleted, e.g. 10m."""
-    gate: Gate | None = None
-    """What a new machine must reach before the next is replaced."""
 
 
 class Pool(Model):

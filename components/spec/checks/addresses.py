@@ -41,10 +41,6 @@ def address_figures(subject: Subject) -> dict[str, int]:
     return {"nodes": nodes, "by_node": nodes * NODE_ADDRESSES, "by_pods": pods, "available": available}
 
 
-_figures = address_figures
-"""The name that `operations/plan.py` imports."""
-
-
 def _few_node_ranges(subject: Subject) -> Iterator[Finding]:
     figures = address_figures(subject)
     if figures["available"] < figures["by_node"]:

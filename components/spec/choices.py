@@ -1,0 +1,97 @@
+"""Options with a closed list of values."""
+
+from enum import Enum
+
+
+class Cloud(str, Enum):
+    """Where the machines run."""
+
+    AWS = "aws"
+    AZURE = "azure"
+    GCP = "gcp"
+
+
+class OperatingSystem(str, Enum):
+    """What a machine boots. Windows names mean Server Core of that release."""
+
+    UBUNTU_22_04 = "ubuntu-22.04"
+    UBUNTU_24_04 = "ubuntu-24.04"
+    DEBIAN_12 = "debian-12"
+    WINDOWS_2019 = "windows-2019"
+    WINDOWS_2022 = "windows-2022"
+    WINDOWS_2025 = "windows-2025"
+
+    @property
+    def is_windows(self) -> bool:
+        """True for Windows Server, False for Linux."""
+        return self.value.startswith("windows")
+
+
+class Runtime(str, Enum):
+    """What runs containers on a node."""
+
+    CONTAINERD = "containerd"
+    DOCKER = "docker"
+
+
+class NetworkMode(str, Enum):
+    """How pods of different nodes reach each other (the five Windows modes, NET-01)."""
+
+    OVERLAY = "overlay"
+    L2BRIDGE = "l2bridge"
+    L2TUNNEL = "l2tunnel"
+    TRANSPARENT = "transparent"
+    NAT = "nat"
+
+
+class Egress(str, Enum):
+    """How machines reach the internet."""
+
+    NAT = "nat"
+    PUBLIC = "public"
+
+
+class NatGateways(str, Enum):
+    """How many NAT gateways the cluster pays for."""
+
+    SINGLE = "single"
+    ZONAL = "zonal"
+
+
+class ApiAccess(str, Enum):
+    """Who can reach the Kubernetes API from outside the cluster's network."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+
+
+class PriorityClass(str, Enum):
+    """Windows process priority classes that kubelet and kube-proxy accept (RES-03)."""
+
+    IDLE = "IDLE_PRIORITY_CLASS"
+    BELOW_NORMAL = "BELOW_NORMAL_PRIORITY_CLASS"
+    NORMAL = "NORMAL_PRIORITY_CLASS"
+    ABOVE_NORMAL = "ABOVE_NORMAL_PRIORITY_CLASS"
+    HIGH = "HIGH_PRIORITY_CLASS"
+    REALTIME = "REALTIME_PRIORITY_CLASS"
+
+
+class CloudController(str, Enum):
+    """Whether a cloud controller manager initialises nodes."""
+
+    NONE = "none"
+    EXTERNAL = "external"
+
+
+class MachineAccess(str, Enum):
+    """How people reach a machine's shell; never an open 22 or 3389."""
+
+    NONE = "none"
+    SESSION = "session"
+
+
+class Gate(str, Enum):
+    """What a replaced worker must reach before the next one is replaced."""
+
+    REGISTERED = "registered"
+    READY = "ready"

@@ -1,0 +1,79 @@
+"""MixedCluster as a package: for other languages, inside other components, with providers of one's own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pulumi
+import pulumi_aws
+import pytest
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
+
+from components.cluster import MixedCluster
+from components.spec.stack import CLUSTER, stack_file_config
+from operations.recorder import Recording, record
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIG = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
+
+
+@pytest.mark.subprocess
+def test_a_copy_of_components_and_scripts_alone_serves_its_schema(tmp_path: Path) -> None:
+    for folder in ("components", "cloud-init"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    # as the plugin host starts it: with the plugin's folder, from elsewhere, and an engine's address
+    command = [sys.executable, str(tmp_path / "components"), "127.0.0.1:1"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as plugin:
+        try:
+            assert plugin.stdout is not None
+            port = int(plugin.stdout.readline())
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+                request = provider_pb2.GetSchemaRequest(version=0)
+                served = provider_pb2_grpc.ResourceProviderStub(channel).GetSchema(request, timeout=20).schema
+        finally:
+            plugin.kill()
+    assert json.loads(served) == json.loads((ROOT / "components" / "schema.json").read_text())
+
+
+def recorded(program: Any) -> Recording:
+    found = record("aws-dev", CONFIG, program=program)
+    assert found.errors == []
+    return found
+
+
+def test_children_and_invokes_use_the_provider_the_cluster_is_given() -> None:
+    def program() -> None:
+        mine = pulumi_aws.Provider("mine", region="eu-central-1")
+        MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
+
+    made = [each for each in recorded(program).resources.values() if each.type.startswith("aws:")]
+    assert len(made) > 40
+    assert {each.request.provider.split("::")[-2] for each in made} == {"mine"}
+
+
+def test_inside_another_component_tags_name_the_whole_way() -> None:
+    class Platform(pulumi.ComponentResource):
+        def __init__(self) -> None:
+            super().__init__("shop:index:Platform", "shop")
+            MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(parent=self))
+            self.register_outputs({})
+
+    made = [each for each in recorded(Platform).resources.values() if "tags" in each.inputs]
+    assert len(made) > 30
+    for each in made:
+        assert each.inputs["tags"]["mullion:urn"] == each.urn.replace("$", "+")
+        assert "shop:index:Platform$mullion:index:MixedCluster$" in each.urn
+
+
+def test_one_program_may_build_two_clusters() -> None:
+    def program() -> None:
+        for name in ("blue", "green"):
+            MixedCluster(name, CONFIG[CLUSTER])
+
+    names = [each.name for each in recorded(program).resources.values() if each.type.startswith("aws:")]
+    assert len(names) > 80
+    assert all(name.startswith(("blue-", "green-")) for name in names)
