@@ -1,11 +1,9 @@
 """Generated secrets: kept by the real engine, rotated one by one, never in plain text."""
 
 import base64
-import gc
 import json
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,9 +139,6 @@ def lab(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
         yield Lab(tmp_path_factory.mktemp("generated"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()  # here, not in somebody else's test
 
 
 STEPS: list[tuple[str, dict[str, int]]] = [

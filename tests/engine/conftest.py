@@ -1,12 +1,10 @@
 """Stacks of this repository on the real engine, each in a sandbox world of its own."""
 
 import copy
-import gc
 import json
 import os
 import runpy
 import shutil
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -183,6 +181,3 @@ def new_stack(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
         yield lambda name: Stack(name, tmp_path_factory.mktemp(name))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()  # the Automation API leaves loops open; collected here, not in somebody else's test
