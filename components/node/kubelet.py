@@ -7,7 +7,7 @@ from components.merge import merge
 from components.node.kinds import ref
 from components.node.layout import LAYOUTS, WINDOWS
 from components.node.role import Role
-from components.spec.defaults import MINIMUM_WINDOWS_CPU_MILLI
+from components.spec.defaults import windows_cpu_milli
 from components.spec.models import Reserve
 
 _WINDOWS_ONLY: dict[str, Any] = {
@@ -57,8 +57,7 @@ def system_reserved(role: Role) -> dict[str, str]:
     reserved = _quantities(role.kubelet.system_reserved)
     if role.os.is_windows and "cpu" not in reserved:
         size = sizes.size(role.size)
-        tenth = size.vcpu * 100 if size else 0
-        reserved["cpu"] = f"{max(MINIMUM_WINDOWS_CPU_MILLI, tenth)}m"
+        reserved["cpu"] = f"{windows_cpu_milli(size.vcpu if size else 0)}m"
     return reserved
 
 

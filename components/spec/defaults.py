@@ -27,8 +27,15 @@ PRIORITY_CLASS = "ABOVE_NORMAL_PRIORITY_CLASS"
 SYSTEM_MEMORY = {"windows": "2Gi"}
 """RES-01: Windows itself needs 2 GiB, and nothing evicts pods when memory is short."""
 
-MINIMUM_WINDOWS_CPU_MILLI = 500
-"""RES-02: the larger of 500m and a tenth of the machine's cores."""
+
+def windows_cpu_milli(vcpus: int) -> int:
+    """RES-02: CPU that Windows itself keeps, in thousandths of a core: the larger of 500m and a tenth of the cores.
+
+    It depends on the instance type, which the tables of sizes may not know (0 cores: 500m), so it is no default
+    of the spec's: the checks and the kubelet's plan ask for it.
+    """
+    return max(500, vcpus * 100)
+
 
 DNS_INDEX = 10
 """IPP-06: the tenth address of the service range."""

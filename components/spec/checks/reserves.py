@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from components.spec.checks.check import Finding, Group, Subject, at, error, warning
 from components.spec.checks.eviction import THRESHOLD
 from components.spec.checks.machines import GIB, known
-from components.spec.defaults import MINIMUM_WINDOWS_CPU_MILLI
+from components.spec.defaults import windows_cpu_milli
 from components.spec.models import PriorityClass, Reserve
 from components.spec.quantities import cpu_milli, memory_bytes
 
@@ -19,11 +19,6 @@ LITTLE = GIB
 """Less memory for pods than this runs no Windows container with a program in it."""
 
 LOW = (PriorityClass.IDLE, PriorityClass.BELOW_NORMAL, PriorityClass.NORMAL)
-
-
-def windows_cpu_milli(vcpu: int) -> int:
-    """RES-02: the larger of 500m and a tenth of the cores."""
-    return max(MINIMUM_WINDOWS_CPU_MILLI, vcpu * 100)
 
 
 def _threshold_bytes(text: str, capacity: int) -> int:
