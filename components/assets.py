@@ -11,15 +11,16 @@ from components.bundle import Bundle
 
 def directory() -> Path:
     """Where bundles wait for upload; the user's alone."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "mullion" / "bundles"
+    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # the XDG base directory specification: a relative path is invalid and ignored
+    return (cache if cache.is_absolute() else Path.home() / ".cache") / "mullion" / "bundles"
 
 
 def asset(bundle: Bundle) -> pulumi.FileAsset:
-    """The bundle as a file. Written whole or not at all, and again if what is there has another size."""
+    """The bundle as a file. Written whole or not at all, and again if what is there is not the bundle."""
     folder = directory()
     path = folder / f"{bundle.sha256}.zip"
-    if not path.is_file() or path.stat().st_size != len(bundle.content):
+    if path.is_symlink() or not path.is_file() or path.read_bytes() != bundle.content:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
             file.write(bundle.content)
