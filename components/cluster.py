@@ -68,7 +68,8 @@ class MixedCluster(pulumi.ComponentResource):
         self.public_endpoint = parts.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""
         )
-        self.kubeconfig = generated.kubeconfig(self.public_endpoint.apply(lambda url: url or plan.endpoint.url))
+        for_people = self.public_endpoint.apply(lambda url: url or plan.endpoint.url)
+        self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
         self.ca_certificate = generated.ca_certificate
         self.bundle_store, self.snapshot_store = parts.bundle_store, parts.snapshot_store
         self.machines = Output.from_input({each.name: str(each.address) for each in plan.machines})

@@ -114,9 +114,9 @@ class Generated(pulumi.ComponentResource):
         self.control_plane_secret = pulumi.Output.all(self._authorities, service_account, encryption).apply(_document)
         self.register_outputs({"ca_certificate": self.ca_certificate, "ca_hash": self.ca_hash, "suffix": self.suffix})
 
-    def kubeconfig(self, *api_urls: pulumi.Input[str]) -> pulumi.Output[str]:
-        """Return the administrator's kubeconfig (YAML, secret) for these URLs of the API, the one to use first."""
-        return pulumi.Output.all(list(api_urls), self.ca_certificate, self.administrator).apply(
+    def kubeconfig(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[str]:
+        """Return the administrator's kubeconfig (YAML, secret) for this URL of the API and the endpoint's own name."""
+        return pulumi.Output.all(api_url, server_name, self.ca_certificate, self.administrator).apply(
             lambda known: pki.administrator_kubeconfig(self._cluster, *known)
         )
 

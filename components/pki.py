@@ -14,7 +14,6 @@ planning does not need it, so nothing that plans imports this module.
 import base64
 import hashlib
 import secrets
-from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any, TypedDict
 
@@ -146,28 +145,30 @@ def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyP
     return _pair(certificate, key)
 
 
-def administrator_kubeconfig(cluster: str, api_urls: Sequence[str], ca_certificate: str, administrator: KeyPair) -> str:
-    """Return a kubeconfig (YAML) with everything embedded: one context per URL, the first one current.
+def administrator_kubeconfig(
+    cluster: str, api_url: str, server_name: str, ca_certificate: str, administrator: KeyPair
+) -> str:
+    """Return a kubeconfig (YAML) with everything embedded, its context named like the cluster.
 
-    The first context is named like the cluster, further ones `<cluster>@<host>:<port>`.
+    server_name: the endpoint's own name, which every API server's certificate has from its first day; a load
+    balancer that people go through may be younger than the certificate.
     """
 
     def embedded(pem: str) -> str:
         return base64.b64encode(pem.encode()).decode()
 
-    contexts = {
-        cluster if index == 0 else f"{cluster}@{url.split('//')[-1]}": url for index, url in enumerate(api_urls)
-    }
     user = f"{cluster}-admin"
+    server = {
+        "server": api_url,
+        "tls-server-name": server_name,
+        "certificate-authority-data": embedded(ca_certificate),
+    }
     document = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": cluster,
-        "clusters": [
-            {"name": name, "cluster": {"server": url, "certificate-authority-data": embedded(ca_certificate)}}
-            for name, url in contexts.items()
-        ],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": user}} for name in contexts],
+        "clusters": [{"name": cluster, "cluster": server}],
+        "contexts": [{"name": cluster, "context": {"cluster": cluster, "user": user}}],
         "users": [
             {
                 "name": user,

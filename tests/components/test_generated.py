@@ -123,7 +123,7 @@ def program(rotation: dict[str, int]) -> Callable[[], None]:
         generated = Generated("ci", cluster="ci", rotation=Rotation(**rotation))
         for name in OUTPUTS:
             value = getattr(generated, name)
-            pulumi.export(name, value(URL) if name == "kubeconfig" else value)
+            pulumi.export(name, value(URL, "api.ci.mullion.internal") if name == "kubeconfig" else value)
 
     return run
 

@@ -190,25 +190,19 @@ def test_symmetric_keys_are_32_random_bytes_in_base64(make) -> None:
     assert len(base64.b64decode(first, validate=True)) == 32
 
 
-def test_the_kubeconfig_embeds_everything_and_names_the_first_url_current(
+def test_the_kubeconfig_embeds_everything_and_checks_the_endpoints_own_name(
     ca: pki.KeyPair, administrator: pki.KeyPair
 ) -> None:
-    urls = ["https://public.example.com:6443", "https://api.ci.mullion.internal:6443"]
-    document = yaml.safe_load(pki.administrator_kubeconfig("ci", urls, ca["certificate"], administrator))
-    clusters = {each["name"]: each["cluster"] for each in document["clusters"]}
+    url, own = "https://public.example.com:6443", "api.ci.mullion.internal"
+    document = yaml.safe_load(pki.administrator_kubeconfig("ci", url, own, ca["certificate"], administrator))
     assert (document["apiVersion"], document["kind"], document["current-context"]) == ("v1", "Config", "ci")
-    assert {name: each["server"] for name, each in clusters.items()} == {
-        "ci": urls[0],
-        "ci@api.ci.mullion.internal:6443": urls[1],
-    }
-    assert [each["name"] for each in document["contexts"]] == list(clusters)
-    assert all(each["context"] == {"cluster": each["name"], "user": "ci-admin"} for each in document["contexts"])
-    (user,) = document["users"]
+    [cluster], [context], [user] = document["clusters"], document["contexts"], document["users"]
+    assert (cluster["name"], cluster["cluster"]["server"], cluster["cluster"]["tls-server-name"]) == ("ci", url, own)
+    assert base64.b64decode(cluster["cluster"]["certificate-authority-data"]).decode() == ca["certificate"]
+    assert context == {"name": "ci", "context": {"cluster": "ci", "user": "ci-admin"}}
     assert user["name"] == "ci-admin"
     embedded = {key: base64.b64decode(value).decode() for key, value in user["user"].items()}
     assert embedded == {
         "client-certificate-data": administrator["certificate"],
         "client-key-data": administrator["key"],
     }
-    for each in clusters.values():
-        assert base64.b64decode(each["certificate-authority-data"]).decode() == ca["certificate"]
