@@ -26,6 +26,9 @@ subnet (a sixteenth) would be under the /27 that load balancers want, with room 
 CONTROL_PLANE_OFFSET = 10
 """First control-plane address of a zone; clouds keep the first four addresses of a subnet and the last."""
 
+BALANCER_OFFSET = 5
+"""Address of the API's internal load balancer in each zone: one that it chose itself could be a machine's."""
+
 WORKER_OFFSET, TAIL = 64, 16
 """Workers use a zone's subnet from here to TAIL addresses before its end."""
 
@@ -129,6 +132,11 @@ def network_plan(network: Network, access: ApiAccess) -> NetworkPlan:
 def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
     """Fixed address of a control-plane machine."""
     return plan.machines[index % plan.zones].cidr[CONTROL_PLANE_OFFSET + index // plan.zones]
+
+
+def balancer_addresses(plan: NetworkPlan) -> list[IPv4Address]:
+    """Fixed addresses of the API's internal load balancer, by zone."""
+    return [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
 
 
 @dataclass(frozen=True)

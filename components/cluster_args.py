@@ -191,7 +191,7 @@ class KubeadmArgs(TypedDict):
 
 
 class RotationArgs(TypedDict):
-    """Generation of each generated secret: raise one number to have that item made anew."""
+    """Generation of what is made or looked up once: raise one number to have that item made anew."""
 
     certificate_authorities: NotRequired[int]
     """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
@@ -203,6 +203,8 @@ class RotationArgs(TypedDict):
     """Key that authenticates the desired-state pointer."""
     administrator: NotRequired[int]
     """The administrator's certificate."""
+    images: NotRequired[int]
+    """Machine images: looked up anew, and every pool whose image is another one then is rolled."""
 
 
 class ProxyArgs(TypedDict):

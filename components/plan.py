@@ -12,6 +12,7 @@ from ipaddress import IPv4Address
 from components import facts, naming, userdata
 from components.addressing import (
     NetworkPlan,
+    balancer_addresses,
     capacity,
     control_plane_address,
     meetings,
@@ -39,6 +40,8 @@ class Endpoint:
     balanced: bool
     """Nodes go through an internal load balancer; else the name points at the only machine."""
     public: bool
+    balancer_addresses: tuple[IPv4Address, ...]
+    """Of the internal load balancer, by zone; empty where there is none."""
     port: int = API_PORT
 
     @property
@@ -157,8 +160,13 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     network = network_plan(spec.network, spec.api.access)
     if problems := list(_address_problems(network, spec)):
         raise SpecError(name, problems)
+    balanced = load_balanced(spec)
     endpoint = Endpoint(
-        naming.zone_name(name), naming.api_host(name), load_balanced(spec), spec.api.access is ApiAccess.PUBLIC
+        naming.zone_name(name),
+        naming.api_host(name),
+        balanced,
+        spec.api.access is ApiAccess.PUBLIC,
+        tuple(balancer_addresses(network) if balanced else ()),
     )
     plan = ClusterPlan(
         name=name,

@@ -4,12 +4,16 @@
 """
 
 import asyncio
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
 
 from components.spec.models import ClusterSpec
+
+LONGEST = 256
+"""Characters of a tag's value on AWS."""
 
 
 @dataclass(frozen=True)
@@ -85,5 +89,9 @@ def descendant(root: str, types: str, name: str) -> str:
 
 
 def tag_value(urn: str) -> str:
-    """A URN in characters that tags of every AWS service take: `$` becomes `+`."""
-    return urn.replace("$", "+")
+    """A URN as tags of every AWS service take it: `$` becomes `+`, and a long one ends in its digest."""
+    text = urn.replace("$", "+")
+    if len(text) <= LONGEST:
+        return text
+    digest = hashlib.sha256(urn.encode()).hexdigest()
+    return f"{text[: LONGEST - 1 - len(digest)]}~{digest}"

@@ -9,9 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+import hypothesis
 import pytest
 
 from operations import engine as engines
+
+hypothesis.settings.register_profile("mullion", deadline=None)  # no test is timed
+hypothesis.settings.load_profile("mullion")
 
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test says why, not just where
 

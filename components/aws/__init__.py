@@ -34,8 +34,12 @@ class Parts:
 def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, parent: pulumi.Resource) -> Parts:
     """Registers every resource of the cluster under `parent`."""
     name, spec, child = plan.name, plan.spec, ResourceOptions(parent=parent)
-    images = Images(name, plan.operating_systems, spec.images, plan.network.zone_names, opts=child)
-    network = Network(name, plan.network, images.zone_names, tags, protect=spec.protect, opts=child)
+    images = Images(
+        name, plan.operating_systems, spec.images, plan.network.zone_names, spec.rotation.images, opts=child
+    )
+    network = Network(
+        name, plan.network, images.zone_names, spec.network.egress, tags, protect=spec.protect, opts=child
+    )
     firewall = Firewall(name, network.vpc_id, plan.groups, plan.rules, tags, opts=child)
     storage = Storage(name, plan, generated, tags, opts=child)
     identity = Identity(name, storage, tags, opts=child)
@@ -50,6 +54,7 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         firewall.group_ids,
         generated.suffix,
         tags,
+        network.gateway,
         opts=child,
     )
     site = Site(

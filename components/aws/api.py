@@ -37,11 +37,16 @@ class Api(pulumi.ComponentResource):
         group_ids: Mapping[Group, Output[str]],
         suffix: Output[str],
         tags: Tags,
+        gateway: pulumi.Resource,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """machines: the control plane's. subnets: of each load balancer. suffix: keeps balancer names unique."""
+        """machines: the control plane's. subnets: of each load balancer. suffix: keeps balancer names unique.
+
+        gateway: what must exist before a load balancer can face the internet.
+        """
         super().__init__("mullion:aws:Api", name, {"host": endpoint.host}, opts)
         self._cluster, self._tags, self._suffix, self._vpc_id = name, tags, suffix, vpc_id
+        self._gateway = gateway
         self._port, self._addresses = endpoint.port, {each.name: str(each.address) for each in machines}
         zone = aws.route53.Zone(
             f"{name}-zone",
@@ -52,25 +57,37 @@ class Api(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         )
         balancers = {
-            group: self._balancer(group, subnets[group], group_ids[group])
+            group: self._balancer(group, self._places(group, subnets[group], endpoint), group_ids[group])
             for group in (Group.API_INTERNAL, Group.API_PUBLIC)
             if group in group_ids
         }
         to: dict[str, Any]
+        served: list[pulumi.Resource] = []
         if endpoint.balanced:
-            internal = balancers[Group.API_INTERNAL]
+            internal, served = balancers[Group.API_INTERNAL]
             target = {"name": internal.dns_name, "zone_id": internal.zone_id, "evaluate_target_health": False}
             to = {"aliases": [target]}
         else:
             to = {"ttl": 60, "records": list(self._addresses.values())}
-        record = ResourceOptions(parent=self)
+        # the name moves to a load balancer only when that has targets
+        record = ResourceOptions(parent=self, depends_on=served)
         aws.route53.Record(f"{name}-api", zone_id=zone.zone_id, name=endpoint.host, type="A", opts=record, **to)
         public = balancers.get(Group.API_PUBLIC)
-        self.public_host = public.dns_name if public else Output.from_input("")
+        self.public_host = public[0].dns_name if public else Output.from_input("")
         self.register_outputs({"public_host": self.public_host})
 
-    def _balancer(self, group: Group, subnets: list[Output[str]], security_group: Output[str]) -> aws.lb.LoadBalancer:
-        """A TCP load balancer in front of the control plane."""
+    @staticmethod
+    def _places(group: Group, subnets: list[Output[str]], endpoint: Endpoint) -> dict[str, Any]:
+        """Where a balancer stands; the nodes' one at planned addresses, as it shares its subnets with machines."""
+        if group is Group.API_PUBLIC:
+            return {"subnets": subnets}
+        addressed = zip(subnets, endpoint.balancer_addresses, strict=True)
+        return {"subnet_mappings": [{"subnet_id": each, "private_ipv4_address": str(to)} for each, to in addressed]}
+
+    def _balancer(
+        self, group: Group, places: dict[str, Any], security_group: Output[str]
+    ) -> tuple[aws.lb.LoadBalancer, list[pulumi.Resource]]:
+        """A TCP load balancer in front of the control plane, and what makes it serve."""
         full, purpose = f"{self._cluster}-{group.value}", group.value.removeprefix("api-")
         named = self._suffix.apply(lambda suffix: balancer_name(self._cluster, purpose, suffix))
         # its name is fixed, so the old one must go first
@@ -82,9 +99,10 @@ class Api(pulumi.ComponentResource):
             load_balancer_type="network",
             enable_cross_zone_load_balancing=True,
             security_groups=[security_group],  # AWS takes none later for a balancer made without
-            subnets=subnets,
+            **places,
             tags=self._tags.on(self, aws.lb.LoadBalancer, full),
-            opts=fixed,
+            # AWS refuses one that faces the internet in a VPC without a gateway
+            opts=ResourceOptions.merge(fixed, ResourceOptions(depends_on=[self._gateway])),
         )
         targets = aws.lb.TargetGroup(
             full,
@@ -99,7 +117,7 @@ class Api(pulumi.ComponentResource):
             tags=self._tags.on(self, aws.lb.TargetGroup, full),
             opts=fixed,
         )
-        for machine, address in self._addresses.items():
+        served: list[pulumi.Resource] = [
             aws.lb.TargetGroupAttachment(
                 f"{full}-{machine}",
                 target_group_arn=targets.arn,
@@ -107,7 +125,9 @@ class Api(pulumi.ComponentResource):
                 port=self._port,
                 opts=ResourceOptions(parent=self),
             )
-        aws.lb.Listener(
+            for machine, address in self._addresses.items()
+        ]
+        listener = aws.lb.Listener(
             full,
             load_balancer_arn=balancer.arn,
             port=self._port,
@@ -116,4 +136,4 @@ class Api(pulumi.ComponentResource):
             tags=self._tags.on(self, aws.lb.Listener, full),
             opts=ResourceOptions(parent=self),
         )
-        return balancer
+        return balancer, [*served, listener]

@@ -4,9 +4,12 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.aws.machines import USER_DATA, Site, instance_arguments
+from components.aws.machines import IGNORED, Site, instance_arguments
 from components.plan import MachineGroup
 from components.tags import Tags
+
+DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
+"""All of the disk but its tags."""
 
 
 class ControlPlane(pulumi.ComponentResource):
@@ -38,7 +41,7 @@ class ControlPlane(pulumi.ComponentResource):
                     depends_on=before,
                     protect=protect,
                     delete_before_replace=True,  # its address is fixed
-                    ignore_changes=[*USER_DATA, "ami", "instanceType", "rootBlockDevice"],
+                    ignore_changes=[*IGNORED, "ami", "instanceType", *DISK],
                 ),
                 **arguments.of(machine, full),
             )

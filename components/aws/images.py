@@ -14,7 +14,7 @@ from components.spec.models import OperatingSystem
 class Images(pulumi.ComponentResource):
     """Image ids by operating system, and the region's zones, as they were at the first `up`.
 
-    A newer image or a new zone changes nothing that exists; `images` in the spec does.
+    A newer image or a new zone changes nothing that exists; `images` or `rotation.images` in the spec do.
     """
 
     ids: Mapping[OperatingSystem, Output[str]]
@@ -28,19 +28,31 @@ class Images(pulumi.ComponentResource):
         systems: Iterable[OperatingSystem],
         pinned: Mapping[OperatingSystem, str],
         zone_names: tuple[str, ...],
+        generation: int,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """systems: those to look up. zone_names: from the spec, or empty to look them up."""
+        """systems: those to look up, once a generation. zone_names: from the spec, or empty to look them up."""
         super().__init__("mullion:aws:Images", name, {"systems": [each.value for each in systems]}, opts)
         self.ids = {os: Output.from_input(image) for os, image in pinned.items()}
-        self.ids |= {os: self._look_up(f"{name}-{os.value}", os) for os in systems}
+        self.ids |= {os: self._look_up(f"{name}-{os.value}", os, generation) for os in systems}
         self.zone_names = Output.from_input(list(zone_names)) if zone_names else self._zones(f"{name}-zones")
         self.register_outputs({"ids": {os.value: each for os, each in self.ids.items()}, "zone_names": self.zone_names})
 
-    def _look_up(self, name: str, os: OperatingSystem) -> Output[str]:
+    def _look_up(self, name: str, os: OperatingSystem, generation: int) -> Output[str]:
         parameter = releases.image_parameter(os)
-        found = aws.ssm.get_parameter_output(name=parameter, opts=InvokeOptions(parent=self))
-        return stash(name, found.insecure_value, parent=self)
+        newest = aws.ssm.get_parameter_output(name=parameter, opts=InvokeOptions(parent=self)).insecure_value
+        kept = stash(name, newest, parent=self, trigger=generation)
+        return Output.all(kept, newest, generation).apply(lambda known: self._kept(os, *known))
+
+    def _kept(self, os: OperatingSystem, kept: str, newest: str, generation: int) -> str:
+        """The kept image; a warning where there is a newer one, since a withdrawn image stops every roll."""
+        if os.is_windows and kept != newest:
+            pulumi.warn(
+                f"{os.value}: new machines boot {kept}, and {newest} is newer. AWS withdraws Windows images after some "
+                f"three months; rotation.images: {generation + 1} looks it up anew and rolls the pools that use it",
+                self,
+            )
+        return kept
 
     def _zones(self, name: str) -> Output[list[str]]:
         plain = [aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])]

@@ -49,7 +49,6 @@ def instance_arguments(parent: pulumi.Resource, group: MachineGroup, site: Site,
         "source_dest_check": not site.routed_pods,
         # one hop: containers cannot take the machine's identity
         "metadata_options": {"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
-        "root_block_device": {"volume_type": "gp3", "volume_size": group.disk_gb, "encrypted": True},
     }
     return Arguments(parent, group, site, tags, given, common)
 
@@ -81,10 +80,17 @@ class Arguments:
             "user_data": self.given.apply(
                 lambda known: userdata.user_data(family, userdata.document(known[0], digest, mine, known[1]))
             ),
+            # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
+            "root_block_device": {
+                "volume_type": "gp3",
+                "volume_size": group.disk_gb,
+                "encrypted": True,
+                "tags": tags,
+            },
             "tags": tags,
-            "volume_tags": tags,
         }
 
 
-USER_DATA = ["userData", "userDataBase64"]
-"""A newer loader or bundle is for machines made from now on; a replacement takes it all the same."""
+IGNORED = ["userData", "userDataBase64", "associatePublicIpAddress"]
+"""A newer loader or bundle is for machines made from now on; a replacement takes it all the same. A stopped machine
+has no public address, and the provider would replace it for that (terraform-provider-aws#33775)."""

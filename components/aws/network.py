@@ -1,6 +1,6 @@
 """The VPC: subnets, gateways and routes as planned."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Network
 
 import pulumi
@@ -8,6 +8,8 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.addressing import INTERNET, NetworkPlan
+from components.settled import settled
+from components.spec.models import Egress
 from components.tags import Tags
 
 
@@ -18,6 +20,8 @@ class Network(pulumi.ComponentResource):
     """Id of the VPC."""
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnets, by planned name (edge-0, machines-0)."""
+    gateway: pulumi.Resource
+    """The internet gateway."""
     routes: list[pulumi.Resource]
     """What must exist before a machine can reach anything."""
 
@@ -26,30 +30,35 @@ class Network(pulumi.ComponentResource):
         name: str,
         plan: NetworkPlan,
         zone_names: Output[list[str]],
+        egress: Egress,
         tags: Tags,
         *,
         protect: bool = False,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """zone_names: names of the zones, at least plan.zones of them."""
+        """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
+        names = zone_names.apply(lambda known: _first(plan.zones, known))
+        layout = {"nodes": str(plan.cidr), "zones": str(plan.zones), "zone_names": names, "egress": egress.value}
+        kept = settled(f"{name}-network", layout, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
-            cidr_block=str(plan.cidr),
+            cidr_block=kept.apply(lambda known: known["nodes"]),  # so all else waits for the layout's check
             enable_dns_support=True,
             enable_dns_hostnames=True,  # private zones are answered only with both
             tags=tags.on(self, aws.ec2.Vpc, f"{name}-vpc"),
             opts=ResourceOptions(parent=self, protect=protect),
         )
         self.vpc_id = vpc.id
-        self.subnet_ids = {each.name: self._subnet(each.name, zone_names) for each in plan.subnets}
+        self.subnet_ids = {each.name: self._subnet(each.name, names) for each in plan.subnets}
         internet = aws.ec2.InternetGateway(
             f"{name}-internet",
             vpc_id=vpc.id,
             tags=tags.on(self, aws.ec2.InternetGateway, f"{name}-internet"),
             opts=ResourceOptions(parent=self),
         )
+        self.gateway = internet
         gateways = {each.name: self._nat_gateway(each.name, each.subnet, internet) for each in plan.gateways}
         self.routes = self._route_tables(internet, gateways)
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
@@ -109,6 +118,15 @@ class Network(pulumi.ComponentResource):
                 for subnet in table.subnets
             ]
         return made
+
+
+def _first(count: int, names: Sequence[str]) -> list[str]:
+    if len(names) < count:
+        raise pulumi.RunError(
+            f"the region has {len(names)} zones ({', '.join(names)}) and network.zones is {count}; "
+            f"write network: {{zones: {len(names)}}}, or take another region"
+        )
+    return list(names[:count])
 
 
 def _range_name(destination: IPv4Network) -> str:

@@ -102,7 +102,12 @@ class Storage(pulumi.ComponentResource):
         aws.s3.BucketServerSideEncryptionConfiguration(
             name,
             bucket=bucket.id,
-            rules=[{"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}],
+            rules=[
+                {
+                    "apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"},
+                    "blocked_encryption_types": ["SSE-C"],  # what S3 sets on new buckets since 2026
+                }
+            ],
             opts=settings,
         )
         if versioned:

@@ -5,7 +5,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.after import after
-from components.aws.machines import USER_DATA, Site, instance_arguments
+from components.aws.machines import IGNORED, Site, instance_arguments
 from components.plan import MachineGroup
 from components.tags import Tags
 
@@ -36,7 +36,7 @@ class Workers(pulumi.ComponentResource):
                         parent=self,
                         depends_on=before,
                         delete_before_replace=True,  # its address is fixed
-                        ignore_changes=USER_DATA,
+                        ignore_changes=IGNORED,
                         replacement_trigger=group.replace_digest,
                     ),
                     **arguments.of(machine, full),

@@ -33,7 +33,7 @@ ROWS = (
         "the stack's name {value!r} cannot name a cluster: it becomes part of DNS names and of bucket names, which"
         " take lower-case letters, digits and hyphens and leave 26 characters",
         "name the stack with at most 26 lower-case letters, digits and hyphens, starting with a letter and not"
-        " ending with a hyphen",
+        " ending with a hyphen; nor with sg-, internal-, xn-- or sthree-, which AWS keeps for itself",
     ),
     Form(
         "secret-in-spec",

@@ -202,7 +202,7 @@ class Artifacts(Model):
 
 
 class Rotation(Model):
-    """Generation of each generated secret: raise one number to have that item made anew."""
+    """Generation of what is made or looked up once: raise one number to have that item made anew."""
 
     certificate_authorities: Annotated[int, Field(ge=0)] = 0
     """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
@@ -214,6 +214,8 @@ class Rotation(Model):
     """Key that authenticates the desired-state pointer."""
     administrator: Annotated[int, Field(ge=0)] = 0
     """The administrator's certificate."""
+    images: Annotated[int, Field(ge=0)] = 0
+    """Machine images: looked up anew, and every pool whose image is another one then is rolled."""
 
 
 class ClusterSpec(Model):

@@ -26,7 +26,8 @@ REGIONS = {
 }
 """By cloud: the provider's own configuration key, an example, the form of a region's name."""
 
-_NAME = re.compile(r"^[a-z]([a-z0-9-]{0,24}[a-z0-9])?$")
+_NAME = re.compile(r"(?!sg-|internal-|xn--|sthree-)[a-z]([a-z0-9-]{0,24}[a-z0-9])?")
+"""AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and sthree-..."""
 
 
 @dataclass(frozen=True)

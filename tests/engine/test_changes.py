@@ -1,8 +1,10 @@
 """A running cluster changed: what is touched, what is not, and in which order."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
+import pulumi.automation as auto
 import pytest
 
 import components.plan
@@ -144,6 +146,7 @@ def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
         "desired_state": {"aws-prod-desired-state"},
         "service_account": {"aws-prod-service-account", "aws-prod-pki"},
         "encryption": {"aws-prod-encryption-1", "aws-prod-pki"},
+        "images": {"aws-prod-ubuntu-24.04", "aws-prod-windows-2022"},  # looked up anew, and still the newest
     }
     rotation: dict[str, int] = {}
     for item, names in expected.items():
@@ -152,6 +155,28 @@ def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
         assert touched(up) == names, item
         assert not set(up.of(STASH)) & {f"aws-prod-{name}" for name in AUTHORITIES}
         assert stack.machines() == before
+
+
+@pytest.mark.parametrize(
+    ("network", "said"),
+    [
+        ({"zones": 2}, "network.zones: 3   (not 2)"),
+        ({"nodes": "10.40.0.0/16"}, "network.nodes: 10.30.0.0/16   (not 10.40.0.0/16)"),
+        ({"egress": "public", "nat_gateways": "single"}, "network.egress: nat   (not public)"),
+        ({"zone_names": ["eu-west-1c", "eu-west-1b", "eu-west-1a"]}, "network.zone_names: [eu-west-1a, eu-west-1b"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_another_network_layout_is_refused_before_a_machine_is_touched(
+    stack: Stack, network: dict[str, Any], said: str
+) -> None:
+    before, calls = stack.machines(), len(stack.world.operations())
+    stack.edit(network=network)
+    for attempt in (stack.preview, stack.up):
+        with pytest.raises(auto.CommandError, match=re.escape(said)):
+            attempt()
+    assert stack.machines() == before
+    assert not [each for each in stack.world.operations()[calls:] if each.type.startswith("aws:ec2")]
 
 
 def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:

@@ -124,7 +124,7 @@ def build(workers: int) -> None:
     """Register everything."""
     authorities = [secret(name, {"certificate": "c" * 700, "key": "k" * 250}) for name in ("a", "b", "c")]
     others = [secret(name, "s" * 40) for name in ("service-account", "encryption", "desired", "administrator")]
-    for name in ("suffix", "serial"):
+    for name in ("suffix", "serial", "network"):
         pulumi.Stash(name, input=name, opts=ResourceOptions(ignore_changes=["input"]))
     base = "/aws/service/canonical/ubuntu/server"
     images = {
@@ -163,10 +163,9 @@ def build(workers: int) -> None:
                     "http_tokens": "required",
                     "http_put_response_hop_limit": 1,
                 },
-                root_block_device={"volume_type": "gp3", "volume_size": 50, "encrypted": True},
+                root_block_device={"volume_type": "gp3", "volume_size": 50, "encrypted": True, "tags": tags},
                 user_data=facts.apply(lambda known, i=index: "x" * 6500 + json.dumps({**known, "index": i})),
                 tags=tags,
-                volume_tags=tags,
                 opts=ResourceOptions(
                     depends_on=before,
                     delete_before_replace=True,

@@ -101,7 +101,7 @@ def _tag_reserved(key: str, value: str) -> str:
     low = key.lower()
     if low.startswith("aws:"):
         return "AWS keeps tags that begin with aws: for itself"
-    return "Mullion sets it on every resource" if low.startswith("mullion:") or key == "Name" else ""
+    return "Mullion sets it on every resource" if low.startswith("mullion:") or low == "name" else ""
 
 
 def _tag_kubernetes(key: str, value: str) -> str:

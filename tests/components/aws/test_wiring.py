@@ -13,6 +13,7 @@ import pytest
 from components.naming import MAX_NODE_NAME
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from operations import answers
 from operations.recorder import Recording, Registered, record
 from sandbox.values import Secret
 
@@ -183,7 +184,9 @@ def test_instances_are_as_planned_and_hardened(stack: str) -> None:
             "httpTokens": "required",
             "httpPutResponseHopLimit": 1,
         }
-        assert inputs["rootBlockDevice"] == {"encrypted": True, "volumeType": "gp3", "volumeSize": group.disk_gb}
+        disk = {"encrypted": True, "volumeType": "gp3", "volumeSize": group.disk_gb, "tags": inputs["tags"]}
+        assert inputs["rootBlockDevice"] == disk
+        assert "volumeTags" not in inputs, "they would be written over those of a CSI driver's volumes"
         assert inputs["sourceDestCheck"] is True, "overlay pods never send from their own address"
         assert inputs["associatePublicIpAddress"] is (plan(stack).spec.network.egress.value == "public")
         assert inputs["tags"]["mullion:pool"] == group.name
@@ -211,7 +214,16 @@ def test_the_control_plane_is_chained_and_ignores_image_size_and_user_data(stack
     found = instances(recording(stack))
     members = [found[f"{stack}-{machine.name}"] for machine in plan(stack).control_plane.machines]
     for each in members:
-        assert {"ami", "instanceType", "userData", "userDataBase64", "rootBlockDevice"} == set(each.ignore_changes)
+        assert set(each.ignore_changes) == {
+            "ami",
+            "instanceType",
+            "userData",
+            "userDataBase64",
+            "associatePublicIpAddress",
+            "rootBlockDevice.encrypted",
+            "rootBlockDevice.volumeSize",
+            "rootBlockDevice.volumeType",
+        }
         assert each.replacement_trigger is None
         assert each.protect is plan(stack).spec.protect
     for before, each in pairwise(members):
@@ -227,14 +239,17 @@ def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
         chained = {other.urn for other in workers} & each.dependencies
         assert chained == ({workers[index - 2].urn} if index >= 2 else set())
         assert each.delete_before_replace
-        assert set(each.ignore_changes) == {"userData", "userDataBase64"}
+        assert set(each.ignore_changes) == {"userData", "userDataBase64", "associatePublicIpAddress"}
     assert len({each.replacement_trigger for each in workers}) == 1
 
 
 def test_ignored_paths_exist_so_that_none_is_silently_useless() -> None:
-    properties = {"ami", "instanceType", "rootBlockDevice", "userData"}
     for each in instances(recording("aws-prod")).values():
-        assert properties <= set(each.inputs)
+        for path in set(each.ignore_changes) - {"userDataBase64"}:
+            holder: Any = each.inputs
+            for key in path.split("."):
+                assert key in holder, path
+                holder = holder[key]
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -355,3 +370,19 @@ def test_protection_covers_what_cannot_be_made_again_and_nothing_that_rolls() ->
     kinds = {each.type for each in recording("aws-prod").resources.values() if each.protect}
     assert "aws:s3/bucketObjectv2:BucketObjectv2" not in kinds, "a bundle is replaced at every change"
     assert not [each for each in recording("aws-dev").resources.values() if each.protect]
+
+
+def test_the_nodes_load_balancer_has_planned_addresses_that_no_machine_has() -> None:
+    balancer = next(each for each in recording("aws-prod").resources.values() if each.type.endswith(":LoadBalancer"))
+    taken = {each["privateIpv4Address"] for each in balancer.inputs["subnetMappings"]}
+    assert len(taken) == 3
+    assert not taken & {str(machine.address) for machine in plan("aws-prod").machines}
+
+
+def test_a_region_with_fewer_zones_than_planned_is_named() -> None:
+    network = {**config("aws-dev")[CLUSTER].get("network", {}), "zones": 3}
+    few = {"aws:index/getAvailabilityZones:getAvailabilityZones": lambda *_: {"names": ["a", "b"], "id": "x"}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("operations.answers.INVOKES", {**answers.INVOKES, **few})
+        refused = record("aws-dev", changed("aws-dev", network=network))
+    assert any("the region has 2 zones (a, b) and network.zones is 3" in each for each in refused.errors)

@@ -104,7 +104,9 @@ CASES = (
     Case("tag-key", {"tags": {"a#b": "v"}}, "tags.a#b", {"tags": {"a:b/c d": "v"}}),
     Case("tag-value", {"tags": {"k": "v" * 257}}, "tags.k", {"tags": {"k": "v" * 256}}),
     Case("tag-reserved", {"tags": {"AWS:x": "v"}}, "tags.AWS:x", {"tags": {"aws": "v"}}),
-    Case("tag-reserved", {"tags": {"mullion:owner": "v"}}, "tags.mullion:owner", {"tags": {"name": "v"}}),
+    Case("tag-reserved", {"tags": {"mullion:owner": "v"}}, "tags.mullion:owner", {"tags": {"mullion": "v"}}),
+    # IAM compares the keys of tags without case
+    Case("tag-reserved", {"tags": {"name": "v"}}, "tags.name", {"tags": {"names": "v"}}),
     Case(
         "tag-of-kubernetes",
         {"tags": {"kubernetes.io/cluster/x": "owned"}},

@@ -1,0 +1,46 @@
+"""What cannot change while a cluster lives: its network's layout.
+
+Machines have fixed addresses in subnets of fixed ranges. Another range, number of zones or way
+out would move machines to addresses that others still hold, and control planes with them; the
+cloud refuses half-way. So the layout is kept in the state, and a differing one stops the run
+before anything is touched.
+"""
+
+import json
+from typing import Any
+
+import pulumi
+
+from components.generated import stash
+
+NETWORK_OPTIONS = {
+    "nodes": "network.nodes",
+    "zones": "network.zones",
+    "zone_names": "network.zone_names",
+    "egress": "network.egress",
+}
+"""Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
+
+
+def settled(name: str, layout: dict[str, Any], parent: pulumi.Resource) -> pulumi.Output[dict[str, Any]]:
+    """The layout, once it is known to be the one the cluster was built with.
+
+    RunError, in preview as in `up`, names each option that differs and what to write.
+    """
+    kept = stash(name, layout, parent=parent)
+    return pulumi.Output.all(kept, layout).apply(lambda known: _same(name, *known))
+
+
+def _same(name: str, kept: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    changed = [key for key in NETWORK_OPTIONS if kept.get(key) != wanted.get(key)]
+    if changed:
+        lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept[key])}   (not {_text(wanted[key])})" for key in changed]
+        raise pulumi.RunError(
+            "a cluster's network cannot be laid out anew while its machines live, so no machine was touched. "
+            "Write what it was built with, or remove it and build it again:\n  " + "\n  ".join(lines)
+        )
+    return wanted
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value).replace('"', "")

@@ -1,0 +1,69 @@
+"""Ctrl-C from a real terminal: it goes to the whole foreground group, as a person's does."""
+
+import os
+import pty
+import re
+import select
+import time
+
+import pytest
+
+from operations.engine import Engine
+
+from .clone import Clone
+
+pytestmark = pytest.mark.engine
+
+DONE = re.compile(rb"(\d+)/\d+")
+PATIENCE = 90
+CTRL_C = b"\x03"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+    return Clone(tmp_path_factory.mktemp("clone"), engine)
+
+
+def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
+    """Run `up`, press Ctrl-C once it has made some resources, again when it has answered. Exit code and screen."""
+    words = clone.words("up", clone.stack, "--sandbox")
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(clone.folder)
+        os.execve(words[0], words, {**clone.environment, "TERM": "xterm"})
+    screen, pressed, end = b"", 0, time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        if select.select([terminal], [], [], 0.05)[0]:
+            try:
+                screen += os.read(terminal, 65536)
+            except OSError:  # the other side is closed
+                break
+        made = max((int(each) for each in DONE.findall(screen)), default=0)
+        if pressed < presses and made >= 20 and (pressed == 0 or b"once more to stop at once" in screen):
+            os.write(terminal, CTRL_C)
+            pressed += 1
+    assert pressed == presses, screen.decode()
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    os.close(terminal)
+    return code, screen.decode()
+
+
+@pytest.mark.parametrize("presses", [1, 2])
+def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presses: int) -> None:
+    clone.fresh()
+    with clone.world() as world:
+        world.plan_fault("slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
+    code, screen = on_a_terminal(clone, presses)
+    assert code == 130, screen
+    assert "Traceback" not in screen
+    assert "`mullion up aws-ci` goes on" in screen
+    assert not clone.locks()
+    if presses == 1:
+        assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"
+        assert not clone.differences()
+    with clone.world() as world:
+        world.clear_faults()
+    up = clone.up()
+    assert up.returncode == 0, up.stderr
+    assert not clone.differences(), up.stderr
+    assert clone.run("doctor", clone.stack).returncode == 0
