@@ -94,4 +94,4 @@ def tag_value(urn: str) -> str:
     if len(text) <= LONGEST:
         return text
     digest = hashlib.sha256(urn.encode()).hexdigest()
-    return f"{text[: LONGEST - 1 - len(digest)]}~{digest}"
+    return f"{text[: LONGEST - 1 - len(digest)]}-{digest}"
