@@ -1,0 +1,76 @@
+"""Secrets in places that are not made for them: user-data, objects of the bundle store, tags."""
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from policies.rules.rule import INSTANCE, Content, Resource, ResourceRule
+
+PATTERNS = {
+    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"),
+    # kubeadm: [a-z0-9]{6}\.[a-z0-9]{16}; one without any digit is a name of code, and one random token in a thousand
+    "a bootstrap token": re.compile(r"(?<![\w.-])(?=[a-z0-9.]*\d)[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.-])"),
+    "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
+    "an AWS secret key": re.compile(r"aws_?secret_?access_?key\W{1,4}[\w/+]{40}", re.IGNORECASE),
+    "a JSON web token": re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
+    "a signed URL": re.compile(r"[?&]X-Amz-(?:Signature|Credential)=", re.IGNORECASE),
+    "a kubeconfig's key": re.compile(r"client-key-data\W{1,4}[\w/+]{16}"),
+    "a kubeadm certificate key": re.compile(r"certificate-?key\W{1,4}[0-9a-f]{64}\b", re.IGNORECASE),
+}
+"""What each secret looks like."""
+
+_ENCODED = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
+_DEEPEST = 3
+"""How often something may be encoded and still be looked through: cloud-init's gz+b64 inside base64."""
+_LONGEST = 1 << 20
+"""Most bytes that one compressed part may become: user-data is far below, an archive bomb is not."""
+
+USER_DATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+
+
+def secrets(text: str, depth: int = 0) -> set[str]:
+    """Name each kind of secret in a text, also in its parts that are base64, compressed or not."""
+    found = {what for what, pattern in PATTERNS.items() if pattern.search(text)}
+    if depth < _DEEPEST:
+        for part in _ENCODED.finditer(text):
+            inner = _decoded(part[0])
+            if inner is not None:
+                found |= secrets(inner, depth + 1)
+    return found
+
+
+def _decoded(part: str) -> str | None:
+    """Base64, and gzip inside it; None for what only looks so."""
+    try:
+        data = base64.b64decode(part + "=" * (-len(part) % 4), validate=True)
+        if data[:2] == b"\x1f\x8b":
+            data = zlib.decompressobj(31).decompress(data, _LONGEST)
+    except (binascii.Error, zlib.error, ValueError):
+        return None
+    return data.decode("latin-1")
+
+
+def _places(resource: Resource) -> Iterator[tuple[str, Any]]:
+    properties = resource.properties
+    for name in ("userData", "userDataBase64", "content", "contentBase64", "source"):
+        yield name, properties.get(name)
+    tags = properties.get("tags")
+    for key, value in tags.items() if isinstance(tags, dict) else ():
+        yield f"tag {key}", value
+
+
+def _leaks(resource: Resource) -> Iterator[str]:
+    for place, value in _places(resource):
+        text = value.data.decode("latin-1") if isinstance(value, Content) and value.data else value
+        for what in sorted(secrets(text)) if isinstance(text, str) else ():
+            yield f"{place} holds {what}; put it into the secret store, and let the machine read it with its identity"
+
+
+RULES = (
+    ResourceRule("no-secret-in-user-data", "User-data and tags of machines hold no secret.", USER_DATA, _leaks),
+    ResourceRule("no-secret-in-objects", "Objects that machines fetch hold no secret.", frozenset({OBJECT}), _leaks),
+)

@@ -1,0 +1,116 @@
+"""Machines: hardened metadata, encrypted disks, pinned images, and a control plane that no change takes away."""
+
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+from policies.rules.rule import INSTANCE, UNKNOWN, Resource, ResourceRule, StackRule, is_control_plane, items
+
+KEPT = ("ami", "instanceType", "rootBlockDevice.encrypted", "userData", "userDataBase64")
+"""Inputs of an instance whose change replaces or stops it. A disk grows while the machine runs."""
+IMAGES, STASH = "mullion:aws:Images", "pulumi:index:Stash"
+WITH_METADATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
+GUARDED = {"aws:s3/bucket:Bucket": "bucket", "aws:secretsmanager/secret:Secret": "secret"}
+"""What a protected stack protects beside its control plane."""
+
+
+def _metadata(machine: Resource) -> Iterator[str]:
+    if machine.properties.get("metadataOptions") is UNKNOWN:
+        return
+    options = next(iter(items(machine.properties, "metadataOptions")), {})
+    if options.get("httpTokens") not in ("required", UNKNOWN):
+        yield "metadataOptions.httpTokens is not `required`: IMDSv1 gives the machine's identity to any HTTP client"
+    if options.get("httpPutResponseHopLimit") not in (1, UNKNOWN):
+        yield "metadataOptions.httpPutResponseHopLimit is not 1: containers could take the machine's identity"
+
+
+def _instance_disks(machine: Resource) -> Iterator[str]:
+    properties = machine.properties
+    if properties.get("rootBlockDevice") is not UNKNOWN and not items(properties, "rootBlockDevice"):
+        yield "rootBlockDevice is missing, so the image decides whether the disk is encrypted; set encrypted"
+    for name in ("rootBlockDevice", "ebsBlockDevices"):
+        for disk in items(properties, name):
+            if disk.get("encrypted") not in (True, UNKNOWN):
+                yield f"{name} is not encrypted; set encrypted: true"
+
+
+def _volume(volume: Resource) -> Iterator[str]:
+    if volume.properties.get("encrypted") not in (True, UNKNOWN):
+        yield "the volume is not encrypted; set encrypted: true"
+
+
+def _kept(machine: Resource) -> Iterator[str]:
+    missing = [each for each in KEPT if not {each, each.partition(".")[0]} & machine.ignore_changes]
+    if missing and is_control_plane(machine.urn):
+        yield f"a change of {', '.join(missing)} would replace or stop a control plane; add to its ignore_changes"
+
+
+def _chained(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
+    """Each control plane waits for all before it, so that the engine changes one after another."""
+    waits = {each.urn: each.depends_on for each in resources}
+    machines = sorted((each for each in resources if is_control_plane(each.urn)), key=lambda each: each.urn)
+    for first, second in pairwise(machines):
+        same = _cluster(first) == _cluster(second)
+        if same and first.urn not in _before(second.urn, waits):
+            yield second, f"does not wait for {first.name}; both would change at once: add it to depends_on"
+
+
+def _cluster(machine: Resource) -> str:
+    """All of the URN but the index."""
+    return machine.urn.rpartition("-")[0]
+
+
+def _before(urn: str, waits: dict[str, frozenset[str]]) -> set[str]:
+    """Everything a resource waits for, directly or not."""
+    found: set[str] = set()
+    ahead = list(waits.get(urn, ()))
+    while ahead:
+        each = ahead.pop()
+        if each not in found:
+            found.add(each)
+            ahead += waits.get(each, ())
+    return found
+
+
+def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
+    """In a protected stack an image comes from a Stash (looked up once) or the spec: both are outputs of Images."""
+    if not _protected(resources):
+        return
+    stashes = {each.urn for each in resources if each.type == STASH}
+    listed = [ids for each in resources if each.type == IMAGES for ids in items(each.properties, "ids")]
+    pinned = {image for ids in listed for image in ids.values() if image is not UNKNOWN}
+    for machine in resources:
+        image = machine.properties.get("ami") if machine.type == INSTANCE else None
+        if image is None or stashes & machine.inputs_from.get("ami", frozenset()) or image in pinned:
+            continue
+        yield machine, "its image is looked up anew in each run; take it from the spec's `images`, or a Stash"
+
+
+def _protected(resources: Collection[Resource]) -> bool:
+    return any(each.protect for each in resources if is_control_plane(each.urn) or each.type in GUARDED)
+
+
+def _guarded(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
+    if not _protected(resources):
+        return
+    for each in resources:
+        what = "control plane" if is_control_plane(each.urn) else GUARDED.get(each.type)
+        if what and not each.protect:
+            yield each, f"the {what} is not protected, but others of this stack are; set protect"
+
+
+RULES = (
+    ResourceRule(
+        "control-planes-kept",
+        "No change of image, size, disk or user-data replaces or stops a control plane.",
+        frozenset({INSTANCE}),
+        _kept,
+    ),
+    StackRule("control-planes-one-by-one", "Control planes wait for one another.", _chained),
+    StackRule("protected-together", "A protected stack protects its control plane, stores and secrets.", _guarded),
+    StackRule("images-pinned", "Machines of a protected stack keep the image they were planned with.", _pinned),
+    ResourceRule(
+        "metadata-hardened", "Metadata is read with IMDSv2, by the machine itself alone.", WITH_METADATA, _metadata
+    ),
+    ResourceRule("disks-encrypted", "Disks of machines are encrypted.", frozenset({INSTANCE}), _instance_disks),
+    ResourceRule("volumes-encrypted", "Volumes are encrypted.", frozenset({"aws:ebs/volume:Volume"}), _volume),
+)

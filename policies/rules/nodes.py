@@ -1,0 +1,74 @@
+"""What Windows nodes keep from pods, and the kubelet's priority: read from the node plan inside each bundle.
+
+User-data does not hold them; the bundle's archive is the only place where a machine's plan stands.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from policies.rules.leaks import OBJECT
+from policies.rules.rule import UNKNOWN, Content, Resource, ResourceRule
+
+_BUNDLE = re.compile(r"bundles/[^/]+/[0-9a-f]{64}\.zip")
+_PRIORITY = "--windows-priorityclass="
+_NOTHING = re.compile(r"0+(?:\.0+)?[A-Za-z]*")
+
+
+def node_plan(content: Content) -> dict[str, Any] | None:
+    """The plan in a bundle's archive; None where there is none that can be read."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content.data or b"")) as archive:
+            return json.loads(archive.read("plan.json"))
+    except (zipfile.BadZipFile, KeyError, ValueError):
+        return None
+
+
+def _steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for phase in plan["phases"]:
+        yield from phase["steps"]
+
+
+def _kubelet(stored: Resource) -> Iterator[str]:
+    key, source = stored.properties.get("key"), stored.properties.get("source")
+    if not isinstance(key, str) or not _BUNDLE.fullmatch(key) or source is UNKNOWN:
+        return
+    plan = node_plan(source) if isinstance(source, Content) else None
+    if plan is None:
+        yield "its archive has no plan.json that can be read here, so its reserves are unknown"
+    elif plan["os"].startswith("windows"):
+        yield from _reserves(plan)
+        yield from _priority(plan)
+
+
+def _reserves(plan: dict[str, Any]) -> Iterator[str]:
+    configs = [each["content"] for each in _steps(plan) if each.get("name") == "kubelet-config"]
+    for resource in ("memory", "cpu"):
+        reserved = [str(config.get("systemReserved", {}).get(resource, "0")) for config in configs] or ["0"]
+        if any(_NOTHING.fullmatch(each) for each in reserved):
+            yield (
+                f"pool {plan['pool']} reserves no {resource} for Windows, which has no cgroups to defend itself with: "
+                f"set kubelet.system_reserved.{resource}"
+            )
+
+
+def _priority(plan: dict[str, Any]) -> Iterator[str]:
+    commands = [each["command"] for each in _steps(plan) if each.get("service") == "kubelet" and "command" in each]
+    if not any(str(word).startswith(_PRIORITY) for command in commands for word in command):
+        yield (
+            f"pool {plan['pool']} starts the kubelet at normal priority, where busy containers starve its heartbeats: "
+            "set kubelet.priority_class"
+        )
+
+
+RULES = (
+    ResourceRule(
+        "reserves-and-priority-set",
+        "Windows nodes keep memory and CPU from pods, and their kubelet has a priority class.",
+        frozenset({OBJECT}),
+        _kubelet,
+    ),
+)

@@ -1,0 +1,49 @@
+"""Resources of the repository's stacks as the rules see them, from a recording: no engine."""
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from operations import stacks
+from operations.recorder import record
+from policies.rules import RULES
+from policies.rules.rule import UNKNOWN, Content, Resource
+from sandbox import values
+
+STACKS = ("aws-dev", "aws-ci", "aws-prod")
+
+
+@lru_cache
+def resources(stack: str, *, preview: bool = False) -> tuple[Resource, ...]:
+    recording = record(stack, stacks.config(stack), preview=preview)
+    assert recording.errors == []
+    return tuple(
+        Resource(
+            each.urn,
+            each.type,
+            plain({**each.inputs, **(each.outputs or {})}),
+            each.protect,
+            frozenset(each.ignore_changes),
+            each.dependencies,
+            each.property_dependencies,
+        )
+        for each in recording.resources.values()
+    )
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, values.Secret):
+        return plain(value.value)
+    if isinstance(value, values.Asset):
+        return Content(Path(value.path).read_bytes() if value.path else (value.text or "").encode())
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return UNKNOWN if value is values.UNKNOWN else value
+
+
+def broken(seen: tuple[Resource, ...]) -> dict[str, list[str]]:
+    """Violations, by rule."""
+    found = {rule.name: [f"{each.name}: {wrong}" for each, wrong in rule.violations(seen)] for rule in RULES}
+    return {name: wrong for name, wrong in found.items() if wrong}

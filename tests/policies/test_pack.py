@@ -1,0 +1,209 @@
+"""The pack in the real engine, which starts it by our own program: aws-ci passes, and each broken rule is named."""
+
+import gc
+import os
+import runpy
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi import ResourceTransformationArgs, ResourceTransformationResult
+from pulumi import automation as auto
+
+from operations import guards
+from operations.exits import Exit, Stop
+from operations.paths import REPOSITORY
+from policies.rules import RULES
+from policies.rules.rule import INSTANCE, ResourceRule, StackRule
+from sandbox.world import World
+from tests.engine.conftest import Stack
+
+pytestmark = pytest.mark.engine
+
+Transformation = Callable[[ResourceTransformationArgs], ResourceTransformationResult | None]
+
+
+@dataclass(frozen=True)
+class Careless:
+    """Inputs that every resource of a type is given, with all its options for changes dropped; the rules they break."""
+
+    type: str
+    props: dict[str, Any]
+    breaks: set[str]
+
+    def __call__(self, args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
+        if args.type_ != self.type or all(args.props.get(name) is None for name in self.props):
+            return None
+        args.opts.ignore_changes = []
+        return ResourceTransformationResult({**args.props, **self.props}, args.opts)
+
+
+CARELESS = (
+    Careless(
+        INSTANCE,
+        {
+            "metadata_options": {"http_tokens": "optional"},
+            "root_block_device": {"encrypted": False},
+            "user_data": "kubeadm join --token abc12d.0123456789abcdef",
+            "tags": None,
+        },
+        {"control-planes-kept", "metadata-hardened", "disks-encrypted", "no-secret-in-user-data", "tags-present"},
+    ),
+    Careless(
+        "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
+        {
+            "cidr_ipv4": "0.0.0.0/0",
+            "referenced_security_group_id": None,
+            "ip_protocol": "tcp",
+            "from_port": 22,
+            "to_port": 22,
+        },
+        {"admin-ports-closed"},
+    ),
+    Careless(
+        "aws:iam/rolePolicy:RolePolicy",
+        {"policy": '{"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'},
+        {"permissions-narrow"},
+    ),
+    Careless(
+        "aws:s3/bucketObjectv2:BucketObjectv2",
+        {"source": pulumi.FileAsset(str(REPOSITORY / "README.md"))},
+        {"reserves-and-priority-set"},
+    ),
+    Careless(
+        "aws:s3/bucketObjectv2:BucketObjectv2",
+        {"content": "-----BEGIN " + "PRIVATE KEY-----"},
+        {"no-secret-in-objects"},
+    ),
+)
+"""Each kind of resource without the care that a rule wants."""
+
+
+def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
+    """Break every rule over the stack."""
+    props, opts = dict(args.props), args.opts
+    if args.type_ == INSTANCE:
+        props["ami"], opts.protect = "ami-0123456789abcdef0", False
+        opts.depends_on = None
+    elif args.type_.endswith(":BucketServerSideEncryptionConfiguration"):
+        props["bucket"] = "another"
+    elif args.type_.endswith(":SecurityGroupIngressRule"):
+        props |= {"cidr_ipv4": "198.51.100.0/24", "referenced_security_group_id": None}
+    return ResourceTransformationResult(props, opts)
+
+
+def open_stores(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
+    """Leave stores reachable in the open."""
+    closed = args.type_.endswith(":BucketPublicAccessBlock")
+    return ResourceTransformationResult({**args.props, "block_public_acls": False}, args.opts) if closed else None
+
+
+def elsewhere(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
+    """Give every control plane another key pair, which AWS takes for a new machine only."""
+    machine = args.type_ == INSTANCE and "control-plane" in args.name
+    return ResourceTransformationResult({**args.props, "key_name": "operators"}, args.opts) if machine else None
+
+
+def late(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
+    """Put a secret where only `up` knows it: beside the name of a store."""
+    if args.type_ != INSTANCE:
+        return None
+    told = pulumi.Output.from_input(args.props["user_data"]).apply("{}\n# --token abc12d.0123456789abcdef".format)
+    return ResourceTransformationResult({**args.props, "user_data": told}, args.opts)
+
+
+@pytest.fixture
+def stack(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., auto.Stack]:
+    """Give `stack(name, careless)`: a stack of this repository in a world of its own."""
+    monkeypatch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
+    for variable, value in guards.environment().items():
+        monkeypatch.setenv(variable, value)
+
+    def made(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
+        def program() -> None:
+            for each in careless:
+                pulumi.runtime.register_stack_transformation(each)
+            runpy.run_path(str(REPOSITORY / "__main__.py"))
+
+        found = Stack(name, tmp_path)
+        found.edit(**fields)
+        found._stack.workspace.program = program
+        return found._stack
+
+    return made
+
+
+def names(*kinds: type) -> set[str]:
+    return {each.name for each in RULES if isinstance(each, kinds)}
+
+
+def refusal(run: auto.Stack) -> str:
+    with pytest.raises(Stop) as stop:
+        guards.check(run.name, run, lambda _: None)
+    assert stop.value.code is Exit.REFUSED
+    return str(stop.value)
+
+
+def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Callable[..., auto.Stack]) -> None:
+    run, said = stack("aws-ci"), list[str]()
+    broken: list[auto.PolicyEvent] = []
+
+    def hear(event: auto.EngineEvent) -> None:
+        if event.policy_event:
+            broken.append(event.policy_event)
+
+    guards.check("aws-ci", run, hear)
+    run.up(on_event=hear, on_output=said.append, color="never", policy_packs=guards.PACKS)
+    assert broken == []
+    assert any("mullion@v0.1.0" in line for line in said), "the engine says which packs it ran"
+
+
+def test_a_preview_names_every_broken_rule_but_that_of_volumes_which_the_sandbox_has_none_of(
+    stack: Callable[..., auto.Stack],
+) -> None:
+    text = refusal(stack("aws-ci", CARELESS))
+    expected = {name for each in CARELESS for name in each.breaks}
+    assert expected == names(ResourceRule) - {"volumes-encrypted"}
+    assert {each for each in names(object) if f"[{each}]" in text} >= expected, text
+    assert "abc12d" not in text
+
+
+def test_a_preview_names_every_broken_rule_over_the_stack(stack: Callable[..., auto.Stack]) -> None:
+    text = refusal(stack("aws-prod", [careless_as_a_whole]))
+    assert {each for each in names(object) if f"[{each}]" in text} == names(StackRule), text
+
+
+def test_the_engine_itself_ends_a_preview_by_the_rule_s_name(stack: Callable[..., auto.Stack]) -> None:
+    run = stack("aws-ci", [open_stores])
+    with pytest.raises(auto.CommandError, match="stores-encrypted"):
+        run.preview(on_output=lambda _: None, color="never", policy_packs=guards.PACKS)
+
+
+def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
+    stack: Callable[..., auto.Stack],
+) -> None:
+    careless = list[Transformation]()
+    run = stack("aws-prod", careless, protect=None)
+    run.up(on_output=lambda _: None)
+    careless.append(elsewhere)
+    text = refusal(run)
+    assert all(f"aws-prod-control-plane-{index} (replaced)" in text for index in range(3)), text
+    assert "[control-planes-together]" in text
+
+
+def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
+    stack: Callable[..., auto.Stack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stack("aws-ci", [late])
+    guards.check("aws-ci", run, lambda _: None)
+    with pytest.raises(auto.CommandError, match="no-secret-in-user-data") as refused:
+        run.up(on_output=lambda _: None, color="never", policy_packs=guards.PACKS)
+    assert "abc12d" not in str(refused.value)
+    assert World(tmp_path / "world.db").resources(INSTANCE) == []
+    # the program that was cut is collected here, not in somebody else's test
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    gc.collect()

@@ -1,0 +1,98 @@
+"""Every rule: the stacks of this repository pass all of them, and one change of one resource breaks exactly one."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from policies.rules import RULES, leaks, machines
+from policies.rules.rule import INSTANCE, UNKNOWN, Resource, StackRule
+
+from .cases import CASES, INGRESS, Case, given
+from .recorded import STACKS, broken, resources
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("preview", [True, False], ids=["preview", "up"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_stacks_of_this_repository_break_no_rule(stack: str, preview: bool) -> None:
+    assert broken(resources(stack, preview=preview)) == {}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_one_change_breaks_one_rule(case: Case) -> None:
+    changed = [
+        case.change(each) if (each.type, each.name) == (case.type, case.name) else each
+        for each in resources("aws-prod")
+    ]
+    assert changed != list(resources("aws-prod")), f"aws-prod has no {case.type} {case.name}"
+    found = broken(tuple(each for each in changed if each is not None))
+    assert found.keys() == {case.rule}
+    assert any(case.says in wrong for wrong in found[case.rule]), found
+
+
+def test_every_rule_has_a_case_that_breaks_it_and_resources_that_pass_it() -> None:
+    apart = {"volumes-encrypted"}
+    """The program makes no volume of its own."""
+    assert {each.name for each in RULES} == {each.rule for each in CASES} | apart
+    types = {each.type for each in resources("aws-prod")}
+    for rule in RULES:
+        assert isinstance(rule, StackRule) or rule.name in apart or rule.types & types, rule.name
+
+
+def test_a_volume_must_be_encrypted() -> None:
+    rule = next(each for each in machines.RULES if each.name == "volumes-encrypted")
+    volume = Resource("urn:pulumi:s::p::aws:ebs/volume:Volume::data", "aws:ebs/volume:Volume", {"size": 8})
+    assert [wrong for _, wrong in rule.violations([volume])] == ["the volume is not encrypted; set encrypted: true"]
+    assert not list(rule.violations([given(encrypted=True)(volume) or volume]))
+
+
+def test_what_is_not_known_yet_breaks_nothing_since_the_rules_run_again_in_up() -> None:
+    unknown = tuple(
+        replace(each, properties=dict.fromkeys(each.properties, UNKNOWN))
+        for each in resources("aws-prod", preview=True)
+    )
+    assert broken(unknown) == {}
+
+
+def test_the_api_is_open_to_the_allow_list_through_its_own_group_alone() -> None:
+    ports = {
+        each.properties["fromPort"]
+        for each in resources("aws-ci")
+        if each.properties.get("cidrIpv4") == "203.0.113.0/24"
+    }
+    assert ports == {6443}
+    closed = tuple(replace(each, inputs_from={}) if each.type == INGRESS else each for each in resources("aws-ci"))
+    assert broken(closed).keys() == {"api-by-allow-list"}
+
+
+def test_an_unprotected_stack_may_look_its_images_up() -> None:
+    loose = tuple(
+        given(ami="ami-0")(replace(each, inputs_from={})) or each if each.type == INSTANCE else each
+        for each in resources("aws-dev")
+    )
+    assert broken(loose) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "system.collections.generic",
+        "10.20.30.4 0123456789abcdef",
+        "sha256 " + "0123456789abcdef" * 4,
+        "-----BEGIN CERTIFICATE-----",
+        "AKIA is a prefix",
+        base64.b64encode(bytes(range(256)) * 4).decode(),
+        "H4sI" + "A" * 60,
+    ],
+)
+def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
+    assert leaks.secrets(text) == set()
+
+
+def test_the_page_lists_every_rule() -> None:
+    page = (ROOT / "docs" / "policies.md").read_text("utf-8")
+    for rule in RULES:
+        assert f"| `{rule.name}` | {rule.says} |" in page
