@@ -33,7 +33,7 @@ class MixedCluster(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ClusterArgs, opts: ResourceOptions | None = None) -> None:
         super().__init__("mullion:index:MixedCluster", name, dict(args), opts)
-        stack = read_stack(name, {CLUSTER: args, **_regions()})
+        stack = read_stack(name, {CLUSTER: args, **_regions()}, region_needed=False)
         for warning in stack.warnings:
             _say(warning, self)
         tags = Tags.of(name, stack.spec, component_urn(self, opts))
@@ -76,7 +76,7 @@ class MixedCluster(pulumi.ComponentResource):
 
 
 def _regions() -> dict[str, str]:
-    """The providers' own region settings, by their full keys."""
+    """The providers' own region settings, by their full keys; none where an explicit provider has the region."""
     found = {key: pulumi.Config(key.split(":")[0]).get(key.split(":")[1]) for key, *_ in REGIONS.values()}
     return {key: region for key, region in found.items() if region}
 

@@ -83,6 +83,173 @@ CHANGES: dict[str, dict[str, frozenset[str]]] = {
 }
 """Names added by a minor; none was removed from 1.31 to 1.37, and the other documents did not change."""
 
+KINDS: dict[str, dict[str, frozenset[str]]] = {
+    "kubelet": {
+        "any": _names(
+            """
+            logging.flushFrequency logging.options.json.infoBufferSize logging.options.text.infoBufferSize
+            """
+        ),
+        "bool": _names(
+            """
+            authentication.anonymous.enabled authentication.webhook.enabled cgroupsPerQOS cpuCFSQuota
+            enableContentionProfiling enableControllerAttachDetach enableDebugFlagsHandler enableDebuggingHandlers
+            enableProfilingHandler enableServer enableSystemLogHandler enableSystemLogQuery failCgroupV1 failSwapOn
+            kernelMemcgNotification localStorageCapacityIsolation logging.options.json.splitStream
+            logging.options.text.splitStream makeIPTablesUtilChains mergeDefaultEvictionSettings
+            protectKernelDefaults registerNode rotateCertificates runOnce seccompDefault serializeImagePulls
+            serverTLSBootstrap singleProcessOOMKill
+            """
+        ),
+        "bool-map": _names(
+            """
+            featureGates
+            """
+        ),
+        "count": _names(
+            """
+            containerLogMaxFiles containerLogMaxWorkers eventBurst eventRecordQPS healthzPort
+            imageGCHighThresholdPercent imageGCLowThresholdPercent iptablesDropBit iptablesMasqueradeBit
+            kubeAPIBurst kubeAPIQPS logging.verbosity maxOpenFiles maxParallelImagePulls maxPods
+            nodeLeaseDurationSeconds podsPerCore port readOnlyPort registryBurst registryPullQPS
+            tracing.samplingRatePerMillion userNamespaces.idsPerPod
+            """
+        ),
+        "duration": _names(
+            """
+            authentication.webhook.cacheTTL authorization.webhook.cacheAuthorizedTTL
+            authorization.webhook.cacheUnauthorizedTTL containerLogMonitorInterval cpuCFSQuotaPeriod
+            cpuManagerReconcilePeriod crashLoopBackOff.maxContainerRestartPeriod evictionPressureTransitionPeriod
+            fileCheckFrequency httpCheckFrequency imageMaximumGCAge imageMinimumGCAge nodeStatusReportFrequency
+            nodeStatusUpdateFrequency runtimeRequestTimeout shutdownGracePeriod shutdownGracePeriodCriticalPods
+            streamingConnectionIdleTimeout syncFrequency volumeStatsAggPeriod
+            """
+        ),
+        "int": _names(
+            """
+            evictionMaxPodGracePeriod nodeStatusMaxImages oomScoreAdj podPidsLimit
+            """
+        ),
+        "list": _names(
+            """
+            logging.vmodule registerWithTaints reservedMemory shutdownGracePeriodByPodPriority tlsCurvePreferences
+            """
+        ),
+        "map": _names(
+            """
+            staticPodURLHeader
+            """
+        ),
+        "number": _names(
+            """
+            memoryThrottlingFactor
+            """
+        ),
+        "object": _names(
+            """
+            authentication authentication.anonymous authentication.webhook authentication.x509 authorization
+            authorization.webhook crashLoopBackOff logging logging.options logging.options.json logging.options.text
+            memorySwap tracing userNamespaces
+            """
+        ),
+        "text": _names(
+            """
+            address authentication.x509.clientCAFile authorization.mode cgroupDriver cgroupRoot clusterDomain
+            configMapAndSecretChangeDetectionStrategy containerLogMaxSize containerRuntimeEndpoint contentType
+            cpuManagerPolicy hairpinMode healthzBindAddress imagePullCredentialsVerificationPolicy
+            imageServiceEndpoint kubeReservedCgroup kubeletCgroups logging.format memoryManagerPolicy
+            memoryReservationPolicy memorySwap.swapBehavior podCIDR podLogsDir providerID reservedSystemCPUs
+            resolvConf showHiddenMetricsForVersion staticPodPath staticPodURL systemCgroups systemReservedCgroup
+            tlsCertFile tlsMinVersion tlsPrivateKeyFile topologyManagerPolicy topologyManagerScope tracing.endpoint
+            volumePluginDir
+            """
+        ),
+        "text-map": _names(
+            """
+            cpuManagerPolicyOptions defaultPodSysctls evictionHard evictionMinimumReclaim evictionSoft
+            evictionSoftGracePeriod kubeReserved qosReserved systemReserved topologyManagerPolicyOptions
+            """
+        ),
+        "texts": _names(
+            """
+            allowedUnsafeSysctls clusterDNS enforceNodeAllocatable preloadedImagesVerificationAllowlist
+            tlsCipherSuites
+            """
+        ),
+    },
+    "kube-proxy": {
+        "any": _names(
+            """
+            logging.flushFrequency logging.options.json.infoBufferSize logging.options.text.infoBufferSize
+            """
+        ),
+        "bool": _names(
+            """
+            bindAddressHardFail conntrack.tcpBeLiberal enableProfiling iptables.localhostNodePorts
+            iptables.masqueradeAll ipvs.strictARP logging.options.json.splitStream logging.options.text.splitStream
+            nftables.masqueradeAll windowsRunAsService winkernel.enableDSR winkernel.forwardHealthCheckVip
+            """
+        ),
+        "bool-map": _names(
+            """
+            featureGates
+            """
+        ),
+        "count": _names(
+            """
+            clientConnection.burst conntrack.maxPerCore conntrack.min iptables.masqueradeBit logging.verbosity
+            nftables.masqueradeBit
+            """
+        ),
+        "duration": _names(
+            """
+            configSyncPeriod conntrack.tcpCloseWaitTimeout conntrack.tcpEstablishedTimeout
+            conntrack.udpStreamTimeout conntrack.udpTimeout iptables.minSyncPeriod iptables.syncPeriod
+            ipvs.minSyncPeriod ipvs.syncPeriod ipvs.tcpFinTimeout ipvs.tcpTimeout ipvs.udpTimeout
+            nftables.minSyncPeriod nftables.syncPeriod
+            """
+        ),
+        "int": _names(
+            """
+            oomScoreAdj
+            """
+        ),
+        "list": _names(
+            """
+            logging.vmodule
+            """
+        ),
+        "number": _names(
+            """
+            clientConnection.qps
+            """
+        ),
+        "object": _names(
+            """
+            clientConnection conntrack detectLocal iptables ipvs logging logging.options logging.options.json
+            logging.options.text nftables winkernel
+            """
+        ),
+        "text": _names(
+            """
+            bindAddress clientConnection.acceptContentTypes clientConnection.contentType clientConnection.kubeconfig
+            clusterCIDR detectLocal.bridgeInterface detectLocal.interfaceNamePrefix detectLocalMode
+            healthzBindAddress hostnameOverride ipvs.scheduler logging.format metricsBindAddress mode portRange
+            showHiddenMetricsForVersion winkernel.networkName winkernel.rootHnsEndpointName winkernel.sourceVip
+            """
+        ),
+        "texts": _names(
+            """
+            ipvs.excludeCIDRs nodePortAddresses
+            """
+        ),
+    },
+}
+"""By document: what each field takes, nested ones with dots (json tags of v0.37.0).
+
+count is a whole number that may not be negative; any is not judged.
+"""
+
 CONTAINERD = _names(
     """
     version root state temp grpc ttrpc debug metrics disabled_plugins required_plugins plugins oom_score cgroup

@@ -21,6 +21,12 @@ class Form:
 
 ROWS = (
     Form("yaml-syntax", "{what}, line {line}", "correct the YAML at that line"),
+    Form(
+        "yaml-too-large",
+        "with every YAML alias written out the file holds {count} values, more than {limit}",
+        "remove the aliases (*name) that repeat whole blocks",
+    ),
+    Form("yaml-too-deep", "brackets or blocks are nested too deep to read", "remove the nesting; no option needs it"),
     Form("duplicate-key", "key {key!r} stands twice, line {line}", "keep one of them"),
     Form("unknown-config-key", "{key!r} is no key of Mullion", "write {nearest}; known keys: {known}"),
     Form(

@@ -127,11 +127,11 @@ class Api(Model):
 class ControlPlane(Model):
     """The Linux machines that run the control plane and etcd."""
 
-    count: int = 1
+    count: Annotated[int, Field(le=5000, json_schema_extra={"enum": [1, 3]})] = 1
     """1 or 3."""
     os: OperatingSystem = OperatingSystem.UBUNTU_24_04
     """Linux distribution."""
-    size: str
+    size: Annotated[str, Field(min_length=1)]
     """Instance type. Default by cloud: AWS m6i.large."""
     disk_gb: Annotated[int, Field(ge=20, le=16384)] = 50
     """Root disk, GiB."""
@@ -152,7 +152,7 @@ class Pool(Model):
     """Container runtime."""
     count: Annotated[int, Field(ge=0, le=5000)] = 1
     """How many machines."""
-    size: str
+    size: Annotated[str, Field(min_length=1)]
     """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
     disk_gb: Annotated[int, Field(ge=20, le=16384)]
     """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""

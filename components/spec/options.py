@@ -1,11 +1,12 @@
 """Options of machines that the control plane and the pools share."""
 
+import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from components.spec.choices import Gate, PriorityClass
-from components.spec.quantities import check_cpu, check_duration, check_memory
+from components.spec.quantities import CPU, DURATION, MEMORY, check_cpu, check_duration, check_memory
 
 
 class Model(BaseModel):
@@ -14,9 +15,14 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
-Cpu = Annotated[str, AfterValidator(check_cpu)]
-Memory = Annotated[str, AfterValidator(check_memory)]
-Duration = Annotated[str, AfterValidator(check_duration)]
+def _form(form: re.Pattern[str]) -> Any:
+    """The same form for editors; the check beside it words the error."""
+    return Field(json_schema_extra={"pattern": f"^({form.pattern})$"})
+
+
+Cpu = Annotated[str, AfterValidator(check_cpu), _form(CPU)]
+Memory = Annotated[str, AfterValidator(check_memory), _form(MEMORY)]
+Duration = Annotated[str, AfterValidator(check_duration), _form(DURATION)]
 
 
 class Reserve(Model):

@@ -2,9 +2,9 @@
 
 import re
 
-_CPU = re.compile(r"(?:(\d+)m|(\d+(?:\.\d{1,3})?))")
-_MEMORY = re.compile(r"(\d+)(|k|M|G|T|Ki|Mi|Gi|Ti)")
-_DURATION = re.compile(r"(\d+)(s|m|h|d)")
+CPU = re.compile(r"(?:(\d+)m|(\d+(?:\.\d{1,3})?))")
+MEMORY = re.compile(r"(\d+)(|k|M|G|T|Ki|Mi|Gi|Ti)")
+DURATION = re.compile(r"(\d+)(s|m|h|d)")
 _DECIMAL = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BYTES = {**_DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -12,7 +12,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def cpu_milli(text: str) -> int:
     """CPU quantity in thousandths of a core. ValueError when it is none."""
-    match = _CPU.fullmatch(text)
+    match = CPU.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a CPU quantity; write 500m or 2")
     return int(match[1]) if match[1] else round(float(match[2]) * 1000)
@@ -20,7 +20,7 @@ def cpu_milli(text: str) -> int:
 
 def memory_bytes(text: str) -> int:
     """Memory or disk quantity in bytes. ValueError when it is none."""
-    match = _MEMORY.fullmatch(text)
+    match = MEMORY.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a memory quantity; write 2Gi or 500Mi")
     return int(match[1]) * _BYTES[match[2]]
@@ -28,7 +28,7 @@ def memory_bytes(text: str) -> int:
 
 def duration_seconds(text: str) -> int:
     """Duration in seconds. ValueError when it is none."""
-    match = _DURATION.fullmatch(text)
+    match = DURATION.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 2h or 3d")
     return int(match[1]) * _SECONDS[match[2]]

@@ -20,6 +20,11 @@ FILLED = {
 }
 """Required in a complete spec, but filled in by `defaults.py` when a stack leaves them out."""
 
+_OCTET = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
+_ADDRESS = rf"{_OCTET}(\.{_OCTET}){{3}}"
+PATTERNS = {"ipv4": f"^{_ADDRESS}$", "ipv4network": rf"^{_ADDRESS}(/(3[0-2]|[12]?\d|{_ADDRESS}))?$"}
+"""By format: what editors can check; they know few formats, and `ipv4network` is none of them."""
+
 
 def stack_schema() -> dict[str, Any]:
     """The schema of a whole stack file."""
@@ -68,6 +73,8 @@ def _plain(schema: Any) -> Any:
             continue
         else:
             plain[key] = " ".join(value.split()) if key == "description" else _plain(value)
+    if pattern := PATTERNS.get(str(plain.get("format"))):
+        plain["pattern"] = pattern
     if "$ref" in plain and len(plain) > 1:  # draft 7 ignores what stands beside a $ref
         plain["allOf"] = [{"$ref": plain.pop("$ref")}]
     return plain

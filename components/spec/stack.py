@@ -40,9 +40,11 @@ class Stack:
     warnings: tuple[Problem, ...]
 
 
-def read_stack(name: str, config: Mapping[str, Any]) -> Stack:
+def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = True) -> Stack:
     """Read a stack. `config` maps full keys to plain values: {"aws:region": ..., "mullion:cluster": {...}}.
 
+    Without `region_needed`, for a program whose provider may know it, a stack without a region passes, with
+    region "" and without the checks that need one.
     SpecError holds everything that is wrong, all at once.
     """
     document = config.get(CLUSTER)
@@ -60,7 +62,8 @@ def read_stack(name: str, config: Mapping[str, Any]) -> Stack:
     region, wrong = _region(reading.spec.cloud.value, config)
     if wrong:
         outside.add(("region",))
-        problems += [] if ("cloud",) in reading.broken else [wrong]
+        silent = ("cloud",) in reading.broken or (wrong.id == "region-missing" and not region_needed)
+        problems += [] if silent else [wrong]
     subject = Subject(name, region, reading.spec)
     problems += [*reading.problems, *examine(subject, reading.broken | outside)]
     if any(each.severity is Severity.ERROR for each in problems):

@@ -55,6 +55,17 @@ def test_children_and_invokes_use_the_provider_the_cluster_is_given() -> None:
     assert {each.request.provider.split("::")[-2] for each in made} == {"mine"}
 
 
+def test_with_an_explicit_provider_no_region_is_needed_in_the_config() -> None:
+    def program() -> None:
+        mine = pulumi_aws.Provider("mine", region="eu-central-1")
+        MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
+
+    without = {key: value for key, value in CONFIG.items() if key != "aws:region"}
+    found = record("aws-dev", without, program=program)
+    assert found.errors == []
+    assert set(found.resources) == set(recorded(program).resources)
+
+
 def test_inside_another_component_tags_name_the_whole_way() -> None:
     class Platform(pulumi.ComponentResource):
         def __init__(self) -> None:

@@ -3,6 +3,7 @@
 from components.spec.checks import (
     addresses,
     api,
+    config_types,
     control_plane,
     eviction,
     harmful_config,
@@ -32,7 +33,7 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
     "Scheduling": labels.CHECKS + taints.CHECKS,
     "Versions and runtimes": versions.CHECKS,
-    "User configuration": user_config.CHECKS + harmful_config.CHECKS,
+    "User configuration": user_config.CHECKS + config_types.CHECKS + harmful_config.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
 }

@@ -46,9 +46,14 @@ def _expires_form(subject: Subject) -> Iterator[Finding]:
         yield at("expires", value=expires)
 
 
+def _no_life(subject: Subject) -> Iterator[Finding]:
+    if life_seconds(subject.spec.expires or "") == 0:
+        yield at("expires", value=subject.spec.expires)
+
+
 def _short_life(subject: Subject) -> Iterator[Finding]:
     life = life_seconds(subject.spec.expires or "")
-    if life is not None and life < SHORTEST_LIFE:
+    if life and life < SHORTEST_LIFE:
         yield at("expires", value=subject.spec.expires)
 
 
@@ -115,6 +120,13 @@ CHECKS = (
         _expires_form,
         "{value!r} is neither a lifetime nor a moment",
         'write 8h, 3d or a UTC time in quotes: "2026-12-24T18:00:00Z"',
+    ),
+    error(
+        "expires-at-once",
+        "expires",
+        _no_life,
+        "a cluster with a life of {value} may be deleted as soon as it exists",
+        "write 1h or more, or leave expires out to keep the cluster",
     ),
     warning(
         "expires-soon",

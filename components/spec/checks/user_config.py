@@ -20,7 +20,8 @@ def kubelets(subject: Subject) -> Iterator[Document]:
         yield f"kubelet-{_system(group)}", path, group.kubelet.config, releases.kubelet_fields
 
 
-def _kube_proxies(subject: Subject) -> Iterator[Document]:
+def kube_proxies(subject: Subject) -> Iterator[Document]:
+    """The KubeProxyConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kube_proxy", "config")
         yield f"kube-proxy-{_system(group)}", path, group.kube_proxy.config, releases.kube_proxy_fields
@@ -42,7 +43,7 @@ KINDS = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
 
 DOCUMENTS: tuple[tuple[str, str, Callable[[Subject], Iterator[Document]], str], ...] = (
     ("kubelet", "<machines>.kubelet.config <machines>.os", kubelets, "KubeletConfiguration"),
-    ("kube-proxy", "<machines>.kube_proxy.config <machines>.os", _kube_proxies, "KubeProxyConfiguration"),
+    ("kube-proxy", "<machines>.kube_proxy.config <machines>.os", kube_proxies, "KubeProxyConfiguration"),
     ("containerd", "<machines>.containerd.config", containerds, "containerd's config.toml"),
     ("kubeadm", "kubeadm.config", _kubeadms, "kubeadm's document"),
 )
@@ -148,7 +149,7 @@ CHECKS = (
     error(
         "config-not-json",
         "<machines>.kubelet.config <machines>.kube_proxy.config <machines>.containerd.config",
-        everywhere(_not_json, kubelets, _kube_proxies, containerds),
+        everywhere(_not_json, kubelets, kube_proxies, containerds),
         "{value} is not text, a number, true or false, a list or a mapping",
         "write it in quotes",
     ),

@@ -8,7 +8,8 @@ import pytest
 
 from components.spec.models import OperatingSystem
 from components.spec.report import SpecError
-from components.spec.stack import read_stack, stack_file_config
+from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, said, web
 
 STACKS = Path(__file__).parents[3] / "stacks"
 NAMES = sorted(path.name.split(".")[1] for path in STACKS.glob("Pulumi.*.yaml"))
@@ -45,6 +46,12 @@ def test_the_stacks_are_those_of_the_design() -> None:
     assert [specs[name].control_plane.count for name in ("aws-ci", "aws-dev", "aws-prod")] == [1, 1, 3]
 
 
+def _laughs(form: str) -> str:
+    """Nine levels of aliases, each ten times the one before."""
+    levels = [f"  a{i}: &a{i} " + form.format(", ".join([f"*a{i - 1}"] * 10)) for i in range(1, 10)]
+    return "\n".join(["config:", "  a0: &a0 {x: 1}", *levels]) + "\n"
+
+
 FILES = (
     ("config: {a: 1", "yaml-syntax", "Pulumi.x.yaml", "line"),
     ("config:\n\ta: 1\n", "yaml-syntax", "Pulumi.x.yaml", "line 2"),
@@ -56,6 +63,10 @@ FILES = (
     ("", "wrong-type", "config", "empty"),
     ("- a\n", "wrong-type", "config", "empty"),
     ("config: 3\n", "wrong-type", "config", "3"),
+    ("config: " + "[" * 3000, "yaml-too-deep", "Pulumi.x.yaml", "nested"),
+    ("config: " + "{a: " * 900, "yaml-too-deep", "Pulumi.x.yaml", "nested"),
+    (_laughs("[{0}]"), "yaml-too-large", "Pulumi.x.yaml", "more than 100000"),
+    (_laughs("{{<<: [{0}]}}"), "yaml-too-large", "Pulumi.x.yaml", "more than 100000"),
 )
 
 
@@ -97,3 +108,34 @@ def test_reading_a_stack_needs_no_pulumi() -> None:
     code = "import sys; import components.spec.stack, components.spec.schema; print('pulumi' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], cwd=STACKS.parent, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
+
+
+WRONG_FOR_EDITORS = (
+    (plane(count=2), plane(count=3)),
+    (plane(size=""), plane(size="m6i.large")),
+    (net(pods="10.0.0.0/33"), net(pods="10.0.0.0/16")),
+    (net(dns="10.96.0.256"), net(dns="10.96.0.10")),
+    (kubelet(system_reserved={"cpu": "abc"}), kubelet(system_reserved={"cpu": "500m"})),
+    (kubelet(system_reserved={"memory": "2GiB"}), kubelet(system_reserved={"memory": "2Gi"})),
+    (web(rollout={"drain": "soon"}), web(rollout={"drain": "10m"})),
+)
+
+
+@pytest.mark.parametrize(("wrong", "right"), WRONG_FOR_EDITORS)
+def test_the_schema_knows_the_forms_of_values(wrong: Change, right: Change) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads((STACKS / "schema.json").read_text(encoding="utf-8"))
+    jsonschema.validate({"config": {CLUSTER: changed(right)}}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"config": {CLUSTER: changed(wrong)}}, schema)
+
+
+@pytest.mark.parametrize("count", [5001, 10**7, 10**37])
+def test_a_count_beyond_all_bounds_is_refused_at_once(count: int) -> None:
+    [problem] = problems(changed(plane(count=count)))
+    assert (problem.id, problem.path) == ("wrong-value", "control_plane.count")
+    assert "1 or 3" in problem.fix
+
+
+def test_an_empty_size_is_refused() -> None:
+    assert said(changed(web(size=""))) == {("wrong-value", "pools.web.size")}

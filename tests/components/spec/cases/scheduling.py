@@ -94,6 +94,7 @@ CASES = (
     Case("expires-form", {"expires": "8 hours"}, "expires", {"expires": "8h"}),
     Case("expires-form", {"expires": "2026-13-24T18:00:00Z"}, "expires", {"expires": "2026-12-24T18:00:00Z"}),
     Case("expires-form", {"expires": "2026-12-24"}, "expires", {"expires": "3d"}),
+    Case("expires-at-once", {"expires": "0h"}, "expires", {"expires": "1s"}),
     Case("expires-soon", {"expires": "29m"}, "expires", {"expires": "30m"}),
     Case("protect-and-expires", {"expires": "8h", "protect": True}, "expires", {"expires": "8h", "protect": False}),
     Case("owner-missing", {"protect": True}, "owner", {"protect": True, "owner": "platform"}),

@@ -69,6 +69,48 @@ CASES = (
         _at("1.36.4", plane(kubelet={"config": {"tlsCurvePreferences": []}})),
     ),
     Case(
+        "kubelet-config-type",
+        kubelet(config={"maxPods": "x"}),
+        "pools.web.kubelet.config.maxPods",
+        kubelet(config={"maxPods": 90}),
+    ),
+    Case(
+        "kubelet-config-type",
+        kubelet(config={"maxPods": -5}),
+        "pools.web.kubelet.config.maxPods",
+        kubelet(config={"maxPods": 0}),
+    ),
+    Case(
+        "kubelet-config-type",
+        kubelet(config={"evictionHard": []}),
+        "pools.web.kubelet.config.evictionHard",
+        kubelet(config={"evictionHard": {}}),
+    ),
+    Case(
+        "kubelet-config-type",
+        kubelet(config={"featureGates": {"A": 3}}),
+        "pools.web.kubelet.config.featureGates",
+        kubelet(config={"featureGates": {"A": True}}),
+    ),
+    Case(
+        "kubelet-config-type",
+        kubelet(config={"syncFrequency": 5}),
+        "pools.web.kubelet.config.syncFrequency",
+        kubelet(config={"syncFrequency": "1m30s"}),
+    ),
+    Case(
+        "kubelet-config-type",
+        kubelet(config={"authentication": {"foo": 1}}),
+        "pools.web.kubelet.config.authentication.foo",
+        kubelet(config={"authentication": {"x509": {}}}),
+    ),
+    Case(
+        "kube-proxy-config-type",
+        _proxy(conntrack={"min": "x"}),
+        "pools.web.kube_proxy.config.conntrack.min",
+        _proxy(conntrack={"min": 1}),
+    ),
+    Case(
         "kubelet-config-override",
         kubelet(config={"clusterDomain": "x"}),
         "pools.web.kubelet.config.clusterDomain",
