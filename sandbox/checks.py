@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox.cloud import ResourceType
 from sandbox.shapes import Failure
-from sandbox.values import UNKNOWN
+from sandbox.values import UNKNOWN, select
 
 DEFAULTS = "__defaults"
 
@@ -35,11 +35,8 @@ def with_name(
 
 
 def conditions(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
-    """Name rules and combinations of properties; inputs are plain."""
-    for path, (pattern, rule) in row.patterns.items():
-        value = inputs.get(path)
-        if isinstance(value, str) and not pattern.fullmatch(value):
-            yield Failure(path, f"{value!r} is not valid: {rule}")
+    """Name rules, ranges and combinations of properties; inputs are plain."""
+    yield from _values(row, inputs)
     for group in row.at_most_one:
         given = [name for name in group if inputs.get(name) is not None]
         if len(given) > 1:
@@ -48,6 +45,17 @@ def conditions(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
         if all(inputs.get(name) is None for name in group):
             yield Failure(group[0], f"missing: give {' or '.join(group)}")
     yield from _tags(inputs.get("tags"))
+
+
+def _values(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
+    for path, (pattern, rule) in row.patterns.items():
+        for value in select(inputs, path):
+            if isinstance(value, str) and not pattern.fullmatch(value):
+                yield Failure(path, f"{value!r} is not valid: {rule}")
+    for path, (least, most) in row.ranges.items():
+        for value in select(inputs, path):
+            if isinstance(value, int) and not least <= value <= most:
+                yield Failure(path, f"{value} is not in the range ({least} - {most})")
 
 
 def _tags(tags: Any) -> Iterator[Failure]:

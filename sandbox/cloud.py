@@ -3,14 +3,18 @@
 Nothing here knows AWS; another cloud joins with its own tables.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sandbox.shapes import Shapes
-from sandbox.world import Record, World
+
+if TYPE_CHECKING:
+    from sandbox.world import Record, World
 
 
 class Refusal(Exception):
@@ -141,6 +145,7 @@ class ResourceType:
     outputs: templates of computed outputs. derive: computed outputs that need more than a template.
     volatile: computed outputs that an update changes.
     secret: properties that are secret whatever the program says.
+    ranges: least and most of a number, by path. patterns: what a text must be, by path, and that in words.
     in_use: code and message of the refusal to delete while something holds this.
     rules: checks on create and update. delete_rules: checks on delete. created, deleted: effects on the world.
     replaces: further reasons to replace, from old and new inputs: names of properties.
@@ -159,6 +164,7 @@ class ResourceType:
     auto_name: AutoName | None = None
     at_most_one: tuple[tuple[str, ...], ...] = ()
     at_least_one: tuple[tuple[str, ...], ...] = ()
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     patterns: Mapping[str, tuple[re.Pattern[str], str]] = field(default_factory=dict[str, tuple[re.Pattern[str], str]])
     references: tuple[Reference, ...] = ()
     unique: tuple[Unique, ...] = ()
@@ -173,7 +179,10 @@ class ResourceType:
 
 @dataclass(frozen=True)
 class Cloud:
-    """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds."""
+    """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds.
+
+    settle: what goes on by itself whenever something changed (machines that waited for it go on booting).
+    """
 
     name: str
     account: str
@@ -182,3 +191,4 @@ class Cloud:
     functions: Mapping[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]
     regions: Mapping[str, Any]
     seconds: Callable[[str, str], float]
+    settle: Callable[[World], None] | None = None

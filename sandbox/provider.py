@@ -4,11 +4,13 @@ Plain Python in and out; sandbox/server.py speaks the engine's protocol.
 """
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from sandbox import faults
 from sandbox.checks import DEFAULTS, conditions, with_name
 from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
 from sandbox.difference import Difference, compare
@@ -24,6 +26,7 @@ class Provider:
         self.cloud = cloud
         self.world = world
         self.place = Place(cloud.account, "")
+        self.pause: Callable[[float], None] = time.sleep
 
     def configure(self, settings: dict[str, Any]) -> list[Failure]:
         """Take the region and default tags; nested settings come as JSON texts."""
@@ -208,14 +211,19 @@ class Provider:
     @contextmanager
     def _call(self, kind: str, urn: str, request: Request) -> Iterator[None]:
         """One call in one transaction, logged either way; a refusal changes nothing."""
+        due = faults.due(self.world, request.type)
         try:
+            waited = faults.before(due, self.pause)
             with self.world.transaction():
                 yield
-                self.world.log(kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind))
+                if self.cloud.settle:
+                    self.cloud.settle(self.world)
+                self.world.log(kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind) + waited)
         except Refusal as refusal:
             with self.world.transaction():
                 self.world.log(kind, request.type, urn, request.id, 0, str(refusal))
             raise
+        faults.after(due)
 
 
 def _type(urn: str) -> str:

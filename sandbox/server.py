@@ -6,6 +6,8 @@ send unknown values, and puts a Python stack trace into each refusal.
 
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from sandbox.shapes import Failure
 from sandbox.values import decode_map, encode_map
 
 MESSAGE_LIMIT = 400 * 1024 * 1024  # the engine's own limit
+THREADS = 32
 KINDS = {"add": proto.PropertyDiff.ADD, "delete": proto.PropertyDiff.DELETE, "update": proto.PropertyDiff.UPDATE}
 REPLACING = {
     "add": proto.PropertyDiff.ADD_REPLACE,
@@ -36,6 +39,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def __init__(self, provider: Provider, version: str) -> None:
         self.provider = provider
         self.version = version
+        self.lock = threading.Lock()
+        provider.pause = self._pause
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:  # noqa: N802 (the protocol's names)
         return plugin_pb2.PluginInfo(version=self.version)
@@ -83,34 +88,43 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         )
 
     def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
-        with _refusals("creating", request.urn, context):
+        with self.lock, _refusals("creating", request.urn, context):
             id, outputs = self.provider.create(request.urn, decode_map(request.properties), preview=request.preview)
         return proto.CreateResponse(id=id, properties=encode_map(outputs))
 
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         state, given = decode_map(request.properties), decode_map(request.inputs)
-        found = self.provider.read(request.urn, request.id, state, given)
+        with self.lock:
+            found = self.provider.read(request.urn, request.id, state, given)
         if found is None:
             return proto.ReadResponse()
         inputs, outputs = found
         return proto.ReadResponse(id=request.id, inputs=encode_map(inputs), properties=encode_map(outputs))
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
-        with _refusals("updating", request.urn, context):
+        with self.lock, _refusals("updating", request.urn, context):
             olds, news = decode_map(request.olds), decode_map(request.news)
             outputs = self.provider.update(request.urn, request.id, olds, news, preview=request.preview)
         return proto.UpdateResponse(properties=encode_map(outputs))
 
     def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
-        with _refusals("deleting", request.urn, context):
+        with self.lock, _refusals("deleting", request.urn, context):
             self.provider.delete(request.urn, request.id, decode_map(request.properties))
         return empty_pb2.Empty()
 
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
-        with _refusals("reading", request.tok, context):
+        with self.lock, _refusals("reading", request.tok, context):
             result = self.provider.invoke(request.tok, decode_map(request.args))
         answer: dict[str, Any] = {"return": encode_map(result)}  # a keyword of Python
         return proto.InvokeResponse(**answer)
+
+    def _pause(self, seconds: float) -> None:
+        """A slow call holds up no other."""
+        self.lock.release()
+        try:
+            time.sleep(seconds)
+        finally:
+            self.lock.acquire()
 
 
 @contextmanager
@@ -136,8 +150,8 @@ def _failures(failures: list[Failure]) -> list[Any]:
 def serve(provider: Provider, version: str) -> None:
     """Serve on a free local port, which goes to standard output for the engine, until the engine ends the process."""
     options = [("grpc.max_receive_message_length", MESSAGE_LIMIT), ("grpc.max_send_message_length", MESSAGE_LIMIT)]
-    # One thread: the world is one, and calls take a millisecond or two.
-    server = grpc.server(ThreadPoolExecutor(max_workers=1), options=options)
+    # The world is one and calls take a millisecond or two: the lock lets one go at a time, unless one is slow.
+    server = grpc.server(ThreadPoolExecutor(max_workers=THREADS), options=options)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(provider, version), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

@@ -9,61 +9,16 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from sandbox import faults, tamper
+from sandbox.records import Boot, Fault, ObjectRecord, Operation, Record
+
 TABLES = Path(__file__).with_name("world.sql").read_text(encoding="utf-8")
-
-
-@dataclass(frozen=True)
-class Record:
-    """One thing in the cloud. `outputs` holds the inputs too; secret values are redacted in both."""
-
-    sequence: int
-    type: str
-    id: str
-    name: str
-    urn: str
-    region: str
-    inputs: dict[str, Any]
-    outputs: dict[str, Any]
-    created: str
-
-    @property
-    def tags(self) -> dict[str, str]:
-        """Tags with the provider's default tags."""
-        return self.outputs.get("tagsAll") or {}
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One call the cloud was asked for: kind is create, update or delete; error is None where it was done."""
-
-    sequence: int
-    kind: str
-    type: str
-    urn: str
-    id: str
-    simulated_seconds: float
-    error: str | None
-    at: str
-
-
-@dataclass(frozen=True)
-class ObjectRecord:
-    """The newest version of an object in a bucket; versions counts those kept."""
-
-    bucket: str
-    key: str
-    content: bytes
-    etag: str
-    content_type: str
-    modified: str
-    versions: int
 
 
 class World:
@@ -121,6 +76,30 @@ class World:
     def operations(self) -> list[Operation]:
         """Every call so far, in order."""
         return [Operation(*row) for row in self.connection.execute("SELECT * FROM operations ORDER BY sequence")]
+
+    def count(self, type: str, region: str) -> int:
+        """How many things of a type there are in a region."""
+        statement = "SELECT COUNT(*) FROM resources WHERE type = ? AND region = ?"
+        return self.connection.execute(statement, (type, region)).fetchone()[0]
+
+    def counts(self, type: str, region: str, property: str, *, without: int = -1) -> dict[str, int]:
+        """How many things of a type in a region have each value of an input, without the one of a sequence."""
+        rows = self.connection.execute(
+            "SELECT json_extract(inputs, ?), COUNT(*) FROM resources WHERE type = ? AND region = ? AND sequence != ?"
+            " GROUP BY 1",
+            (f"$.{property}", type, region, without),
+        )
+        return dict(rows.fetchall())
+
+    def setting(self, name: str) -> str | None:
+        """What was set for this world in the place of a default."""
+        found = self.connection.execute("SELECT value FROM meta WHERE key = ?", (f"setting/{name}",)).fetchone()
+        return found[0] if found else None
+
+    def boots(self, state: str | None = None) -> list[Boot]:
+        """How far each machine that was ever made got, or those in one state."""
+        statement = "SELECT * FROM boots WHERE state = coalesce(?, state) ORDER BY at, instance"
+        return [Boot(*row) for row in self.connection.execute(statement, (state,))]
 
     def objects(self, bucket: str) -> dict[str, ObjectRecord]:
         """The objects of a bucket by key."""
@@ -222,12 +201,44 @@ class World:
         statement = "DELETE FROM secrets.versions WHERE secret = ? AND version = coalesce(?, version)"
         self.connection.execute(statement, (secret, version))
 
+    def set_setting(self, name: str, value: str) -> None:
+        """Set something for this world in the place of a default."""
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"setting/{name}", value))
+
+    def put_boot(self, boot: Boot) -> None:
+        """Write down how far a machine got."""
+        row = (boot.instance, boot.machine, boot.bundle, boot.state, boot.reason, boot.at)
+        self.connection.execute("INSERT OR REPLACE INTO boots VALUES (?, ?, ?, ?, ?, ?)", row)
+
     def log(self, kind: str, type: str, urn: str, id: str, seconds: float, error: str | None = None) -> None:
         """Write down a call."""
         self.connection.execute(
             "INSERT INTO operations (kind, type, urn, id, simulated_seconds, error, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (kind, type, urn, id, seconds, error, now()),
         )
+
+    # What tests and the command do behind everyone's back, each in a transaction of its own.
+
+    def plan_fault(
+        self, kind: str, nth: int = 1, *, type: str | None = None, amount: float = 0, times: int = 1
+    ) -> Fault:
+        """Plan a fault at the nth matching call from now; ValueError where the kind or a number makes no sense."""
+        return faults.plan(self, kind, nth, type=type, amount=amount, times=times)
+
+    def faults(self) -> list[Fault]:
+        """The faults that wait to happen, oldest first."""
+        return faults.planned(self)
+
+    def clear_faults(self) -> None:
+        """Forget all faults."""
+        self.connection.execute("DELETE FROM faults")
+
+    def tamper(self, record: Record, changes: Mapping[str, Any] | None) -> None:
+        """Change inputs of a thing as someone with a console would, or delete it (None); no rule is asked.
+
+        What deleting it would take along (objects of a bucket, a secret's values) is gone too.
+        """
+        tamper.change(self, record, changes) if changes is not None else tamper.remove(self, record)
 
     def _records(self, statement: str, values: tuple[Any, ...]) -> list[Record]:
         return [_record(*row) for row in self.connection.execute(statement, values)]

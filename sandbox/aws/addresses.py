@@ -33,8 +33,12 @@ def free_address(request: Request, subnet: str) -> str:
 
 
 def check_address(request: Request) -> None:
-    """A fixed private address lies in its subnet and is none that AWS reserves (the first four and the last)."""
-    address, subnet = request.inputs.get("privateIp"), request.inputs.get("subnetId")
+    """A fixed private address lies in its subnet and may be had there."""
+    check_in_subnet(request, request.inputs.get("privateIp"), request.inputs.get("subnetId"))
+
+
+def check_in_subnet(request: Request, address: str | None, subnet: str | None) -> None:
+    """An address lies in the subnet and is none that AWS reserves (the first four and the last)."""
     record = request.world.find(SUBNET, subnet) if subnet else None
     if address is None or record is None:
         return

@@ -1,19 +1,23 @@
-"""Load balancers (network and application), target groups, attachments, listeners."""
+"""Load balancers, network and application."""
 
+import json
 import re
 from typing import Any
 
-from sandbox.aws.addresses import vpc_of
-from sandbox.aws.network import BALANCER, EIP, INSTANCE, SUBNET, in_groups, in_subnet, in_vpc
+from sandbox.aws.addresses import ADDRESS, check_in_subnet, vpc_of
+from sandbox.aws.network import BALANCER, EIP, GROUP, SUBNET, has_gateway, in_groups, in_subnet
+from sandbox.aws.quotas import refuse_over
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 from sandbox.values import select
 
-TARGETS = "aws:lb/targetGroup:TargetGroup"
-_NAME = (
+NAME = (
     re.compile(r"(?!internal-)(?!-)[A-Za-z0-9-]{1,32}(?<!-)"),
     "1 to 32 letters, digits and hyphens, none at the ends",
+)
+_ADDRESS = Unique(
+    ADDRESS.kind, (), "InvalidConfigurationRequest", "A private IPv4 address of load balancer '{in_.name}' is in use"
 )
 _CODES = {"network": "net", "application": "app", "gateway": "gwy"}
 
@@ -40,6 +44,65 @@ def _zones(request: Request) -> None:
         raise Refusal("ValidationError", "At least two subnets in two different Availability Zones must be specified")
 
 
+def _networks(request: Request) -> None:
+    """Subnets and security groups of one VPC; to face the internet it needs a gateway there."""
+    subnets = _subnets(request.inputs)
+    vpcs = {vpc_of(request, subnet) for subnet in subnets}
+    if len(vpcs) > 1:
+        raise Refusal(
+            "InvalidConfigurationRequest", f"All subnets must belong to the same VPC: {', '.join(sorted(vpcs))}"
+        )
+    for group in request.inputs.get("securityGroups") or []:
+        record = request.world.find(GROUP, group)
+        if record and record.inputs.get("vpcId") not in vpcs:
+            raise Refusal("InvalidConfigurationRequest", f"One or more security groups are invalid: {group}")
+    vpc = next(iter(vpcs), "")
+    if vpc and not request.inputs.get("internal") and not has_gateway(request, vpc):
+        raise Refusal("InvalidSubnet", f"VPC {vpc} has no internet gateway")
+
+
+def _addresses(request: Request) -> list[tuple[Unique, str]]:
+    """The addresses that an internal load balancer has in its subnets, where the program names them."""
+    mappings = request.inputs.get("subnetMappings") or []
+    fixed = [(each["subnetId"], each["privateIpv4Address"]) for each in mappings if each.get("privateIpv4Address")]
+    return [(_ADDRESS, json.dumps(each)) for each in fixed]
+
+
+def _fixed_addresses(request: Request) -> None:
+    for mapping in request.inputs.get("subnetMappings") or []:
+        address = mapping.get("privateIpv4Address")
+        if address and not request.inputs.get("internal"):
+            raise Refusal(
+                "InvalidConfigurationRequest", "Private IPv4 addresses are for internal load balancers; this one is not"
+            )
+        check_in_subnet(request, address, mapping.get("subnetId"))
+
+
+def _late_groups(request: Request) -> None:
+    """A network load balancer made without security groups takes none later."""
+    before = request.old and request.old.inputs.get("securityGroups")
+    if request.old and _kind(request.inputs) == "network" and request.inputs.get("securityGroups") and not before:
+        raise Refusal(
+            "InvalidConfigurationRequest",
+            "You cannot set security groups on a Network Load Balancer that was created without security groups",
+        )
+
+
+def _balancers(request: Request) -> None:
+    """Network load balancers have a quota of their own."""
+    if request.old is None and _kind(request.inputs) == "network":
+        there = request.world.counts(request.type, request.region, "loadBalancerType").get("network", 0)
+        refuse_over(request, "network load balancers per region", there + 1)
+
+
+def _deletable(request: Request) -> None:
+    if request.inputs.get("enableDeletionProtection"):
+        raise Refusal(
+            "OperationNotPermitted",
+            f"Load balancer '{request.id}' cannot be deleted because deletion protection is enabled",
+        )
+
+
 def _arn(request: Request) -> str:
     code = _CODES.get(_kind(request.inputs), "net")
     return request.format(
@@ -53,6 +116,8 @@ def _balancer(request: Request) -> dict[str, Any]:
     internal = "internal-" if request.inputs.get("internal") and not network else ""
     domain = f"elb.{request.region}" if network else f"{request.region}.elb"
     return {
+        "arn": request.id,
+        "arnSuffix": request.id.split(":", 5)[5].removeprefix("loadbalancer/"),
         "dnsName": request.format(f"{internal}{{in_.name}}-{{hex:16}}.{domain}.amazonaws.com"),
         "zoneId": row.network_balancer if network else row.application_balancer,
         "vpcId": vpc_of(request, (_subnets(request.inputs) or [""])[0]),
@@ -69,19 +134,6 @@ def _balancer_replaced(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     return ["securityGroups"] * groups + ["subnets", "subnetMappings"] * bool(lost)
 
 
-def _listener_arn(request: Request) -> str:
-    parent = request.inputs["loadBalancerArn"].replace(":loadbalancer/", ":listener/", 1)
-    return f"{parent}/{request.digits(16)}"
-
-
-def _suffix(request: Request) -> dict[str, Any]:
-    return {"arn": request.id, "arnSuffix": request.id.split(":", 5)[5].removeprefix("loadbalancer/")}
-
-
-def _to_targets(path: str, holds: str) -> Reference:
-    return Reference(path, TARGETS, "TargetGroupNotFound", "Target group '{id}' not found", holds)
-
-
 TYPES: dict[str, ResourceType] = {
     BALANCER: ResourceType(
         id=_arn,
@@ -90,11 +142,11 @@ TYPES: dict[str, ResourceType] = {
         fallback={"loadBalancerType": "application", "enableDeletionProtection": False},
         unordered=("subnets", "subnetMappings", "securityGroups"),
         outputs={"ipAddressType": "ipv4"},
-        derive=lambda request: _suffix(request) | _balancer(request),
+        derive=_balancer,
         auto_name=AutoName(limit=32),
         at_most_one=(("name", "namePrefix"), ("subnets", "subnetMappings")),
         at_least_one=(("subnets", "subnetMappings"),),
-        patterns={"name": _NAME},
+        patterns={"name": NAME},
         references=(
             in_subnet("subnets[]"),
             in_subnet("subnetMappings[].subnetId"),
@@ -116,64 +168,9 @@ TYPES: dict[str, ResourceType] = {
                 regional=True,
             ),
         ),
-        rules=(_zones, tag_rule("ValidationError")),
+        claims=_addresses,
+        rules=(_zones, _networks, _fixed_addresses, _late_groups, _balancers, tag_rule("ValidationError")),
+        delete_rules=(_deletable,),
         replaces=_balancer_replaced,
-    ),
-    TARGETS: ResourceType(
-        id="arn:aws:elasticloadbalancing:{region}:{account}:targetgroup/{in_.name}/{hex:16}",
-        immutable=("name", "namePrefix", "port", "protocol", "protocolVersion", "targetType", "vpcId", "ipAddressType"),
-        chosen=("name", "ipAddressType", "loadBalancingAlgorithmType", "loadBalancingCrossZoneEnabled", "stickiness"),
-        fallback={"targetType": "instance", "deregistrationDelay": 300},
-        outputs={"ipAddressType": "ipv4"},
-        derive=lambda request: _suffix(request) | {"loadBalancerArns": []},
-        volatile=("loadBalancerArns",),
-        auto_name=AutoName(limit=32),
-        at_most_one=(("name", "namePrefix"),),
-        patterns={"name": _NAME},
-        references=(in_vpc(holds="dangle"),),
-        unique=(
-            Unique(
-                "target group",
-                ("name",),
-                "DuplicateTargetGroupName",
-                "A target group with the same name '{in_.name}' exists, but with different settings",
-                regional=True,
-            ),
-        ),
-        rules=(tag_rule("ValidationError"),),
-        in_use=("ResourceInUse", "Target group '{id}' is currently in use by a listener or a rule"),
-    ),
-    "aws:lb/targetGroupAttachment:TargetGroupAttachment": ResourceType(
-        id="{in_.targetGroupArn}-{hex:26}",
-        immutable=("targetGroupArn", "targetId", "port", "availabilityZone", "quicServerId"),
-        references=(
-            _to_targets("targetGroupArn", "vanish"),
-            Reference(
-                "targetId",
-                INSTANCE,
-                "InvalidTarget",
-                "The following targets are not in a running state: '{id}'",
-                only="i-",
-            ),
-        ),
-    ),
-    "aws:lb/listener:Listener": ResourceType(
-        id=_listener_arn,
-        immutable=("loadBalancerArn",),
-        chosen=("protocol", "sslPolicy", "mutualAuthentication", "tcpIdleTimeoutSeconds"),
-        outputs={"arn": "{id}"},
-        references=(
-            Reference("loadBalancerArn", BALANCER, "LoadBalancerNotFound", "Load balancer '{id}' not found", "vanish"),
-            _to_targets("defaultActions[].targetGroupArn", "refuse"),
-            _to_targets("defaultActions[].forward.targetGroups[].arn", "refuse"),
-        ),
-        unique=(
-            Unique(
-                "listener",
-                ("loadBalancerArn", "port"),
-                "DuplicateListener",
-                "A listener already exists on this port ({in_.port}) for this load balancer '{in_.loadBalancerArn}'",
-            ),
-        ),
     ),
 }

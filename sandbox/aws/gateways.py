@@ -3,10 +3,13 @@
 from typing import Any
 
 from sandbox.aws import addresses
-from sandbox.aws.network import EIP, INSTANCE, NAT, TABLE, in_groups, in_subnet, in_vpc
-from sandbox.cloud import Reference, Request, ResourceType, Unique
+from sandbox.aws.network import EIP, INSTANCE, NAT, SUBNET, TABLE, has_gateway, in_groups, in_subnet, in_vpc
+from sandbox.aws.quotas import at_most
+from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
+SERVICES = ("s3", "dynamodb", "ec2", "ec2messages", "ssm", "ssmmessages", "secretsmanager", "sts", "logs", "kms")
+"""Some of the services that have endpoints, those of machines."""
 _ARN = "arn:aws:ec2:{region}:{account}:"
 
 
@@ -16,6 +19,28 @@ def _nat(request: Request) -> dict[str, Any]:
     eip = request.world.find(EIP, request.inputs.get("allocationId", ""))
     chosen = request.inputs.get("privateIp") or addresses.free_address(request, request.inputs.get("subnetId", ""))
     return {"privateIp": chosen, "publicIp": eip.outputs["publicIp"] if eip else ""}
+
+
+def _attached(request: Request) -> None:
+    """A public NAT gateway needs a VPC with an internet gateway; else the real one goes to state failed."""
+    vpc = addresses.vpc_of(request, request.inputs.get("subnetId"))
+    if vpc and request.inputs["connectivityType"] == "public" and not has_gateway(request, vpc):
+        raise Refusal("Gateway.NotAttached", f"Network {vpc} has no Internet gateway attached")
+
+
+def _in_zone(request: Request) -> int:
+    """NAT gateways in the zone of this one's subnet."""
+    mine = request.world.find(SUBNET, request.inputs.get("subnetId", ""))
+    zones = [request.world.find(SUBNET, one.inputs.get("subnetId", "")) for one in request.world.resources(NAT)]
+    return sum(
+        bool(mine and one and one.outputs["availabilityZone"] == mine.outputs["availabilityZone"]) for one in zones
+    )
+
+
+def _service(request: Request) -> None:
+    name, region = request.inputs.get("serviceName", ""), request.region
+    if name.startswith("com.amazonaws.") and name.removeprefix(f"com.amazonaws.{region}.") not in SERVICES:
+        raise Refusal("InvalidServiceName", f"The Vpc Endpoint Service '{name}' does not exist")
 
 
 def _eip(request: Request) -> dict[str, Any]:
@@ -59,6 +84,7 @@ TYPES: dict[str, ResourceType] = {
             Reference("instance", INSTANCE, "InvalidInstanceID.NotFound", "The instance ID '{id}' does not exist"),
         ),
         in_use=("InvalidIPAddress.InUse", "The address of {id} is in use by {holder}."),
+        rules=(at_most("Elastic IP addresses per region"),),
     ),
     NAT: ResourceType(
         id="nat-0{hex:16}",
@@ -83,7 +109,7 @@ TYPES: dict[str, ResourceType] = {
             ),
             addresses.ADDRESS,
         ),
-        rules=(addresses.check_address,),
+        rules=(_attached, addresses.check_address, at_most("NAT gateways per zone", _in_zone)),
     ),
     ENDPOINT: ResourceType(
         id="vpce-0{hex:16}",
@@ -104,5 +130,6 @@ TYPES: dict[str, ResourceType] = {
                 "routeTableIds[]", TABLE, "InvalidRouteTableId.NotFound", "The routeTable ID '{id}' does not exist"
             ),
         ),
+        rules=(_service,),
     ),
 }

@@ -4,10 +4,15 @@ import json
 import re
 from typing import Any
 
+from sandbox.aws.quotas import at_most
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
 ROLE, PROFILE = "aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile"
+ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+TRUST_LIMIT, POLICIES_LIMIT = 2048, 10240
+"""Characters of a role's trust policy, and of all its inline policies (IAM user guide, "IAM and AWS STS quotas")."""
+_ACTION = re.compile(r"\*|[A-Za-z0-9-]+:[A-Za-z0-9*?]+")
 _NAME = r"[A-Za-z0-9+=,.@_-]"
 _VERSIONS = ("2012-10-17", "2008-10-17")
 
@@ -46,6 +51,40 @@ def _identity_policy(request: Request) -> None:
             raise Refusal("MalformedPolicyDocument", "Policy document should not specify a principal.")
         if not {"Resource", "NotResource"} & set(statement):
             raise Refusal("MalformedPolicyDocument", "Policy statement must contain resources.")
+        for action in _texts(statement, "Action"):
+            if not _ACTION.fullmatch(action):
+                raise Refusal(
+                    "MalformedPolicyDocument",
+                    f"Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.: {action}",
+                )
+        for resource in _texts(statement, "Resource"):
+            if resource != "*" and not resource.startswith("arn:"):
+                raise Refusal("MalformedPolicyDocument", f'Resource {resource} must be in ARN format or "*".')
+
+
+def _texts(statement: dict[str, Any], field: str) -> list[str]:
+    values = [statement.get(field), statement.get(f"Not{field}")]
+    return [str(one) for value in values if value for one in (value if isinstance(value, list) else [value])]
+
+
+def _size(policy: Any) -> int:
+    """Characters without white space, as IAM counts them."""
+    text = policy if isinstance(policy, str) else json.dumps(policy)
+    return len(re.sub(r"\s", "", text))
+
+
+def _trust_size(request: Request) -> None:
+    if _size(request.inputs["assumeRolePolicy"]) > TRUST_LIMIT:
+        raise Refusal("LimitExceeded", f"Cannot exceed quota for ACLSizePerRole: {TRUST_LIMIT}")
+
+
+def _policies_size(request: Request) -> None:
+    """All inline policies of a role together."""
+    role = request.inputs["role"]
+    others = [one for one in request.world.referrers(ROLE, role) if one.type == ROLE_POLICY]
+    sizes = [_size(one.inputs["policy"]) for one in others if one.sequence != request.sequence]
+    if sum(sizes) + _size(request.inputs["policy"]) > POLICIES_LIMIT:
+        raise Refusal("LimitExceeded", f"Maximum policy size of {POLICIES_LIMIT} bytes exceeded for role {role}")
 
 
 def _in_role(holds: str = "refuse") -> Reference:
@@ -75,9 +114,10 @@ TYPES: dict[str, ResourceType] = {
         patterns={"name": (re.compile(_NAME + "{1,64}"), "1 to 64 letters, digits and +=,.@_-")},
         unique=_taken("Role"),
         in_use=("DeleteConflict", "Cannot delete entity, must remove {holder} from role {id} first."),
-        rules=(_trust, tag_rule("ValidationError")),
+        ranges={"maxSessionDuration": (3600, 43200)},
+        rules=(_trust, _trust_size, at_most("roles per account"), tag_rule("ValidationError")),
     ),
-    "aws:iam/rolePolicy:RolePolicy": ResourceType(
+    ROLE_POLICY: ResourceType(
         id="{in_.role}:{in_.name}",
         immutable=("role", "name", "namePrefix"),
         documents=("policy",),
@@ -85,7 +125,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("name", "namePrefix"),),
         patterns={"name": (re.compile(_NAME + "{1,128}"), "1 to 128 letters, digits and +=,.@_-")},
         references=(_in_role(),),
-        rules=(_identity_policy,),
+        rules=(_identity_policy, _policies_size),
     ),
     PROFILE: ResourceType(
         id="{in_.name}",
@@ -99,6 +139,6 @@ TYPES: dict[str, ResourceType] = {
         patterns={"name": (re.compile(_NAME + "{1,128}"), "1 to 128 letters, digits and +=,.@_-")},
         references=(_in_role(),),
         unique=_taken("Instance Profile"),
-        rules=(tag_rule("ValidationError"),),
+        rules=(at_most("instance profiles per account"), tag_rule("ValidationError")),
     ),
 }

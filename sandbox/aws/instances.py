@@ -5,19 +5,23 @@ import binascii
 import re
 from typing import Any
 
-from sandbox.aws import addresses
+from sandbox.aws import addresses, boots, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
+from sandbox.aws.quotas import refuse_over, vcpus
 from sandbox.aws.regions import WINDOWS, images
 from sandbox.cloud import Reference, Refusal, Request, ResourceType
 
+LARGEST_VOLUME = {"gp3": 65536, "io2": 65536, "standard": 1024}
+"""GiB by type (EBS user guide, "Amazon EBS volume types"); the others have 16,384."""
 USER_DATA_LIMIT = 16384
 """Bytes before base64 (EC2 user guide, "Run commands when you launch an EC2 instance with user data input")."""
 
 
 def _user_data(request: Request) -> None:
-    encoded = request.inputs.get("userDataBase64")
+    """The provider encodes plain user-data, unless it is base64 already."""
+    encoded, raw = request.inputs.get("userDataBase64"), request.inputs.get("userData", "").encode()
     try:
-        raw = base64.b64decode(encoded, validate=True) if encoded else request.inputs.get("userData", "").encode()
+        raw = base64.b64decode(encoded, validate=True) if encoded else raw
     except binascii.Error:
         raise Refusal("InvalidParameterValue", "Invalid BASE64 encoding of user data.") from None
     if len(raw) > USER_DATA_LIMIT:
@@ -32,6 +36,66 @@ def _image(request: Request) -> None:
         raise Refusal("InvalidAMIID.Malformed", f'Invalid id: "{ami}"')
     if ami and ami not in images(request.region):
         raise Refusal("InvalidAMIID.NotFound", f"The image id '[{ami}]' does not exist")
+
+
+def _kind(request: Request) -> None:
+    """The instance type exists, its processor is the image's, and the zone has it."""
+    name, image = request.inputs.get("instanceType", ""), images(request.region).get(request.inputs.get("ami", ""))
+    if not name:
+        return
+    if not offerings.exists(name):
+        raise Refusal("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
+    have, want = offerings.architecture(name), "arm64" if image and "/arm64/" in image else "x86_64"
+    if image and have != want:
+        raise Refusal(
+            "InvalidParameterValue",
+            f"The architecture '{have}' of the specified instance type does not match the architecture '{want}' of the"
+            " specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.",
+        )
+    subnet = request.world.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
+    zone, offered = subnet.outputs["availabilityZone"] if subnet else "", offerings.offering(request.region, name)
+    if zone and zone not in offered:
+        raise Refusal(
+            "Unsupported",
+            f"Your requested instance type ({name}) is not supported in your requested Availability Zone ({zone})."
+            f" Please retry your request by not specifying an Availability Zone or choosing {', '.join(offered)}.",
+        )
+
+
+def _volume(request: Request) -> None:
+    """What EC2 says of disks whose figures the provider lets through: gp3's ratio, and IOPS that a type has not."""
+    disk = request.inputs.get("rootBlockDevice") or {}
+    kind, iops, throughput = disk.get("volumeType", "gp2"), disk.get("iops"), disk.get("throughput")
+    size = disk.get("volumeSize")
+    if iops is not None and kind not in ("gp3", "io1", "io2"):
+        raise Refusal("InvalidParameterCombination", f"The parameter iops is not supported for {kind} volumes.")
+    if throughput is not None and kind != "gp3":
+        raise Refusal("InvalidParameterCombination", f"The parameter throughput is not supported for {kind} volumes.")
+    if kind == "gp3" and iops is not None and size is not None and iops > max(3000, 500 * size):
+        raise Refusal(
+            "InvalidParameterValue", f"The iops to volume size ratio is too high; at most 500 a GiB, not {iops}"
+        )
+    if size is not None and size > LARGEST_VOLUME.get(kind, 16384):
+        raise Refusal("InvalidParameterValue", f"Volume size {size} GiB is too large for {kind}")
+
+
+def _groups(request: Request) -> None:
+    refuse_over(request, "security groups per interface", len(request.inputs.get("vpcSecurityGroupIds") or []))
+
+
+def _key_pair(request: Request) -> None:
+    """The sandbox has none: Mullion opens no port 22."""
+    if name := request.inputs.get("keyName"):
+        raise Refusal("InvalidKeyPair.NotFound", f"The key pair '{name}' does not exist")
+
+
+def _protected(request: Request) -> None:
+    if request.inputs.get("disableApiTermination") and not request.inputs.get("forceDestroy"):
+        raise Refusal(
+            "OperationNotPermitted",
+            f"The instance '{request.id}' may not be terminated. Modify its 'disableApiTermination' instance attribute"
+            " and try again.",
+        )
 
 
 def _root_volume(request: Request) -> None:
@@ -114,7 +178,17 @@ TYPES: dict[str, ResourceType] = {
             ("networkInterfaces", "vpcSecurityGroupIds"),
         ),
         at_least_one=(("ami", "launchTemplate"), ("instanceType", "launchTemplate")),
-        patterns={"instanceType": (re.compile(r"[a-z0-9-]+\.[a-z0-9-]+"), "a family and a size, such as m6i.large")},
+        patterns={
+            "instanceType": (re.compile(r"[a-z0-9-]+\.[a-z0-9-]+"), "a family and a size, such as m6i.large"),
+            "metadataOptions.httpTokens": (re.compile("optional|required"), "optional or required"),
+            "metadataOptions.httpEndpoint": (re.compile("enabled|disabled"), "enabled or disabled"),
+            "rootBlockDevice.volumeType": (
+                re.compile("standard|gp2|gp3|io1|io2|sc1|st1"),
+                "standard, gp2, gp3, io1, io2, sc1 or st1",
+            ),
+            "tenancy": (re.compile("default|dedicated|host"), "default, dedicated or host"),
+        },
+        ranges={"metadataOptions.httpPutResponseHopLimit": (1, 64)},
         references=(
             in_subnet(),
             in_groups("vpcSecurityGroupIds[]"),
@@ -126,7 +200,12 @@ TYPES: dict[str, ResourceType] = {
             ),
         ),
         unique=(addresses.ADDRESS,),
-        rules=(_user_data, _image, _root_volume, _one_network, addresses.check_address),
+        created=boots.start,
+        rules=(
+            *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair),
+            *(addresses.check_address, vcpus),
+        ),
+        delete_rules=(_protected,),
         replaces=lambda old, new: ["userData", "userDataBase64"] if new.get("userDataReplaceOnChange") else [],
     ),
 }

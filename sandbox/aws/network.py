@@ -1,8 +1,10 @@
 """VPCs, subnets, gateways, routes, elastic addresses and endpoints."""
 
+import re
 from typing import Any
 
 from sandbox.aws import addresses
+from sandbox.aws.quotas import at_most, beside
 from sandbox.aws.regions import zones
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 
@@ -10,6 +12,9 @@ VPC, SUBNET, GATEWAY = "aws:ec2/vpc:Vpc", addresses.SUBNET, "aws:ec2/internetGat
 TABLE, EIP, NAT = "aws:ec2/routeTable:RouteTable", "aws:ec2/eip:Eip", "aws:ec2/natGateway:NatGateway"
 INSTANCE, BALANCER = "aws:ec2/instance:Instance", "aws:lb/loadBalancer:LoadBalancer"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
+INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
+EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
+ROUTE, ASSOCIATION = "aws:ec2/route:Route", "aws:ec2/routeTableAssociation:RouteTableAssociation"
 
 
 def in_vpc(holds: str = "refuse", path: str = "vpcId") -> Reference:
@@ -43,6 +48,38 @@ def _subnet_range(request: Request) -> None:
         same = other.type != SUBNET or other.sequence == request.sequence
         if not same and block.overlaps(addresses.network(other.inputs["cidrBlock"], "InvalidSubnet.Range")):
             raise Refusal("InvalidSubnet.Conflict", f"The CIDR '{block}' conflicts with another subnet")
+
+
+def has_gateway(request: Request, vpc: str) -> bool:
+    """Whether an internet gateway is attached to a VPC."""
+    return any(one.type == GATEWAY for one in request.world.referrers(VPC, vpc))
+
+
+def _route_range(request: Request) -> None:
+    """A route's range is canonical, and not within the VPC's own, which is always local."""
+    cidr, table = request.inputs.get("destinationCidrBlock"), request.world.find(TABLE, request.inputs["routeTableId"])
+    vpc = request.world.find(VPC, table.inputs["vpcId"]) if table else None
+    if cidr is None or vpc is None:
+        return
+    block = addresses.network(cidr, "InvalidParameterValue")
+    inside = block.subnet_of(addresses.network(vpc.inputs["cidrBlock"], "InvalidVpc.Range"))
+    if inside and not request.inputs.get("networkInterfaceId"):
+        raise Refusal(
+            "InvalidParameterValue",
+            f"The destination CIDR block {block} is equal to or more specific than one of this VPC's CIDR blocks. This"
+            " route can target only an interface or an instance.",
+        )
+
+
+def _same_vpc(request: Request) -> None:
+    """A route table, what it routes to, and the subnets that use it are in one VPC."""
+    table = request.world.find(TABLE, request.inputs.get("routeTableId", ""))
+    for type, path in ((GATEWAY, "gatewayId"), (SUBNET, "subnetId")):
+        other = request.world.find(type, request.inputs.get(path) or "")
+        if table and other and other.inputs.get("vpcId") not in (None, table.inputs["vpcId"]):
+            raise Refusal(
+                "InvalidParameterValue", f"route table {table.id} and {other.id} belong to different networks"
+            )
 
 
 def _subnet_zone(request: Request) -> None:
@@ -101,7 +138,8 @@ TYPES: dict[str, ResourceType] = {
         },
         at_least_one=(("cidrBlock", "ipv4IpamPoolId"),),
         in_use=("DependencyViolation", "The vpc '{id}' has dependencies and cannot be deleted."),
-        rules=(_vpc_range,),
+        patterns={"instanceTenancy": (re.compile("default|dedicated"), "default or dedicated")},
+        rules=(_vpc_range, at_most("VPCs per region")),
     ),
     SUBNET: ResourceType(
         id="subnet-0{hex:16}",
@@ -118,7 +156,7 @@ TYPES: dict[str, ResourceType] = {
         at_least_one=(("cidrBlock", "ipv4IpamPoolId", "ipv6CidrBlock"),),
         references=(in_vpc(),),
         in_use=("DependencyViolation", "The subnet '{id}' has dependencies and cannot be deleted."),
-        rules=(_subnet_range, _subnet_zone),
+        rules=(_subnet_range, _subnet_zone, at_most("subnets per VPC", beside(VPC, "vpcId"))),
     ),
     GATEWAY: ResourceType(
         id="igw-0{hex:16}",
@@ -132,6 +170,7 @@ TYPES: dict[str, ResourceType] = {
                 "resource {in_.vpcId} is already attached to an internet gateway",
             ),
         ),
+        rules=(at_most("internet gateways per region"),),
         delete_rules=(_mapped_addresses,),
     ),
     TABLE: ResourceType(
@@ -140,8 +179,9 @@ TYPES: dict[str, ResourceType] = {
         outputs={"arn": _ARN + "route-table/{id}", "ownerId": "{account}"},
         references=(in_vpc(),),
         in_use=("DependencyViolation", "The routeTable '{id}' has dependencies and cannot be deleted."),
+        rules=(at_most("route tables per VPC", beside(VPC, "vpcId")),),
     ),
-    "aws:ec2/route:Route": ResourceType(
+    ROUTE: ResourceType(
         id="r-{in_.routeTableId}{hex:10}",
         immutable=("routeTableId", *_DESTINATIONS),
         outputs={"origin": "CreateRoute", "state": "active"},
@@ -168,8 +208,9 @@ TYPES: dict[str, ResourceType] = {
                 "The route identified by {in_.destinationCidrBlock} already exists.",
             ),
         ),
+        rules=(_route_range, _same_vpc),
     ),
-    "aws:ec2/routeTableAssociation:RouteTableAssociation": ResourceType(
+    ASSOCIATION: ResourceType(
         id="rtbassoc-0{hex:16}",
         immutable=("subnetId", "gatewayId"),
         at_most_one=(("subnetId", "gatewayId"),),
@@ -192,5 +233,6 @@ TYPES: dict[str, ResourceType] = {
                 "the specified association for route table {in_.routeTableId} conflicts with an existing association",
             ),
         ),
+        rules=(_same_vpc,),
     ),
 }

@@ -1,11 +1,15 @@
 """Route 53 hosted zones and records."""
 
+import ipaddress
 import json
+import re
 from typing import Any
 
 from sandbox.aws.network import in_vpc
+from sandbox.aws.quotas import at_most
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
+_LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 ZONE = "aws:route53/zone:Zone"
 _TAKEN = Unique(
     "private zone",
@@ -49,6 +53,41 @@ def _record_value(request: Request) -> None:
     inputs = request.inputs
     if not inputs.get("aliases") and (not inputs.get("records") or inputs.get("ttl") is None):
         raise Refusal("InvalidInput", "A record needs either aliases, or records with a ttl")
+    for value in inputs.get("records") or [] if inputs["type"] == "A" else []:
+        try:
+            ipaddress.IPv4Address(value)
+        except ValueError:
+            raise Refusal(
+                "InvalidChangeBatch",
+                "[Invalid Resource Record: 'FATAL problem: ARRDATAIllegalIPv4Address (Value is not a valid IPv4"
+                f" address) encountered with '{value}'']",
+            ) from None
+
+
+def _canonical_name(request: Request) -> None:
+    """A CNAME stands alone at its name, and never at the zone's own."""
+    zone, name = request.world.find(ZONE, request.inputs["zoneId"]), _full_name(request)
+    if zone is None:
+        return
+    alias = request.inputs["type"] == "CNAME"
+    if alias and name == zone.inputs["name"].rstrip("."):
+        raise Refusal(
+            "InvalidChangeBatch", f"RRSet of type CNAME with DNS name {name}. is not permitted at apex in zone {name}."
+        )
+    for other in request.world.referrers(ZONE, zone.id):
+        here = other.sequence != request.sequence and other.outputs.get("fqdn") == name
+        if here and (alias != (other.inputs["type"] == "CNAME")):
+            raise Refusal(
+                "InvalidChangeBatch",
+                f"RRSet of type CNAME with DNS name {name}. is not permitted as it conflicts with other records with"
+                " the same DNS name in zone",
+            )
+
+
+def _domain(request: Request) -> None:
+    name = request.inputs["name"].rstrip(".")
+    if len(name) > 253 or not all(_LABEL.fullmatch(label) for label in name.split(".")):
+        raise Refusal("InvalidDomainName", f"The domain name is invalid: {name}")
 
 
 def _in_use(request: Request) -> None:
@@ -81,6 +120,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("delegationSetId", "vpcs"),),
         references=(in_vpc("dangle", "vpcs[].vpcId"),),
         claims=_private,
+        rules=(_domain, at_most("hosted zones per account")),
         delete_rules=(_in_use,),
     ),
     "aws:route53/record:Record": ResourceType(
@@ -91,6 +131,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("aliases", "records"), ("aliases", "ttl")),
         references=(Reference("zoneId", ZONE, "NoSuchHostedZone", "No hosted zone found with ID: {id}"),),
         claims=_record_claim,
-        rules=(_record_value,),
+        ranges={"ttl": (0, 2147483647)},
+        rules=(_record_value, _canonical_name),
     ),
 }

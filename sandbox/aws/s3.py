@@ -6,14 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.aws.iam import document
+from sandbox.aws.quotas import at_most
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 from sandbox.values import Asset
-from sandbox.world import object_etag
+from sandbox.world import World, object_etag
 
+KEY_LIMIT = 1024
+"""Bytes of an object's key (Amazon S3 user guide, "Naming Amazon S3 objects")."""
+ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 BUCKET, VERSIONING = "aws:s3/bucket:Bucket", "aws:s3/bucketVersioning:BucketVersioning"
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+OBJECT, BUCKET_POLICY = "aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketPolicy:BucketPolicy"
 
 
 def _in_bucket() -> Reference:
@@ -48,10 +52,49 @@ def _policy(request: Request) -> None:
         raise Refusal("MalformedPolicy", refusal.message) from None
     if not all({"Principal", "NotPrincipal"} & set(statement) for statement in statements):
         raise Refusal("MalformedPolicy", "Missing required field Principal")
+    arn = f"arn:aws:s3:::{request.inputs['bucket']}"
+    for statement in statements:
+        resources = statement.get("Resource") or []
+        for resource in resources if isinstance(resources, list) else [resources]:
+            if resource not in ("*", arn) and not resource.startswith(f"{arn}/"):
+                raise Refusal("MalformedPolicy", f"Policy has invalid resource: {resource}")
+    _not_public(request, statements)
 
 
-def _versioned(request: Request) -> bool:
-    record = request.world.find(VERSIONING, request.inputs["bucket"])
+def _not_public(request: Request, statements: list[dict[str, Any]]) -> None:
+    """A bucket with a public access block takes no policy that lets everyone in."""
+    block = request.world.find(ACCESS_BLOCK, request.inputs["bucket"])
+    everyone = ("*", {"AWS": "*"}, {"AWS": ["*"]})
+    public = any(
+        each["Effect"] == "Allow" and each.get("Principal") in everyone and not each.get("Condition")
+        for each in statements
+    )
+    if public and block and block.inputs.get("blockPublicPolicy"):
+        raise Refusal(
+            "AccessDenied",
+            "public policies are prevented by the BlockPublicPolicy setting in S3 Block Public Access",
+        )
+
+
+def _expiry(request: Request) -> None:
+    for rule in request.inputs.get("rules") or []:
+        days = (rule.get("expiration") or {}).get("days")
+        if days is not None and days < 1:
+            raise Refusal("InvalidArgument", "'Days' for Expiration action must be a positive integer")
+    ids = [rule.get("id") for rule in request.inputs.get("rules") or []]
+    if len(set(ids)) < len(ids):
+        raise Refusal("InvalidArgument", "Rule ID must be unique. Found same ID for more than one rule")
+
+
+def _key(request: Request) -> None:
+    size = len(request.inputs["key"].encode())
+    if size > KEY_LIMIT:
+        raise Refusal("KeyTooLongError", f"Your key is too long: {size} bytes, at most {KEY_LIMIT}")
+
+
+def is_versioned(world: World, bucket: str) -> bool:
+    """Whether a bucket keeps older versions of its objects."""
+    record = world.find(VERSIONING, bucket)
     return record is not None and record.inputs["versioningConfiguration"]["status"] == "Enabled"
 
 
@@ -72,12 +115,14 @@ def _content(inputs: dict[str, Any]) -> bytes:
 def _store(request: Request) -> None:
     bucket, key = request.inputs["bucket"], request.inputs["key"]
     kind = request.inputs.get("contentType") or "application/octet-stream"
-    request.world.put_object(bucket, key, _content(request.inputs), kind, versioned=_versioned(request))
+    request.world.put_object(
+        bucket, key, _content(request.inputs), kind, versioned=is_versioned(request.world, request.inputs["bucket"])
+    )
 
 
 def _object(request: Request) -> dict[str, Any]:
     content = _content(request.inputs)
-    version = request.digits(32, str(content)) if _versioned(request) else ""
+    version = request.digits(32, str(content)) if is_versioned(request.world, request.inputs["bucket"]) else ""
     return {"etag": object_etag(content), "versionId": version, "contentType": "application/octet-stream"}
 
 
@@ -117,15 +162,30 @@ TYPES: dict[str, ResourceType] = {
                 "Your previous request to create the named bucket succeeded and you already own it: {in_.bucket}",
             ),
         ),
-        rules=(tag_rule("InvalidTag"),),
+        rules=(at_most("buckets per account"), tag_rule("InvalidTag")),
         delete_rules=(_emptied,),
     ),
-    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": _setting(immutable=("bucket",)),
-    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(),
-    VERSIONING: _setting(),
-    "aws:s3/bucketPolicy:BucketPolicy": _setting(immutable=("bucket",), documents=("policy",), rules=(_policy,)),
+    ACCESS_BLOCK: _setting(immutable=("bucket",)),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": _setting(
+        patterns={
+            "rules[].applyServerSideEncryptionByDefault.sseAlgorithm": (
+                re.compile("AES256|aws:kms|aws:kms:dsse"),
+                "AES256, aws:kms or aws:kms:dsse",
+            )
+        }
+    ),
+    VERSIONING: _setting(
+        patterns={
+            "versioningConfiguration.status": (
+                re.compile("Enabled|Suspended|Disabled"),
+                "Enabled, Suspended or Disabled",
+            )
+        }
+    ),
+    BUCKET_POLICY: _setting(immutable=("bucket",), documents=("policy",), rules=(_policy,)),
     "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": _setting(
-        chosen=("transitionDefaultMinimumObjectSize",)
+        chosen=("transitionDefaultMinimumObjectSize",),
+        rules=(_expiry,),
     ),
     OBJECT: ResourceType(
         id="{in_.bucket}/{in_.key}",
@@ -142,7 +202,7 @@ TYPES: dict[str, ResourceType] = {
         auto_name=AutoName("key", limit=1024, digits=0),
         at_most_one=(("source", "content", "contentBase64"),),
         references=(_in_bucket(),),
-        rules=(tag_rule("InvalidTag", limit=10),),
+        rules=(_key, tag_rule("InvalidTag", limit=10)),
         created=_store,
         deleted=_removed,
     ),

@@ -7,6 +7,7 @@ from typing import Any
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
 ENTRY = "aws:secretsmanager/secret:Secret"
+DESCRIPTION_LIMIT = 2048
 VALUE_LIMIT = 65536
 """Bytes of a secret's value (Secrets Manager quotas)."""
 _NAME = Unique(
@@ -20,6 +21,11 @@ _NAME = Unique(
         "You can't create this secret because a secret with this name is already scheduled for deletion.",
     ),
 )
+
+
+def _description(request: Request) -> None:
+    if len(request.inputs.get("description") or "") > DESCRIPTION_LIMIT:
+        raise Refusal("ValidationException", f"A secret's description has at most {DESCRIPTION_LIMIT} characters")
 
 
 def _recovery(request: Request) -> None:
@@ -42,6 +48,8 @@ def _value(inputs: dict[str, Any]) -> str:
 
 
 def _value_size(request: Request) -> None:
+    if not _value(request.inputs):
+        raise Refusal("InvalidRequestException", "You must provide either SecretString or SecretBinary.")
     if len(_value(request.inputs).encode()) > VALUE_LIMIT:
         raise Refusal("ValidationException", f"A secret's value has at most {VALUE_LIMIT} bytes")
 
@@ -67,7 +75,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("name", "namePrefix"),),
         patterns={"name": (re.compile(r"[A-Za-z0-9/_+=.@-]{1,512}"), "1 to 512 letters, digits and /_+=.@-")},
         unique=(_NAME,),
-        rules=(_recovery,),
+        rules=(_recovery, _description),
         deleted=_deleted,
     ),
     "aws:secretsmanager/secretVersion:SecretVersion": ResourceType(

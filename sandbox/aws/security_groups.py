@@ -1,14 +1,17 @@
 """Security groups and their rules, one rule a resource."""
 
+import ipaddress
 import json
 import re
 from dataclasses import replace
 
-from sandbox.aws.network import GROUP, in_groups, in_vpc
+from sandbox.aws.network import EGRESS, GROUP, INGRESS, in_groups, in_vpc
+from sandbox.aws.quotas import at_most, beside
 from sandbox.cloud import AutoName, Refusal, Request, ResourceType, Unique
 
 PROTOCOLS = {"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
 _RULE_TEXT = "1 to 255 of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*; a name does not begin with sg-"
+_DESCRIPTION = re.compile(r"[A-Za-z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{0,255}")
 _SOURCES = ("cidrIpv4", "cidrIpv6", "prefixListId", "referencedSecurityGroupId")
 _DUPLICATE = Unique(
     "rule",
@@ -42,6 +45,27 @@ def _ports(request: Request) -> None:
         raise Refusal("InvalidParameterValue", f"Invalid TCP/UDP port range ({first}:{last})")
 
 
+def _peer(request: Request) -> None:
+    """A range is canonical; EC2 takes fewer characters in a description than one writes."""
+    cidr, description = request.inputs.get("cidrIpv4"), request.inputs.get("description") or ""
+    try:
+        ipaddress.IPv4Network(cidr or "0.0.0.0/0")
+    except ValueError:
+        raise Refusal("InvalidParameterValue", f"CIDR block {cidr} is malformed") from None
+    if not _DESCRIPTION.fullmatch(description):
+        raise Refusal(
+            "InvalidParameterValue",
+            "Invalid rule description. Valid descriptions are strings less than 256 characters from the following set: "
+            " a-zA-Z0-9. _-:/()#,@[]+=&;{}!$*",
+        )
+
+
+def _known_protocol(request: Request) -> None:
+    protocol = _protocol(request)
+    if protocol not in PROTOCOLS.values() and not (protocol.isdigit() and int(protocol) <= 255):
+        raise Refusal("InvalidParameterValue", f"Invalid value '{protocol}' for IP protocol. Unknown protocol.")
+
+
 _RULE = ResourceType(
     id="sgr-0{hex:16}",
     immutable=("securityGroupId",),
@@ -56,7 +80,7 @@ _RULE = ResourceType(
         in_groups("referencedSecurityGroupId"),
     ),
     claims=_rule_claim,
-    rules=(_ports,),
+    rules=(_known_protocol, _ports, _peer, at_most("rules per security group", beside(GROUP, "securityGroupId"))),
 )
 
 TYPES: dict[str, ResourceType] = {
@@ -81,8 +105,9 @@ TYPES: dict[str, ResourceType] = {
                 "The security group '{in_.name}' already exists for VPC '{in_.vpcId}'",
             ),
         ),
+        rules=(at_most("security groups per region"),),
         in_use=("DependencyViolation", "resource {id} has a dependent object ({holder})"),
     ),
-    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": replace(_RULE),
-    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": replace(_RULE),
+    INGRESS: replace(_RULE),
+    EGRESS: replace(_RULE),
 }

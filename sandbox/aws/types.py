@@ -2,7 +2,18 @@
 
 from pathlib import Path
 
-from sandbox.aws import balancers, gateways, iam, instances, network, route53, s3, secretsmanager, security_groups
+from sandbox.aws import (
+    balancers,
+    gateways,
+    iam,
+    instances,
+    network,
+    route53,
+    s3,
+    secretsmanager,
+    security_groups,
+    targets,
+)
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
@@ -14,6 +25,7 @@ TYPES: dict[str, ResourceType] = {
     **security_groups.TYPES,
     **instances.TYPES,
     **balancers.TYPES,
+    **targets.TYPES,
     **route53.TYPES,
     **iam.TYPES,
     **s3.TYPES,

@@ -56,7 +56,9 @@ def _make_stores(make: Any) -> None:
     make("BucketPublicAccessBlock", bucket=bucket, **block)
     default = {"applyServerSideEncryptionByDefault": {"sseAlgorithm": "AES256"}}
     make("BucketServerSideEncryptionConfiguration", bucket=bucket, rules=[default])
-    make("BucketPolicy", bucket=bucket, policy=POLICY.replace('"Effect"', '"Principal": "*", "Effect"'))
+    make(
+        "BucketPolicy", bucket=bucket, policy=POLICY.replace('"Effect": "Allow"', '"Principal": "*", "Effect": "Deny"')
+    )
     rule = {"id": "old", "status": "Enabled", "expiration": {"days": 30}, "filter": {"prefix": "x/"}}
     make("BucketLifecycleConfiguration", bucket=bucket, rules=[rule])
     make("BucketObjectv2", bucket=bucket, key="a/b", content="hello")

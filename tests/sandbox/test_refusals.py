@@ -85,6 +85,7 @@ def _holding(account: Any, network: Any, machine: Any) -> dict[str, tuple[Any, s
     account.create("SecurityGroupIngressRule", "from", securityGroupId=network.group.id, **peer)
     table = account.create("RouteTable", "table", vpcId=network.vpc.id)
     account.create("RouteTableAssociation", "x", routeTableId=table.id, subnetId=network.subnet.id)
+    account.create("InternetGateway", "igw", vpcId=network.vpc.id)
     eip = account.create("Eip", "eip")
     account.create("NatGateway", "nat", allocationId=eip.id, subnetId=network.subnet.id)
     role = account.create("Role", "role", assumeRolePolicy=TRUST)

@@ -12,7 +12,7 @@ TAKEN: dict[str, tuple[dict[str, Any], str]] = {
     "Role": ({"name": "mine", "assumeRolePolicy": TRUST}, "EntityAlreadyExists"),
     "InstanceProfile": ({"name": "mine"}, "EntityAlreadyExists"),
     "Secret": ({"name": "mine"}, "ResourceExistsException"),
-    "TargetGroup": ({"name": "mine", "port": 1, "protocol": "TCP"}, "DuplicateTargetGroupName"),
+    "TargetGroup": ({"name": "mine", "targetType": "lambda"}, "DuplicateTargetGroupName"),
 }
 
 

@@ -1,0 +1,180 @@
+"""What a booted machine does of its own in the cloud: fetch its bundle, and write its status record.
+
+It does both with its own role, over its own routes and security groups; where one of these is in the way it waits and
+tries again, as the real loader does, and the world says what is in its way.
+"""
+
+import base64
+import binascii
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from sandbox.aws import policies
+from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
+from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
+from sandbox.aws.s3 import BUCKET, BUCKET_POLICY, is_versioned
+from sandbox.cloud import Request
+from sandbox.records import Boot, Record
+from sandbox.world import World, now
+
+HTTPS = 443
+_DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
+
+
+def start(request: Request) -> None:
+    """Begin the boot of a new instance."""
+    if request.old is not None:
+        return
+    found = document(request.inputs)
+    if found is None:
+        reason = "its user-data holds no document of Mullion, as plain text or in base64 once"
+        boot = Boot(request.id, "", "", "dead", reason, now())
+    else:
+        boot = Boot(request.id, found["machine"]["name"], found["bundle"]["sha256"], "waiting", "", now())
+    request.world.put_boot(boot)
+
+
+def settle(world: World) -> None:
+    """Let every machine that waits try again."""
+    for boot in world.boots("waiting"):
+        machine = world.find(INSTANCE, boot.instance)
+        found = document(machine.inputs) if machine else None
+        if machine is None or found is None:
+            reason = "it was terminated" if machine is None else "its user-data is secret: the world does not keep it"
+            world.put_boot(replace(boot, state="dead", reason=f"{reason}; before: {boot.reason}"))
+            continue
+        reason = _in_the_way(world, machine, found)
+        if not reason:
+            _write_status(world, boot, found)
+        world.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
+
+
+def document(inputs: dict[str, Any]) -> dict[str, Any] | None:
+    """The JSON that a machine's user-data carries, {"bundle", "machine", "facts"}; None where there is none.
+
+    The provider encodes plain user-data unless it is base64 already; the metadata service decodes once.
+    """
+    text = inputs.get("userDataBase64") or inputs.get("userData") or ""
+    if not isinstance(text, str):
+        return None
+    try:
+        text = base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        text = "" if inputs.get("userDataBase64") else text
+    found = _DOCUMENT.search(text)
+    return json.loads(found.group(1)) if found else None
+
+
+def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """The first thing that stops the machine on its way to a status record; empty where nothing does."""
+    steps: tuple[Callable[[], str], ...] = (
+        lambda: _no_way_out(world, machine),
+        lambda: _firewall(world, machine),
+        lambda: _not_allowed(world, machine, "s3:GetObject", found["bundle"]["url"]),
+        lambda: _bundle(world, found["bundle"]["url"], found["bundle"]["sha256"]),
+        lambda: _not_allowed(world, machine, "s3:PutObject", _status_url(found)),
+    )
+    return next((reason for step in steps if (reason := step())), "")
+
+
+def _no_way_out(world: World, machine: Record) -> str:
+    """To the internet gateway with a public address of its own, or by a NAT gateway that can do so."""
+    subnet = machine.inputs.get("subnetId", "")
+    gateway, nat = _default_route(world, subnet)
+    if gateway:
+        return "" if machine.outputs.get("publicIp") else f"{subnet} routes to {gateway}, but it has no public address"
+    if nat is None:
+        return f"{subnet} has no route to the internet"
+    further, _ = _default_route(world, nat.inputs.get("subnetId", ""))
+    return "" if further else f"{nat.id} is in a subnet without a route to an internet gateway"
+
+
+def _default_route(world: World, subnet: str) -> tuple[str, Record | None]:
+    """Id of the internet gateway, or the NAT gateway, that 0.0.0.0/0 goes to from a subnet."""
+    tables = [one.inputs["routeTableId"] for one in world.referrers(SUBNET, subnet) if one.type == ASSOCIATION]
+    found = [one.inputs for table in tables for one in world.referrers(TABLE, table) if one.type == ROUTE]
+    for table in filter(None, (world.find(TABLE, table) for table in tables)):
+        found += [{**row, "destinationCidrBlock": row.get("cidrBlock")} for row in table.inputs.get("routes") or []]
+    for route in found:
+        if route.get("destinationCidrBlock") == "0.0.0.0/0":
+            gateway = world.find(GATEWAY, route.get("gatewayId") or "")
+            return gateway.id if gateway else "", world.find(NAT, route.get("natGatewayId") or "")
+    return "", None
+
+
+def _firewall(world: World, machine: Record) -> str:
+    """One of its security groups lets https out to everywhere; without groups it has the VPC's own, which does."""
+    groups = machine.inputs.get("vpcSecurityGroupIds") or []
+    for group in groups:
+        record = world.find(GROUP, group)
+        inline = (record.inputs.get("egress") or []) if record else []
+        rules = [{**rule, "ipProtocol": rule["protocol"], "peers": rule.get("cidrBlocks") or []} for rule in inline]
+        rules += [
+            one.inputs | {"peers": [one.inputs.get("cidrIpv4")]}
+            for one in world.referrers(GROUP, group, "vanish")
+            if one.type == EGRESS
+        ]
+        if any(_lets_out(rule) for rule in rules):
+            return ""
+    return f"no rule of {', '.join(groups)} lets tcp {HTTPS} out to 0.0.0.0/0" if groups else ""
+
+
+def _lets_out(rule: dict[str, Any]) -> bool:
+    if "0.0.0.0/0" not in rule["peers"]:
+        return False
+    if str(rule["ipProtocol"]) in ("-1", "all"):
+        return True
+    return str(rule["ipProtocol"]) in ("tcp", "6") and rule["fromPort"] <= HTTPS <= rule["toPort"]
+
+
+def _not_allowed(world: World, machine: Record, action: str, url: str) -> str:
+    """By the role's policies and the bucket's, together."""
+    profile = world.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
+    role = world.find(ROLE, profile.inputs.get("role") or "") if profile else None
+    if role is None:
+        return "it has no instance profile with a role, so it has no credentials"
+    if not policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com"):
+        return f"role {role.id} does not let ec2.amazonaws.com assume it"
+    bucket, key = _place(url)
+    documents = [one.inputs["policy"] for one in world.referrers(ROLE, role.id) if one.type == ROLE_POLICY]
+    documents += [one.get("policy") for one in role.inputs.get("inlinePolicies") or []]
+    documents += [one.inputs["policy"] for one in world.referrers(BUCKET, bucket) if one.type == BUCKET_POLICY]
+    return policies.refused(documents, action, f"arn:aws:s3:::{bucket}/{key}", role.outputs["arn"])
+
+
+def _bundle(world: World, url: str, sha256: str) -> str:
+    bucket, key = _place(url)
+    stored = world.objects(bucket).get(key)
+    if stored is None:
+        return f"there is no object {key} in bucket {bucket}"
+    actual = hashlib.sha256(stored.content).hexdigest()
+    return "" if actual == sha256 else f"the bundle {key} has sha256 {actual}, not {sha256}"
+
+
+def _status_url(found: dict[str, Any]) -> str:
+    return f"{found['facts']['bundle_store']}/status/{found['machine']['name']}.json"
+
+
+def _write_status(world: World, boot: Boot, found: dict[str, Any]) -> None:
+    """The record of a machine that reached its last phase; the next one of that name writes over it."""
+    bucket, key = _place(_status_url(found))
+    status = {
+        "machine": boot.machine,
+        "state": "ready",
+        "bundle": boot.bundle,
+        "instance": boot.instance,
+        "time": now(),
+    }
+    content = json.dumps(status, sort_keys=True).encode()
+    world.put_object(bucket, key, content, "application/json", versioned=is_versioned(world, bucket))
+
+
+def _place(url: str) -> tuple[str, str]:
+    """Bucket and key of https://BUCKET.s3.REGION.amazonaws.com/KEY."""
+    parts = urlsplit(url)
+    return parts.netloc.partition(".s3.")[0], parts.path.lstrip("/")

@@ -1,0 +1,96 @@
+"""What policies allow: identity and bucket policies of one account, as IAM evaluates them.
+
+Source: IAM user guide, "Policy evaluation logic": an explicit deny wins, then any allow, else no. Conditions: the
+ones of OPERATORS; another condition is taken against the caller (an Allow does not count, a Deny does).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from sandbox.aws.iam import document
+from sandbox.cloud import Refusal
+
+
+def _matches(value: str, pattern: str, flags: int = 0) -> bool:
+    """`*` is any text, `?` any one character."""
+    wild = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return re.fullmatch(wild, value, flags | re.DOTALL) is not None
+
+
+OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "Bool": lambda value, wanted: value.lower() == wanted.lower(),
+    "StringEquals": lambda value, wanted: value == wanted,
+    "StringNotEquals": lambda value, wanted: value != wanted,
+    "StringLike": _matches,
+    "ArnEquals": _matches,
+    "ArnLike": _matches,
+}
+MACHINE = {"aws:SecureTransport": "true"}
+"""What a machine's calls have: TLS."""
+
+
+def refused(
+    policies: Iterable[Any], action: str, resource: str, principal: str, context: Mapping[str, str] = MACHINE
+) -> str:
+    """Why a call is not allowed, or an empty text. Policies are documents, of the identity or of the resource."""
+    allowed = False
+    for statement in _statements(policies):
+        named = _names(statement, "Action", action) and _names(statement, "Resource", resource)
+        deny = statement["Effect"] == "Deny"
+        if named and _is_for(statement, principal) and _holds(statement, context, unknown=deny):
+            if deny:
+                return f"{principal} may not {action} on {resource}: a statement denies it"
+            allowed = True
+    return "" if allowed else f"{principal} may not {action} on {resource}: no statement allows it"
+
+
+def assumes(trust: Any, service: str) -> bool:
+    """Whether a role's trust policy lets a service take the role."""
+    for statement in _statements([trust]):
+        services = _list((statement.get("Principal") or {}).get("Service"))
+        if statement["Effect"] == "Allow" and service in services and _names(statement, "Action", "sts:AssumeRole"):
+            return True
+    return False
+
+
+def _statements(policies: Iterable[Any]) -> Iterable[dict[str, Any]]:
+    for policy in policies:
+        try:
+            yield from document(policy)["Statement"]
+        except Refusal:
+            continue  # withheld: the program made it secret, so nothing is known of it
+
+
+def _names(statement: Mapping[str, Any], field: str, value: str) -> bool:
+    """Actions know no case, resources do; NotAction and NotResource name all others."""
+    flags = re.IGNORECASE if field == "Action" else 0
+    if f"Not{field}" in statement:
+        return not any(_matches(value, pattern, flags) for pattern in _list(statement[f"Not{field}"]))
+    return any(_matches(value, pattern, flags) for pattern in _list(statement.get(field)))
+
+
+def _is_for(statement: Mapping[str, Any], principal: str) -> bool:
+    """An identity's policy names no principal; a bucket's names all, the role, or its account."""
+    if "Principal" not in statement:
+        return "NotPrincipal" not in statement
+    named = statement["Principal"]
+    account = principal.split(":")[4]
+    known = ("*", principal, account, f"arn:aws:iam::{account}:root")
+    return any(each in known for each in _list(named.get("AWS") if isinstance(named, dict) else named))
+
+
+def _holds(statement: Mapping[str, Any], context: Mapping[str, str], *, unknown: bool) -> bool:
+    for operator, keys in (statement.get("Condition") or {}).items():
+        compare = OPERATORS.get(operator)
+        for key, wanted in keys.items():
+            if compare is None or key not in context:
+                if not unknown:
+                    return False
+            elif not any(compare(context[key], str(each)) for each in _list(wanted)):
+                return False
+    return True
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [] if value is None else [value]

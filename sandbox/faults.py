@@ -1,0 +1,126 @@
+"""Faults that one plans for the cloud's calls (create, update, delete), and what the provider makes of them.
+
+A fault waits in the world for its call; it is used up before the call begins, so that the next run meets it no more,
+whatever becomes of this one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sandbox.cloud import Refusal
+from sandbox.records import Fault
+
+if TYPE_CHECKING:
+    from sandbox.world import World
+
+KINDS = {
+    "fail": "the call fails with InternalFailure",
+    "throttle": "the cloud answers RequestLimitExceeded `amount` times; the provider waits and asks again, in simulated"
+    " time, and gives up as the real one does",
+    "unseen": "an instance profile is not visible yet for `amount` tries; the provider asks again for two minutes",
+    "die-before": "the provider's process ends before the cloud acted",
+    "die-after": "the provider's process ends after the cloud acted, before the engine hears of it",
+    "slow": "the call takes `amount` seconds, really",
+}
+DEATH = 137
+"""Exit code of a process that was killed (128 + SIGKILL)."""
+
+
+@dataclass(frozen=True)
+class Retried:
+    """An answer after which the real provider asks again: first and longest wait, and how long in all (seconds)."""
+
+    code: str
+    message: str
+    first: float
+    longest: float
+    tries: int
+    within: float
+
+    def waits(self) -> Iterator[float]:
+        """The waits until it gives up."""
+        total = 0.0
+        for number in range(self.tries):
+            wait = min(self.longest, self.first * 2**number)
+            total += wait
+            if total > self.within:
+                return
+            yield wait
+
+
+RETRIED = {
+    # pulumi-aws: maxRetries is 25; the provider's back-off doubles up to 300 s
+    "throttle": Retried("RequestLimitExceeded", "Request limit exceeded.", 1, 300, 25, float("inf")),
+    # terraform-provider-aws: IAM propagation timeout of 2 minutes, waits of 0.5 s doubling up to 10 s
+    "unseen": Retried(
+        "InvalidParameterValue",
+        "Value for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
+        *(0.5, 10, 1000, 120),
+    ),
+}
+
+
+def plan(world: World, kind: str, nth: int, *, type: str | None, amount: float, times: int) -> Fault:
+    """Write a fault into the world; ValueError says what makes no sense."""
+    if kind not in KINDS:
+        raise ValueError(f"no fault {kind!r}; there are: {', '.join(KINDS)}")
+    if nth < 1 or times < 1 or amount < 0:
+        raise ValueError("a fault comes at call 1 or later, at least once, and its amount is not negative")
+    amount = amount or (1 if kind in RETRIED else 0)
+    type = type or ("Instance" if kind == "unseen" else None)
+    with world.transaction():
+        statement = "INSERT INTO faults (kind, type, nth, amount, times) VALUES (?, ?, ?, ?, ?)"
+        sequence = world.connection.execute(statement, (kind, type, nth, amount, times)).lastrowid or 0
+    return Fault(sequence, kind, type, nth, amount, times)
+
+
+def planned(world: World) -> list[Fault]:
+    """The faults that wait, oldest first."""
+    return [Fault(*row) for row in world.connection.execute("SELECT * FROM faults ORDER BY sequence")]
+
+
+def due(world: World, type: str) -> list[Fault]:
+    """Count a call of a type: the faults that come now, used up by one time each."""
+    if not planned(world):
+        return []
+    with world.transaction():
+        matching = [fault for fault in planned(world) if fault.type in (None, type, type.rsplit(":", 1)[-1])]
+        for fault in matching:
+            nth, times = (fault.nth - 1, fault.times) if fault.nth > 1 else (1, fault.times - 1)
+            statement = "UPDATE faults SET nth = ?, times = ? WHERE sequence = ?"
+            world.connection.execute(statement, (nth, times, fault.sequence))
+        world.connection.execute("DELETE FROM faults WHERE times < 1")
+    return [fault for fault in matching if fault.nth == 1]
+
+
+def before(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> float:
+    """What happens before the cloud acts; simulated seconds that were waited. Refusal ends the call."""
+    waited = 0.0
+    for fault in faults:
+        if fault.kind == "die-before":
+            os._exit(DEATH)
+        if fault.kind == "slow":
+            pause(fault.amount)
+        if fault.kind == "fail":
+            raise Refusal("InternalFailure", "The request processing has failed because of an unknown error.")
+        if fault.kind in RETRIED:
+            waited += _asked_again(RETRIED[fault.kind], int(fault.amount))
+    return waited
+
+
+def after(faults: list[Fault]) -> None:
+    """What happens once the cloud acted and its world is written."""
+    if any(fault.kind == "die-after" for fault in faults):
+        os._exit(DEATH)
+
+
+def _asked_again(answer: Retried, refused: int) -> float:
+    waits = list(answer.waits())
+    if refused > len(waits):
+        raise Refusal(answer.code, f"{answer.message} (asked {len(waits) + 1} times in {sum(waits):.0f} s)")
+    return sum(waits[:refused])

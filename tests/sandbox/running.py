@@ -1,0 +1,70 @@
+"""A stack of a test's own on the real engine and a sandbox of its own."""
+
+import gc
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pulumi import automation as auto
+
+from operations.engine import Engine
+from operations.workspace import EngineCommand
+from sandbox.home import install
+from sandbox.world import World
+
+
+class Runner:
+    """One stack on one world, and what its last run did: operation and replacing properties by resource name."""
+
+    def __init__(self, folder: Path, engine: Engine, program: Callable[[dict[str, Any]], None]) -> None:
+        self.folder = folder
+        self.settings: dict[str, Any] = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large"}
+        self.settings["encrypted"] = True
+        (folder / "state").mkdir()
+        environment = {
+            "PULUMI_HOME": str(install(folder / "home")),
+            "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE": "only for this test",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "MULLION_SANDBOX_WORLD": str(folder / "world"),
+        }
+        self.world = World(folder / "world")
+        command = EngineCommand(engine)
+        options = auto.LocalWorkspaceOptions(env_vars=environment, work_dir=str(folder), pulumi_command=command)
+        self.stack = auto.create_or_select_stack(
+            "dev", project_name="small", program=lambda: program(self.settings), opts=options
+        )
+        self.stack.set_config("aws:region", auto.ConfigValue("eu-west-1"))
+
+    def run(self, call: Callable[..., Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        steps: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+        def note(event: auto.EngineEvent) -> None:
+            if event.resource_pre_event and event.resource_pre_event.metadata.type.startswith("aws:"):
+                metadata = event.resource_pre_event.metadata
+                if metadata.op.value in ("create", "update", "replace", "delete", "read"):
+                    key = f"{metadata.type.rsplit(':', 1)[-1]} {metadata.urn.rsplit('::', 1)[-1]}"
+                    steps[key] = (metadata.op.value, tuple(metadata.diffs or ()))
+
+        call(on_event=note)
+        return steps
+
+    def preview_and_up(self, **changes: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+        """What an up did; the preview must have said the same."""
+        self.settings |= changes
+        promised, done = self.run(self.stack.preview), self.run(self.stack.up)
+        assert promised == done
+        return done
+
+
+def collected() -> Iterator[None]:
+    """The Automation API leaves loops, and after a failed run a coroutine; they end here, not in another's test."""
+    yield
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore", ResourceWarning)
+        patch.setattr(sys, "unraisablehook", lambda _: None)
+        gc.collect()

@@ -1,0 +1,117 @@
+"""Planned faults: which call they come at, what they do, and that each comes as often as it was said."""
+
+import os
+from typing import Any
+
+import pytest
+
+from sandbox import faults
+from sandbox.cloud import Refusal
+from sandbox.world import World
+
+VPC = "aws:ec2/vpc:Vpc"
+
+
+def _calls(account: Any, count: int) -> list[str]:
+    """Codes of that many creates; empty where it was done."""
+    codes = []
+    for number in range(count):
+        try:
+            account.create("Vpc", f"v{number}", cidrBlock="10.0.0.0/16")
+            codes.append("")
+        except Refusal as refusal:
+            codes.append(refusal.code)
+    return codes
+
+
+def test_a_call_fails_once_and_the_next_run_meets_it_no_more(account) -> None:
+    account.world.plan_fault("fail", 2)
+    assert _calls(account, 4) == ["", "InternalFailure", "", ""]
+    assert account.world.faults() == []
+    assert [each.error is None for each in account.world.operations()] == [True, False, True, True]
+
+
+def test_a_fault_comes_as_often_as_was_said(account) -> None:
+    account.world.plan_fault("fail", 2, times=2)
+    assert _calls(account, 4) == ["", "InternalFailure", "InternalFailure", ""]
+
+
+@pytest.mark.parametrize("type", ["Vpc", VPC])
+def test_only_calls_of_the_type_are_counted(account, type) -> None:
+    account.world.plan_fault("fail", 1, type=type)
+    account.create("Eip", "e")
+    assert _calls(account, 1) == ["InternalFailure"]
+
+
+def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> None:
+    vpc = account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
+    account.world.plan_fault("fail", 1, times=2)
+    account.provider.create(vpc.urn, vpc.inputs, preview=True)
+    assert account.refused(lambda: account.update(vpc, tags={"a": "b"})).code == "InternalFailure"
+    assert account.refused(lambda: account.delete(vpc)).code == "InternalFailure"
+    account.delete(vpc)
+
+
+@pytest.mark.parametrize(("kind", "waited"), [("throttle", 1 + 2 + 4), ("unseen", 0.5 + 1 + 2)])
+def test_what_the_provider_asks_again_costs_time_and_is_no_failure(account, machine, kind, waited) -> None:
+    account.world.plan_fault(kind, 1, type="Instance", amount=3)
+    machine()
+    usual = account.provider.cloud.seconds("aws:ec2/instance:Instance", "create")
+    assert account.world.operations()[-1].simulated_seconds == usual + waited
+
+
+ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParameterValue", 16)}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> None:
+    code, tries = ENDLESS[kind]
+    account.world.plan_fault(kind, 1, type="Instance", amount=1000)
+    refusal = account.refused(machine)
+    assert refusal.code == code
+    answer = faults.RETRIED[kind]
+    assert f"asked {len(list(answer.waits())) + 1} times" in refusal.message
+    assert len(list(answer.waits())) + 1 == tries
+
+
+def test_a_slow_call_waits_for_its_seconds(account) -> None:
+    paused: list[float] = []
+    account.provider.pause = paused.append
+    account.world.plan_fault("slow", 2, amount=7.5)
+    assert _calls(account, 3) == ["", "", ""]
+    assert paused == [7.5]
+
+
+@pytest.mark.parametrize(("kind", "made"), [("die-before", 0), ("die-after", 1)])
+def test_the_process_dies_before_or_after_the_cloud_acted(account, monkeypatch, kind, made) -> None:
+    class Died(BaseException):
+        pass
+
+    def die(code: int) -> None:
+        raise Died(code)
+
+    monkeypatch.setattr(os, "_exit", die)
+    account.world.plan_fault(kind)
+    with pytest.raises(Died) as caught:
+        account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
+    assert caught.value.args == (faults.DEATH,)
+    other = World(account.world.path)
+    assert len(other.resources()) == made
+    assert other.faults() == [], "the next run meets it no more"
+    other.close()
+
+
+def test_faults_are_listed_and_forgotten(account) -> None:
+    first = account.world.plan_fault("fail", 3)
+    second = account.world.plan_fault("unseen")
+    assert account.world.faults() == [first, second]
+    assert (second.type, second.amount) == ("Instance", 1)
+    account.world.clear_faults()
+    assert account.world.faults() == []
+    assert _calls(account, 3) == ["", "", ""]
+
+
+@pytest.mark.parametrize(("kind", "nth", "times"), [("explode", 1, 1), ("fail", 0, 1), ("fail", 1, 0)])
+def test_a_fault_that_makes_no_sense_is_refused(world, kind, nth, times) -> None:
+    with pytest.raises(ValueError, match="fault"):
+        world.plan_fault(kind, nth, times=times)
