@@ -24,10 +24,10 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 StackName = Annotated[str, typer.Argument(metavar="STACK", help="Name of the stack: stacks/Pulumi.STACK.yaml.")]
 
 
-def command(body: Callable[..., None]) -> Callable[..., None]:
+def command(body: Callable[..., None], group: typer.Typer = app) -> Callable[..., None]:
     """Make a function a command: errors that a person can act on become a message and an exit code."""
 
-    @app.command()
+    @group.command()
     @functools.wraps(body)
     def run(*args: Any, **options: Any) -> None:
         try:
@@ -73,11 +73,18 @@ def render(
 
 
 @command
-def up(stack: StackName, sandbox: Sandbox = False, yes: Yes = False) -> None:
+def up(
+    stack: StackName,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Look at the cloud first, and put right what was changed by hand.")
+    ] = False,
+) -> None:
     """Build a stack's cluster, or make it what its file says now."""
     from operations import runs
 
-    runs.up(stack, sandbox=sandbox, yes=yes)
+    runs.up(stack, sandbox=sandbox, yes=yes, refresh=refresh)
 
 
 @command
@@ -133,6 +140,16 @@ def kubeconfig(
 
 
 @command
+def drift(
+    stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False
+) -> None:
+    """Say what somebody changed or removed by hand. Changes nothing; ends with 5 where something is not as recorded."""
+    from operations import drift as drifting
+
+    drifting.drift(stack, as_json=as_json)
+
+
+@command
 def doctor(
     stack: Annotated[str | None, typer.Argument(metavar="[STACK]", help="Also look at this stack's file.")] = None,
 ) -> None:
@@ -140,6 +157,82 @@ def doctor(
     from operations import doctor as doctoring
 
     doctoring.doctor(stack)
+
+
+# The sandbox group: what goes wrong in the sandbox, on purpose.
+
+sandbox_app = typer.Typer(no_args_is_help=True, help="Make a stack's sandbox go wrong, or change it unseen.")
+app.add_typer(sandbox_app, name="sandbox")
+sandbox_command = functools.partial(command, group=sandbox_app)
+ThingName = Annotated[str, typer.Argument(metavar="NAME", help="Its logical name, its id, or TYPE/NAME.")]
+
+
+@sandbox_command
+def fault(
+    stack: StackName,
+    fail: Annotated[int | None, typer.Option(metavar="N", min=1, help="The Nth call fails.")] = None,
+    throttle: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The Nth call is throttled --tries times.")
+    ] = None,
+    die_before: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The provider dies before the Nth call acts.")
+    ] = None,
+    die_after: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The provider dies when the Nth call has acted.")
+    ] = None,
+    unseen: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="The Nth machine's profile is unseen for --tries tries.")
+    ] = None,
+    slow: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="A call takes so long, really.")] = None,
+    at: Annotated[int, typer.Option(metavar="N", min=1, help="With --slow: which call.")] = 1,
+    tries: Annotated[int, typer.Option(metavar="K", min=1, help="With --throttle, --unseen: how often.")] = 3,
+    type_: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Count only calls of this type.")] = None,
+    times: Annotated[int, typer.Option(metavar="N", min=1, help="For so many matching calls in a row.")] = 1,
+    clear: Annotated[bool, typer.Option("--clear", help="Forget all faults.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="Show the faults that wait.")] = False,
+) -> None:
+    """Plan a fault of the sandbox's cloud at one of its next calls (create, update, delete). It comes once."""
+    from operations import faults
+
+    calls = {"fail": fail, "throttle": throttle, "die-before": die_before, "die-after": die_after, "unseen": unseen}
+    asked = {"throttle": float(tries), "unseen": float(tries)}
+    wanted = {kind: (nth, asked.get(kind, 0)) for kind, nth in calls.items() if nth is not None}
+    if slow is not None:
+        wanted["slow"] = (at, slow)
+    if clear:
+        faults.clear(stack)
+    if wanted or not (clear or list_):
+        faults.plan(stack, wanted, type_, times)
+    elif list_:
+        faults.show(stack)
+
+
+@sandbox_command
+def change(
+    stack: StackName,
+    name: ThingName,
+    settings: Annotated[list[str], typer.Argument(metavar="PROPERTY=VALUE", help="The value as JSON or plain text.")],
+) -> None:
+    """Change a thing in the sandbox behind the program's back."""
+    from operations import faults
+
+    faults.change(stack, name, settings)
+
+
+@sandbox_command
+def remove(stack: StackName, name: ThingName) -> None:
+    """Delete a thing in the sandbox behind the program's back."""
+    from operations import faults
+
+    faults.remove(stack, name)
+
+
+@sandbox_command
+def boots(stack: StackName) -> None:
+    """Show how far each machine of the sandbox got, and what is in its way."""
+    from operations import faults
+
+    faults.boots(stack)
 
 
 def main() -> None:

@@ -16,6 +16,9 @@ CONTROL_PLANE = "control-plane"
 DIGEST = 16
 """Characters of the replace digest in the tag mullion:digest."""
 
+FACTS = ("os", "size", "disk_gb", "image")
+"""What of a pool a reason of a replacement names."""
+
 POINTER = "machines stay; changes reach them through the desired-state pointer"
 
 
@@ -42,22 +45,34 @@ def read(path: Path) -> Earlier:
     """Read FILE. Stop where it is neither of the two."""
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Stop(Exit.USAGE, f"--against {path}: {error}") from error
-    if isinstance(found, dict) and found.get("format") == 1 and "machines" in found:
-        return from_plan(found)
-    if isinstance(found, dict) and "deployment" in found:
+    try:
+        if found.get("format") == 1:
+            return from_plan(found)
         return _from_export(found["deployment"].get("resources") or [], path)
-    raise Stop(Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`")
+    except (AttributeError, KeyError, TypeError) as error:  # what both have is missing or of another type
+        raise Stop(
+            Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`"
+        ) from error
 
 
 def from_plan(found: dict[str, Any]) -> Earlier:
     """Return the cluster that a plan document describes."""
     pools = {each["name"]: each for each in found["pools"]}
     machines = {
-        each["name"]: Was(each["pool"], each["address"], _digest(pools[each["pool"]])) for each in found["machines"]
+        _name(each["name"]): Was(each["pool"], each["address"], _digest(pools[each["pool"]]))
+        for each in found["machines"]
     }
-    return Earlier(found["cluster"], machines, pools[CONTROL_PLANE]["bundle"]["sha256"], pools)
+    bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
+    facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}
+    return Earlier(_name(found["cluster"]), machines, bundle, facts)
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _digest(pool: dict[str, Any]) -> str:
@@ -111,6 +126,6 @@ def _reason(machine: dict[str, Any], pool: dict[str, Any], was: Was, before: dic
         return f"address {was.address} -> {machine['address']}"
     if _digest(pool) == was.digest:
         return ""
-    facts = [name for name in ("os", "size", "disk_gb", "image") if before and before[name] != pool[name]]
+    facts = [name for name in FACTS if before and before[name] != pool[name]]
     named = ", ".join(f"{name} {before[name]} -> {pool[name]}" for name in facts) if before else ""
     return named or "what its node plan makes of it"

@@ -1,6 +1,5 @@
 """`mullion doctor`: whether this machine has what the commands need, and what each stack is."""
 
-import json
 import os
 import platform
 import shutil
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from components.plan import plan_cluster
 from components.spec.report import SpecError
-from operations import engine, stacks, worlds
+from operations import agreement, engine, failures, locks, recovery, stacks, workspace, worlds
 from operations.engine_build import EngineError
 from operations.exits import Exit, Stop
 from operations.paths import REPOSITORY
@@ -38,6 +37,7 @@ def doctor(stack: str | None) -> None:
         faults += _print(look())
     if stack:
         faults += _print(_stack(stack))
+        faults += _print(_run(stack))
     if faults:
         raise Stop(Exit.FAILED, f"{faults} {'thing is' if faults == 1 else 'things are'} wrong")
 
@@ -94,16 +94,8 @@ def _plugins() -> Iterator[Finding]:
 
 
 def _backend() -> Iterator[Finding]:
-    url = os.environ.get("PULUMI_BACKEND_URL") or _logged_in()
+    url = workspace.backend()
     yield Finding(f"backend for real accounts: {url or 'none yet (pulumi login); the sandbox needs none'}")
-
-
-def _logged_in() -> str:
-    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    try:
-        return str(json.loads((home / "credentials.json").read_text("utf-8")).get("current") or "")
-    except (OSError, ValueError, AttributeError):
-        return ""
 
 
 def _worlds() -> Iterator[Finding]:
@@ -113,10 +105,8 @@ def _worlds() -> Iterator[Finding]:
         except Stop as error:
             yield Finding(f"stack {name}", str(error))
             continue
-        # where the engine's file backend keeps its locks
-        locks = worlds.root() / "sandbox" / name / "state" / ".pulumi" / "locks"
-        locked = any(each.is_file() for each in locks.rglob("*.json"))
-        fault = "locked: a run is under way, or one was cut off" if locked else ""
+        folder = worlds.root() / "sandbox" / name / "state"
+        fault = f"locked; `mullion doctor {name}` says by whom" if locks.held(name, folder.as_uri()) else ""
         yield Finding(f"stack {name}: {f'in {world}' if world else 'not built'}", fault)
 
 
@@ -136,6 +126,42 @@ def _stack(name: str) -> Iterator[Finding]:
     open_warnings = [str(each) for each in stack.warnings if each.acknowledged is None]
     text = "".join(f"\n       {each}" for each in open_warnings)
     yield Finding(f"spec of {name}: {len(planned.machines)} machines, {len(open_warnings)} open warnings{text}")
+
+
+def _run(name: str) -> Iterator[Finding]:
+    """What the last run left: locks, operations that were cut off, and where state and world differ."""
+    try:
+        yield from _left(name)
+    except Stop as error:
+        yield Finding(f"last run of {name}", str(error))
+
+
+def _left(name: str) -> Iterator[Finding]:
+    world, found = worlds.recall(name), engine.installed(lambda _: None)
+    if world is None or found is None:
+        return
+    sandbox = world.name == worlds.SANDBOX
+    with workspace.opened(name, found, sandbox=sandbox) as place, failures.reported(name):
+        locked, broken = locks.held(name, workspace.backend()), locks.broken(name, workspace.backend())
+        for path in broken:
+            yield Finding(f"state of {name}", f"{path} was half written; the next `mullion up {name}` takes it away")
+        if broken:
+            return
+        run = workspace.existing(name, place)
+        deployment = recovery.export(run)["deployment"] if run else {}
+    for lock in locked:
+        gone = f"its run is gone; the next `mullion up {name}` takes it away"
+        yield Finding(f"lock of {name}: {lock}", gone if lock.dead else "a run is under way")
+    pending = deployment.get("pending_operations") or []
+    for each in pending:
+        yield Finding(f"{each['type']} {recovery.named(each['resource'])} was cut off", _remedy(name, sandbox))
+    if sandbox and not pending and not locked:
+        faults = agreement.faults(name, deployment.get("resources") or [])
+        yield Finding(f"state and world of {name} {'differ' if faults else 'agree'}", "\n".join(faults))
+
+
+def _remedy(name: str, sandbox: bool) -> str:
+    return f"the next `mullion up {name}` {'looks for it in the world' if sandbox else 'says how to look for it'}"
 
 
 LOOKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _engine, _plugins, _backend, _worlds, _disk)

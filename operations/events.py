@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from pulumi import automation as auto
 
+from operations import guards
+
 DONE = {
     "create": "created",
     "update": "updated",
@@ -45,6 +47,7 @@ class Tally:
     done: Counter[str] = field(default_factory=Counter)
     awaited: dict[str, Step] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
+    failed: list[auto.StepEventMetadata] = field(default_factory=list)
 
     @property
     def count(self) -> str:
@@ -54,13 +57,16 @@ class Tally:
     def hear(self, event: auto.EngineEvent) -> Step | None:
         """Take in an event. Return the step that it finishes, if it does and the step is worth a line."""
         if event.resource_pre_event:
-            step = _step(event.resource_pre_event.metadata)
+            step = step_of(event.resource_pre_event.metadata)
             if step.op in DONE and not step.type.startswith(SILENT):
                 self.awaited[step.urn] = step
         elif event.res_outputs_event:
-            return self._finish(_step(event.res_outputs_event.metadata))
+            return self._finish(step_of(event.res_outputs_event.metadata))
         elif event.res_op_failed_event:
-            self.awaited.pop(event.res_op_failed_event.metadata.urn, None)
+            self.failed.append(event.res_op_failed_event.metadata)
+            self.awaited.pop(self.failed[-1].urn, None)
+        elif event.policy_event and event.policy_event.enforcement_level == "mandatory":
+            self.errors.append(guards.violation(event.policy_event))
         elif event.diagnostic_event and event.diagnostic_event.severity == "error":
             self._fault(event.diagnostic_event)
         return None
@@ -91,7 +97,8 @@ class Tally:
         return ", ".join(f"{self.done[op]} {word}" for op, word in DONE.items() if self.done[op]) or "no changes"
 
 
-def _step(metadata: auto.StepEventMetadata) -> Step:
+def step_of(metadata: auto.StepEventMetadata) -> Step:
+    """Return the step that an event is about."""
     op = getattr(metadata.op, "value", metadata.op)
     if op in ("delete", "delete-replaced") and metadata.old and metadata.old.retain_on_delete:
         op = "retain"

@@ -11,6 +11,7 @@ class Exit(IntEnum):
     USAGE = 2
     REFUSED = 3
     NO_ENGINE = 4
+    DRIFT = 5
     INTERRUPTED = 130
 
 
@@ -20,6 +21,7 @@ MEANINGS = {
     Exit.USAGE: "the stack or the command line is wrong; nothing was started",
     Exit.REFUSED: "refused: another world, a protected cluster, or not confirmed; nothing was changed",
     Exit.NO_ENGINE: "there is no Pulumi engine to use",
+    Exit.DRIFT: "the cloud is not as recorded: somebody changed it by hand",
     Exit.INTERRUPTED: "interrupted",
 }
 

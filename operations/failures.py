@@ -2,17 +2,23 @@
 
 import re
 import signal
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from pulumi import automation as auto
 
+from operations import engine_process, locks, workspace
 from operations.events import Tally
 from operations.exits import Exit, Stop
 
 _WORTH = re.compile(r"(?:stderr: )?error: (.*)")
+_HOLDER = re.compile(r"created by (.+)")
+"""How the engine names who has a lock in a backend that keeps it elsewhere: user@host (pid 1) at time."""
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a CI job that is cancelled, a terminal that is closed: none reaches the engine by itself."""
 _NO_LOGIN = "PULUMI_ACCESS_TOKEN must be set"
 
 
@@ -25,6 +31,8 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
             yield
         except auto.CommandError as error:
             if interrupted.is_set():
+                with suppress(Stop):  # where another run has the stack already
+                    locks.cancel_dead(name, workspace.backend())
                 raise Stop(
                     Exit.INTERRUPTED, f"interrupted; what was made is in the state, and `mullion up {name}` goes on"
                 ) from None
@@ -34,10 +42,9 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
 def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
     """Say what the engine could not do, and what to do about it."""
     if isinstance(error, auto.ConcurrentUpdateError):
-        return (
-            f"another run of stack {name} is under way, or one was cut off. When none is: "
-            f"pulumi cancel --stack {name}, then run this again"
-        )
+        holder = _HOLDER.search(str(error))
+        by = f" by {holder[1].strip()}" if holder else ""
+        return f"stack {name} is locked{by}. Wait for it; if it is gone for sure: pulumi cancel --yes --stack {name}"
     faults = tally.errors if tally else []
     if faults:
         what = "\n".join(f"  {each}" for each in faults)
@@ -50,18 +57,24 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
 
 @contextmanager
 def _patient(interrupted: threading.Event) -> Iterator[None]:
-    """On Ctrl-C the engine, which gets it too, stops by itself; leaving at once would cut its connection to us."""
+    """On Ctrl-C let the engine finish what it began, because the program it runs is here; on a second one end it."""
 
     def heard(number: int, frame: FrameType | None) -> None:
-        if not interrupted.is_set():
-            print("\nmullion: stopping when the calls under way are done; once more to stop at once", flush=True)
+        if not engine_process.running():
+            raise KeyboardInterrupt
+        if interrupted.is_set():
+            engine_process.end()
+            return
         interrupted.set()
+        print("\nmullion: stopping when the calls under way are done; once more to stop at once", file=sys.stderr)
+        engine_process.interrupt()
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGINT, heard)
+    before = {number: signal.signal(number, heard) for number in _STOPPING}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

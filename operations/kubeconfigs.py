@@ -16,7 +16,8 @@ from pulumi import automation as auto
 from components import pki
 from operations import engine, failures, report, stacks, state, worlds
 from operations.exits import Exit, Stop
-from operations.workspace import existing, opened
+from operations.output import show
+from operations.workspace import backend, existing, opened
 
 STALE = timedelta(days=5)
 """A certificate that ends sooner is issued anew."""
@@ -29,29 +30,43 @@ def outputs(name: str, *, as_json: bool) -> None:
     with _stack(name) as run:
         found = {key: "[secret]" if value.secret else value.value for key, value in run.outputs().items()}
     if as_json:
-        print(json.dumps(found, indent=2))
+        show(json.dumps(found, indent=2))
         return
+    lines: list[str] = []
     for key, value in sorted(found.items()):
         text = value if isinstance(value, str) else json.dumps(value)
-        print(f"{key}: {text.strip()}" if "\n" not in text.strip() else f"{key}:\n{text.strip()}")
+        lines.append(f"{key}: {text.strip()}" if "\n" not in text.strip() else f"{key}:\n{text.strip()}")
+    show("\n".join(lines))
 
 
 def kubeconfig(name: str, output: str | None) -> None:
     """Write the administrator's kubeconfig, with a fresh certificate where the stored one ends soon."""
+    if output is not None and Path(output).is_dir():
+        raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
     with _stack(name) as run:
         found = run.outputs().get("kubeconfig")
         if found is None:
             raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
         text = current(name, found.value, run)
     if output == "-" or (output is None and not sys.stdout.isatty()):
-        sys.stdout.write(text)
+        show(text, end="")
         return
-    if output is None:
-        path = report.kubeconfig(name, text)
-    else:
-        path = Path(output)
-        worlds.write(path.absolute(), text)
+    path = report.kubeconfig(name, text) if output is None else Path(output)
+    if output is not None and not _written(path, text):
+        return
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
+
+
+def _written(path: Path, text: str) -> bool:
+    """Write it for this user's eyes only. False where what is there is a pipe or device, not to be replaced."""
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, "utf-8")
+            return False
+        worlds.write(path.resolve(), text)  # a link stays, and what it leads to is replaced
+        return True
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+        raise Stop(Exit.USAGE, f"-o {path}: {error}; name a file that can be written") from error
 
 
 def current(name: str, stored: str, run: auto.Stack) -> str:
@@ -84,10 +99,13 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
 def _stack(name: str) -> Iterator[auto.Stack]:
     """A stack that exists, in the world it belongs to."""
     stacks.file(name)
-    world = worlds.recall(name)
+    program = engine.find()
+    world, never = worlds.recall(name), f"stack {name} was never built; `mullion up {name}` first"
+    if world is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
+        raise Stop(Exit.FAILED, never)
     sandbox = world is not None and world.name == worlds.SANDBOX
-    with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
+    with opened(name, program, sandbox=sandbox) as workspace, failures.reported(name):
         found = existing(name, workspace)
         if found is None:
-            raise Stop(Exit.FAILED, f"stack {name} was never built; `mullion up {name}` does")
+            raise Stop(Exit.FAILED, never)
         yield found

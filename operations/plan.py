@@ -18,6 +18,7 @@ from components.spec.checks.check import Subject
 from components.spec.stack import Stack
 from operations import against, plan_text, stacks
 from operations.exits import Exit, Stop
+from operations.output import show
 
 FORMAT = 1
 """Version of the document; `--against` refuses any other."""
@@ -32,7 +33,7 @@ def plan(name: str, *, as_json: bool, resources: bool, earlier: Path | None) -> 
         whole["resources"] = _resources(name)
     if earlier:
         whole["against"] = against.compare(whole, against.read(earlier))
-    print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
+    show(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:

@@ -8,17 +8,17 @@ DIR/<machine>/user-data     with <fact:name> where only the cloud knows the valu
 
 import io
 import json
-import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
 
 from components import facts, userdata
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from operations import stacks
 from operations.exits import Exit, Stop
 
+README_NAME = "README.txt"
 README = """What mullion renders for cluster {cluster}.
 
 <pool>/plan.json     what each machine of the pool becomes: phases of steps
@@ -28,29 +28,44 @@ README = """What mullion renders for cluster {cluster}.
 Facts are known once the cloud has made something (names of endpoint and stores, hashes of certificates). They are
 not known here: user-data shows each as <fact:name>. None of them is a secret.
 """
+WRITTEN = "\nFiles that this render wrote; --force replaces them and no others:\n"
+"""In README.txt, before one path a line."""
 
 
 def render(name: str, folder: Path, *, force: bool) -> None:
     """Write all files of a stack's machines. Nothing is written where the stack has errors."""
     planned = plan_cluster(name, stacks.load(name).spec)
-    _check(folder, force)
+    contents = dict(files(planned))
+    contents[README_NAME] += (WRITTEN + "\n".join(contents) + "\n").encode()
+    try:
+        _check(folder, force)
+        _replace(folder.resolve(), contents)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
+        raise Stop(Exit.USAGE, f"-o {folder}: {error}; name a folder that can be written") from error
+    print(f"{len(contents)} files of {len(planned.machines)} machines in {folder}")
+
+
+def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Put the files where the folder is. Written beside and moved: a full disk leaves what was there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Written beside and moved: a full disk leaves what was there.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         whole = Path(scratch) / "whole"
-        count = 0
-        for path, content in files(planned):
+        for path, content in contents.items():
             target = whole / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-            count += 1
         if folder.exists():
-            shutil.rmtree(folder)
+            folder.rename(Path(scratch) / "earlier")
         whole.rename(folder)
-    print(f"{count} files of {len(planned.machines)} machines in {folder}")
 
 
 def _check(folder: Path, force: bool) -> None:
+    """Stop unless the folder is new, empty, or holds what an earlier render wrote and nothing else."""
+    here = Path.cwd().resolve()
+    if folder.resolve() in (here, *here.parents):
+        raise Stop(
+            Exit.USAGE, f"-o {folder or '.'}: the current directory lies in it; name a folder that is new or empty"
+        )
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise Stop(Exit.USAGE, f"{folder} is no folder; name one that is new or empty")
     if not folder.exists() or not any(folder.iterdir()):
@@ -58,15 +73,26 @@ def _check(folder: Path, force: bool) -> None:
     if not force:
         raise Stop(Exit.USAGE, f"{folder} is not empty; name another folder, or --force to replace what mullion wrote")
     # --force replaces our own output, never somebody's home
-    if not (folder / "README.txt").is_file() or not (folder / "README.txt").read_text("utf-8").startswith(
-        "What mullion"
-    ):
-        raise Stop(Exit.REFUSED, f"{folder} holds files that mullion did not write; name another folder")
+    if foreign := _foreign(folder):
+        raise Stop(
+            Exit.REFUSED, f"{folder} holds files that mullion did not write, such as {foreign[0]}; name another folder"
+        )
+
+
+def _foreign(folder: Path) -> list[str]:
+    """Paths below the folder that no earlier render wrote, as its README.txt says."""
+    readme = folder / README_NAME
+    text = readme.read_text("utf-8", "replace") if readme.is_file() else ""
+    listed = text.partition(WRITTEN)[2].splitlines()
+    known = {path for each in listed for path in (PurePosixPath(each), *PurePosixPath(each).parents)}
+    # symbolic links are listed and not followed; removing one removes nothing elsewhere
+    found = (PurePosixPath(each.relative_to(folder).as_posix()) for each in folder.rglob("*"))
+    return sorted(str(each) for each in found if each not in known)
 
 
 def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
     """Path below the folder, and content, of everything."""
-    yield "README.txt", README.format(cluster=planned.name).encode()
+    yield README_NAME, README.format(cluster=planned.name).encode()
     for group in planned.machine_groups:
         plan_text = json.dumps(group.node_plan.document(), indent=2, sort_keys=True) + "\n"
         yield f"{group.name}/plan.json", plan_text.encode()

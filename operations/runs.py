@@ -9,17 +9,30 @@ from pulumi import automation as auto
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
 from components.spec.stack import Stack
-from operations import engine, failures, identity, progress, report, stacks, state, worlds
+from operations import (
+    agreement,
+    engine,
+    failures,
+    guards,
+    identity,
+    lookup,
+    progress,
+    recovery,
+    report,
+    stacks,
+    state,
+    worlds,
+)
 from operations.events import Step, Tally
 from operations.exits import Exit, Stop
 from operations.recorder import record
-from operations.workspace import existing, opened, sandbox_config
+from operations.workspace import opened, sandbox_config, world_file
 from operations.worlds import SANDBOX, World
 
 UNKNOWN_ACCOUNT = "unknown (install the AWS command line, or see: aws sts get-caller-identity)"
 
 
-def up(name: str, *, sandbox: bool, yes: bool) -> None:
+def up(name: str, *, sandbox: bool, yes: bool, refresh: bool = False) -> None:
     """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts."""
     stack = stacks.load(name)
     planned = plan_cluster(name, stack.spec)
@@ -30,15 +43,30 @@ def up(name: str, *, sandbox: bool, yes: bool) -> None:
     worlds.check(name, world)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
         total = _registered(name, sandbox=sandbox)
-        found = existing(name, workspace)
+        look = _lookup(name, sandbox)
+        found = recovery.ready(name, workspace, look)
         if not sandbox:
             _ask_up(planned, stack, world, found, total, yes=yes)
-        worlds.remember(name, world)
         run = found or auto.Stack.create(name, workspace)
+        foreseen = Tally(total=total)
+        with failures.reported(name, foreseen):
+            guards.check(name, run, foreseen.hear)
+        worlds.remember(name, world)
         took = progress.clock()
         tally = Tally(total=total)
         with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox)) as watch:
-            result = run.up(on_event=watch, show_secrets=False, color="never")
+            try:
+                result = run.up(
+                    refresh=refresh,
+                    policy_packs=guards.PACKS,
+                    on_event=watch,
+                    show_secrets=False,
+                    color="never",
+                )
+            except auto.CommandError:
+                if look:
+                    recovery.settle(run, tally.failed, look)
+                raise
         outputs = {key: value.value for key, value in result.outputs.items()}
         after = state.resources(run)
     print(f"{tally.summary()} in {took()}\n")
@@ -46,6 +74,8 @@ def up(name: str, *, sandbox: bool, yes: bool) -> None:
     print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, outputs['kubeconfig'])}")
     if sandbox:
         print(f"\n{report.timeline(planned, after)}")
+        for fault in agreement.faults(name, after):
+            print(f"mullion: {fault}", file=sys.stderr)
 
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
@@ -54,7 +84,7 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     world = _world(sandbox, "aws", region)
     worlds.check(name, world)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        run = existing(name, workspace)
+        run = recovery.ready(name, workspace, _lookup(name, sandbox))
         before = state.resources(run) if run else []
         if run is None or not state.counted(before):
             worlds.forget(name)
@@ -69,6 +99,8 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
         tally = Tally(total=state.counted(before))
         with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
             run.destroy(on_event=watch, show_secrets=False, color="never")
+    if sandbox:
+        agreement.keep(name, before)
     worlds.forget(name)
     (worlds.folder(name) / "kubeconfig").unlink(missing_ok=True)
     print(f"{tally.summary()} in {took()}")
@@ -80,8 +112,14 @@ def _world(sandbox: bool, cloud: str, region: str) -> World:
     return World(SANDBOX) if sandbox else World(cloud, identity.account(), region)
 
 
+def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
+    return lookup.in_sandbox(world_file(name), name) if sandbox else None
+
+
 def _known(name: str) -> tuple[str, bool]:
     """Region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster."""
+    if stacks.gone(name):
+        return "", False
     try:
         stack = stacks.load(name)
     except SpecError as error:

@@ -1,6 +1,7 @@
 """`mullion scale`: change one number in the user's stack file, and nothing else in it."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import yaml
 from components.plan import plan_cluster
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
 from operations import plan as planning
-from operations import runs, stacks
+from operations import runs, stacks, worlds
 from operations.against import compare, from_plan
 from operations.exits import Exit, Stop
 
@@ -18,20 +19,22 @@ from operations.exits import Exit, Stop
 def scale(name: str, pool: str, count: int, *, sandbox: bool, yes: bool) -> None:
     """Set a pool's number of machines in the stack file, say what it changes, and make it so.
 
-    The file stays as it was where the spec that results has errors, and where the run is refused.
+    The file stays as it was where the spec that results has errors, and where the engine's run does not begin.
     """
     path = stacks.file(name)
-    original, mode = path.read_bytes(), path.stat().st_mode
+    original, mode, began = path.read_bytes(), path.stat().st_mode, worlds.began(name)
     change = _edit(name, pool, count, path)
-    for kind in ("added", "removed"):
-        print(f"{kind + ':':<9}{', '.join(change[kind]) or 'none'}")
     try:
+        for kind in ("added", "removed"):
+            print(f"{kind + ':':<9}{', '.join(change[kind]) or 'none'}")
         runs.up(name, sandbox=sandbox, yes=yes)
-    except Stop as stop:
-        if stop.code is not Exit.REFUSED:
-            raise
-        _write(path, original, mode)
-        raise Stop(stop.code, f"{stop}; {path.name} is as it was") from None
+    except BaseException:
+        if worlds.began(name) == began:
+            _write(path, original, mode)
+            print(f"mullion: nothing was started; {path.name} is as it was", file=sys.stderr)
+        else:
+            print(f"mullion: {path.name} keeps count {count}; `mullion up {name}` goes on", file=sys.stderr)
+        raise
 
 
 def _edit(name: str, pool: str, count: int, path: Path) -> dict[str, Any]:

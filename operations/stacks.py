@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from components.spec.stack import Stack, read_stack, stack_file_config
+from operations import worlds
 from operations.exits import Exit, Stop
 from operations.paths import REPOSITORY
 
 _FILE = re.compile(r"Pulumi\.(.+)\.yaml")
+_FORM = re.compile(r"[a-z][a-z0-9-]{0,25}")
 _NAME = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
 
 
@@ -30,17 +32,22 @@ def file(name: str) -> Path:
     if name in known:
         return folder() / f"Pulumi.{name}.yaml"
     near = difflib.get_close_matches(name, known, 1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    form = "" if re.fullmatch(r"[a-z][a-z0-9-]{0,25}", name) else f" A stack's name is made of {_NAME}."
+    meant = f"; did you mean {near[0]}?" if near else "."
+    form = "" if _FORM.fullmatch(name) else f" A stack's name is made of {_NAME}."
     there = f"Stacks here: {', '.join(known)}." if known else "There are no stacks here."
     raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} A new one is stacks/Pulumi.<name>.yaml")
 
 
+def gone(name: str) -> bool:
+    """Whether a stack's file is gone while the stack still belongs to a world, from which `down` can remove it."""
+    return name not in names() and bool(_FORM.fullmatch(name)) and worlds.recall(name) is not None
+
+
 def config(name: str) -> dict[str, Any]:
-    """Return the configuration of a stack: full keys to plain values."""
-    return stack_file_config(file(name))
+    """Return the configuration of a stack: full keys to plain values. None are left where its file is gone."""
+    return {} if gone(name) else stack_file_config(file(name))
 
 
 def load(name: str) -> Stack:
     """Return a stack that can be planned. Stop where there is none, SpecError with all that is wrong with it."""
-    return read_stack(name, config(name))
+    return read_stack(name, stack_file_config(file(name)))

@@ -3,6 +3,7 @@
 Without the sandbox it is what `pulumi -s STACK` by hand would use: same program, same stack file, same backend.
 """
 
+import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -12,11 +13,11 @@ from typing import Any
 
 import yaml
 from pulumi import automation as auto
-from semver import VersionInfo
 
 from components.spec.stack import CLUSTER, REGIONS, WORLD
-from operations import stacks, worlds
+from operations import guards, stacks, worlds
 from operations.engine import Engine
+from operations.engine_process import EngineCommand
 from operations.paths import REPOSITORY
 from operations.recorder import program
 
@@ -35,12 +36,17 @@ QUIET = {
 }
 
 
-class EngineCommand(auto.PulumiCommand):
-    """Exactly the engine that was found. The base class would look it up and ask its version again."""
+def backend() -> str:
+    """Return the URL of the backend that the engine uses in this environment; empty where it is logged in to none."""
+    return os.environ.get("PULUMI_BACKEND_URL") or _logged_in()
 
-    def __init__(self, engine: Engine) -> None:
-        self.command = str(engine.path)
-        self.version = VersionInfo.parse(engine.version)
+
+def _logged_in() -> str:
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    try:
+        return str(json.loads((home / "credentials.json").read_text("utf-8")).get("current") or "")
+    except (OSError, ValueError, AttributeError):
+        return ""
 
 
 def sandbox_folder(name: str) -> Path:
@@ -92,7 +98,7 @@ def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWo
     """Give the workspace of a stack; while it is open, this process's environment is the engine's."""
     folder = _lay_out(name) if sandbox else REPOSITORY
     removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
-    with environment(removed, added):
+    with environment(removed, {**added, **guards.environment()}):
         yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
 
 

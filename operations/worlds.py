@@ -72,11 +72,21 @@ def check(stack: str, wanted: World) -> None:
 
 
 def remember(stack: str, world: World) -> None:
-    """Write down that a stack belongs to a world, unless it does already."""
+    """Write down that a stack belongs to a world, unless it does already, and that a run in it begins now."""
+    path = folder(stack) / "world.json"
     if recall(stack) is None:
         known = {key: value for key, value in asdict(world).items() if value}
         known["world"] = known.pop("name")
-        write(folder(stack) / "world.json", json.dumps(known) + "\n")
+        write(path, json.dumps(known) + "\n")
+    path.touch()
+
+
+def began(stack: str) -> int:
+    """Return when the newest run of a stack began, in nanoseconds; 0 where none did. Two equal: none in between."""
+    try:
+        return (folder(stack) / "world.json").stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def forget(stack: str) -> None:

@@ -103,10 +103,13 @@ class Clone:
         """What each Stash of the state holds, decrypted, by URN; empty before there is a state."""
         if not self.state().get("resources"):
             return {}
+        copy = self.folder / "copy"  # without what a run that was cut off may have left half written
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.sandbox / "state", copy, ignore=shutil.ignore_patterns("*.attrs", "locks"))
         exported = subprocess.run(
             [self.engine.path, "stack", "export", "--show-secrets", "--stack", self.stack],
             cwd=self.sandbox / "work",
-            env={**self.environment, **sandbox_environment(self.sandbox)},
+            env={**self.environment, **sandbox_environment(self.sandbox), "PULUMI_BACKEND_URL": copy.as_uri()},
             check=True,
             capture_output=True,
             text=True,

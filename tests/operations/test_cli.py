@@ -15,7 +15,7 @@ from operations.worlds import World
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
-COMMANDS = {"plan", "render", "up", "down", "scale", "outputs", "kubeconfig", "doctor"}
+COMMANDS = {"plan", "render", "up", "down", "scale", "outputs", "kubeconfig", "doctor", "drift"}
 
 
 @pytest.fixture

@@ -108,7 +108,11 @@ def failure(stderr: str) -> auto.CommandError:
 @pytest.mark.parametrize(
     ("stderr", "says"),
     [
-        ("error: the stack is currently locked by 1 lock(s)", "pulumi cancel --stack dev"),
+        ("error: the stack is currently locked by 1 lock(s)", "pulumi cancel --yes --stack dev"),
+        (
+            "error: the stack is currently locked by 1 lock(s)\n  s3://b/l.json: created by ann@ci (pid 7) at noon",
+            "stack dev is locked by ann@ci (pid 7) at noon. Wait",
+        ),
         ("error: PULUMI_ACCESS_TOKEN must be set for login", "pulumi login"),
         ("error: disk on fire", "the engine ended with: disk on fire"),
     ],

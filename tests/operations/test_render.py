@@ -54,6 +54,56 @@ def test_force_does_not_touch_what_mullion_did_not_write(clone: Path, mullion: R
     assert (home / "thesis.txt").read_text() == "years of work"
 
 
+@pytest.mark.parametrize("added", ["thesis.txt", "web/notes/plan.md", "web-0/user-data.orig", "empty/"])
+def test_force_refuses_a_rendered_folder_to_which_anything_was_added(
+    added: str, clone: Path, mullion: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    mullion("render", "small", "-o", str(out))
+    target = out / added
+    target.mkdir() if added.endswith("/") else target.parent.mkdir(exist_ok=True)
+    if not added.endswith("/"):
+        target.write_text("years of work")
+    before = sorted(out.rglob("*"))
+    result = mullion("render", "small", "-o", str(out), "--force")
+    assert result.exit_code == 3
+    assert added.split("/")[0] in result.stderr
+    assert sorted(out.rglob("*")) == before
+
+
+def test_force_follows_no_link_out_of_the_folder(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    mullion("render", "small", "-o", str(out))
+    (out / "web").rename(elsewhere)
+    (out / "web").symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    assert mullion("render", "small", "-o", str(out), "--force").exit_code == 0
+    assert sorted(elsewhere.rglob("*")) == before
+    assert not (out / "web").is_symlink()
+
+
+@pytest.mark.parametrize("output", [".", "", "..", "/", "sub/..", "stacks/Pulumi.small.yaml/sub", "/proc/x", "loop/x"])
+def test_a_place_that_cannot_be_a_new_folder_is_refused(
+    output: str, clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clone / "sub").mkdir()
+    (clone / "loop").symlink_to("loop")
+    monkeypatch.chdir(clone)
+    before = sorted(clone.rglob("*"))
+    for force in ([], ["--force"]):
+        result = mullion("render", "small", "-o", output, *force)
+        assert result.exit_code == 2, result.output
+        assert "folder" in result.stderr
+    assert sorted(clone.rglob("*")) == before
+
+
+def test_a_path_with_dots_is_the_folder_it_leads_to(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(clone)
+    assert mullion("render", "small", "-o", "out/../out").exit_code == 0
+    assert mullion("render", "small", "-o", "out/../out", "--force").exit_code == 0
+    assert (clone / "out" / "web-1" / "user-data").exists()
+
+
 @pytest.mark.parametrize("wrong", ["count: -1", "count: 4999"])
 def test_with_errors_nothing_is_written(wrong: str, clone: Path, mullion: Run, tmp_path: Path) -> None:
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("count: 2", wrong))

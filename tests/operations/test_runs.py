@@ -21,7 +21,7 @@ from sandbox import home
 
 pytestmark = pytest.mark.engine
 
-PARTS = ("components", "operations", "sandbox", "cloud-init", "stacks", "Pulumi.yaml", "__main__.py")
+PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
 POISON = {
     "AWS_SECRET_ACCESS_KEY": "must-not-leak",
     "AWS_ACCESS_KEY_ID": "must-not-leak",

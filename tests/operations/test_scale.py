@@ -1,5 +1,6 @@
 """`mullion scale` edits one number in the user's file; formatting and comments stay."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from operations import runs
+from operations import runs, worlds
 from operations.exits import Exit, Stop
-from operations.scale import with_count
+from operations.scale import scale, with_count
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
+Captured = pytest.CaptureFixture[str]
 FILE = Path("Pulumi.small.yaml")
 
 
@@ -108,14 +110,35 @@ def test_with_errors_the_file_stays_and_nothing_starts(
     assert upped == []
 
 
-def test_a_run_that_is_refused_leaves_the_file_as_it_was(
-    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(name: str, **_: bool) -> None:
-        raise Stop(Exit.REFUSED, "not confirmed")
+ENDINGS = {
+    "refused": Stop(Exit.REFUSED, "not confirmed"),
+    "no engine": Stop(Exit.NO_ENGINE, "there is none"),
+    "Ctrl-C": KeyboardInterrupt(),
+    "end of input": EOFError(),
+    "the program refuses": Stop(Exit.FAILED, "the program refused stack small"),
+    "a fault of ours": ValueError("x"),
+}
 
-    monkeypatch.setattr(runs, "up", refuse)
-    result = mullion("scale", "small", "web", "3")
-    assert result.exit_code == 3
-    assert "as it was" in result.stderr
-    assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == STACK
+
+@pytest.mark.parametrize("earlier", [False, True], ids=["first run", "built before"])
+@pytest.mark.parametrize("begun", [False, True], ids=["before the run", "during the run"])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_the_file_is_as_it_was_unless_the_engines_run_began(
+    ending: str, begun: bool, earlier: bool, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    world = worlds.World(worlds.SANDBOX)
+    if earlier:
+        worlds.remember("small", world)
+        os.utime(worlds.folder("small") / "world.json", (1, 1))
+
+    def up(name: str, **_: bool) -> None:
+        if begun:
+            worlds.remember(name, world)
+        raise ENDINGS[ending]
+
+    monkeypatch.setattr(runs, "up", up)
+    with pytest.raises(type(ENDINGS[ending])):
+        scale("small", "web", 3, sandbox=True, yes=False)
+    wanted = STACK.replace("count: 2", "count: 3") if begun else STACK
+    assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == wanted
+    assert ("keeps count 3" if begun else "is as it was") in capsys.readouterr().err

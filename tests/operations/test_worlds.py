@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from operations import workspace, worlds
+from operations import stacks, workspace, worlds
 from operations.exits import Exit, Stop
 from operations.worlds import World
 
@@ -46,6 +46,28 @@ def test_a_forgotten_world_makes_room_for_another(clone: Path) -> None:
     worlds.remember("small", SANDBOX)
     worlds.forget("small")
     worlds.check("small", REAL)
+
+
+@pytest.mark.parametrize("world", [SANDBOX, REAL])
+def test_each_run_is_noted_and_the_world_stays(clone: Path, world: World) -> None:
+    assert worlds.began("small") == 0
+    worlds.remember("small", world)
+    os.utime(worlds.folder("small") / "world.json", (1, 1))
+    first = worlds.began("small")
+    worlds.remember("small", World("azure"))
+    assert worlds.began("small") > first
+    assert worlds.recall("small") == world
+
+
+def test_a_stack_whose_file_is_gone_is_known_by_its_world(clone: Path) -> None:
+    worlds.remember("lost", SANDBOX)
+    worlds.remember("small", SANDBOX)
+    assert [name for name in ("lost", "small", "never", "../lost", "x/../lost") if stacks.gone(name)] == ["lost"]
+    assert stacks.config("lost") == {}, "`down` needs none"
+    assert workspace.sandbox_config("lost") == {"mullion:world": "sandbox"}
+    assert workspace._lay_out("lost").is_dir()
+    with pytest.raises(Stop, match="there is no stack 'lost'"):
+        stacks.load("lost")
 
 
 def test_a_memory_that_cannot_be_read_is_not_taken_for_none(clone: Path) -> None:

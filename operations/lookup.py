@@ -1,0 +1,73 @@
+"""Whether the cloud has what the engine began to create and never heard of again.
+
+A resource is known by the tags `mullion:urn` and `mullion:cluster`, one that takes no tags by all else that the
+program gave it: its name and what it belongs to are among that.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+Resource = Mapping[str, Any]
+"""A resource of a state, as `pulumi stack export` gives it; secrets in it are encrypted."""
+
+Lookup = Callable[[Resource, set[str]], "Found | None"]
+"""Finds one resource whose creation was cut off; None where the cloud has none. The set: ids of its type that the state
+has already, which are others. For AWS itself this would be `GetResources` of the Resource Groups Tagging API and the
+describe call of each type that takes no tags; Mullion carries no AWS client, so there is none, and a person is told
+what to look for (`recovery.by_hand`)."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the cloud has: its id and its properties as the provider reads them; secrets as the state had them."""
+
+    id: str
+    inputs: dict[str, Any]
+    outputs: dict[str, Any]
+
+
+def tag_value(urn: str) -> str:
+    """Return a URN as the tag `mullion:urn` holds it (components/tags.py)."""
+    return urn.replace("$", "+")
+
+
+def given(resource: Resource) -> dict[str, Any]:
+    """Return the plain inputs of a resource that tell it from others: no secrets, no lists, no nested ones."""
+    return {name: value for name, value in resource["inputs"].items() if isinstance(value, (str, int, float, bool))}
+
+
+def in_sandbox(world_file: Path, cluster: str) -> Lookup:
+    """Look in the sandbox's world."""
+    from sandbox.aws.cloud import AWS
+    from sandbox.provider import Provider
+    from sandbox.values import REDACTED
+    from sandbox.world import Record, World
+
+    def same(record: Record, resource: Resource) -> bool:
+        known = record.inputs | {
+            name: value for name, value in given(resource).items() if record.inputs.get(name) == REDACTED
+        }
+        tags = {"mullion:urn": tag_value(resource["urn"]), "mullion:cluster": cluster}
+        tagged = "mullion:urn" in (resource["inputs"].get("tags") or {})
+        return given(resource).items() <= _plain(known).items() and (not tagged or tags.items() <= record.tags.items())
+
+    def find(resource: Resource, others: set[str]) -> Found | None:
+        world = World(world_file)
+        try:
+            for record in world.resources(resource["type"]):
+                if record.id not in others and same(record, resource):
+                    inputs = dict(resource["inputs"])
+                    # what the world keeps no copy of, secrets and files, is as the program gave it
+                    read = Provider(AWS, world).read(resource["urn"], record.id, inputs, inputs)
+                    return Found(record.id, *read) if read else None
+        finally:
+            world.close()
+        return None
+
+    return find
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if isinstance(value, (str, int, float, bool))}

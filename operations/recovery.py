@@ -1,0 +1,157 @@
+"""After a run that was cut off: dead locks, and creations of which the engine does not know how they ended.
+
+The engine would make those a second time. So each is looked up in the cloud first: what is there is taken into the
+state, the rest is forgotten, and the next run makes it.
+"""
+
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pulumi import automation as auto
+
+from operations import locks, worlds
+from operations.agreement import BUILT_IN
+from operations.exits import Exit, Stop
+from operations.lookup import Lookup, Resource, given, tag_value
+from operations.workspace import backend, existing
+
+BEGUN = ("creating", "importing")
+"""Kinds of pending operations after which the cloud may have a thing that the state has not. After others (updating,
+deleting, reading) the state still has it, and the next run does the same again."""
+
+
+MASKED = "[secret]"
+"""What the engine's events show in the place of a secret."""
+
+
+def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> auto.Stack | None:
+    """Return a stack that the next run can take, having said what was cleared up; None where there is none yet.
+
+    Stop where a person has to do something first.
+    """
+    for lock in locks.cancel_dead(name, backend()):
+        _say(f"cancelled the lock of a run that is gone ({lock})")
+    run = existing(name, workspace)
+    if run:
+        _recover(run, lookup)
+    return run
+
+
+def _recover(run: auto.Stack, lookup: Lookup | None) -> None:
+    exported = export(run)
+    deployment = exported["deployment"]
+    if not deployment.get("pending_operations"):
+        return
+    asked = unknown(deployment)
+    if asked and lookup is None:
+        raise Stop(Exit.REFUSED, by_hand(run.name, asked))
+    adopted = adopt(deployment["resources"], asked, lookup) if lookup else []
+    for each in deployment.pop("pending_operations"):
+        if each["resource"] not in adopted:
+            _say(f"{each['type']} {named(each['resource'])} was cut off; it is done again where it is still wanted")
+    _write(run, exported)
+
+
+def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup) -> None:
+    """After a run that failed: take over what the cloud made all the same.
+
+    Where a provider ends without an answer, the engine takes the creation for not done, and forgets it.
+    """
+    creations = [each for each in failed if each.op.value.startswith("create") and each.new]
+    asked: list[Resource] = [
+        {
+            "urn": each.urn,
+            "type": each.type,
+            "custom": True,
+            "parent": each.new.parent,
+            "provider": each.provider,
+            "inputs": {name: value for name, value in (each.new.inputs or {}).items() if value != MASKED},
+        }
+        for each in creations
+        if each.new
+    ]
+    if not asked:
+        return
+    exported = export(run)
+    if adopt(exported["deployment"]["resources"], asked, lookup):
+        _write(run, exported)
+
+
+def export(run: auto.Stack) -> dict[str, Any]:
+    """Return a stack's state as the engine exports it, secrets encrypted (the Automation API's export opens them)."""
+    words = ["stack", "export", "--stack", run.name]
+    return json.loads(run.workspace.pulumi_command.run(words, run.workspace.work_dir, {}).stdout)
+
+
+def unknown(deployment: Mapping[str, Any]) -> list[Resource]:
+    """Return the resources that a cloud was asked for, with no answer recorded."""
+    pending = deployment.get("pending_operations") or []
+    begun = [each["resource"] for each in pending if each["type"] in BEGUN]
+    return [each for each in begun if not each["type"].startswith(BUILT_IN)]
+
+
+def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup) -> list[Resource]:
+    """Put into a state's resources those that were asked for and that the cloud has; return these."""
+    adopted: list[Resource] = []
+    for each in asked:
+        others = {one["id"] for one in resources if one["type"] == each["type"] and "id" in one}
+        found = lookup(each, others)
+        if found is None:
+            continue
+        older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
+        for at in older:
+            resources[at]["delete"] = True  # it was being replaced: the engine removes it at the end of the next run
+        # before the older one, because others that come after depend on the URN
+        entry = {**each, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
+        resources.insert(older[0] if older else len(resources), entry)
+        adopted.append(each)
+        _say(f"found what the run that was cut off had made, and took it over: {named(each)} {found.id}")
+    return adopted
+
+
+def by_hand(stack: str, asked: list[Resource]) -> str:
+    """Say how a person finds out about each creation in a real account, and tells the engine."""
+    lines = [
+        f"a run of stack {stack} was cut off while creating {len(asked)} resources. Whether they exist is not",
+        "recorded, and Mullion cannot look into a real account yet. Please look for each:",
+    ]
+    for each in asked:
+        lines += [f"  {named(each)}", f"    look:       {_look(each)}"]
+        lines += [
+            f"    is there:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(each['urn'])} ID"
+        ]
+    lines += [
+        f"When none of the rest is there: pulumi refresh --stack {stack} --clear-pending-creates",
+        "Then run this again. Without that, what is there would be made a second time; nothing was changed",
+    ]
+    return "\n".join(lines)
+
+
+def _look(resource: Resource) -> str:
+    if "mullion:urn" in (resource["inputs"].get("tags") or {}):
+        tag = shlex.quote(f"Key=mullion:urn,Values={tag_value(resource['urn'])}")
+        return f"aws resourcegroupstaggingapi get-resources --tag-filters {tag}"
+    return "it takes no tags; it was to have " + ", ".join(f"{name} {value}" for name, value in given(resource).items())
+
+
+def named(resource: Resource) -> str:
+    """Return a resource's name and type, as people know it."""
+    return f"{resource['urn'].rpartition('::')[2]} ({resource['type']})"
+
+
+def _write(run: auto.Stack, exported: dict[str, Any]) -> None:
+    """Give the engine a changed state. The file is this user's alone, and holds secrets encrypted only."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "state.json"
+        worlds.write(path, json.dumps(exported))
+        words = ["stack", "import", "--file", str(path), "--stack", run.name]
+        run.workspace.pulumi_command.run(words, run.workspace.work_dir, {})
+
+
+def _say(line: str) -> None:
+    print(f"mullion: {line}", file=sys.stderr, flush=True)
