@@ -23,7 +23,7 @@ down: engine ## Remove STACK from the sandbox cloud
 	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
 
 test: engine ## Run the tests
-	.venv/bin/python -m pytest -n $(JOBS) -m "not lab and not soak and not live" $(ARGS)
+	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not lab and not soak and not live" $(ARGS)
 
 lint: venv ## Check format, style and types
 	.venv/bin/ruff format --check .
