@@ -18,6 +18,14 @@ TAGS = {"mullion:cluster": "flat", "mullion:owner": "platform-team", "mullion:ur
 RULES = 19
 """Rules of both security groups together."""
 
+ALLOW = {"Effect": "Allow", "Action": ["s3:GetObject"]}
+EC2 = {"Service": "ec2.amazonaws.com"}
+
+
+def document(*statements: dict[str, Any]) -> str:
+    """A policy document."""
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
+
 
 def secret(name: str, value: Any) -> Output[Any]:
     """A secret in a Stash."""
@@ -87,7 +95,7 @@ def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str,
         )
         rule: Any = {"apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"}}
         aws.s3.BucketServerSideEncryptionConfiguration(purpose, bucket=bucket.id, rules=[rule])
-        policy = bucket.arn.apply(lambda arn: json.dumps({"Version": "2012-10-17", "Statement": [{"Resource": arn}]}))
+        policy = bucket.arn.apply(lambda arn: document({**ALLOW, "Principal": "*", "Effect": "Deny", "Resource": arn}))
         aws.s3.BucketPolicy(purpose, bucket=bucket.id, policy=policy, opts=ResourceOptions(depends_on=[closed]))
         if purpose == "snapshots":
             aws.s3.BucketVersioning(purpose, bucket=bucket.id, versioning_configuration={"status": "Enabled"})
@@ -107,9 +115,9 @@ def identity(arns: Output[dict[str, str]]) -> list[Output[str]]:
     """Names of the instance profiles."""
     profiles: list[Output[str]] = []
     for name in ("control", "work"):
-        trust = json.dumps({"Version": "2012-10-17", "Statement": [{"Action": "sts:AssumeRole"}]})
+        trust = document({"Effect": "Allow", "Principal": EC2, "Action": "sts:AssumeRole"})
         role = aws.iam.Role(name, assume_role_policy=trust, tags=TAGS)
-        policy = arns.apply(lambda known: json.dumps({"Version": "2012-10-17", "Statement": list(known.values())}))
+        policy = arns.apply(lambda known: document(*({**ALLOW, "Resource": each} for each in known.values())))
         aws.iam.RolePolicy(name, role=role.name, policy=policy)
         profiles.append(aws.iam.InstanceProfile(name, role=role.name, tags=TAGS).name)
     return profiles
