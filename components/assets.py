@@ -1,19 +1,17 @@
 """Bundles as files, because the engine uploads files: in the user's cache, named by their digest."""
 
-import os
 import tempfile
 from pathlib import Path
 
 import pulumi
 
+from components import cache
 from components.bundle import Bundle
 
 
 def directory() -> Path:
     """Where bundles wait for upload; the user's alone."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # the XDG base directory specification: a relative path is invalid and ignored
-    return (cache if cache.is_absolute() else Path.home() / ".cache") / "mullion" / "bundles"
+    return cache.folder() / "bundles"
 
 
 def asset(bundle: Bundle) -> pulumi.FileAsset:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from operations import engine_build, paths
+from components import cache
+from operations import engine_build
 from operations.engine_build import INSTALL_PAGE, Announce, EngineError
 
 OLDEST = (3, 230, 0)
@@ -56,7 +57,7 @@ def dotted(version: tuple[int, ...]) -> str:
 
 def cached_path() -> Path:
     """Return where our own build is, or will be."""
-    return paths.cache() / "engine" / dotted(OLDEST) / "pulumi"
+    return cache.folder() / "engine" / dotted(OLDEST) / "pulumi"
 
 
 def find(announce: Announce = say) -> Engine:
@@ -125,7 +126,7 @@ def _probe(path: Path) -> str:
     except OSError as error:
         return str(error)
     identity = hashlib.sha256(f"{path} {state.st_mtime_ns} {state.st_size}".encode()).hexdigest()
-    memory = paths.cache() / "engine" / "versions" / identity
+    memory = cache.folder() / "engine" / "versions" / identity
     with suppress(OSError, ValueError):
         if VERSION.fullmatch(known := memory.read_text("utf-8")):
             return known

