@@ -16,6 +16,7 @@ from components.spec.models import (
     OperatingSystem,
     PriorityClass,
     Runtime,
+    System,
 )
 
 
@@ -114,6 +115,8 @@ class KubeProxyArgs(TypedDict):
 class ContainerdArgs(TypedDict):
     """containerd of a pool's or the control plane's machines."""
 
+    version: NotRequired[str]
+    """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
     config: NotRequired[dict[str, Any]]
     """config.toml as nested tables, merged last over what Mullion renders."""
 
@@ -143,9 +146,9 @@ class RolloutArgs(TypedDict):
     max_unavailable: NotRequired[int]
     """How many of the pool's machines may be missing at once."""
     drain: NotRequired[str]
-    """How long evicting pods may take before a machine is deleted, e.g. 10m."""
+    """How long evicting pods may take before a machine is deleted. Pods left after it stop the roll."""
     gate: NotRequired[Gate]
-    """What a new machine must reach before the next is replaced."""
+    """What members must have reached before the next goes. registered: their last phase; ready: also Node Ready."""
 
 
 class PoolArgs(TypedDict):
@@ -218,13 +221,38 @@ class ProxyArgs(TypedDict):
     """Hosts and ranges reached directly, beside those Mullion adds."""
 
 
-class ArtifactsArgs(TypedDict):
-    """Where downloads come from and what they must be."""
+class ArtifactEntryArgs(TypedDict):
+    """One file that machines download, always for amd64."""
 
-    mirror: NotRequired[str]
-    """URL under which all downloads are mirrored."""
+    name: str
+    """What it is, e.g. kubernetes-node."""
+    version: str
+    """Its version, e.g. 1.37.1."""
+    os: System
+    """linux or windows."""
+    url: str
+    """Where it is, whole."""
+    sha256: NotRequired[str]
+    """Its sha256, in lower-case hexadecimal digits. One of sha256, sha512 and digest is needed."""
+    sha512: NotRequired[str]
+    """Its sha512, in lower-case hexadecimal digits."""
+    digest: NotRequired[str]
+    """unknown: nobody published a digest; `plan` works with it, `up` refuses."""
+    size: NotRequired[int]
+    """Bytes, where known."""
+    source: NotRequired[str]
+    """Where the digest was read."""
+
+
+class ArtifactsArgs(TypedDict):
+    """Where downloads come from, and what they must be."""
+
     file: NotRequired[str]
-    """File of artefact entries that add to or replace the built-in ones."""
+    """JSON file of entries, from the folder of Pulumi.yaml on; read with the stack, it becomes part of `entries`."""
+    entries: NotRequired[list[ArtifactEntryArgs]]
+    """Entries that add to the built-in ones, or take the place of those with the same name, version and os."""
+    mirror: NotRequired[str]
+    """Base URL of a mirror: every https://host/path is fetched from <mirror>/host/path, with the same digest."""
 
 
 class ClusterArgs(TypedDict):
@@ -267,7 +295,7 @@ class ClusterArgs(TypedDict):
     trusted_cas: NotRequired[list[str]]
     """PEM certificates that machines trust besides the system's."""
     artifacts: NotRequired[ArtifactsArgs]
-    """Where downloads come from."""
+    """Where downloads come from, and what they must be."""
     encryption_key: NotRequired[str]
     """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
     csi: NotRequired[list[str]]

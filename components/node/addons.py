@@ -10,12 +10,13 @@ from typing import Any
 import yaml
 
 from components import releases
-from components.node import network
+from components.node import cni, network
 from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX
 from components.node.plan import Phase, Scope
 from components.node.role import Role, taint
-from components.node.runtime import WINDOWS_HANDLER
+from components.node.runtime import WINDOWS_HANDLERS
+from components.spec.models import Pool
 
 Manifest = dict[str, Any]
 
@@ -35,7 +36,7 @@ def flannel(role: Role) -> list[Manifest]:
     manifests = _manifests("flannel.yaml")
     (settings,) = (each for each in manifests if each["kind"] == "ConfigMap")
     settings["data"] = {
-        "cni-conf.json": json.dumps(network.linux_cni(role.spec.network)),
+        "cni-conf.json": json.dumps(cni.linux(role.spec.network)),
         "net-conf.json": json.dumps(network.net_conf(role.spec.network)),
     }
     return manifests
@@ -48,11 +49,11 @@ def windows_nodes(_: Role) -> list[Manifest]:
 
 def runtime_classes(role: Role) -> list[Manifest]:
     """SCH-05: a RuntimeClass for each Windows build in the cluster, with that build's tolerations."""
-    taints: dict[str, list[str]] = {}
+    pools: dict[str, list[Pool]] = {}
     for pool in role.spec.pools.values():
         if pool.os.is_windows:
-            taints.setdefault(pool.os.value, []).extend(pool.taints)
-    return [_runtime_class(releases.windows(os), sorted(set(each))) for os, each in sorted(taints.items())]
+            pools.setdefault(pool.os.value, []).append(pool)
+    return [_runtime_class(releases.windows(os), each) for os, each in sorted(pools.items())]
 
 
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
@@ -62,10 +63,12 @@ ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
 }
 
 
-def _runtime_class(release: releases.WindowsRelease, taints: list[str]) -> Manifest:
+def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manifest:
+    taints = sorted({each for pool in pools for each in pool.taints})
     (manifest,) = _manifests("runtime-class.yaml")
     manifest["metadata"]["name"] = release.runtime_class
-    manifest["handler"] = WINDOWS_HANDLER
+    # a check sees to it that pools of one build have one runtime
+    manifest["handler"] = WINDOWS_HANDLERS[pools[0].runtime]
     scheduling = manifest["scheduling"]
     scheduling["nodeSelector"]["node.kubernetes.io/windows-build"] = release.build
     scheduling["tolerations"] = [{**taint(each), "operator": "Equal"} for each in taints]

@@ -1,14 +1,17 @@
 """Downloads: one table per system, each file pinned by digest."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from components import artifacts, releases
+from components import releases
+from components.artifacts import Artifact, UnknownArtifact
 from components.node.kinds import Step, step
-from components.node.layout import FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout
+from components.node.layout import DOCKER, FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout
 from components.node.plan import Phase, Scope
-from components.node.role import Role
+from components.node.role import Role, role
+from components.spec.models import ClusterSpec, Runtime
 
 
 @dataclass(frozen=True)
@@ -29,40 +32,73 @@ _KUBERNETES = "kubernetes/node/bin/"
 def phase(role: Role) -> Phase:
     """All programs of a machine."""
     layout = LAYOUTS[role.system]
-    wanted = tuple(_windows(role, layout) if role.os.is_windows else _linux(role, layout))
-    targets = dict.fromkeys(each.target for each in wanted)
+    files = wanted(role)
+    targets = dict.fromkeys(each.target for each in files)
     return Phase(
         "downloads",
         Scope.IMAGE,
         (
             step("directory", "downloads", path=layout.downloads, access="private"),
             *(_folder(path) for path in targets if path not in PRIVATE_FOLDERS),
-            *(each for download in wanted for each in _steps(download, role.system, layout)),
+            *(each for download in files for each in _steps(download, role, layout)),
         ),
     )
 
 
+def wanted(role: Role) -> tuple[Download, ...]:
+    """What a machine downloads, in order."""
+    layout = LAYOUTS[role.system]
+    return tuple(_windows(role, layout) if role.os.is_windows else _linux(role, layout))
+
+
+def needed(cluster: str, spec: ClusterSpec) -> tuple[Artifact, ...]:
+    """Every download of a cluster's machines, once each; without those that no entry or table is for."""
+    found: dict[tuple[str, str, str], Artifact] = {}
+    for pool in (None, *spec.pools):
+        subject = role(cluster, spec, pool)
+        files: tuple[Download, ...] = ()
+        with suppress(releases.UnknownRelease):
+            files = wanted(subject)
+        for each in files:
+            with suppress(UnknownArtifact):
+                found[each.name, each.version, subject.system] = subject.catalogue.find(
+                    each.name, each.version, subject.system
+                )
+    return tuple(found.values())
+
+
 def _linux(role: Role, layout: Layout) -> Iterator[Download]:
-    runtime, programs = role.release.containerd, layout.programs
+    runtime, programs = role.containerd_release, layout.programs
     yield Download("containerd", runtime.version, programs, strip=1)
     yield Download("runc", runtime.runc, "/usr/local/sbin", program="runc")
     yield Download("cni-plugins", releases.CNI_PLUGINS, layout.cni_programs)
-    yield Download("crictl", role.release.crictl, programs)
+    yield Download("crictl", role.release.crictl[role.system], programs)
     members = tuple(_KUBERNETES + each for each in ("kubelet", "kubeadm", "kubectl"))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
 
 
 def _windows(role: Role, layout: Layout) -> Iterator[Download]:
     programs = layout.programs
-    yield Download("containerd", role.release.containerd.version, layout.containerd_programs, strip=1)
+    if role.runtime is Runtime.CONTAINERD:
+        yield Download("containerd", role.containerd_release.version, layout.containerd_programs, strip=1)
+    else:
+        yield from _docker(role, programs)
     yield Download("cni-plugins", releases.CNI_PLUGINS, layout.cni_programs)
     yield Download("flannel-cni-plugin", releases.FLANNEL_CNI, layout.cni_programs, program="flannel")
     yield Download("flanneld", releases.FLANNEL, FLANNEL, program="flanneld")
-    yield Download("crictl", role.release.crictl, programs)
+    yield Download("crictl", role.release.crictl[role.system], programs)
     nssm = f"nssm-{releases.NSSM}/win64/nssm.exe"
     yield Download("nssm", releases.NSSM, programs, strip=2, members=(nssm,))
-    members = tuple(f"{_KUBERNETES}{each}.exe" for each in ("kubelet", "kube-proxy", "kubectl", "kube-log-runner"))
+    runner = () if role.release.log_runner == "missing" else ("kube-log-runner",)
+    members = tuple(f"{_KUBERNETES}{each}.exe" for each in ("kubelet", "kube-proxy", "kubectl", *runner))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
+
+
+def _docker(role: Role, programs: str) -> Iterator[Download]:
+    docker = releases.docker(role.spec.kubernetes)
+    yield Download("docker", docker.version, DOCKER.programs, strip=1)
+    if docker.cri_dockerd is not None:
+        yield Download("cri-dockerd", docker.cri_dockerd, programs, strip=1, members=("cri-dockerd/cri-dockerd.exe",))
 
 
 def _folder(path: str) -> Step:
@@ -70,8 +106,8 @@ def _folder(path: str) -> Step:
     return step("directory", f"folder-{path}", path=path, **private)
 
 
-def _steps(download: Download, system: str, layout: Layout) -> Iterator[Step]:
-    found = artifacts.find(download.name, download.version, system)
+def _steps(download: Download, role: Role, layout: Layout) -> Iterator[Step]:
+    found = role.catalogue.find(download.name, download.version, role.system)
     source: dict[str, Any] = {"url": found.url, "digest": found.digest}
     if found.size is not None:
         source["size"] = found.size

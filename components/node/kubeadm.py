@@ -1,7 +1,8 @@
-"""kubeadm's documents (v1beta4), and the steps that run it."""
+"""kubeadm's documents, in the API version of the minor, and the steps that run it."""
 
 from typing import Any
 
+from components import releases
 from components.firewall import API_PORT
 from components.merge import merge
 from components.node import kubelet, proxy
@@ -75,13 +76,17 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
         },
         "apiServer": {
             "certSANs": names,
-            "extraArgs": _arguments(_API_SERVER),
+            "extraArgs": _arguments(role, _API_SERVER),
             "extraVolumes": [_volume(*each) for each in _VOLUMES],
         },
         # IPP-02: a /24 for each node
-        "controllerManager": {"extraArgs": _arguments({"node-cidr-mask-size": "24", "profiling": "false"})},
-        "scheduler": {"extraArgs": _arguments({"profiling": "false"})},
+        "controllerManager": {"extraArgs": _arguments(role, {"node-cidr-mask-size": "24", "profiling": "false"})},
+        "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
     }
+    if role.release.registry is not None:
+        ours["imageRepository"] = role.release.registry
+    if role.release.coredns_registry is not None:
+        ours["dns"] = {"imageRepository": role.release.coredns_registry}
     return merge(ours, role.spec.kubeadm.config.get("ClusterConfiguration", {}))
 
 
@@ -92,7 +97,7 @@ def init_documents(role: Role) -> list[dict[str, Any]]:
         "kind": "InitConfiguration",
         "localAPIEndpoint": _LOCAL_ENDPOINT,
         "nodeRegistration": _registration(role),
-        "patches": {"directory": KUBEADM_PATCHES},
+        **_patches(role),
     }
     init = merge(init, role.spec.kubeadm.config.get("InitConfiguration", {}))
     return [init, cluster_configuration(role), proxy.configuration(role)]
@@ -109,7 +114,7 @@ def join_configuration(role: Role) -> dict[str, Any]:
             "tlsBootstrapToken": ref("node.bootstrap_token"),
         },
         "nodeRegistration": _registration(role),
-        "patches": {"directory": KUBEADM_PATCHES},
+        **_patches(role),
     }
     if role.is_control_plane:
         ours["controlPlane"] = {"localAPIEndpoint": _LOCAL_ENDPOINT}
@@ -118,13 +123,20 @@ def join_configuration(role: Role) -> dict[str, Any]:
 
 def preparation(role: Role) -> tuple[Step, ...]:
     """The cluster's CA, how to find the API, our kubelet configuration as a patch, and the kubelet's service."""
-    patch = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json"
     command = [LINUX.program("kubelet"), *kubelet.flags(role)]
+    patched = role.release.kubelet_patch
+    path = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
     return (
-        step("directory", "kubeadm-patches", path=KUBEADM_PATCHES),
+        step("directory", "kubeadm-patches", path=KUBEADM_PATCHES if patched else KUBEADM_FOLDER),
         authority(LINUX.ca),
         step("file", "discovery", path=_DISCOVERY, format="json", content=kubeconfig(LINUX.ca, {})),
-        step("file", "kubelet-patch", path=patch, format="json", content=kubelet.configuration(role)),
+        step(
+            "file",
+            "kubelet-patch" if patched else "kubelet-config",
+            path=path,
+            format="json",
+            content=kubelet.configuration(role),
+        ),
         # our own flags, not kubeadm-flags.env: the same on both systems; kubeadm starts it
         step(
             "service",
@@ -162,7 +174,14 @@ def _registration(role: Role) -> dict[str, Any]:
     }
 
 
-def _arguments(values: dict[str, str]) -> list[dict[str, str]]:
+def _patches(role: Role) -> dict[str, Any]:
+    return {"patches": {"directory": KUBEADM_PATCHES}} if role.release.kubelet_patch else {}
+
+
+def _arguments(role: Role, values: dict[str, str]) -> Any:
+    # a map up to v1beta3, from v1beta4 on a list
+    if releases.fields("ClusterConfiguration", role.spec.kubernetes)["apiServer.extraArgs"] == "text-map":
+        return values
     return [{"name": name, "value": value} for name, value in values.items()]
 
 

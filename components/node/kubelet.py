@@ -1,21 +1,21 @@
 """The kubelet: its configuration, the same for both systems where they share it, and its flags."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from components import sizes
+from components import releases, sizes
 from components.merge import merge
+from components.node import runtime
 from components.node.kinds import ref
-from components.node.layout import LAYOUTS, WINDOWS
+from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.role import Role
 from components.spec.defaults import windows_cpu_milli
 from components.spec.models import Reserve
 
+_AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}
+
 _WINDOWS_ONLY: dict[str, Any] = {
-    "authentication": {
-        "anonymous": {"enabled": False},
-        "webhook": {"enabled": True},
-        "x509": {"clientCAFile": WINDOWS.ca},
-    },
+    "authentication": _AUTHENTICATION | {"x509": {"clientCAFile": WINDOWS.ca}},
     "authorization": {"mode": "Webhook"},
     # RES-04: other values end the kubelet up to 1.30 and warn from 1.31
     "cgroupsPerQOS": False,
@@ -28,15 +28,32 @@ _WINDOWS_ONLY: dict[str, Any] = {
 }
 """On Linux kubeadm sets these itself, or they are the kubelet's defaults."""
 
+_LINUX_WHOLE: dict[str, Any] = {
+    "authentication": _AUTHENTICATION | {"x509": {"clientCAFile": LINUX.ca}},
+    "authorization": {"mode": "Webhook"},
+    # as containerd's
+    "cgroupDriver": "systemd",
+    # the one below it names systemd-resolved itself, which would make CoreDNS ask itself
+    "resolvConf": "/run/systemd/resolve/resolv.conf",
+    "staticPodPath": "/etc/kubernetes/manifests",
+}
+"""What kubeadm writes into the kubelet's file, where it takes no patch of ours and so we write the whole file."""
+
+_DOCKERSHIM: dict[str, Any] = {"hairpinMode": "promiscuous-bridge"}
+"""SRV-09."""
+
 
 def configuration(role: Role) -> dict[str, Any]:
-    """KubeletConfiguration: whole on Windows, on Linux what differs from kubeadm's; the user's merged last."""
+    """KubeletConfiguration: whole on Windows and without kubeadm's patches, else what differs from kubeadm's.
+
+    The user's is merged last.
+    """
     ours: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
         "clusterDNS": [str(role.spec.network.dns)],
         "clusterDomain": role.spec.network.domain,
-        "containerRuntimeEndpoint": LAYOUTS[role.system].containerd_socket,
+        "containerRuntimeEndpoint": runtime.endpoint(role),
         "maxPods": role.max_pods,
         "providerID": ref("node.provider_id"),
         "registerWithTaints": ref("registration.taints"),
@@ -47,8 +64,10 @@ def configuration(role: Role) -> dict[str, Any]:
         "evictionHard": role.kubelet.eviction_hard,
     }
     if role.os.is_windows:
-        ours |= _WINDOWS_ONLY
-    used = {key: value for key, value in ours.items() if value != {}}
+        ours |= _WINDOWS_ONLY | (_DOCKERSHIM if runtime.uses_dockershim(role) else {})
+    elif not role.release.kubelet_patch:
+        ours |= _LINUX_WHOLE
+    used = {key: value for key, value in ours.items() if value != {} and not _is_flag(key, role)}
     return merge(used, role.kubelet.config)
 
 
@@ -61,19 +80,49 @@ def system_reserved(role: Role) -> dict[str, str]:
     return reserved
 
 
+def path(role: Role) -> str:
+    """Where the kubelet reads its configuration; kubeadm's own file where kubeadm merges ours into it."""
+    whole = not role.os.is_windows and not role.release.kubelet_patch
+    return WHOLE_KUBELET_CONFIG if whole else LAYOUTS[role.system].kubelet_config
+
+
 def flags(role: Role) -> list[Any]:
-    """What has no field in the configuration."""
+    """What has no field in the configuration of this minor."""
     layout = LAYOUTS[role.system]
     return [
-        *("--config", layout.kubelet_config),
+        *("--config", path(role)),
         *("--kubeconfig", layout.kubelet_kubeconfig),
         *("--bootstrap-kubeconfig", layout.kubelet_bootstrap),
         *("--hostname-override", ref("machine.name")),
         # else the kubelet may take the address of an HNS adapter after a reboot
         *("--node-ip", ref("node.address")),
         *("--node-labels", ref("registration.labels")),
+        *_old_flags(role),
         f"--v={role.kubelet.verbosity}",
     ]
+
+
+def _old_flags(role: Role) -> Iterator[Any]:
+    if runtime.uses_dockershim(role):
+        yield from runtime.dockershim_flags()
+    elif role.release.dockershim:
+        yield "--container-runtime=remote"
+    if _is_flag("containerRuntimeEndpoint", role) and not runtime.uses_dockershim(role):
+        yield from ("--container-runtime-endpoint", runtime.endpoint(role))
+    if _is_flag("registerWithTaints", role):
+        yield from ("--register-with-taints", ref("registration.taint_text"))
+    if _is_flag("resolvConf", role):
+        yield "--resolv-conf="
+    if role.release.infra_image:
+        yield f"--pod-infra-container-image={releases.pause_image(role.spec.kubernetes, role.os)}"
+
+
+def _is_flag(field: str, role: Role) -> bool:
+    """Whether the minor takes the setting on its command line only; dockershim has no endpoint at all."""
+    if field == "containerRuntimeEndpoint" and runtime.uses_dockershim(role):
+        return True
+    # the field is there, but takes an empty text, which Windows needs, for its default
+    return field in role.release.flagged and (field != "resolvConf" or role.os.is_windows)
 
 
 def _quantities(reserve: Reserve) -> dict[str, str]:

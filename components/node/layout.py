@@ -69,6 +69,33 @@ WINDOWS = Layout(
     logs=r"C:\var\log",
 )
 
+
+@dataclass(frozen=True)
+class DockerLayout:
+    """Places of Docker on Windows machines; its own defaults."""
+
+    programs: str
+    config: str
+    data: str
+    socket: str
+    dockershim_socket: str
+    """Of a kubelet that talks to Docker itself."""
+    cri_socket: str
+    """Of cri-dockerd."""
+
+
+DOCKER = DockerLayout(
+    programs=r"C:\Program Files\docker",
+    config=r"C:\ProgramData\docker\config\daemon.json",
+    data=r"C:\ProgramData\docker",
+    socket="npipe:////./pipe/docker_engine",
+    dockershim_socket="npipe:////./pipe/dockershim",
+    cri_socket="npipe:////./pipe/cri-dockerd",
+)
+
+WHOLE_KUBELET_CONFIG = "/etc/mullion/kubelet.json"
+"""The kubelet's own file on Linux where kubeadm takes no patch of ours; kubeadm's stays unread."""
+
 LAYOUTS: dict[str, Layout] = {"linux": LINUX, "windows": WINDOWS}
 
 WINDOWS_KUBELET_ROOT = r"C:\var\lib\kubelet"

@@ -3,12 +3,13 @@
 from typing import Any
 
 from components.merge import merge
-from components.node import network
+from components.node import cni
 from components.node.kinds import ref, step
 from components.node.layout import WINDOWS, WINDOWS_NODE_KUBECONFIG
 from components.node.logs import logged
 from components.node.plan import Phase, Scope
 from components.node.role import Role
+from components.spec.models import NetworkMode
 
 _CONFIG = r"C:\k\kube-proxy.json"
 
@@ -26,15 +27,16 @@ def configuration(role: Role) -> dict[str, Any]:
         ours |= {
             "clientConnection": {"kubeconfig": WINDOWS_NODE_KUBECONFIG},
             "hostnameOverride": ref("machine.name"),
-            "winkernel": {
-                "networkName": network.name(role.spec.network),
-                "sourceVip": ref("node.source_vip"),
-                "enableDSR": dsr,
-            },
+            "winkernel": {"networkName": cni.name(role.spec.network), **_source_vip(role), "enableDSR": dsr},
         }
         if dsr and role.release.dsr_gates:
             ours["featureGates"] = dict.fromkeys(role.release.dsr_gates, True)
     return merge(ours, role.kube_proxy.config)
+
+
+def _source_vip(role: Role) -> dict[str, Any]:
+    overlay = role.spec.network.mode is NetworkMode.OVERLAY
+    return {"sourceVip": ref("node.source_vip")} if overlay else {}
 
 
 def windows_phase(role: Role) -> Phase:
@@ -46,6 +48,6 @@ def windows_phase(role: Role) -> Phase:
         Scope.NODE,
         (
             step("file", "kube-proxy-config", path=_CONFIG, format="json", content=configuration(role)),
-            *logged(role, "kube-proxy", program, depends=["kubelet", "flanneld"]),
+            *logged(role, "kube-proxy", program, _CONFIG, depends=["kubelet", "flanneld"]),
         ),
     )

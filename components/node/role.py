@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from components import naming, releases
-from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem
+from components.artifacts import Catalogue, catalogue
+from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem, Runtime
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 """kubeadm's own: cluster add-ons tolerate it, workloads do not."""
@@ -28,6 +30,7 @@ class Role:
     max_pods: int
     kubelet: Kubelet
     kube_proxy: KubeProxy
+    runtime: Runtime
     containerd: Containerd
     labels: Mapping[str, str]
     taints: tuple[str, ...]
@@ -39,6 +42,17 @@ class Role:
         return releases.release(self.spec.kubernetes)
 
     @property
+    def containerd_release(self) -> releases.Containerd:
+        """The containerd of its machines: the spec's own version, or the minor's."""
+        version = self.containerd.version
+        return self.release.containerd if version is None else releases.containerd(version)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """Where downloads are, and what they must be."""
+        return catalogue(self.spec.artifacts)
+
+    @property
     def system(self) -> str:
         """Either linux or windows."""
         return "windows" if self.os.is_windows else "linux"
@@ -48,7 +62,11 @@ class Role:
         """Labels and taints that the node registers with; the kubelet itself adds the Windows build."""
         labels = {**self.labels, POOL_LABEL: self.name}
         joined = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
-        return {"labels": joined, "taints": [taint(each) for each in self.taints]}
+        return {
+            "labels": joined,
+            "taints": [taint(each) for each in self.taints],
+            "taint_text": ",".join(self.taints),
+        }
 
 
 def taint(text: str) -> dict[str, str]:
@@ -72,6 +90,7 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
             max_pods=110,
             kubelet=each.kubelet,
             kube_proxy=each.kube_proxy,
+            runtime=Runtime.CONTAINERD,
             containerd=each.containerd,
             labels={},
             taints=(CONTROL_PLANE_TAINT,),
@@ -87,6 +106,7 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
         max_pods=workers.max_pods,
         kubelet=workers.kubelet,
         kube_proxy=workers.kube_proxy,
+        runtime=workers.runtime,
         containerd=workers.containerd,
         labels=workers.labels,
         taints=tuple(workers.taints),

@@ -1,17 +1,24 @@
-"""containerd: config.toml for 1.x and 2.x, and its service."""
+"""Container runtimes: containerd 1.x and 2.x, Docker by dockershim or cri-dockerd; their configuration and services."""
 
 from typing import Any
 
 from components import releases
 from components.merge import merge
 from components.node.kinds import Step, step
-from components.node.layout import LAYOUTS, Layout
+from components.node.layout import DOCKER, LAYOUTS, WINDOWS, Layout
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.toml import toml
+from components.spec.models import Runtime
 
-WINDOWS_HANDLER = "runhcs-wcow-process"
+WINDOWS_HANDLERS: dict[Runtime, str] = {
+    Runtime.CONTAINERD: "runhcs-wcow-process",
+    # dockershim and cri-dockerd know no other
+    Runtime.DOCKER: "docker",
+}
 """Runtime handler of process-isolated Windows containers, also that of RuntimeClasses (RUN-06, SCH-05)."""
+
+_CONTAINERD_HANDLER = WINDOWS_HANDLERS[Runtime.CONTAINERD]
 
 _RUNTIMES: dict[str, dict[str, Any]] = {
     "linux": {
@@ -20,9 +27,9 @@ _RUNTIMES: dict[str, dict[str, Any]] = {
         "runtimes": {"runc": {"runtime_type": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}},
     },
     "windows": {
-        "default_runtime_name": WINDOWS_HANDLER,
+        "default_runtime_name": _CONTAINERD_HANDLER,
         "runtimes": {
-            WINDOWS_HANDLER: {
+            _CONTAINERD_HANDLER: {
                 "runtime_type": "io.containerd.runhcs.v1",
                 "container_annotations": ["io.microsoft.container.*"],
             }
@@ -30,10 +37,39 @@ _RUNTIMES: dict[str, dict[str, Any]] = {
     },
 }
 
+_PULL_DEADLINE = "20m"
+"""RUN-03: pulls of Windows images make no progress for minutes; the default is one."""
+
+DAEMON: dict[str, Any] = {
+    "data-root": DOCKER.data,
+    "log-driver": "json-file",
+    "log-opts": {"max-file": "5", "max-size": "50m"},
+}
+"""daemon.json."""
+
+
+def uses_dockershim(role: Role) -> bool:
+    """Whether the kubelet itself talks to Docker."""
+    return role.runtime is Runtime.DOCKER and role.release.dockershim
+
+
+def endpoint(role: Role) -> str:
+    """Where the machine serves CRI."""
+    if role.runtime is Runtime.DOCKER:
+        return DOCKER.dockershim_socket if role.release.dockershim else DOCKER.cri_socket
+    return LAYOUTS[role.system].containerd_socket
+
+
+def services(role: Role) -> tuple[str, ...]:
+    """Services of the runtime, in the order they start in; the last one is what the kubelet needs."""
+    if role.runtime is Runtime.CONTAINERD:
+        return ("containerd",)
+    return ("docker",) if role.release.dockershim else ("docker", "cri-dockerd")
+
 
 def configuration(role: Role) -> dict[str, Any]:
-    """config.toml as nested tables, the user's merged last."""
-    containerd, layout = role.release.containerd, LAYOUTS[role.system]
+    """containerd's config.toml as nested tables, the user's merged last."""
+    containerd, layout = role.containerd_release, LAYOUTS[role.system]
     pause = releases.pause_image(role.spec.kubernetes, role.os)
     one = layout.cni_programs
     cni = {
@@ -41,22 +77,76 @@ def configuration(role: Role) -> dict[str, Any]:
         "conf_dir": layout.cni_config,
     }
     runtime = {"containerd": _RUNTIMES[role.system], "cni": cni}
-    plugins: dict[int, dict[str, Any]] = {
-        2: {"io.containerd.grpc.v1.cri": {"sandbox_image": pause, **runtime}},
-        3: {
-            "io.containerd.cri.v1.images": {"pinned_images": {"sandbox": pause}},
-            "io.containerd.cri.v1.runtime": runtime,
-        },
+    split = {
+        "io.containerd.cri.v1.images": {"pinned_images": {"sandbox": pause}},
+        "io.containerd.cri.v1.runtime": runtime,
     }
+    whole = {"io.containerd.grpc.v1.cri": {"sandbox_image": pause, **runtime}}
     version = containerd.config_version
-    return merge({"version": version, "plugins": plugins[version]}, role.containerd.config)
+    return merge({"version": version, "plugins": {2: whole, 3: split, 4: split}[version]}, role.containerd.config)
 
 
 def phase(role: Role) -> Phase:
-    """Config, service, and crictl pointed at it."""
+    """Configuration, services, and crictl pointed at them."""
     layout = LAYOUTS[role.system]
+    if role.runtime is Runtime.DOCKER:
+        return Phase("runtime", Scope.IMAGE, (*_docker(), *_cri_dockerd(role), _crictl(role)))
     config = step("file", "containerd-config", path=layout.containerd_config, content=toml(configuration(role)))
-    return Phase("runtime", Scope.IMAGE, (config, *(_windows(layout) if role.os.is_windows else _linux(layout))))
+    steps = (*_windows(layout), _crictl(role)) if role.os.is_windows else _linux(layout)
+    return Phase("runtime", Scope.IMAGE, (config, *steps))
+
+
+def dockershim_flags() -> tuple[str, ...]:
+    """SRV-09: how a kubelet up to 1.23 sets its own way to Docker."""
+    return (*_cni_flags(), f"--image-pull-progress-deadline={_PULL_DEADLINE}")
+
+
+def cri_dockerd_command(role: Role) -> list[str]:
+    """cri-dockerd with all its flags."""
+    return [
+        WINDOWS.program("cri-dockerd"),
+        f"--container-runtime-endpoint={DOCKER.cri_socket}",
+        f"--docker-endpoint={DOCKER.socket}",
+        *_cni_flags(),
+        f"--image-pull-progress-deadline={_PULL_DEADLINE}",
+        f"--pod-infra-container-image={releases.pause_image(role.spec.kubernetes, role.os)}",
+    ]
+
+
+def _cni_flags() -> tuple[str, ...]:
+    folders = (f"--cni-bin-dir={WINDOWS.cni_programs}", f"--cni-conf-dir={WINDOWS.cni_config}")
+    return ("--network-plugin=cni", *folders)
+
+
+def _docker() -> tuple[Step, ...]:
+    command = [WINDOWS.program("dockerd", DOCKER.programs), "--run-service", "--config-file", DOCKER.config]
+    return (
+        step("directory", "docker-config-folder", path=DOCKER.config.rpartition("\\")[0]),
+        step("file", "docker-config", path=DOCKER.config, format="json", content=DAEMON),
+        step("service", "docker", service="docker", command=command, restarts_on=[DOCKER.config], restart_seconds=10),
+    )
+
+
+def _cri_dockerd(role: Role) -> tuple[Step, ...]:
+    if role.release.dockershim:
+        return ()
+    return (
+        step("directory", "cri-dockerd-logs", path=WINDOWS.path(WINDOWS.logs, "cri-dockerd")),
+        step(
+            "service",
+            "cri-dockerd",
+            service="cri-dockerd",
+            command=cri_dockerd_command(role),
+            wrapper=WINDOWS.program("nssm"),
+            depends=["docker"],
+            log=WINDOWS.path(WINDOWS.logs, "cri-dockerd", "cri-dockerd.log"),
+            restart_seconds=10,
+        ),
+    )
+
+
+def _crictl(role: Role) -> Step:
+    return step("environment", "crictl", variable="CONTAINER_RUNTIME_ENDPOINT", value=endpoint(role))
 
 
 def _windows(layout: Layout) -> tuple[Step, ...]:
@@ -66,8 +156,7 @@ def _windows(layout: Layout) -> tuple[Step, ...]:
     command = [program, "--run-service", "--config", config, "--log-file", log]
     return (
         step("directory", "containerd-logs", path=layout.path(layout.logs, "containerd")),
-        step("service", "containerd", service="containerd", command=command, restart_seconds=10),
-        step("environment", "crictl", variable="CONTAINER_RUNTIME_ENDPOINT", value=layout.containerd_socket),
+        step("service", "containerd", service="containerd", command=command, restarts_on=[config], restart_seconds=10),
     )
 
 
@@ -77,6 +166,14 @@ def _linux(layout: Layout) -> tuple[Step, ...]:
     crictl = {"runtime-endpoint": layout.containerd_socket, "image-endpoint": layout.containerd_socket}
     return (
         # delegate: pods' processes must outlive a restart of containerd
-        step("service", "containerd", service="containerd", command=command, delegate=True, restart_seconds=5),
+        step(
+            "service",
+            "containerd",
+            service="containerd",
+            command=command,
+            delegate=True,
+            restarts_on=[config],
+            restart_seconds=5,
+        ),
         step("file", "crictl", path="/etc/crictl.yaml", format="json", content=crictl),
     )

@@ -4,9 +4,10 @@ from typing import Any
 
 from components import releases
 from components.node.kinds import Step, ref, step
-from components.node.layout import PRIVATE_FOLDERS, WINDOWS
+from components.node.layout import DOCKER, PRIVATE_FOLDERS, WINDOWS
 from components.node.plan import Phase, Scope
 from components.node.role import Role
+from components.spec.models import Runtime
 
 MODULES = ("overlay", "br_netfilter")
 
@@ -17,11 +18,16 @@ DYNAMIC_PORTS = (34000, 31536)
 """Start and count, to 65535: clear of NodePorts; load-balancer policies reserve 63 each (image-builder)."""
 
 UNSCANNED = (
-    ("containerd_programs", ("containerd", "ctr", "containerd-shim-runhcs-v1")),
-    ("programs", ("kubelet", "kube-proxy")),
-    ("cni_programs", ("flannel", "win-overlay", "host-local")),
+    (WINDOWS.programs, ("kubelet", "kube-proxy")),
+    (WINDOWS.cni_programs, ("flannel", "win-overlay", "host-local")),
 )
-"""Programs that Defender leaves alone, by their folder in the layout."""
+"""Programs that Defender leaves alone, by their folder."""
+
+UNSCANNED_RUNTIMES = {
+    Runtime.CONTAINERD: (WINDOWS.containerd_programs, ("containerd", "ctr", "containerd-shim-runhcs-v1")),
+    Runtime.DOCKER: (DOCKER.programs, ("dockerd", "docker")),
+}
+"""The runtime's."""
 
 
 def identity() -> Phase:
@@ -51,7 +57,8 @@ def windows(role: Role) -> Phase:
         for each in releases.windows(role.os).fixes
     )
     start, count = DYNAMIC_PORTS
-    programs = [WINDOWS.program(each, getattr(WINDOWS, folder)) for folder, names in UNSCANNED for each in names]
+    unscanned = (UNSCANNED_RUNTIMES[role.runtime], *UNSCANNED)
+    programs = [WINDOWS.program(each, folder) for folder, names in unscanned for each in names]
     return Phase(
         "system",
         Scope.IMAGE,

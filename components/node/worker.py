@@ -17,8 +17,8 @@ from components.node.waiting import wait
 
 _HEALTH = {"kubelet": "http://127.0.0.1:10248/healthz", "kube-proxy": "http://127.0.0.1:10256/healthz"}
 
-_WINDOWS_SERVICES = ("containerd", "kubelet", "flanneld", "kube-proxy")
-"""OPS-01: bootstrap is done when all of them run."""
+_WINDOWS_SERVICES = ("kubelet", "flanneld", "kube-proxy")
+"""OPS-01: bootstrap is done when all of them run, and the runtime's."""
 
 
 def linux(role: Role) -> tuple[Phase, ...]:
@@ -43,7 +43,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
 
 
 def windows(role: Role) -> tuple[Phase, ...]:
-    """All phases of a Windows worker with containerd."""
+    """All phases of a Windows worker."""
     return (
         system.windows_build(role),
         system.identity(),
@@ -55,7 +55,7 @@ def windows(role: Role) -> tuple[Phase, ...]:
         _windows_kubelet(role),
         network.windows_phase(role),
         proxy.windows_phase(role),
-        _verify(_WINDOWS_SERVICES, ("kubelet", "kube-proxy")),
+        _verify((*runtime.services(role), *_WINDOWS_SERVICES), ("kubelet", "kube-proxy")),
     )
 
 
@@ -86,7 +86,7 @@ def _windows_kubelet(role: Role) -> Phase:
                 step("file", name, path=path, format="json", content=content, access="private", retries=20)
                 for name, (path, content) in files.items()
             ),
-            *logged(role, "kubelet", command, depends=["containerd"]),
+            *logged(role, "kubelet", command, WINDOWS.kubelet_config, depends=[runtime.services(role)[-1]]),
         ),
     )
 

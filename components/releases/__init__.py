@@ -4,43 +4,72 @@ No other module compares versions.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import TypeVar
 
-from components.releases.fields import CHANGES, CLUSTER, CONTAINERD, INIT, JOIN, KUBE_PROXY, KUBELET, SET_BY_US
-from components.releases.kubernetes import (
+from components.releases import flag_tables, gate_tables
+from components.releases.documents import CONTAINERD_TABLES, FIELDS, GATES, LACKING, SET_BY_US
+from components.releases.kubernetes import FIGURES_OF, RELEASES, Release
+from components.releases.order import in_order, minor, older, within
+from components.releases.runtimes import (
     CNI_PLUGINS,
+    CNI_VERSIONS,
+    CONTAINERD,
+    CONTAINERD_SUPPORT,
+    CRI_DOCKERD,
+    DOCKERSHIM,
     FLANNEL,
     FLANNEL_CNI,
     NSSM,
-    RELEASES,
-    REMOVED_KUBELET_FLAGS,
     Containerd,
-    Release,
+    Docker,
 )
-from components.releases.systems import LINUX_IMAGE_PARAMETERS, WINDOWS, RegistryFix, WindowsRelease
+from components.releases.spans import known
+from components.releases.systems import LINUX, WINDOWS, RegistryFix, WindowsRelease
 
 __all__ = [
     "CNI_PLUGINS",
+    "CNI_VERSIONS",
+    "FIGURES_OF",
     "FLANNEL",
     "FLANNEL_CNI",
     "NSSM",
-    "REMOVED_KUBELET_FLAGS",
-    "SET_BY_US",
     "Containerd",
+    "Docker",
     "RegistryFix",
     "Release",
     "UnknownRelease",
     "WindowsRelease",
+    "containerd",
+    "containerd_lines",
+    "containerd_of",
     "containerd_tables",
-    "image_parameter",
-    "kube_proxy_fields",
-    "kubeadm_fields",
-    "kubelet_fields",
+    "control_plane_flags",
+    "control_plane_images",
+    "docker",
+    "ended",
+    "fields",
+    "flags",
+    "gates",
+    "image",
+    "in_order",
+    "locked_gates",
     "minor",
+    "next_minor",
+    "older",
+    "os_end_of_life",
     "pause_image",
     "release",
+    "removed_flags",
+    "set_by_us",
     "supported_minors",
+    "takes",
+    "top_fields",
     "windows",
+    "windows_for",
+    "within",
 ]
 
 _Row = TypeVar("_Row")
@@ -48,11 +77,6 @@ _Row = TypeVar("_Row")
 
 class UnknownRelease(LookupError):
     """A table has no row for the version."""
-
-
-def minor(version: str) -> str:
-    """1.32 of 1.32.13; a minor stays as it is."""
-    return ".".join(version.split(".")[:2])
 
 
 def release(version: str) -> Release:
@@ -65,50 +89,137 @@ def supported_minors() -> tuple[str, ...]:
     return tuple(RELEASES)
 
 
+def next_minor(version: str) -> str | None:
+    """The minor that follows the version's; None for the newest, and for one that no table has."""
+    return dict(pairwise(RELEASES)).get(minor(version))
+
+
 def windows(os: str) -> WindowsRelease:
     """What depends on the Windows release, given as windows-2019."""
     return _row(WINDOWS, os, "Windows releases")
 
 
-def image_parameter(os: str) -> str:
-    """Name of the AWS Systems Manager parameter with the newest image id of the operating system."""
-    known = {name: each.image_parameter for name, each in WINDOWS.items()} | LINUX_IMAGE_PARAMETERS
-    return _row(known, os, "AWS images")
+def image(cloud: str, os: str) -> str:
+    """Where a cloud keeps the newest image of the operating system; see WindowsRelease.images."""
+    known_images = {name: each.images for name, each in (*WINDOWS.items(), *LINUX.items())}
+    return _row(_row(known_images, os, "operating system images"), cloud, f"images of {os}")
 
 
 def pause_image(version: str, os: str) -> str:
     """The pause image for a Kubernetes version on an operating system (RUN-07)."""
-    special = WINDOWS[os].pause if os in WINDOWS else None
-    return f"registry.k8s.io/pause:{special or release(version).pause}"
+    minor_row = release(version)
+    system = WINDOWS.get(os)
+    if system is not None and system.pause is None and minor_row.windows_pause is not None:
+        return minor_row.windows_pause
+    special = system.pause if system else None
+    return f"registry.k8s.io/pause:{special or minor_row.pause}"
 
 
-def kubelet_fields(version: str) -> frozenset[str]:
-    """Fields of KubeletConfiguration v1beta1."""
-    return _fields("kubelet", KUBELET, version)
+def control_plane_images(version: str) -> tuple[str, ...]:
+    """What `kubeadm config images list` says for a Kubernetes version with its patch, without the pause image."""
+    row = release(version)
+    programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
+    names = (*(f"{each}:v{version}" for each in programs), f"etcd:{row.etcd}", row.coredns)
+    return tuple(f"registry.k8s.io/{each}" for each in names)
 
 
-def kube_proxy_fields(version: str) -> frozenset[str]:
-    """Fields of KubeProxyConfiguration v1alpha1."""
-    return _fields("kube-proxy", KUBE_PROXY, version)
+def containerd(version: str) -> Containerd:
+    """What depends on the containerd version, given as 2.2.7."""
+    return replace(_row(CONTAINERD, minor(version), "containerd lines"), version=version)
 
 
-def kubeadm_fields(version: str) -> dict[str, frozenset[str]]:
-    """Fields of kubeadm's documents, by kind."""
-    bases = {"ClusterConfiguration": CLUSTER, "InitConfiguration": INIT, "JoinConfiguration": JOIN}
-    return {kind: _fields(kind, base, version) for kind, base in bases.items()}
+def containerd_lines() -> tuple[str, ...]:
+    """Minors of containerd that there are tables for, oldest first."""
+    return tuple(CONTAINERD)
 
 
-def containerd_tables(version: str) -> frozenset[str]:
-    """Top-level keys of config.toml of the containerd that the Kubernetes version gets."""
-    release(version)
-    return CONTAINERD
+def takes(kubernetes: str, containerd_version: str) -> bool:
+    """Whether containerd's own support table has this version for the Kubernetes version."""
+    least = _row(CONTAINERD_SUPPORT, minor(kubernetes), "containerd support")
+    return any(minor(each) == minor(containerd_version) and within(containerd_version, each, "") for each in least)
 
 
-def _fields(document: str, base: frozenset[str], version: str) -> frozenset[str]:
-    wanted = release(version).minor
-    until = supported_minors()[: supported_minors().index(wanted) + 1]
-    changes = CHANGES.get(document, {})
-    return base.union(*(changes.get(each, frozenset()) for each in until))
+def ended(day: str, today: str = FIGURES_OF) -> bool:
+    """Whether support that lasts to the day (ISO 8601) is over."""
+    return day < today
+
+
+def os_end_of_life(os: str) -> str | None:
+    """End of an operating system's support; None where no image of it is known."""
+    found = WINDOWS.get(os) or LINUX.get(os)
+    return found.end_of_life if found else None
+
+
+def windows_for(kubernetes: str) -> tuple[str, ...]:
+    """Windows releases that the Kubernetes version supports."""
+    return tuple(each.os for each in WINDOWS.values() if within(minor(kubernetes), each.first, ""))
+
+
+def docker(kubernetes: str) -> Docker:
+    """The Docker Engine of Windows nodes, and what the kubelet reaches it by."""
+    return DOCKERSHIM if release(kubernetes).dockershim else CRI_DOCKERD
+
+
+@lru_cache(maxsize=256)
+def fields(document: str, version: str) -> Mapping[str, str]:
+    """Fields of a document (kubelet, kube-proxy, or a kind of kubeadm), nested ones with dots, and what they take."""
+    return known(_row(FIELDS, document, "configuration documents"), release(version).minor)
+
+
+@lru_cache(maxsize=256)
+def top_fields(document: str, version: str) -> frozenset[str]:
+    """Fields of a document that stand at its top."""
+    return frozenset(name for name in fields(document, version) if "." not in name)
+
+
+@lru_cache(maxsize=256)
+def gates(document: str, version: str) -> frozenset[str]:
+    """Feature gates that the program of a document knows."""
+    on = release(version).minor
+    return frozenset(known(_row(GATES, document, "feature gates"), on).keys() - known(LACKING.get(document, ()), on))
+
+
+@lru_cache(maxsize=64)
+def locked_gates(version: str) -> Mapping[str, bool]:
+    """Feature gates of kubelet and kube-proxy that take no other value, and the value."""
+    locked, alive = known(gate_tables.LOCKED, release(version).minor), gates("kubelet", version)
+    return {name: value == "on" for name, value in locked.items() if name in alive}
+
+
+@lru_cache(maxsize=256)
+def flags(program: str, version: str, system: str) -> frozenset[str]:
+    """Flags of kubelet or kube-proxy on linux or windows, without their dashes."""
+    tables = {"kubelet": flag_tables.KUBELET, "kube-proxy": flag_tables.KUBE_PROXY}
+    table = _row(tables, program, "flags") + flag_tables.LOGGING
+    return frozenset(name for name, on in known(table, release(version).minor).items() if on in ("all", system))
+
+
+@lru_cache(maxsize=64)
+def control_plane_flags(version: str) -> frozenset[str]:
+    """Flags that kube-apiserver, kube-controller-manager or kube-scheduler has, without their dashes."""
+    return frozenset(known(flag_tables.CONTROL_PLANE + flag_tables.LOGGING, release(version).minor))
+
+
+def removed_flags(program: str, version: str, system: str) -> frozenset[str]:
+    """Flags that an older minor had and this one refuses (SRV-09)."""
+    until = supported_minors()[: supported_minors().index(minor(version))]
+    return frozenset[str]().union(*(flags(program, each, system) for each in until)) - flags(program, version, system)
+
+
+@lru_cache(maxsize=512)
+def set_by_us(document: str, version: str) -> frozenset[str]:
+    """Top-level fields that node plans set in a document: a user's value for one replaces or extends ours."""
+    return frozenset(known(_row(SET_BY_US, document, "fields set by node plans"), release(version).minor))
+
+
+def containerd_of(kubernetes: str, own: str | None) -> Containerd:
+    """The containerd of machines: their own version, where a table has its line, or the Kubernetes version's."""
+    return containerd(own) if own is not None and minor(own) in CONTAINERD else release(kubernetes).containerd
+
+
+def containerd_tables(config_version: int) -> frozenset[str]:
+    """Top-level keys of config.toml in one of its versions."""
+    return CONTAINERD_TABLES[config_version]
 
 
 def _row(table: Mapping[str, _Row], key: str, name: str) -> _Row:

@@ -1,32 +1,19 @@
-"""What depends on the Kubernetes minor, and on the containerd it gets.
+"""What depends on the Kubernetes minor.
 
-A row for 1.20 to 1.30 needs, besides its figures: a kubeadm document of v1beta2 (to 1.21) or
-v1beta3 (to 1.30) in `node/kubeadm.py`, fields in `fields.py`, kubelet flags that are still
-flags there (`--container-runtime=remote` to 1.26), and artefacts with digests.
+Dates: endoflife.date products/kubernetes.md; of 1.37 kubernetes.io/releases. Images: kubeadm's constants of the last
+patch (cmd/kubeadm/app/constants and images).
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
+from components.releases.runtimes import CONTAINERD, Containerd
 
-@dataclass(frozen=True)
-class Containerd:
-    """One containerd line: its version, the runc it was tested with, and the shape of config.toml."""
+FIGURES_OF = "2026-11-21"
+"""The day of these tables; what lost support before it warns. No clock: plans are repeatable."""
 
-    version: str
-    runc: str
-    config_version: int
-    """2 for containerd 1.x, 3 for 2.x."""
-    cni_directories: str
-    """Key of the CNI binary directories: bin_dir takes one, bin_dirs (from 2.2 on, where bin_dir warns) a list."""
-
-
-CONTAINERD: dict[str, Containerd] = {
-    "1.7": Containerd("1.7.25", "1.2.9", 2, "bin_dir"),
-    "2.1": Containerd("2.1.4", "1.3.6", 3, "bin_dir"),
-    "2.2": Containerd("2.2.7", "1.3.6", 3, "bin_dirs"),
-    "2.3": Containerd("2.3.4", "1.4.3", 3, "bin_dirs"),
-}
-"""The newest patch of each line that has a digest for both operating systems in artifacts.json."""
+SOURCE = "https://endoflife.date/kubernetes"
 
 
 @dataclass(frozen=True)
@@ -35,80 +22,188 @@ class Release:
 
     minor: str
     end_of_life: str
-    """Date of the last support, ISO 8601 (endoflife.date; 1.37: kubernetes.io/releases)."""
+    """Date of the last support, ISO 8601."""
     containerd: Containerd
-    """A line of containerd's own support table for this minor (containerd RELEASES.md)."""
+    """What machines get unless the spec names another version; CONTAINERD_SUPPORT has what the minor takes."""
     pause: str
-    """Tag of the pause image, kubeadm's default of the minor (cmd/kubeadm/app/constants)."""
-    crictl: str
-    """cri-tools of the minor; 1.37.0 has no trusted digest for Windows."""
-    kubeadm_api: str = "kubeadm.k8s.io/v1beta4"
-    dsr_gates: tuple[str, ...] = ()
+    """Tag of the pause image on Linux."""
+    etcd: str
+    """Tag of etcd's image, kubeadm's default."""
+    coredns: str
+    """Path and tag of CoreDNS's image, kubeadm's default."""
+    crictl: dict[str, str]
+    """Version of cri-tools by operating system: the nearest that has a digest."""
+    kubeadm_api: str
+    registry: str | None
+    """Where images come from, where kubeadm's own default is frozen (k8s.gcr.io, to 1.21)."""
+    coredns_registry: str | None
+    """CoreDNS's own place below another registry: kubeadm 1.21 appends it only to its default."""
+    windows_pause: str | None
+    """Pause image on Windows where it is another one (RUN-07)."""
+    flagged: tuple[str, ...]
+    """KubeletConfiguration fields that are flags still: the field is missing, or cannot hold an empty text."""
+    kubelet_patch: bool
+    """kubeadm merges our KubeletConfiguration patch (patch target kubeletconfiguration, from 1.25)."""
+    dockershim: bool
+    """The kubelet talks to Docker itself, and to others only with --container-runtime=remote (to 1.23)."""
+    infra_image: bool
+    """The kubelet is told the pause image, so that it never collects it (to 1.26; SRV-09)."""
+    dsr_gates: tuple[str, ...]
     """Feature gates that kube-proxy on Windows needs for direct server return; WinDSR is on from 1.33."""
-    log_rotation: bool = True
-    """kube-log-runner rotates by size (--log-file-size, from 1.34)."""
-    ignore_preflight: tuple[str, ...] = ()
+    log_runner: str
+    """kube-log-runner: rotating by size (--log-file-size, from 1.34), plain, or missing (klog's own flags, to 1.22)."""
+    cgroup_v2: str
+    """How far support for control groups v2 was: alpha, beta (1.22), stable (1.25) (KEP-2254)."""
+    ignore_preflight: tuple[str, ...]
     """kubeadm checks for programs that nothing of ours uses on the host."""
 
 
-_CONNTRACK = ("FileExisting-conntrack",)
-"""Up to 1.31 kubeadm wants the conntrack program; kube-proxy brings its own in its image."""
+def _both(version: str) -> dict[str, str]:
+    return {"linux": version, "windows": version}
 
-RELEASES: dict[str, Release] = {
-    each.minor: each
-    for each in (
-        Release(
-            "1.31",
-            "2025-11-11",
-            CONTAINERD["1.7"],
-            "3.10",
-            "1.31.1",
-            dsr_gates=("WinDSR",),
-            log_rotation=False,
-            ignore_preflight=_CONNTRACK,
-        ),
-        Release("1.32", "2026-02-28", CONTAINERD["2.1"], "3.10", "1.32.0", dsr_gates=("WinDSR",), log_rotation=False),
-        Release("1.33", "2026-06-28", CONTAINERD["2.1"], "3.10", "1.33.0", log_rotation=False),
-        Release("1.34", "2026-10-27", CONTAINERD["2.1"], "3.10.1", "1.34.0"),
-        Release("1.35", "2027-02-28", CONTAINERD["2.2"], "3.10.1", "1.35.0"),
-        Release("1.36", "2027-06-28", CONTAINERD["2.3"], "3.10.2", "1.36.0"),
-        Release("1.37", "2027-10-28", CONTAINERD["2.3"], "3.10.2", "1.36.0"),
-    )
-}
 
-_GONE = frozenset(
-    {
-        "network-plugin",
-        "cni-bin-dir",
-        "cni-conf-dir",
-        "image-pull-progress-deadline",
-        "docker-endpoint",
-        "log-dir",
-        "logtostderr",
-        "container-runtime",
-        "keep-terminated-pod-volumes",
-    }
+FIRST = Release(
+    minor="1.20",
+    end_of_life="2022-02-28",
+    containerd=CONTAINERD["1.7"],
+    pause="3.2",
+    etcd="3.4.13-0",
+    coredns="coredns:1.7.0",
+    # crictl talks CRI v1, which containerd and cri-dockerd serve whatever the kubelet's minor
+    crictl={"linux": "1.25.0", "windows": "1.28.0"},
+    kubeadm_api="kubeadm.k8s.io/v1beta2",
+    registry="registry.k8s.io",
+    coredns_registry=None,
+    windows_pause="mcr.microsoft.com/oss/kubernetes/pause:1.4.1",
+    flagged=("containerRuntimeEndpoint", "registerWithTaints", "resolvConf"),
+    kubelet_patch=False,
+    dockershim=True,
+    infra_image=True,
+    dsr_gates=("WinDSR",),
+    log_runner="missing",
+    cgroup_v2="alpha",
+    # kube-proxy brings its own conntrack in its image
+    ignore_preflight=("FileExisting-conntrack",),
 )
 
-REMOVED_KUBELET_FLAGS: dict[str, frozenset[str]] = {
-    "1.31": _GONE,
-    "1.32": _GONE,
-    "1.33": _GONE,
-    "1.34": _GONE | {"cloud-config"},
-    "1.35": _GONE | {"cloud-config", "pod-infra-container-image"},
-    "1.36": _GONE | {"cloud-config", "pod-infra-container-image"},
-    "1.37": _GONE | {"cloud-config", "pod-infra-container-image"},
+CHANGES: dict[str, dict[str, Any]] = {
+    "1.21": {
+        "end_of_life": "2022-06-28",
+        "pause": "3.4.1",
+        "coredns": "coredns/coredns:v1.8.0",
+        "coredns_registry": "registry.k8s.io/coredns",
+    },
+    "1.22": {
+        "end_of_life": "2022-10-28",
+        "pause": "3.5",
+        "etcd": "3.5.6-0",
+        "coredns": "coredns/coredns:v1.8.4",
+        "kubeadm_api": "kubeadm.k8s.io/v1beta3",
+        "registry": None,
+        "coredns_registry": None,
+        "cgroup_v2": "beta",
+    },
+    "1.23": {
+        "end_of_life": "2023-02-28",
+        "pause": "3.6",
+        "coredns": "coredns/coredns:v1.8.6",
+        "windows_pause": None,
+        "flagged": ("containerRuntimeEndpoint",),
+        "log_runner": "plain",
+    },
+    "1.24": {"end_of_life": "2023-07-28", "pause": "3.7", "dockershim": False},
+    "1.25": {
+        "end_of_life": "2023-10-27",
+        "pause": "3.8",
+        "windows_pause": "registry.k8s.io/pause:3.7",
+        "etcd": "3.5.9-0",
+        "coredns": "coredns/coredns:v1.9.3",
+        "kubelet_patch": True,
+        "cgroup_v2": "stable",
+    },
+    "1.26": {
+        "end_of_life": "2024-02-28",
+        "pause": "3.9",
+        "windows_pause": None,
+        "etcd": "3.5.10-0",
+        "crictl": {"linux": "1.26.1", "windows": "1.28.0"},
+    },
+    "1.27": {
+        "end_of_life": "2024-06-28",
+        "etcd": "3.5.12-0",
+        "coredns": "coredns/coredns:v1.10.1",
+        "crictl": {"linux": "1.27.1", "windows": "1.28.0"},
+        "flagged": (),
+        "infra_image": False,
+    },
+    "1.28": {"end_of_life": "2024-10-28", "etcd": "3.5.15-0", "crictl": _both("1.28.0")},
+    "1.29": {
+        "end_of_life": "2025-02-28",
+        "etcd": "3.5.12-0",
+        "coredns": "coredns/coredns:v1.11.1",
+        "crictl": _both("1.29.0"),
+    },
+    "1.30": {
+        "end_of_life": "2025-07-15",
+        "etcd": "3.5.15-0",
+        "coredns": "coredns/coredns:v1.11.3",
+        "crictl": _both("1.30.0"),
+    },
+    "1.31": {
+        "end_of_life": "2025-11-11",
+        "pause": "3.10",
+        "etcd": "3.5.24-0",
+        "crictl": _both("1.31.1"),
+        "kubeadm_api": "kubeadm.k8s.io/v1beta4",
+    },
+    "1.32": {
+        "end_of_life": "2026-02-28",
+        "containerd": CONTAINERD["2.1"],
+        "crictl": _both("1.32.0"),
+        "ignore_preflight": (),
+    },
+    "1.33": {
+        "end_of_life": "2026-06-28",
+        "coredns": "coredns/coredns:v1.12.0",
+        "crictl": _both("1.33.0"),
+        "dsr_gates": (),
+    },
+    "1.34": {
+        "end_of_life": "2026-10-27",
+        "pause": "3.10.1",
+        "etcd": "3.6.5-0",
+        "coredns": "coredns/coredns:v1.12.1",
+        "crictl": _both("1.34.0"),
+        "log_runner": "rotating",
+    },
+    "1.35": {
+        "end_of_life": "2027-02-28",
+        "containerd": CONTAINERD["2.2"],
+        "etcd": "3.6.6-0",
+        "coredns": "coredns/coredns:v1.13.1",
+        "crictl": _both("1.35.0"),
+    },
+    "1.36": {
+        "end_of_life": "2027-06-28",
+        "containerd": CONTAINERD["2.3"],
+        "pause": "3.10.2",
+        "etcd": "3.6.8-0",
+        "coredns": "coredns/coredns:v1.14.2",
+        "crictl": _both("1.36.0"),
+    },
+    # cri-tools 1.37.0 has no trusted digest for Windows
+    "1.37": {"end_of_life": "2027-10-28", "etcd": "3.7.0-0", "coredns": "coredns/coredns:v1.14.6"},
 }
-"""Kubelet flags of the guides that the minor no longer knows; one of them ends the kubelet (SRV-09)."""
+"""What each minor has other than the one before it."""
 
-CNI_PLUGINS = "1.9.1"
-"""The only version with digests for both operating systems; its win-overlay takes cniVersion 1.0.0."""
 
-FLANNEL = "0.28.9"
-"""FLN-06: newer than 0.25.5, flanneld.exe pinned by digest; the Linux image by tag (no digest was found)."""
+def _releases() -> Iterator[Release]:
+    release = FIRST
+    yield release
+    for minor, changes in CHANGES.items():
+        release = replace(release, minor=minor, **changes)
+        yield release
 
-FLANNEL_CNI = "1.9.1-flannel3"
-"""flannel's CNI plugin that goes with it."""
 
-NSSM = "2.24-101-g897c7ad"
-"""Service wrapper for programs without a service mode; nssm.cc names this build for Windows 10 1703 and newer."""
+RELEASES: dict[str, Release] = {each.minor: each for each in _releases()}
+"""Oldest first."""

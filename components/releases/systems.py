@@ -24,16 +24,20 @@ class WindowsRelease:
     """As in the node label node.kubernetes.io/windows-build."""
     image_tag: str
     """Tag of Microsoft's base images that run on it in process isolation."""
-    image_parameter: str
-    """AWS Systems Manager parameter that holds the newest image's id."""
+    images: dict[str, str]
+    """By cloud: AWS Systems Manager parameter of the newest image; Azure publisher:offer:sku; GCP project/family."""
+    end_of_life: str
+    """End of extended support, ISO 8601."""
+    first: str
+    """First Kubernetes minor that supports it (OS-01)."""
+    last_upstream: str | None = None
+    """Last Kubernetes minor that Kubernetes itself tests on it (OS-03)."""
     minimum_ubr: int | None = None
     """Least update revision for overlay networks."""
     dsr_ubr: int | None = None
     """Least update revision for direct server return, above minimum_ubr (SVC-03)."""
     pause: str | None = None
     """Pause image tag, where older ones have no manifest for the build."""
-    last_upstream: str | None = None
-    """Last Kubernetes minor that Kubernetes itself tests on it (OS-03)."""
     fixes: tuple[RegistryFix, ...] = field(default=())
 
     @property
@@ -42,8 +46,19 @@ class WindowsRelease:
         return self.os
 
 
-_COMPARTMENT = RegistryFix(_HNS, "EnableCompartmentNamespace", 1)
-"""SMB shares and DNS in pods with containerd (SEC-04)."""
+WINDOWS_SOURCE = "https://endoflife.date/windows-server"
+
+_GMSA = RegistryFix(_HNS, "EnableCompartmentNamespace", 1)
+"""SMB shares, DNS and gMSA in pods with containerd (SEC-04)."""
+
+
+def _images(year: str, offer: str, sku: str) -> dict[str, str]:
+    return {
+        "aws": f"/aws/service/ami-windows-latest/Windows_Server-{year}-English-Core-Base",
+        "azure": f"MicrosoftWindowsServer:{offer}:{sku}",
+        "gcp": f"windows-cloud/windows-{year}-core",
+    }
+
 
 WINDOWS: dict[str, WindowsRelease] = {
     each.os: each
@@ -52,40 +67,80 @@ WINDOWS: dict[str, WindowsRelease] = {
             "windows-2019",
             "10.0.17763",
             "ltsc2019",
-            "/aws/service/ami-windows-latest/Windows_Server-2019-English-Core-Base",
+            _images("2019", "WindowsServer", "2019-datacenter-core-smalldisk"),
+            "2029-01-09",
+            first="1.14",
+            last_upstream="1.32",
             # OS-06: KB4489899 brings remote subnets to overlay networks
             minimum_ubr=379,
             # KB4571748
             dsr_ubr=1432,
-            last_upstream="1.32",
             fixes=(
                 RegistryFix(_HNS, "HNSControlFlag", 80),
                 RegistryFix(r"HKLM\SYSTEM\CurrentControlSet\Services\wcifs", "WcifsSOPCountDisabled", 0),
-                _COMPARTMENT,
+                _GMSA,
             ),
         ),
         WindowsRelease(
             "windows-2022",
             "10.0.20348",
             "ltsc2022",
-            "/aws/service/ami-windows-latest/Windows_Server-2022-English-Core-Base",
+            _images("2022", "windowsserver2022", "2022-datacenter-core-smalldisk-g2"),
+            "2031-10-14",
+            first="1.23",
             # VFP lock fix of April 2025
-            fixes=(RegistryFix(_OVERRIDES, "1114842764", 0), _COMPARTMENT),
+            fixes=(RegistryFix(_OVERRIDES, "1114842764", 0), _GMSA),
         ),
         WindowsRelease(
             "windows-2025",
             "10.0.26100",
             "ltsc2025",
-            "/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-Base",
+            _images("2025", "WindowsServer", "2025-datacenter-core-smalldisk-g2"),
+            "2034-10-10",
+            first="1.33",
             # 3.10 and 3.10.1 have no manifest for 26100
             pause="3.10.2",
-            fixes=(RegistryFix(_OVERRIDES, "520997518", 1), _COMPARTMENT),
+            fixes=(RegistryFix(_OVERRIDES, "520997518", 1), _GMSA),
         ),
     )
 }
 
-LINUX_IMAGE_PARAMETERS: dict[str, str] = {
-    "ubuntu-22.04": "/aws/service/canonical/ubuntu/server/22.04/stable/current/amd64/hvm/ebs-gp2/ami-id",
-    "ubuntu-24.04": "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id",
+
+@dataclass(frozen=True)
+class LinuxRelease:
+    """One Linux distribution release; all of them boot with control groups v2 alone."""
+
+    os: str
+    images: dict[str, str]
+    """By cloud, as for Windows."""
+    end_of_life: str
+    """End of standard support, ISO 8601."""
+
+
+LINUX_SOURCE = "https://endoflife.date/ubuntu"
+
+
+def _ubuntu(version: str, volume: str, offer: str, sku: str, family: str) -> dict[str, str]:
+    return {
+        "aws": f"/aws/service/canonical/ubuntu/server/{version}/stable/current/amd64/hvm/ebs-{volume}/ami-id",
+        "azure": f"Canonical:{offer}:{sku}",
+        "gcp": f"ubuntu-os-cloud/{family}",
+    }
+
+
+LINUX: dict[str, LinuxRelease] = {
+    each.os: each
+    for each in (
+        LinuxRelease(
+            "ubuntu-22.04",
+            _ubuntu("22.04", "gp2", "0001-com-ubuntu-server-jammy", "22_04-lts-gen2", "ubuntu-2204-lts"),
+            "2027-04-01",
+        ),
+        # Canonical moved to gp3 with 24.04
+        LinuxRelease(
+            "ubuntu-24.04",
+            _ubuntu("24.04", "gp3", "ubuntu-24_04-lts", "server", "ubuntu-2404-lts-amd64"),
+            "2029-05-31",
+        ),
+    )
 }
-"""AWS Systems Manager parameters; Canonical moved to gp3 with 24.04 (facts: os_images)."""

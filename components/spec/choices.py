@@ -27,6 +27,13 @@ class OperatingSystem(str, Enum):
         return self.value.startswith("windows")
 
 
+class System(str, Enum):
+    """What kind of operating system a program is for."""
+
+    LINUX = "linux"
+    WINDOWS = "windows"
+
+
 class Runtime(str, Enum):
     """What runs containers on a node."""
 

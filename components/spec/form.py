@@ -54,6 +54,16 @@ ROWS = (
     Form("wrong-type", "{value} does not fit", "write {expected}"),
     Form("wrong-value", "{value} does not fit: {reason}", "write {expected}"),
     Form(
+        "artifact-file-unreadable",
+        "{value} cannot be read: {why}",
+        "name a JSON file with a list of entries, from the folder of Pulumi.yaml on; `mullion pin` writes one",
+    ),
+    Form(
+        "artifact-file-relative",
+        "{value} is no absolute path, and there is no folder of Pulumi.yaml to start from",
+        "write an absolute path, or the entries themselves into artifacts.entries",
+    ),
+    Form(
         "host-bits",
         "{value} has bits set beyond its prefix, so it names an address, not a range",
         "write {network}",

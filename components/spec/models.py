@@ -24,8 +24,11 @@ from components.spec.choices import (
     OperatingSystem,
     PriorityClass,
     Runtime,
+    System,
 )
 from components.spec.options import (
+    ArtifactEntry,
+    Artifacts,
     Containerd,
     Kubeadm,
     Kubelet,
@@ -38,6 +41,7 @@ from components.spec.options import (
 __all__ = [
     "Api",
     "ApiAccess",
+    "ArtifactEntry",
     "Artifacts",
     "Cloud",
     "CloudController",
@@ -63,6 +67,7 @@ __all__ = [
     "Rollout",
     "Rotation",
     "Runtime",
+    "System",
 ]
 
 
@@ -192,15 +197,6 @@ class Proxy(Model):
     """Hosts and ranges reached directly, beside those Mullion adds."""
 
 
-class Artifacts(Model):
-    """Where downloads come from and what they must be."""
-
-    mirror: str | None = None
-    """URL under which all downloads are mirrored."""
-    file: str | None = None
-    """File of artefact entries that add to or replace the built-in ones."""
-
-
 class Rotation(Model):
     """Generation of what is made or looked up once: raise one number to have that item made anew."""
 
@@ -258,7 +254,7 @@ class ClusterSpec(Model):
     trusted_cas: list[str] = []
     """PEM certificates that machines trust besides the system's."""
     artifacts: Artifacts = Artifacts()
-    """Where downloads come from."""
+    """Where downloads come from, and what they must be."""
     encryption_key: str | None = None
     """Id of the cloud key that encrypts disks, buckets and secrets. Default: the cloud's own."""
     csi: list[str] = []

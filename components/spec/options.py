@@ -3,9 +3,9 @@
 import re
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from components.spec.choices import Gate, PriorityClass
+from components.spec.choices import Gate, PriorityClass, System
 from components.spec.quantities import CPU, DURATION, MEMORY, check_cpu, check_duration, check_memory
 
 
@@ -67,6 +67,8 @@ class KubeProxy(Model):
 class Containerd(Model):
     """containerd of a pool's or the control plane's machines."""
 
+    version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
+    """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
     config: dict[str, Any] = {}
     """config.toml as nested tables, merged last over what Mullion renders."""
 
@@ -85,7 +87,84 @@ class Rollout(Model):
 
     max_unavailable: Annotated[int, Field(ge=1)] = 1
     """How many of the pool's machines may be missing at once."""
-    drain: Duration | None = None
-    """How long evicting pods may take before a machine is deleted, e.g. 10m."""
-    gate: Gate | None = None
-    """What a new machine must reach before the next is replaced."""
+    drain: Duration = "10m"
+    """How long evicting pods may take before a machine is deleted. Pods left after it stop the roll."""
+    gate: Gate = Gate.READY
+    """What members must have reached before the next goes. registered: their last phase; ready: also Node Ready."""
+
+
+def _address(text: str) -> str:
+    """The URL itself, if it has the form that machines can use and nothing in it that may be a secret."""
+    if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
+        raise ValueError("it is no http or https URL; write https://host/path")
+    if "?" in text or "@" in text:
+        raise ValueError("it carries a query or a user, which may be a secret; write a plain address")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+
+
+_SHA256, _SHA512 = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")
+
+
+def _check_digest(form: re.Pattern[str], length: int) -> AfterValidator:
+    def check(text: str) -> str:
+        if not form.fullmatch(text):
+            raise ValueError(f"it has {len(text)} characters; write {length} hexadecimal digits in lower case")
+        return text
+
+    return AfterValidator(check)
+
+
+def _check_unknown(text: str) -> str:
+    if text != "unknown":
+        raise ValueError("only unknown may stand here; write sha256 or sha512 for a digest that is known")
+    return text
+
+
+Sha256 = Annotated[str, _check_digest(_SHA256, 64), _form(_SHA256)]
+Sha512 = Annotated[str, _check_digest(_SHA512, 128), _form(_SHA512)]
+Unknown = Annotated[str, AfterValidator(_check_unknown), _form(re.compile("unknown"))]
+
+
+class ArtifactEntry(Model):
+    """One file that machines download, always for amd64."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """What it is, e.g. kubernetes-node."""
+    version: Annotated[str, Field(min_length=1)]
+    """Its version, e.g. 1.37.1."""
+    os: System
+    """linux or windows."""
+    url: Address
+    """Where it is, whole."""
+    sha256: Sha256 | None = None
+    """Its sha256, in lower-case hexadecimal digits. One of sha256, sha512 and digest is needed."""
+    sha512: Sha512 | None = None
+    """Its sha512, in lower-case hexadecimal digits."""
+    digest: Unknown | None = None
+    """unknown: nobody published a digest; `plan` works with it, `up` refuses."""
+    size: Annotated[int, Field(ge=1)] | None = None
+    """Bytes, where known."""
+    source: str = "the stack's own entry"
+    """Where the digest was read."""
+
+    @model_validator(mode="after")
+    def _one_digest(self) -> "ArtifactEntry":
+        given = [each for each in ("sha256", "sha512", "digest") if getattr(self, each) is not None]
+        if len(given) != 1:
+            has = " and ".join(given) or "none of them"
+            raise ValueError(f"one of sha256, sha512 and digest is needed, it has {has}; write exactly one of them")
+        return self
+
+
+class Artifacts(Model):
+    """Where downloads come from, and what they must be."""
+
+    file: Annotated[str, Field(min_length=1)] | None = None
+    """JSON file of entries, from the folder of Pulumi.yaml on; read with the stack, it becomes part of `entries`."""
+    entries: list[ArtifactEntry] = []
+    """Entries that add to the built-in ones, or take the place of those with the same name, version and os."""
+    mirror: Address | None = None
+    """Base URL of a mirror: every https://host/path is fetched from <mirror>/host/path, with the same digest."""

@@ -52,7 +52,7 @@ def read(document: Mapping[str, Any]) -> Reading:
             found = [(_path(each["loc"]), each) for each in failure.errors(include_url=False)]
             problems += [explain(path, each) for path, each in found if not _under(path, broken)]
             broken |= {path for path, _ in found}
-            for path in sorted((path for path, _ in found), key=_last_items_first):
+            for path in sorted({_removable(plain, path) for path, _ in found}, key=_last_items_first):
                 _repair(plain, path)
 
 
@@ -96,6 +96,14 @@ def _path(location: tuple[int | str, ...]) -> Path:
 
 def _under(path: Path, broken: set[Path]) -> bool:
     return any(path[: len(part)] == part for part in broken)
+
+
+def _removable(document: dict[str, Any], path: Path) -> Path:
+    """What has to go: an item of a list goes whole, because what is left of it could be wrong again for ever."""
+    for depth, (parent, _) in enumerate(_steps(document, path), 1):
+        if isinstance(parent, list):
+            return path[:depth]
+    return path
 
 
 def _last_items_first(path: Path) -> tuple[int, ...]:

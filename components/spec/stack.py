@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from components.spec import repair
-from components.spec.checks import examine
+from components.spec.artifact_file import with_file
+from components.spec.checks import downloads, examine
 from components.spec.checks.check import Path, Subject
 from components.spec.explain import nearest, shown
 from components.spec.form import FORMS
@@ -14,7 +15,7 @@ from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity, SpecError
 from components.spec.stack_file import stack_file_config
 
-__all__ = ["CLUSTER", "REGIONS", "WORLD", "Stack", "read_stack", "stack_file_config"]
+__all__ = ["CLUSTER", "REGIONS", "WORLD", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 
 CLUSTER, WORLD = "mullion:cluster", "mullion:world"
 """The spec, and which world (sandbox or a real account) the stack belongs to."""
@@ -54,7 +55,9 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
     if not isinstance(document, Mapping):
         wrong = FORMS["wrong-type"].problem(CLUSTER, value=shown(document), expected="keys and values: {key: value}")
         raise SpecError(name, [*problems, wrong])
-    reading = repair.read(cast(Mapping[str, Any], document))
+    whole, wrong_entries = with_file(cast(Mapping[str, Any], document))
+    problems += wrong_entries
+    reading = repair.read(whole)
     outside: set[Path] = set()
     if not _NAME.fullmatch(name):
         problems.append(FORMS["cluster-name"].problem("stack name", value=name))
@@ -69,6 +72,12 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
     if any(each.severity is Severity.ERROR for each in problems):
         raise SpecError(name, problems)
     return Stack(name, region, reading.spec, tuple(problems))
+
+
+def refuse_unready(stack: Stack) -> None:
+    """Raise SpecError with what can be planned, but not built: warnings that no acknowledgement makes less true."""
+    if found := [each for each in stack.warnings if each.id in downloads.UNREADY]:
+        raise SpecError(stack.name, [replace(each, severity=Severity.ERROR) for each in found])
 
 
 def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, Problem | None]:

@@ -5,7 +5,10 @@ from components.spec.checks import (
     api,
     config_types,
     control_plane,
+    downloads,
     eviction,
+    extra_arguments,
+    gates,
     harmful_config,
     labels,
     lifecycle,
@@ -15,6 +18,7 @@ from components.spec.checks import (
     not_built,
     ranges,
     reserves,
+    runtimes,
     taints,
     user_config,
     versions,
@@ -32,8 +36,13 @@ TABLES: dict[str, tuple[Check, ...]] = {
     "Machines": machines.CHECKS,
     "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
     "Scheduling": labels.CHECKS + taints.CHECKS,
-    "Versions and runtimes": versions.CHECKS,
-    "User configuration": user_config.CHECKS + config_types.CHECKS + harmful_config.CHECKS,
+    "Versions and runtimes": versions.CHECKS + runtimes.CHECKS,
+    "Downloads": downloads.CHECKS,
+    "User configuration": user_config.CHECKS
+    + config_types.CHECKS
+    + gates.CHECKS
+    + extra_arguments.CHECKS
+    + harmful_config.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
 }

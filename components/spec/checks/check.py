@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from components import releases
 from components.naming import CONTROL_PLANE, machine_name
-from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem
+from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem, Runtime
 from components.spec.report import Problem, Severity
 
 Path = tuple[str, ...]
@@ -24,6 +25,7 @@ class Group:
     size: str
     kubelet: Kubelet
     kube_proxy: KubeProxy
+    runtime: Runtime
     containerd: Containerd
     max_pods: int
     disk_gb: int
@@ -58,6 +60,7 @@ class Subject:
             plane.size,
             plane.kubelet,
             plane.kube_proxy,
+            Runtime.CONTAINERD,
             plane.containerd,
             KUBELET_MAX_PODS,
             plane.disk_gb,
@@ -76,6 +79,7 @@ class Subject:
                 pool.size,
                 pool.kubelet,
                 pool.kube_proxy,
+                pool.runtime,
                 pool.containerd,
                 pool.max_pods,
                 pool.disk_gb,
@@ -86,7 +90,7 @@ class Subject:
     @property
     def minor(self) -> str:
         """Kubernetes minor, e.g. 1.32."""
-        return ".".join(self.spec.kubernetes.split(".")[:2])
+        return releases.minor(self.spec.kubernetes)
 
 
 @dataclass(frozen=True)

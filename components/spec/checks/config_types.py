@@ -1,12 +1,13 @@
-"""What users write into kubelet and kube-proxy configuration has the type that the field takes."""
+"""What users write into configuration documents has the type that the field takes."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from components.releases.fields import KINDS
+from components import releases
 from components.spec.checks.check import Finding, Path, Rule, Subject, at, error
-from components.spec.checks.user_config import Document, kube_proxies, kubelets
+from components.spec.checks.user_config import Document, kube_proxies, kubeadms, kubelets
+from components.spec.checks.versions import supported
 from components.spec.explain import known_words, shown
 
 _DURATION = re.compile(r"[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+")
@@ -40,17 +41,15 @@ FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
 """By kind: whether a value fits, and what to write. An empty value (null) is left out by Kubernetes and fits."""
 
 
-def _typed(document: str, documents: Callable[[Subject], Iterator[Document]]) -> Rule:
-    kinds = {name: kind for kind, names in KINDS[document].items() for name in names}
-
+def _typed(document: str | None, documents: Callable[[Subject], Iterator[Document]]) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
-        for _, path, fields, _ in documents(subject):
-            yield from _wrong(fields, path, "", kinds)
+        for name, path, fields, _ in documents(subject) if supported(subject) else ():
+            yield from _wrong(fields, path, "", releases.fields(document or name, subject.minor))
 
     return rule
 
 
-def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: dict[str, str]) -> Iterator[Finding]:
+def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: Mapping[str, str]) -> Iterator[Finding]:
     for key, value in fields.items():
         name = above + key
         kind = kinds.get(name)
@@ -68,9 +67,10 @@ def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: dict[str, s
 
 
 CHECKS = tuple(
-    error(f"{document}-config-type", reads, _typed(document, documents), "{wrong}", "{fix}", "SRV-13")
-    for document, reads, documents in (
-        ("kubelet", "<machines>.kubelet.config", kubelets),
-        ("kube-proxy", "<machines>.kube_proxy.config", kube_proxies),
+    error(f"{document}-config-type", f"{reads} kubernetes", _typed(fields, documents), "{wrong}", "{fix}", "SRV-13")
+    for document, fields, reads, documents in (
+        ("kubelet", "kubelet", "<machines>.kubelet.config", kubelets),
+        ("kube-proxy", "kube-proxy", "<machines>.kube_proxy.config", kube_proxies),
+        ("kubeadm", None, "kubeadm.config", kubeadms),
     )
 )

@@ -45,6 +45,20 @@ FATAL_ON_WINDOWS: dict[str, Callable[[Any], bool]] = {
 """RES-04, and k8s.io/kubernetes pkg/kubelet/apis/config/validation/validation_windows.go: these end the kubelet."""
 
 
+IMAGE_GC = {"imageGCHighThresholdPercent": 85, "imageGCLowThresholdPercent": 80}
+"""Their defaults (KubeletConfiguration); the kubelet ends when the high one is not above the low one, or above 100."""
+
+
+def _image_gc(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        written = {name: group.kubelet.config.get(name) for name in IMAGE_GC}
+        high, low = (default if written[name] is None else written[name] for name, default in IMAGE_GC.items())
+        wrong = isinstance(high, int) and isinstance(low, int) and not low < high <= 100
+        if wrong and any(each is not None for each in written.values()):
+            name = next(name for name, value in written.items() if value is not None)
+            yield at(*group.path, "kubelet", "config", name, high=high, low=low)
+
+
 def _insecure(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         for below, value in walk(group.kubelet.config):
@@ -81,7 +95,7 @@ def _unused_proxy(subject: Subject) -> Iterator[Finding]:
 
 def _containerd_version(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups if supported(subject) else ():
-        line = releases.release(subject.minor).containerd
+        line = releases.containerd_of(subject.minor, group.containerd.version)
         written = group.containerd.config.get("version")
         if written is not None and written != line.config_version:
             path = (*group.path, "containerd", "config", "version")
@@ -99,6 +113,14 @@ CHECKS = (
         "{name}: {value} ends the kubelet on Windows",
         "remove it",
         "RES-04",
+    ),
+    error(
+        "kubelet-image-gc",
+        _KUBELET,
+        _image_gc,
+        "image garbage collection from {high} % down to {low} % of the disk ends the kubelet",
+        "write imageGCHighThresholdPercent of at most 100 and a lower imageGCLowThresholdPercent",
+        "SRV-13",
     ),
     warning(
         "kubelet-config-insecure",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 from components.spec.checks.check import Check, Finding, Path, Rule, Subject, error
 from components.spec.models import (
-    Artifacts,
     Cloud,
     CloudController,
     ClusterSpec,
@@ -12,7 +11,6 @@ from components.spec.models import (
     NetworkMode,
     OperatingSystem,
     Pool,
-    Runtime,
 )
 
 _Used = Callable[[ClusterSpec], bool]
@@ -64,14 +62,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     ("proxy", "proxy", lambda s: s.proxy is not None, "a web proxy", "remove proxy and allow direct egress", "OPS-08"),
     ("trusted-cas", "trusted_cas", lambda s: bool(s.trusted_cas), "more trusted certificates", "remove the list", ""),
     (
-        "artifacts",
-        "artifacts",
-        lambda s: s.artifacts != Artifacts(),
-        "a mirror or other artefact entries",
-        "remove artifacts; machines load from the publishers",
-        "",
-    ),
-    (
         "encryption-key",
         "encryption_key",
         lambda s: s.encryption_key is not None,
@@ -102,31 +92,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
 
 POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
     ("debian", "os", lambda p: p.os is OperatingSystem.DEBIAN_12, "Debian 12", "write ubuntu-24.04", ""),
-    (
-        "docker",
-        "runtime",
-        lambda p: p.runtime is Runtime.DOCKER,
-        "the Docker runtime",
-        "write runtime: containerd",
-        "RUN-01 RUN-02 RUN-03",
-    ),
     ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
-    (
-        "drain",
-        "rollout.drain",
-        lambda p: p.rollout.drain is not None,
-        "draining a machine before it is replaced",
-        "remove drain, and drain by hand where it matters",
-        "OS-09",
-    ),
-    (
-        "gate",
-        "rollout.gate",
-        lambda p: p.rollout.gate is not None,
-        "waiting for a replaced machine",
-        "remove gate",
-        "OS-09",
-    ),
 )
 """The same for options of a pool."""
 

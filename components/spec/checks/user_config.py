@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from components import releases
@@ -10,33 +11,39 @@ from components.spec.checks.versions import supported
 from components.spec.explain import known_words, shown
 
 Document = tuple[str, Path, Mapping[str, Any], Callable[[str], frozenset[str]]]
-"""Key in releases.SET_BY_US, path in the spec, the user's fields, and what the version knows."""
+"""Key of releases.set_by_us, path in the spec, the user's fields, and what the version knows."""
 
 
 def kubelets(subject: Subject) -> Iterator[Document]:
     """The KubeletConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kubelet", "config")
-        yield f"kubelet-{_system(group)}", path, group.kubelet.config, releases.kubelet_fields
+        yield f"kubelet-{_system(group)}", path, group.kubelet.config, partial(releases.top_fields, "kubelet")
 
 
 def kube_proxies(subject: Subject) -> Iterator[Document]:
     """The KubeProxyConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kube_proxy", "config")
-        yield f"kube-proxy-{_system(group)}", path, group.kube_proxy.config, releases.kube_proxy_fields
+        yield f"kube-proxy-{_system(group)}", path, group.kube_proxy.config, partial(releases.top_fields, "kube-proxy")
 
 
 def containerds(subject: Subject) -> Iterator[Document]:
     """The config.toml tables of each group."""
     for group in subject.groups:
-        yield "containerd", (*group.path, "containerd", "config"), group.containerd.config, releases.containerd_tables
+        path = (*group.path, "containerd", "config")
+        yield "containerd", path, group.containerd.config, partial(_tables, group.containerd.version)
 
 
-def _kubeadms(subject: Subject) -> Iterator[Document]:
+def kubeadms(subject: Subject) -> Iterator[Document]:
+    """The fields of each of kubeadm's documents."""
     for kind, fields in subject.spec.kubeadm.config.items():
         if kind in KINDS:
-            yield kind, ("kubeadm", "config", kind), fields, lambda v, k=kind: releases.kubeadm_fields(v)[k]
+            yield kind, ("kubeadm", "config", kind), fields, partial(releases.top_fields, kind)
+
+
+def _tables(own: str | None, kubernetes: str) -> frozenset[str]:
+    return releases.containerd_tables(releases.containerd_of(kubernetes, own).config_version)
 
 
 KINDS = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
@@ -44,8 +51,8 @@ KINDS = ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration")
 DOCUMENTS: tuple[tuple[str, str, Callable[[Subject], Iterator[Document]], str], ...] = (
     ("kubelet", "<machines>.kubelet.config <machines>.os", kubelets, "KubeletConfiguration"),
     ("kube-proxy", "<machines>.kube_proxy.config <machines>.os", kube_proxies, "KubeProxyConfiguration"),
-    ("containerd", "<machines>.containerd.config", containerds, "containerd's config.toml"),
-    ("kubeadm", "kubeadm.config", _kubeadms, "kubeadm's document"),
+    ("containerd", "<machines>.containerd", containerds, "containerd's config.toml"),
+    ("kubeadm", "kubeadm.config", kubeadms, "kubeadm's document"),
 )
 
 
@@ -72,9 +79,9 @@ def _instead(name: str, known: frozenset[str]) -> str:
 
 def _override(documents: Callable[[Subject], Iterator[Document]]) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
-        for document, path, fields, _ in documents(subject):
+        for document, path, fields, _ in documents(subject) if supported(subject) else ():
             for name in fields:
-                if name in releases.SET_BY_US[document]:
+                if name in releases.set_by_us(document, subject.minor):
                     yield at(*path, name, name=name)
 
     return rule
@@ -130,7 +137,7 @@ CHECKS = (
     *(
         warning(
             f"{document}-config-override",
-            reads,
+            f"{reads} kubernetes",
             _override(documents),
             f"{{name}} of {name} is set by Mullion; this value is merged over it",
             "use the option of the spec where there is one, or accept it",
@@ -156,7 +163,7 @@ CHECKS = (
     error(
         "kubeadm-config-not-json",
         "kubeadm.config",
-        everywhere(_not_json, _kubeadms),
+        everywhere(_not_json, kubeadms),
         "{value} is not text, a number, true or false, a list or a mapping",
         "write it in quotes",
     ),

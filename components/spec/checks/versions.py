@@ -1,20 +1,9 @@
-"""Kubernetes, Windows and runtime versions, one against the other."""
+"""Kubernetes and operating system versions, one against the other."""
 
 from collections.abc import Iterator
 
 from components import artifacts, releases
 from components.spec.checks.check import Finding, Rule, Subject, at, error, warning
-
-FIGURES_OF = "2026-11-21"
-"""The day of the tables in releases; a release whose support ended before it warns. No clock: plans are repeatable."""
-
-FIRST_MINOR = {"windows-2022": "1.23", "windows-2025": "1.33"}
-"""OS-01: first Kubernetes minor that supports the Windows release."""
-
-
-def order(version: str) -> tuple[int, ...]:
-    """Versions as they follow each other: 1.9 before 1.10."""
-    return tuple(int(part) for part in version.split("."))
 
 
 def supported(subject: Subject) -> bool:
@@ -25,7 +14,7 @@ def supported(subject: Subject) -> bool:
 def _unsupported(newer: bool) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         minors = releases.supported_minors()
-        outside = order(subject.minor) > order(minors[-1]) if newer else order(subject.minor) < order(minors[0])
+        outside = releases.older(minors[-1], subject.minor) if newer else releases.older(subject.minor, minors[0])
         if outside:
             yield at("kubernetes", value=subject.spec.kubernetes, first=minors[0], last=minors[-1])
 
@@ -33,37 +22,45 @@ def _unsupported(newer: bool) -> Rule:
 
 
 def _patch(subject: Subject) -> Iterator[Finding]:
-    known, minors = artifacts.versions("kubernetes-node"), releases.supported_minors()
-    within = order(minors[0]) <= order(subject.minor) <= order(minors[-1])
-    if within and subject.spec.kubernetes not in known:
-        same = [each for each in known if releases.minor(each) == subject.minor]
-        patches = ", ".join(sorted(same, key=order)) or "another minor"
+    catalogue = artifacts.catalogue(subject.spec.artifacts)
+    known, minors = catalogue.versions("kubernetes-node", pinned=False), releases.supported_minors()
+    if releases.within(subject.minor, minors[0], minors[-1]) and subject.spec.kubernetes not in known:
+        same = [each for each in catalogue.versions("kubernetes-node") if releases.minor(each) == subject.minor]
+        patches = ", ".join(releases.in_order(same)) or "another minor"
         yield at("kubernetes", value=subject.spec.kubernetes, patches=patches)
 
 
 def _end_of_life(subject: Subject) -> Iterator[Finding]:
-    if supported(subject) and (end := releases.release(subject.minor).end_of_life) < FIGURES_OF:
-        minors = [each for each in releases.supported_minors() if releases.release(each).end_of_life >= FIGURES_OF]
-        yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(minors))
+    if supported(subject) and releases.ended(end := releases.release(subject.minor).end_of_life):
+        rows = [releases.release(each) for each in releases.supported_minors()]
+        alive = [each.minor for each in rows if not releases.ended(each.end_of_life)]
+        yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(alive))
 
 
 def _windows_early(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        first = FIRST_MINOR.get(group.os.value)
-        if first and order(subject.minor) < order(first):
-            yield at(*group.path, "os", os=group.os.value, minor=subject.minor, first=first)
+        first = releases.windows(group.os.value).first if group.os.is_windows else ""
+        if not releases.within(subject.minor, first, ""):
+            fits = " or ".join(releases.windows_for(subject.minor))
+            yield at(*group.path, "os", os=group.os.value, minor=subject.minor, first=first, fits=fits)
 
 
 def _windows_late(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         last = releases.windows(group.os.value).last_upstream if group.os.is_windows else None
-        if last and order(subject.minor) > order(last):
+        if not releases.within(subject.minor, "", last or ""):
             yield at(*group.path, "os", os=group.os.value, minor=subject.minor, last=last)
+
+
+def _cgroups(subject: Subject) -> Iterator[Finding]:
+    stage = releases.release(subject.minor).cgroup_v2 if supported(subject) else "stable"
+    if stage != "stable":
+        yield at("kubernetes", minor=subject.minor, stage=stage)
 
 
 def _dsr_2019(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.kube_proxy.dsr and group.os.value == "windows-2019":
+        if group.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
             yield at(*group.path, "kube_proxy", "dsr")
 
 
@@ -92,7 +89,7 @@ CHECKS = (
     ),
     error(
         "kubernetes-patch",
-        "kubernetes",
+        "kubernetes artifacts",
         _patch,
         "no download with a known digest exists for {value}",
         "write one of {patches}",
@@ -110,7 +107,7 @@ CHECKS = (
         "kubernetes pools.<pool>.os",
         _windows_early,
         "Kubernetes {minor} does not support {os}; the first that does is {first}",
-        "write windows-2019 or windows-2022, or a newer Kubernetes",
+        "write {fits}, or a newer Kubernetes",
         "OS-01",
     ),
     warning(
@@ -120,6 +117,13 @@ CHECKS = (
         "Kubernetes stopped testing {os} after {last}; {minor} may fail on it",
         "write windows-2022 and rebuild images on ltsc2022",
         "OS-03",
+    ),
+    warning(
+        "cgroup-v2-early",
+        "kubernetes",
+        _cgroups,
+        "the Linux images boot with control groups v2 alone, which Kubernetes {minor} supports as {stage} only",
+        "write a version of 1.25 or newer",
     ),
     warning(
         "dsr-on-windows-2019",

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from components import artifacts, releases
 from components.node import plan_node
 from components.node.kinds import Step
 from components.node.plan import NodePlan
@@ -11,15 +12,8 @@ from components.spec.models import ClusterSpec
 
 KUBERNETES = "1.32.13"
 
-PATCHES = {
-    "1.31": "1.31.14",
-    "1.32": "1.32.13",
-    "1.33": "1.33.13",
-    "1.34": "1.34.11",
-    "1.35": "1.35.8",
-    "1.36": "1.36.4",
-    "1.37": "1.37.0",
-}
+PATCHES = {releases.minor(each): each for each in artifacts.versions("kubernetes-node")}
+"""By minor, the newest patch with digests for both systems."""
 
 SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "windows-2019", "windows-2022", "windows-2025")
 

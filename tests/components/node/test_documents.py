@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components import releases
-from components.node import runtime
+from components.node import kubelet, runtime
 from components.node.plan import NodePlan
 from components.node.role import role
 from tests.components.node.samples import PATCHES, content, one, plan, spec
@@ -21,16 +21,18 @@ def _init(made: NodePlan, kind: str) -> dict[str, Any]:
     return next(each for each in content(made, "init-config") if each["kind"] == kind)
 
 
-def _set_by_plans() -> dict[str, set[str]]:
-    """Top-level fields that plans set, over minors and options that matter."""
+def _set_by_plans(kubernetes: str) -> dict[str, set[str]]:
+    """Top-level fields that plans set, over options that matter."""
     found: dict[str, set[str]] = {}
-    for kubernetes in PATCHES.values():
+    for runtime_name in ("containerd", "docker"):
         pool = {"kubelet": FULL_KUBELET, "kube_proxy": {"dsr": True}}
-        windows, linux = (plan(os, pool, kubernetes=kubernetes) for os in ("windows-2022", "ubuntu-22.04"))
+        windows = plan("windows-2022", {**pool, "runtime": runtime_name}, kubernetes=kubernetes)
         control_plane = plan(None, kubernetes=kubernetes)
         documents = {
             "kubelet-windows": content(windows, "kubelet-config"),
-            "kubelet-linux": content(linux, "kubelet-patch"),
+            "kubelet-linux": kubelet.configuration(
+                role("dev", spec("ubuntu-22.04", pool, kubernetes=kubernetes), "pool")
+            ),
             "kube-proxy-windows": content(windows, "kube-proxy-config"),
             "kube-proxy-linux": _init(control_plane, "KubeProxyConfiguration"),
             "ClusterConfiguration": _init(control_plane, "ClusterConfiguration"),
@@ -44,8 +46,10 @@ def _set_by_plans() -> dict[str, set[str]]:
     return {name: fields - {"apiVersion", "kind"} for name, fields in found.items()}
 
 
-def test_fields_said_to_be_ours_are_exactly_those_that_plans_set() -> None:
-    assert _set_by_plans() == {name: set(fields) for name, fields in releases.SET_BY_US.items()}
+@pytest.mark.parametrize("kubernetes", PATCHES.values())
+def test_fields_said_to_be_ours_are_exactly_those_that_plans_set(kubernetes: str) -> None:
+    found = _set_by_plans(kubernetes)
+    assert found == {name: set(releases.set_by_us(name, kubernetes)) for name in found}
 
 
 @pytest.mark.parametrize(

@@ -73,10 +73,12 @@ def test_cp_02_kubeadm_gets_the_ip_plan_and_known_fields_only(kubernetes: str) -
         "dnsDomain": "cluster.local",
     }
     assert cluster["kubernetesVersion"] == f"v{kubernetes}"
-    for kind, known in releases.kubeadm_fields(kubernetes).items():
-        if kind in documents:
-            assert set(documents[kind]) - {"apiVersion", "kind"} <= known
-    assert {"name": "node-cidr-mask-size", "value": "24"} in cluster["controllerManager"]["extraArgs"], "IPP-02"
+    for kind in ("ClusterConfiguration", "InitConfiguration"):
+        assert set(documents[kind]) - {"apiVersion", "kind"} <= releases.top_fields(kind, kubernetes)
+    arguments = cluster["controllerManager"]["extraArgs"]
+    if isinstance(arguments, list):
+        arguments = {each["name"]: each["value"] for each in arguments}
+    assert arguments["node-cidr-mask-size"] == "24", "IPP-02"
 
 
 @pytest.mark.parametrize(

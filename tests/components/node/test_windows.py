@@ -150,8 +150,9 @@ def test_res_04_the_kubelet_enforces_nothing_and_says_so_literally(kubernetes: s
     configuration = content(plan("windows-2019", kubernetes=kubernetes), "kubelet-config")
     assert configuration["cgroupsPerQOS"] is False
     assert configuration["enforceNodeAllocatable"] == []
-    assert configuration["resolvConf"] == "", "NET-12"
-    assert set(configuration) - {"apiVersion", "kind"} <= releases.kubelet_fields(kubernetes)
+    command = one(plan("windows-2019", kubernetes=kubernetes), "kubelet").fields["command"]
+    assert configuration.get("resolvConf") == "" or "--resolv-conf=" in command, "NET-12"
+    assert set(configuration) - {"apiVersion", "kind"} <= releases.top_fields("kubelet", kubernetes)
 
 
 def test_the_kubelet_trusts_the_cluster_and_keeps_its_certificates_fresh(windows: NodePlan) -> None:
@@ -217,7 +218,7 @@ def test_flanneld_and_kube_proxy_use_the_nodes_own_certificate(windows: NodePlan
     assert content(windows, "kube-proxy-config")["clientConnection"] == {"kubeconfig": kubeconfig}
 
 
-@pytest.mark.parametrize(("kubernetes", "version"), [("1.31.14", 2), ("1.34.11", 3), ("1.36.4", 3)])
+@pytest.mark.parametrize(("kubernetes", "version"), [("1.31.14", 2), ("1.34.11", 3), ("1.35.8", 3), ("1.36.4", 4)])
 def test_run_06_containerds_config_has_the_version_handler_pause_and_cni_folders(kubernetes: str, version: int) -> None:
     text = content(plan("windows-2019", kubernetes=kubernetes), "containerd-config")
     assert text.startswith(f"version = {version}\n")

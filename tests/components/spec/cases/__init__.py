@@ -1,6 +1,6 @@
 """Every check with what trips it and what only just does not, by concern."""
 
-from tests.components.spec.cases import addresses, machines, network, refused, scheduling, versions
+from tests.components.spec.cases import addresses, downloads, machines, network, refused, runtimes, scheduling, versions
 
 CASES = (
     *addresses.CASES,
@@ -8,5 +8,7 @@ CASES = (
     *machines.CASES,
     *scheduling.CASES,
     *versions.CASES,
+    *runtimes.CASES,
+    *downloads.CASES,
     *refused.CASES,
 )

@@ -24,7 +24,6 @@ CASES = (
     Case("not-built-session-access", {"access": "session"}, "access", {"access": "none"}),
     Case("not-built-proxy", {"proxy": {}}, "proxy", {"proxy": None}),
     Case("not-built-trusted-cas", {"trusted_cas": ["pem"]}, "trusted_cas", {"trusted_cas": []}),
-    Case("not-built-artifacts", {"artifacts": {"file": "x.json"}}, "artifacts", {"artifacts": {}}),
     Case("not-built-encryption-key", {"encryption_key": "key"}, "encryption_key", {"encryption_key": None}),
     Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
     Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),
@@ -36,10 +35,7 @@ CASES = (
     ),
     Case("not-built-control-plane-debian", plane(os="debian-12"), "control_plane.os", plane(os="ubuntu-22.04")),
     Case("not-built-debian", {"pools": {"linux": {"os": "debian-12"}}}, "pools.linux.os", {}),
-    Case("not-built-docker", web(runtime="docker"), "pools.web.runtime", web(runtime="containerd")),
     Case("not-built-spot", web(spot=True), "pools.web.spot", web(spot=False)),
-    Case("not-built-drain", web(rollout={"drain": "10m"}), "pools.web.rollout.drain", web(rollout={"drain": None})),
-    Case("not-built-gate", web(rollout={"gate": "ready"}), "pools.web.rollout.gate", web(rollout={"gate": None})),
     Case(
         "acknowledge-unknown",
         {"acknowledge": {"no-linux-workers": "x"}},

@@ -48,6 +48,12 @@ CASES = (
         "pools.web.os",
         _at("1.32.13", web(os="windows-2019")),
     ),
+    Case(
+        "windows-before-kubernetes",
+        _at("1.22.17", web(os="windows-2022")),
+        "pools.web.os",
+        _at("1.23.17", web(os="windows-2022")),
+    ),
     Case("windows-2019-late", _at("1.36.4", web(os="windows-2019")), "pools.web.os", _at("1.36.4")),
     Case(
         "dsr-on-windows-2019",
@@ -141,6 +147,12 @@ CASES = (
         _containerd(debug={"level": "debug"}),
     ),
     Case(
+        "containerd-config-unknown",
+        _at("1.36.4", _containerd(metrics={"address": "127.0.0.1:1338"})),
+        "pools.web.containerd.config.metrics",
+        _at("1.35.4", _containerd(metrics={"address": "127.0.0.1:1338"})),
+    ),
+    Case(
         "containerd-config-override",
         _containerd(plugins={}),
         "pools.web.containerd.config.plugins",
@@ -196,6 +208,12 @@ CASES = (
         linux(kubelet={"config": {"userNamespaces": {}}}),
     ),
     Case(
+        "kubelet-image-gc",
+        kubelet(config={"imageGCHighThresholdPercent": 80}),
+        "pools.web.kubelet.config.imageGCHighThresholdPercent",
+        kubelet(config={"imageGCHighThresholdPercent": 80, "imageGCLowThresholdPercent": 79}),
+    ),
+    Case(
         "kubelet-config-insecure",
         plane(kubelet={"config": {"readOnlyPort": 10255}}),
         "control_plane.kubelet.config.readOnlyPort",
@@ -227,9 +245,9 @@ CASES = (
     ),
     Case(
         "containerd-config-version",
-        _containerd(version=2),
-        "pools.web.containerd.config.version",
         _containerd(version=3),
+        "pools.web.containerd.config.version",
+        _containerd(version=4),
     ),
     # RUN-08
     Case(

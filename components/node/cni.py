@@ -1,0 +1,115 @@
+"""CNI files: what container runtimes hand to the network plug-ins, on Linux and on Windows in both of its forms.
+
+Windows knows two: HNS v1, which dockershim and cri-dockerd use, and HCN (apiVersion 2), which containerd uses
+(containernetworking/plugins pkg/hns/netconf_windows.go).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from components import releases
+from components.node.kinds import ref
+from components.node.role import Role
+from components.spec.models import Network, NetworkMode, Runtime
+
+METADATA_ADDRESS = "169.254.169.254"
+
+
+@dataclass(frozen=True)
+class Closed:
+    """An address that pods may not reach; tcp_ports: only these (empty: all)."""
+
+    address: str
+    tcp_ports: tuple[int, ...] = ()
+
+
+CLOSED_TO_PODS: dict[str, tuple[Closed, ...]] = {
+    "aws": (Closed(METADATA_ADDRESS),),
+    # WireServer gives out extension settings, with secrets (CVE-2021-27075)
+    "azure": (Closed(METADATA_ADDRESS), Closed("168.63.129.16", (80, 32526))),
+    "gcp": (Closed(METADATA_ADDRESS),),
+}
+
+L2BRIDGE = "cbr0"
+"""Name of the HNS network of l2bridge, on every node (FLN-04)."""
+
+
+def name(network: Network) -> str:
+    """FLN-04: the one name of HNS network, CNI files, source VIP and kube-proxy; for overlay flannel's own default."""
+    return f"flannel.{network.vni}" if network.mode is NetworkMode.OVERLAY else L2BRIDGE
+
+
+def linux(network: Network) -> dict[str, Any]:
+    """FLN-03: flannel's CNI file on Linux."""
+    flannel = {"type": "flannel", "delegate": {"hairpinMode": True, "isDefaultGateway": True}}
+    portmap = {"type": "portmap", "capabilities": {"portMappings": True}}
+    return {"name": name(network), "cniVersion": "1.0.0", "plugins": [flannel, portmap]}
+
+
+def windows(role: Role) -> dict[str, Any]:
+    """NET-09, NET-10: overlay by flannel's plug-in and win-overlay; l2bridge by win-bridge from the planned range."""
+    network, form = role.spec.network, _FORMS[role.runtime]
+    overlay = network.mode is NetworkMode.OVERLAY
+    # l2bridge: what lies outside the cloud network alone is translated (NET-10)
+    inside = [str(network.pods), str(network.services), *([] if overlay else [str(network.nodes)])]
+    closed = CLOSED_TO_PODS[role.spec.cloud.value]
+    policies = [*form.policies(inside, str(network.services), overlay), *map(form.access_list, _access_lists(closed))]
+    plugin: dict[str, Any] = {
+        "type": "win-overlay" if overlay else "win-bridge",
+        **form.version,
+        "policies": [{"name": "EndpointPolicy", "value": each} for each in policies],
+    }
+    capabilities = {"capabilities": {"portMappings": True, "dns": True}}
+    if overlay:
+        plugin = {"type": "flannel", **capabilities, "delegate": plugin}
+    else:
+        ipam = {"type": "host-local", "ranges": [[{"subnet": ref("node.pod_subnet")}]]}
+        plugin = {**plugin, **capabilities, "loopbackDSR": True, "ipam": ipam}
+    version = releases.CNI_VERSIONS[role.runtime.value]
+    return {"name": name(network), "cniVersion": version, "plugins": [plugin]}
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How one of the two APIs writes policies."""
+
+    version: dict[str, Any]
+    policies: Callable[[list[str], str, bool], list[dict[str, Any]]]
+    access_list: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def _hns(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]]:
+    # win-overlay adds the provider address itself
+    return [
+        {"Type": "OutBoundNAT", "ExceptionList": inside},
+        {"Type": "ROUTE", "DestinationPrefix": services, "NeedEncap": True},
+    ]
+
+
+def _hcn(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]]:
+    provider = {"Type": "ProviderAddress", "Settings": {"ProviderAddress": ref("node.address")}}
+    return [
+        {"Type": "OutBoundNAT", "Settings": {"Exceptions": inside}},
+        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": services, "NeedEncap": True}},
+        *([provider] if overlay else []),
+    ]
+
+
+_FORMS: dict[Runtime, _Form] = {
+    # hcsshim internal/hns/hnspolicy.go ACLPolicy: its fields stand beside the type
+    Runtime.DOCKER: _Form({}, _hns, lambda settings: {"Type": "ACL", **settings}),
+    Runtime.CONTAINERD: _Form({"apiVersion": 2}, _hcn, lambda settings: {"Type": "ACL", "Settings": settings}),
+}
+
+
+def _access_lists(closed: tuple[Closed, ...]) -> list[dict[str, Any]]:
+    # AclPolicySetting (hcsshim hcn/hcnpolicy.go): protocol numbers and ports are texts, the lowest priority
+    # number wins; Switch rules act in the virtual switch, out of a pod's reach. All else stays open by the last two.
+    blocks = [
+        {"Direction": "Out", "RemoteAddresses": f"{each.address}/32", "Action": "Block", "Priority": 200 + index}
+        | ({"Protocols": "6", "RemotePorts": ",".join(map(str, each.tcp_ports))} if each.tcp_ports else {})
+        for index, each in enumerate(closed)
+    ]
+    opens = [{"Direction": direction, "Action": "Allow", "Priority": 65500} for direction in ("In", "Out")]
+    return [{**each, "RuleType": "Switch"} for each in (*blocks, *opens)]

@@ -1,0 +1,274 @@
+"""Feature gates of kubelet and kube-proxy by minor.
+
+Read from the constants of k8s.io/kubernetes pkg/features, k8s.io/apiserver and k8s.io/apiextensions-apiserver
+pkg/features, k8s.io/client-go features and k8s.io/component-base (logs, metrics, zpages, compatibility), 1.20.15 to
+1.37.1; one unknown gate ends a component.
+"""
+
+from components.releases.spans import spans
+
+KNOWN = spans(
+    """
+-1.20: AttachVolumeLimit BlockVolume CSIBlockVolume CSIDriverRegistry CSIMigrationAWSComplete
+  CSIMigrationAzureDiskComplete CSIMigrationAzureFileComplete CSIMigrationGCEComplete CSIMigrationOpenStackComplete
+  CSINodeInfo EvenPodsSpread HyperVContainer RotateKubeletClientCertificate TokenRequest TokenRequestProjection
+  VolumePVCDataSource WindowsGMSA WindowsRunAsUserName
+-1.21: BalanceAttachedNodeVolumes CRIContainerLogRotation CSIMigrationvSphereComplete ExternalPolicyForExternalIP
+  LegacyNodeRoleBehavior NodeDisruptionExclusion RootCAConfigMap RunAsGroup SCTPSupport ServiceAppProtocol
+  ServiceNodeExclusion ServiceTopology VolumeSnapshotDataSource
+-1.22: AllowInsecureBackendProxy BoundServiceAccountTokenVolume CronJobControllerV2 NodeLease
+  ServiceAccountIssuerDiscovery StartupProbe SupportNodePidsLimit SupportPodPidsLimit Sysctls
+-1.23: HugePageStorageMediumSize ImmutableEphemeralVolumes RuntimeClass SetHostnameAsFQDN StreamingProxyRedirects
+  ValidateProxyRedirects WarningHeaders
+-1.24: CSIServiceAccountToken CSIVolumeFSGroupPolicy ConfigurableFSGroupPolicy EndpointSlice EndpointSliceNodeName
+  EndpointSliceProxying GenericEphemeralVolume IPv6DualStack PodDisruptionBudget SelectorIndex
+  StorageObjectInUseProtection TTLAfterFinished VolumeSubpath WindowsEndpointSliceProxying
+-1.25: CSIMigrationOpenStack DefaultPodTopologySpread DynamicKubeletConfig NonPreemptingPriority PodOverhead
+  ServiceLBNodePortControl
+-1.26: CSIInlineVolume CSIMigration CSIMigrationAWS CSIMigrationAzureDisk EphemeralContainers ExpandCSIVolumes
+  ExpandInUsePersistentVolumes ExpandPersistentVolumes LocalStorageCapacityIsolation
+-1.27: AdvancedAuditing CSIMigrationGCE CSIStorageCapacity DevicePlugins DisableAcceleratorUsageMetrics DryRun
+  EndpointSliceTerminatingCondition KubeletCredentialProviders MixedProtocolLBService
+-1.28: CSIMigrationvSphere DownwardAPIHugePages TopologyManager
+-1.29: CSIMigrationAzureFile ExperimentalHostUserNamespaceDefaulting KubeletPodResources RemoveSelfLink
+-1.30: APIPriorityAndFairness
+-1.31: HPAContainerMetrics ServerSideApply
+-1.32: APIListChunking AppArmor CPUManager EfficientWatchResumption RemainingItemCount WatchBookmark
+-1.34: SizeMemoryBackedVolumes
+-1.36: AnyVolumeDataSource
+-: APIResponseCompression APIServerIdentity AllAlpha AllBeta CustomCPUCFSQuotaPeriod ExecProbeTimeout
+  GracefulNodeShutdown HPAScaleToZero LocalStorageCapacityIsolationFSQuotaMonitoring ProcMountType QOSReserved
+  RotateKubeletServerCertificate StorageVersionAPI StorageVersionHash WinDSR WinOverlay
+1.21-1.23: NamespaceDefaultLabelName
+1.21-1.24: IngressClassNamespacedParams
+1.21-1.25: IndexedJob PodAffinityNamespaceSelector PreferNominatedNode ServiceLoadBalancerClass SuspendJob
+1.21-1.26: DaemonSetUpdateSurge NetworkPolicyEndPort
+1.21-1.27: ServiceInternalTrafficPolicy
+1.21-1.28: ProbeTerminationGracePeriod
+1.21-1.29: KubeletPodResourcesGetAllocatable
+1.21-1.30: InTreePluginAWSUnregister InTreePluginAzureDiskUnregister InTreePluginAzureFileUnregister
+  InTreePluginGCEUnregister InTreePluginOpenStackUnregister InTreePluginvSphereUnregister
+1.21-1.32: VolumeCapacityPriority
+1.21-1.35: MemoryManager TopologyAwareHints
+1.21-1.36: LogarithmicScaleDown
+1.21-: CSIVolumeHealth PodDeletionCost
+1.22-1.25: CSRDuration
+1.22-1.26: ControllerManagerLeaderMigration StatefulSetMinReadySeconds
+1.22-1.27: DelegateFSGroupToCSIDriver PodSecurity WindowsHostProcessContainers
+1.22-1.28: JobTrackingWithFinalizers SeccompDefault
+1.22-1.29: ExpandedDNSConfig ProxyTerminatingEndpoints
+1.22-1.30: ReadWriteOncePod
+1.22-1.32: DisableCloudProviders
+1.22-1.36: APIServerTracing
+1.22-: CPUManagerPolicyOptions KubeletInUserNamespace MemoryQoS NodeSwap
+1.23-1.23: csiMigrationRBD
+1.23-1.26: IdentifyPodOS
+1.23-1.28: GRPCContainerProbe JobMutableNodeSchedulingDirectives OpenAPIV3
+1.23-1.30: CustomResourceValidationExpressions InTreePluginRBDUnregister JobReadyPods
+1.23-1.31: ServerSideFieldValidation
+1.23-1.32: DisableKubeletCloudCredentialProviders
+1.23-1.34: StatefulSetAutoDeletePVC
+1.23-1.35: CSIMigrationPortworx HonorPVReclaimPolicy InTreePluginPortworxUnregister
+1.23-: CPUManagerPolicyAlphaOptions CPUManagerPolicyBetaOptions GracefulNodeShutdownBasedOnPodPriority OpenAPIEnums
+  PodAndContainerStatsFromCRI RecoverVolumeExpansionFailure
+1.24-1.27: NetworkPolicyStatus ServiceIPStaticSubrange
+1.24-1.28: CronJobTimeZone LegacyServiceAccountTokenNoAutoGeneration
+1.24-1.30: CSIMigrationRBD
+1.24-1.31: MinDomainsInPodTopologySpread NodeOutOfServiceVolumeDetach
+1.24-: ContextualLogging MaxUnavailableStatefulSet
+1.25-1.27: PodHasNetworkCondition UserNamespacesStatelessPodsSupport
+1.25-1.28: MultiCIDRRangeAllocator RetroactiveDefaultStorageClass
+1.25-1.29: IPTablesOwnershipCleanup
+1.25-1.30: CSINodeExpandSecret
+1.25-1.31: KMSv2
+1.25-1.32: JobPodFailurePolicy
+1.25-1.33: PodDisruptionConditions
+1.25-: ContainerCheckpoint KubeletTracing LoggingAlphaOptions LoggingBetaOptions MatchLabelKeysInPodTopologySpread
+  NodeInclusionPolicyInPodTopologySpread SELinuxMountReadWriteOncePod UnauthenticatedHTTP2DOSMitigation
+1.26-1.29: APISelfSubjectReview LegacyServiceAccountTokenTracking MinimizeIPTablesRestore
+1.26-1.30: ConsistentHTTPGetHandlers
+1.26-1.31: ValidatingAdmissionPolicy
+1.26-1.32: AggregatedDiscoveryEndpoint PDBUnhealthyPodEvictionPolicy
+1.26-1.33: StatefulSetStartOrdinal
+1.26-1.34: ComponentSLIs
+1.26-: CrossNamespaceVolumeDataSource DynamicResourceAllocation EventedPLEG PodSchedulingReadiness
+  TopologyManagerPolicyAlphaOptions TopologyManagerPolicyBetaOptions TopologyManagerPolicyOptions WindowsHostNetwork
+1.27-1.29: SecurityContextDeny
+1.27-1.30: ServiceNodePortStaticSubrange
+1.27-1.31: CloudDualStackNodeIPs NewVolumeManagerReconstruction StableLoadBalancerNodeSet
+1.27-1.32: AdmissionWebhookMatchConditions
+1.27-1.33: ElasticIndexedJob
+1.27-1.35: WatchFromStorageWithoutResourceVersion
+1.27-: CloudControllerManagerWebhook ClusterTrustBundle InPlacePodVerticalScaling
+  KubeletPodResourcesDynamicResources KubeletPodResourcesGet MultiCIDRServiceAllocator NodeLogQuery WatchList
+1.28-1.30: DefaultHostNetworkHostPortsInPodTemplates SkipReadOnlyValidationGCE
+1.28-1.31: KMSv2KDF LegacyServiceAccountTokenCleanUp PodHostIPs
+1.28-1.32: KubeProxyDrainingTerminatingNodes PersistentVolumeLastPhaseTransitionTime
+1.28-1.33: DevicePluginCDIDevices
+1.28-1.34: CronJobsScheduledAnnotation PodIndexLabel
+1.28-1.36: ConsistentListFromCache JobBackoffLimitPerIndex JobPodReplacementPolicy SchedulerQueueingHints
+  SidecarContainers
+1.28-: CRDValidationRatcheting KMSv1 KubeletCgroupDriverFromCRI PodReadyToStartContainersCondition
+  SeparateCacheWatchRPC UnknownVersionInteroperabilityProxy UserNamespacesSupport
+1.29-1.31: ZeroLimitedNominalConcurrencyShares
+1.29-1.34: AllowServiceLBStatusOnNonLB LoadBalancerIPMode UserNamespacesPodSecurityStandards
+1.29-1.35: StructuredAuthorizationConfiguration
+1.29-1.36: PodLifecycleSleepAction StructuredAuthenticationConfiguration
+1.29-: ClusterTrustBundleProjection DisableNodeKubeProxyVersion ImageMaximumGCAge KubeletSeparateDiskGC
+  MatchLabelKeysInPodAffinity NFTablesProxyMode RuntimeClassInImageCriApi SeparateTaintEvictionController
+  ServiceAccountTokenJTI ServiceAccountTokenNodeBinding ServiceAccountTokenNodeBindingValidation
+  ServiceAccountTokenPodNodeInfo TranslateStreamCloseWebsocketRequests VolumeAttributesClass
+1.30-1.32: AppArmorFields
+1.30-1.34: StrictCostEnforcementForVAP StrictCostEnforcementForWebhooks
+1.30-1.35: ServiceTrafficDistribution
+1.30-1.36: JobSuccessPolicy OrderedNamespaceDeletion RetryGenerateName
+1.30-: APIServingWithRoutine CustomResourceFieldSelectors InformerResourceVersion JobManagedBy
+  MutatingAdmissionPolicy PortForwardWebsockets RecursiveReadOnlyMounts RelaxedEnvironmentVariableValidation
+  SELinuxMount StorageNamespaceIndex StorageVersionMigrator WatchListClient
+1.31-1.31: DRAControlPlaneController
+1.31-1.36: AnonymousAuthConfigurableEndpoints AuthorizeNodeWithSelectors AuthorizeWithSelectors
+  ResilientWatchCacheInitialization
+1.31-: AllowDNSOnlyNodeCSR AllowInsecureKubeletCertificateSigningRequests ConcurrentWatchObjectDecode
+  CoordinatedLeaderElection DisableAllocatorDualWrite ImageVolume ReloadKubeletServerCertificateFile
+  ResourceHealthStatus SupplementalGroupsPolicy WatchCacheInitializationPostStartHook
+1.32-1.35: InPlacePodVerticalScalingAllocatedStatus
+1.32-1.36: BtreeWatchCache PodLifecycleSleepActionAllowZero RelaxedDNSSearchValidation
+1.32-: AllowOverwriteTerminationGracePeriodSeconds AllowUnsafeMalformedObjectDeletion CBORServingAndStorage
+  ClientsAllowCBOR ClientsPreferCBOR ComponentFlagz ComponentStatusz DRAAdminAccess DRAResourceClaimDeviceStatus
+  ExternalServiceAccountTokenSigner InPlacePodVerticalScalingExclusiveCPUs KubeletCrashLoopBackOffMax
+  KubeletFineGrainedAuthz KubeletRegistrationGetOnExistsOnly PodLevelResources PodLogsQuerySplitStreams
+  RemoteRequestHeaderUID SELinuxChangePolicy SchedulerAsyncPreemption ServiceAccountNodeAudienceRestriction
+  SystemdWatchdog WindowsCPUAndMemoryAffinity WindowsGracefulNodeShutdown
+1.33-1.33: LegacySidecarContainers
+1.33-1.36: StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
+1.33-: AggregatedDiscoveryRemoveBetaType AllowParsingUserUIDFromCertAuth ContainerStopSignals DRADeviceTaints
+  DRAPartitionableDevices DRAPrioritizedList DeclarativeValidation DeclarativeValidationTakeover
+  DeploymentReplicaSetTerminatingReplicas DisableCPUQuotaWithExclusiveCPUs GitRepoVolumeDriver
+  HPAConfigurableTolerance InOrderInformers KubeletEnsureSecretPulledImages KubeletPSI
+  KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot MutableCSINodeAllocatableCount
+  PodObservedGenerationTracking PodTopologyLabelsAdmission PreferSameTrafficDistribution
+  ReduceDefaultCrashLoopBackOffDecay SchedulerPopFromBackoffQ StorageCapacityScoring StrictIPCIDRValidation
+1.34-1.34: ProbeHostPodSecurityStandards
+1.34-1.36: PreventStaticPodAPIReferences
+1.34-: ClearingNominatedNodeNameAfterBinding ContainerRestartRules DRAConsumableCapacity DRADeviceBindingConditions
+  DRAExtendedResource DRASchedulerFilterTimeout DetectCacheInconsistency EnvFiles HostnameOverride
+  InPlacePodVerticalScalingExclusiveMemory KubeletPodResourcesListUseActivePods
+  MatchLabelKeysInPodTopologySpreadSelectorMerge NominatedNodeNameForExpectation PodCertificateRequest
+  RelaxedServiceNameValidation SchedulerAsyncAPICalls SizeBasedListCostEstimate
+  StatefulSetSemanticRevisionComparison StructuredAuthenticationConfigurationEgressSelector
+  TokenRequestServiceAccountUIDValidation
+1.35-1.36: GangScheduling
+1.35-: AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking CSIServiceAccountTokenSecrets
+  ChangeContainerStatusOnKubeletRestart CloudControllerManagerWatchBasedRoutesReconciliation
+  ConstrainedImpersonation DRADeviceTaintRules GenericWorkload InOrderInformersBatchProcess
+  InPlacePodLevelResourcesVerticalScaling MutablePVNodeAffinity MutablePodResourcesForSuspendedJobs
+  MutableSchedulingDirectivesForSuspendedJobs NodeDeclaredFeatures OpportunisticBatching
+  RestartAllContainersOnContainerExits StructuredAuthenticationConfigurationJWKSMetrics
+  TaintTolerationComparisonOperators UserNamespacesHostNetworkSupport VolumeLimitScaling
+1.36-1.36: WorkloadAwarePreemption
+1.36-: AllowServiceExternalIPs AtomicFIFO CRIListStreaming ClientsAllowCARotation ClientsAllowTLSCacheGC
+  DRAListTypeAttributes DRANodeAllocatableResources DRAResourceClaimGranularStatusAuthorization
+  DRAResourcePoolStatus DRAWorkloadResourceClaims DeclarativeValidationBeta ExtendWebSocketsToKubelet
+  ImageVolumeWithDigest InPlacePodVerticalScalingInitContainers ManifestBasedAdmissionControlConfig NativeHistograms
+  PLEGOnDemandRelist PersistentVolumeClaimUnusedSinceTime PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile
+  ResourceHealthStatusMessage ServiceCIDRStatusFieldWiping ShardedListAndWatch StaleControllerConsistencyDaemonSet
+  StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet
+  TopologyAwareWorkloadScheduling UnlockWhileProcessingFIFO WorkloadWithJob
+1.37-: APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields CompositePodGroup
+  ConsistentListFromCacheSkipTimeoutFallback DRADerivedAttributes DRADeviceCompatibilityGroups
+  DRAFractionalCapacityRange DRAOptionalNodeOperations DRAPartitionableDevicesType DefaultPodSysctls
+  EmptyDirVolumeMode EtcdRangeStream EvictionRequestAPI ExcludeAdmissionWebhookVirtualResources
+  GRPCContainerProbeTLS H2CContainerProbe HPAGeneration HPAOptimizedSelectorStore HugepageAwareEviction
+  InPlacePodVerticalScalingMemoryBackedVolumes InPlacePodVerticalScalingSchedulerPreemption
+  InterPodAffinityHostnameFastPath KubeProxyIPVS KubeProxyNFTablesLocalhostNodePorts KubeletAllocatedPodsEndpoint
+  NFTablesNetlink NodeControllerLeaseCircuitBreaker NodeLifecycleConditions PodGroupPreemptionPolicy
+  PodLevelResourcesFixDefaulting PodLevelResourcesFixKubeletQOSClass SchedulerPreQueueingHints
+  StaleControllerConsistencyHPA StatefulSetRecreateStrategy VolumeBindMountOptions WatchListCompression
+  WebhookRoundTripLoadBalancing
+"""
+)
+"""Gates by the minors that know them."""
+
+LOCKED = spans(
+    """
+on -: AttachVolumeLimit BlockVolume CSIBlockVolume CSIDriverRegistry CSINodeInfo EvenPodsSpread
+  ExternalPolicyForExternalIP NodeLease RotateKubeletClientCertificate RuntimeClass SCTPSupport SelectorIndex
+  ServiceAppProtocol StartupProbe SupportNodePidsLimit SupportPodPidsLimit TokenRequest TokenRequestProjection
+  VolumePVCDataSource VolumeSnapshotDataSource WatchBookmark WindowsGMSA WindowsRunAsUserName
+off 1.21-: LegacyNodeRoleBehavior
+on 1.21-: AllowInsecureBackendProxy CRIContainerLogRotation EndpointSlice EndpointSliceNodeName
+  ImmutableEphemeralVolumes NodeDisruptionExclusion PodDisruptionBudget RootCAConfigMap RunAsGroup
+  ServiceAccountIssuerDiscovery ServiceNodeExclusion Sysctls
+on 1.22-: BoundServiceAccountTokenVolume CSIServiceAccountToken CronJobControllerV2 EndpointSliceProxying
+  HugePageStorageMediumSize NamespaceDefaultLabelName SetHostnameAsFQDN WarningHeaders WindowsEndpointSliceProxying
+on 1.23-: CSIVolumeFSGroupPolicy ConfigurableFSGroupPolicy GenericEphemeralVolume IPv6DualStack
+  IngressClassNamespacedParams StorageObjectInUseProtection TTLAfterFinished VolumeSubpath
+off 1.24-: DynamicKubeletConfig
+on 1.24-: CSIMigrationOpenStack CSIStorageCapacity CSRDuration ControllerManagerLeaderMigration
+  DefaultPodTopologySpread EfficientWatchResumption IndexedJob NonPreemptingPriority PodAffinityNamespaceSelector
+  PodOverhead PreferNominatedNode RemoveSelfLink ServiceLBNodePortControl ServiceLoadBalancerClass SuspendJob
+on 1.25-: CSIInlineVolume CSIMigration CSIMigrationAWS CSIMigrationAzureDisk CSIMigrationGCE DaemonSetUpdateSurge
+  DisableAcceleratorUsageMetrics EphemeralContainers IdentifyPodOS LocalStorageCapacityIsolation
+  NetworkPolicyEndPort PodSecurity StatefulSetMinReadySeconds
+on 1.26-: CPUManager DelegateFSGroupToCSIDriver DevicePlugins DryRun EndpointSliceTerminatingCondition
+  JobTrackingWithFinalizers KubeletCredentialProviders MixedProtocolLBService ServerSideApply
+  ServiceIPStaticSubrange ServiceInternalTrafficPolicy WindowsHostProcessContainers
+on 1.27-: AdvancedAuditing CSIMigrationAzureFile CSIMigrationvSphere CronJobTimeZone DownwardAPIHugePages
+  GRPCContainerProbe JobMutableNodeSchedulingDirectives LegacyServiceAccountTokenNoAutoGeneration OpenAPIV3
+  SeccompDefault ServerSideFieldValidation TopologyManager
+off 1.28-: ExperimentalHostUserNamespaceDefaulting
+on 1.28-: APISelfSubjectReview ExpandedDNSConfig IPTablesOwnershipCleanup KubeletPodResources
+  KubeletPodResourcesGetAllocatable LegacyServiceAccountTokenTracking MinimizeIPTablesRestore
+  NodeOutOfServiceVolumeDetach ProbeTerminationGracePeriod ProxyTerminatingEndpoints RetroactiveDefaultStorageClass
+on 1.29-: APIListChunking APIPriorityAndFairness CSINodeExpandSecret CustomResourceValidationExpressions
+  JobReadyPods KMSv2 KMSv2KDF ReadWriteOncePod RemainingItemCount ServiceNodePortStaticSubrange
+on 1.30-: AdmissionWebhookMatchConditions AggregatedDiscoveryEndpoint CloudDualStackNodeIPs
+  ConsistentHTTPGetHandlers HPAContainerMetrics LegacyServiceAccountTokenCleanUp MinDomainsInPodTopologySpread
+  NewVolumeManagerReconstruction PodHostIPs PodSchedulingReadiness StableLoadBalancerNodeSet
+  ValidatingAdmissionPolicy ZeroLimitedNominalConcurrencyShares
+on 1.31-: AppArmor AppArmorFields DevicePluginCDIDevices DisableCloudProviders
+  DisableKubeletCloudCredentialProviders ElasticIndexedJob JobPodFailurePolicy KubeProxyDrainingTerminatingNodes
+  LogarithmicScaleDown PDBUnhealthyPodEvictionPolicy PersistentVolumeLastPhaseTransitionTime PodDisruptionConditions
+  StatefulSetStartOrdinal
+off 1.32-: AllowServiceLBStatusOnNonLB
+on 1.32-: CronJobsScheduledAnnotation CustomResourceFieldSelectors LoadBalancerIPMode MemoryManager PodIndexLabel
+  RetryGenerateName ServiceAccountTokenJTI ServiceAccountTokenNodeBindingValidation ServiceAccountTokenPodNodeInfo
+  SizeMemoryBackedVolumes StatefulSetAutoDeletePVC StrictCostEnforcementForVAP StrictCostEnforcementForWebhooks
+  StructuredAuthorizationConfiguration
+off 1.33-: WatchFromStorageWithoutResourceVersion
+on 1.33-: AnyVolumeDataSource BtreeWatchCache CPUManagerPolicyOptions CRDValidationRatcheting CSIMigrationPortworx
+  HonorPVReclaimPolicy JobBackoffLimitPerIndex JobSuccessPolicy MatchLabelKeysInPodAffinity NFTablesProxyMode
+  NodeInclusionPolicyInPodTopologySpread RecursiveReadOnlyMounts ServiceAccountTokenNodeBinding
+  ServiceTrafficDistribution SidecarContainers TopologyAwareHints
+on 1.34-: APIServerTracing AnonymousAuthConfigurableEndpoints AuthorizeNodeWithSelectors AuthorizeWithSelectors
+  ConsistentListFromCache JobPodReplacementPolicy KubeletCgroupDriverFromCRI KubeletTracing
+  MultiCIDRServiceAllocator NodeSwap OrderedNamespaceDeletion PodLifecycleSleepAction
+  PodLifecycleSleepActionAllowZero ProbeHostPodSecurityStandards RecoverVolumeExpansionFailure
+  RelaxedDNSSearchValidation RelaxedEnvironmentVariableValidation ResilientWatchCacheInitialization
+  SchedulerQueueingHints SeparateTaintEvictionController StreamingCollectionEncodingToJSON
+  StreamingCollectionEncodingToProtobuf StructuredAuthenticationConfiguration WinDSR WinOverlay
+off 1.35-: AllowOverwriteTerminationGracePeriodSeconds
+on 1.35-: AggregatedDiscoveryRemoveBetaType DisableAllocatorDualWrite DynamicResourceAllocation ExecProbeTimeout
+  ImageMaximumGCAge InPlacePodVerticalScaling JobManagedBy PodObservedGenerationTracking
+  PreferSameTrafficDistribution SupplementalGroupsPolicy SystemdWatchdog
+off 1.36-: GitRepoVolumeDriver SeparateCacheWatchRPC
+on 1.36-: CSIServiceAccountTokenSecrets DRAAdminAccess DeclarativeValidation DisableNodeKubeProxyVersion
+  ExternalServiceAccountTokenSigner ImageVolume InOrderInformers KubeletFineGrainedAuthz KubeletPSI
+  KubeletPodResourcesDynamicResources KubeletPodResourcesGet MutableCSINodeAllocatableCount NodeLogQuery
+  ProcMountType SELinuxChangePolicy SELinuxMountReadWriteOncePod TopologyManagerPolicyOptions UserNamespacesSupport
+  VolumeAttributesClass
+off 1.37-: DeclarativeValidationTakeover
+on 1.37-: DRAExtendedResource DRAPrioritizedList DRAResourceClaimDeviceStatus DisableCPUQuotaWithExclusiveCPUs
+  HPAConfigurableTolerance HostnameOverride InPlacePodVerticalScalingInitContainers NodeDeclaredFeatures
+  PLEGOnDemandRelist PodReadyToStartContainersCondition RelaxedServiceNameValidation
+  WatchCacheInitializationPostStartHook
+"""
+)
+"""Gates that take no other value from a minor on, by the value they have there."""
+
+KUBE_PROXY_LACKS = spans(
+    """
+-1.26: ContextualLogging LoggingAlphaOptions LoggingBetaOptions
+"""
+)
+"""Of KNOWN: kube-proxy took over logging's own gates later than the kubelet (cmd/kube-proxy/app/server.go)."""
