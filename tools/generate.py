@@ -10,9 +10,12 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path[0] = str(ROOT)  # instead of tools/, so that nothing there shadows a module
 
+from components.node import plan_schema  # noqa: E402
+from components.node.kinds import page as kinds_page  # noqa: E402
 from components.spec import arguments, schema  # noqa: E402
 from components.spec.checks import page  # noqa: E402
-from tests.components.node import golden  # noqa: E402
+from tests.components.node import configs, golden  # noqa: E402
+from tools import error_page  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -29,6 +32,18 @@ def component_schema() -> str:
     return _json(json.loads(ComponentProvider([MixedCluster], "mullion", version=VERSION).schema or ""))
 
 
+def versions_page() -> str:
+    """The support matrix, as of the day of its tables."""
+    from datetime import date
+
+    from components import releases
+    from operations import versions
+
+    day = releases.FIGURES_OF
+    text = versions.matrix(date.fromisoformat(day))
+    return f"# Versions\n\nWhat `mullion versions` says on {day}.\n\n```\n{text}\n```\n"
+
+
 def urns(stack: str) -> str:
     """URN of every resource of a stack. A line that changes replaces that resource in clusters that exist."""
     from components.spec.stack import stack_file_config
@@ -43,10 +58,15 @@ STACKS = ("aws-dev", "aws-ci", "aws-prod")
 FILES: dict[str, Callable[[], str]] = {
     "stacks/schema.json": lambda: _json(schema.stack_schema()),
     "docs/checks.md": page.render,
+    "docs/errors.md": error_page.render,
+    "docs/node-plan.md": kinds_page.render,
+    "docs/node-plan.schema.json": lambda: _json(plan_schema.schema()),
+    "docs/versions.md": versions_page,
     "components/cluster_args.py": arguments.render,
     "components/schema.json": component_schema,
     **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},
     **{f"tests/golden/plans/{name}": partial(golden.file, name) for name in golden.NAMES},
+    **{f"tests/golden/configs/{name}.txt": partial(configs.history, name) for name in configs.DOCUMENTS},
 }
 """Path in the repository -> its text."""
 

@@ -2,16 +2,32 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal
 
-from components.node.kinds import KINDS, REFERENCES, Step
+from components.node.kinds import KINDS, TUNING, Step, check
+from components.node.kinds.values import NAMES, URL
 
 FORMAT = 1
 """Version of the plan format; an executor refuses any other."""
+
+
+EGRESS = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "proxy": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {"http": URL, "https": URL, "no_proxy": NAMES},
+        },
+        "trusted_cas": NAMES,
+    },
+}
+"""Type of the member egress."""
 
 
 class Scope(str, Enum):
@@ -40,15 +56,25 @@ class NodePlan:
     phases: tuple[Phase, ...]
     registration: dict[str, Any] = field(default_factory=dict[str, Any])
 
+    egress: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Ways out for the executor itself: {"proxy": {"http", "https", "no_proxy"}, "trusted_cas": [PEM]}."""
+    kubernetes: str = ""
+    """Version, for the machine's status record; empty: none."""
+
     def __post_init__(self) -> None:
-        """Refuse plans no executor could run: double step names, kinds of another system, unknown references."""
-        system = "windows" if self.os.startswith("windows") else "linux"
-        names = [each.name for each in self.steps]
-        double = {name for name in names if names.count(name) > 1}
-        foreign = [each.name for each in self.steps if system not in KINDS[each.kind].systems]
-        unknown = [name for each in self.steps for name in references(each.fields) if name not in REFERENCES]
-        if double or foreign or unknown:
-            raise ValueError(f"{self.pool}: steps twice {double}, not for {system} {foreign}, unknown refs {unknown}")
+        """Refuse plans no executor could run. Each step was checked when it was made; this is what they make together.
+
+        ValueError names every step that stands twice, that its system or an image cannot have, and wrong members.
+        """
+        wrong = [*_doubles(self.steps), *check.problems(self.egress, EGRESS, "egress")]
+        wrong += [each for phase in self.phases for one in phase.steps for each in _misplaced(one, phase, self.system)]
+        if wrong:
+            raise ValueError(f"node plan of {self.pool}: {'; '.join(wrong)}")
+
+    @property
+    def system(self) -> Literal["linux", "windows"]:
+        """Which executor runs it."""
+        return "windows" if self.os.startswith("windows") else "linux"
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -57,15 +83,19 @@ class NodePlan:
 
     def document(self) -> dict[str, Any]:
         """plan.json."""
+        phases = [
+            {"name": phase.name, "scope": phase.scope.value, "steps": [step.document() for step in phase.steps]}
+            for phase in self.phases
+        ]
         return {
             "format": FORMAT,
             "role": self.role,
             "pool": self.pool,
             "os": self.os,
             "registration": self.registration,
-            "phases": [
-                {"name": p.name, "scope": p.scope.value, "steps": [s.document() for s in p.steps]} for p in self.phases
-            ],
+            **({"egress": self.egress} if self.egress else {}),
+            **({"kubernetes": self.kubernetes} if self.kubernetes else {}),
+            "phases": phases,
         }
 
     @cached_property
@@ -82,11 +112,21 @@ def canonical(document: Any) -> bytes:
 
 def references(document: Any) -> list[str]:
     """Names of all references anywhere in a document."""
-    if isinstance(document, dict):
-        fields = cast(dict[str, Any], document)
-        if set(fields) == {"ref"}:
-            return [fields["ref"]]
-        return [name for value in fields.values() for name in references(value)]
-    if isinstance(document, list | tuple):
-        return [name for value in cast(Sequence[Any], document) for name in references(value)]
-    return []
+    return list(check.references(document))
+
+
+def _doubles(steps: tuple[Step, ...]) -> Iterator[str]:
+    names = [each.name for each in steps]
+    yield from (f"step {name!r} stands twice" for name in sorted({each for each in names if names.count(each) > 1}))
+
+
+def _misplaced(step: Step, phase: Phase, system: str) -> Iterator[str]:
+    """What the step cannot have on this system, or in a phase that an image may hold."""
+    kind = KINDS[step.kind]
+    foreign = [name for name in step.fields if system not in {**kind.fields, **TUNING}[name].systems]
+    if system not in kind.systems or foreign:
+        yield f"step {step.name!r}: {system} has no {step.kind} {' '.join(foreign)}".rstrip()
+    if phase.scope is Scope.IMAGE:
+        held = sorted(set(references(step.fields)))
+        if held or not kind.image:
+            yield f"step {step.name!r} of image phase {phase.name!r} belongs to one machine: {step.kind} {held}"

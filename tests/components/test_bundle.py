@@ -1,6 +1,10 @@
 """Bundles are the same byte for byte wherever they are made."""
 
 import io
+import os
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -44,22 +48,12 @@ def test_a_script_whose_name_would_leave_the_folder_or_hide_the_plan_is_refused(
         bundle(PLAN, {name: b""})
 
 
-@pytest.mark.parametrize(
-    ("family", "expected"),
-    [
-        (
-            "linux",
-            {"errors.json", "node.py", "run.py", "failure.py", "loader.py", "kinds/__init__.py", "kinds/files.py"},
-        ),
-        ("windows", {"errors.json", "node.ps1", "loader.ps1", "modules/run.ps1", "modules/files.ps1"}),
-    ],
-)
-def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_error_table(
-    family: OsFamily, expected: set[str]
-) -> None:
-    found = scripts(family)
-    assert expected <= found.keys()
-    assert not [name for name in found if "__pycache__" in name or name.endswith(".yaml")]
+@pytest.mark.parametrize(("family", "ending"), [("linux", ".py"), ("windows", ".ps1")])
+def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_error_table(family: OsFamily, ending: str) -> None:
+    found, folder = scripts(family), CLOUD_INIT / family
+    files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
+    assert {f"node{ending}", f"loader{ending}"} <= files
+    assert found.keys() == files | {"errors.json"}
     assert found["errors.json"] == (CLOUD_INIT / "errors.json").read_bytes()
 
 
@@ -76,3 +70,51 @@ def test_no_script_is_so_large_that_a_reader_gives_up() -> None:
         if each.suffix != ".pyc"
     }
     assert {name: length for name, length in lengths.items() if length > 260} == {}
+
+
+PRINTS_DIGESTS = """
+import os, sys
+os.umask(int(sys.argv[1], 8))
+from components.bundle import bundle, scripts
+from components.node import plan_node
+from components.spec.models import ClusterSpec
+pools = {"web": {"os": "windows-2019"}, "linux": {"os": "ubuntu-22.04"}}
+spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": pools})
+for pool in (None, "linux", "web"):
+    plan = plan_node("dev", spec, pool)
+    print(plan.pool, plan.replace_digest, bundle(plan, scripts(plan.system)).sha256)
+"""
+PLACES: dict[str, tuple[str, dict[str, str]]] = {
+    "here": ("022", {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "0"}),
+    "elsewhere": ("077", {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "4711", "PYTHONUTF8": "0"}),
+}
+
+
+@pytest.mark.subprocess
+def test_bundles_and_both_digests_are_the_same_wherever_they_are_made(tmp_path: Path) -> None:
+    """Another umask, time zone, locale, order of sets, and a copy of the files with other dates and modes."""
+    found: dict[str, str] = {}
+    for name, (umask, environment) in PLACES.items():
+        copy = tmp_path / name
+        for folder in ("components", "cloud-init"):
+            shutil.copytree(CLOUD_INIT.parent / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (copy / "cloud-init").rglob("*.p[ys]*"):
+            os.utime(file, (len(found) * 1_000_000_000, 0))
+            file.chmod(0o600 if found else 0o755)
+        argv = [sys.executable, "-c", PRINTS_DIGESTS, umask]
+        whole = {**os.environ, **environment, "PYTHONPATH": str(copy)}
+        made = subprocess.run(argv, env=whole, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
+        assert made.returncode == 0, made.stderr
+        found[name] = made.stdout
+    assert found["here"].count("\n") == 3
+    assert found["here"] == found["elsewhere"]
+
+
+def test_the_two_digests_are_of_different_things() -> None:
+    """Another script is another bundle of the same machine; another feature is another machine."""
+    other = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("feature", "f", feature="X"),)),))
+    assert bundle(PLAN, {"node.ps1": b"exit 1\n"}).sha256 != bundle(PLAN, SCRIPTS).sha256
+    assert other.replace_digest != PLAN.replace_digest
+    waiting = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("reboot", "again"),)),))
+    assert waiting.replace_digest == PLAN.replace_digest, "a restart is no part of what a machine is"
+    assert bundle(waiting, SCRIPTS).sha256 != bundle(PLAN, SCRIPTS).sha256

@@ -1,0 +1,145 @@
+"""Kinds that Windows alone has."""
+
+from components.node.kinds.model import Cut, Field, Kind, When
+from components.node.kinds.values import COUNT, DOCUMENT, NAME, NEVER, PATH, PATHS, PORT, PROTOCOL, TEXT, one_of
+
+_ONE = (Cut.BEFORE_SET, Cut.AFTER_SET)
+_STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
+_WINDOWS = ("windows",)
+_MEGABYTES = {"type": "integer", "minimum": 512, "maximum": 1048576}
+_ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
+_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
+
+WINDOWS: dict[str, Kind] = {
+    "build": Kind(
+        "The machine runs this Windows build with at least this update revision; anything else ends the run (501).",
+        {
+            "build": Field({"type": "string", "pattern": r"^10\.0\.\d{5}$"}, "10.0.17763 and so on."),
+            "minimum_ubr": Field(COUNT, "The fourth part of the version, at least.", required=False),
+        },
+        compares="CurrentBuildNumber and UBR in the registry.",
+        sets="nothing",
+        cuts=(),
+        systems=_WINDOWS,
+    ),
+    "registry": Kind(
+        "The registry value has the type and the data.",
+        {
+            "key": Field({"type": "string", "pattern": r"^(HKLM:?|HKEY_LOCAL_MACHINE)\\."}, "Key below HKLM."),
+            "value": Field(TEXT, "Name of the value; empty: the key's default."),
+            "type": Field(one_of("DWord", "QWord", "String", "ExpandString", "MultiString"), "Its type."),
+            "data": Field(DOCUMENT, "A number, a text, or a list of texts, as the type wants."),
+        },
+        compares="Type and data, without expanding variables.",
+        sets="Makes the key and writes the value.",
+        undo="an older value of that name",
+        cuts=_ONE,
+        systems=_WINDOWS,
+        whens=(
+            When("type", "DWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}}),
+            When("type", "QWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}}),
+            When("type", "String", {"data": TEXT}),
+            When("type", "ExpandString", {"data": TEXT}),
+            When("type", "MultiString", {"data": {"type": "array", "items": TEXT}}),
+        ),
+    ),
+    "feature": Kind(
+        "The Windows feature is installed.",
+        {"feature": Field(NAME, "Its name.")},
+        compares="Get-WindowsFeature: Installed, or InstallPending, which asks for a reboot step.",
+        sets="Install-WindowsFeature; asks for a reboot step when it says so.",
+        cuts=_ONE,
+        systems=_WINDOWS,
+        seconds=1800,
+    ),
+    "pagefile": Kind(
+        "The page file of C: has this fixed size; Windows nodes must have one (RES-07).",
+        {
+            "initial_mb": Field(_MEGABYTES, "Size at boot, in MiB."),
+            "maximum_mb": Field(_MEGABYTES, "It grows up to this, in MiB; at least initial_mb."),
+        },
+        compares="PagingFiles in the registry (Session Manager\\Memory Management) and that Windows does not choose the"
+        " size itself.",
+        sets="Writes them and asks for a reboot step.",
+        undo="page files on other drives",
+        cuts=_ONE,
+        systems=_WINDOWS,
+    ),
+    "port-range": Kind(
+        "Dynamic ports of the protocol lie in this range.",
+        {
+            "protocol": Field(PROTOCOL, "tcp or udp."),
+            "start": Field(PORT, "The first."),
+            "count": Field(PORT, "How many; start + count is at most 65536."),
+        },
+        compares="netsh's dynamic port range (IPv4).",
+        sets="Sets it.",
+        cuts=_ONE,
+        systems=_WINDOWS,
+    ),
+    "defender-exclusion": Kind(
+        "Defender, where it runs, leaves these alone.",
+        {"processes": Field(PATHS, "Programs."), "paths": Field(PATHS, "Files and folders.")},
+        compares="Get-MpPreference; holds where Defender is not there or does not run.",
+        sets="Adds what is missing; others stay.",
+        cuts=_ONE,
+        systems=_WINDOWS,
+    ),
+    "metadata-route": Kind(
+        "The metadata address is routed through the interface of the default route.",
+        {"address": Field(_ADDRESS, "169.254.169.254.")},
+        compares="The one route to the address/32: interface and next hop of the default route.",
+        sets="Makes it anew in the active store: a boot loses it.",
+        undo="routes to the address through other interfaces",
+        cuts=_STEPPED,
+        systems=_WINDOWS,
+        image=False,
+    ),
+    "hns-network": Kind(
+        "The HNS network exists, and the host's endpoint in it where one is given.",
+        {
+            "network": Field(NAME, "Its name."),
+            "type": Field(one_of("Overlay", "L2Bridge"), "As HNS names it."),
+            "subnet": Field(_RANGE, "Its range."),
+            "gateway": Field(_ADDRESS, "The gateway in it."),
+            "vni": Field(
+                {"type": "integer", "minimum": 4096, "maximum": 16777214},
+                "Overlay: the virtual network identifier; 4096 is the least that Windows takes.",
+                required=False,
+            ),
+            "endpoint": Field(
+                NAME,
+                "L2Bridge: name of the host's endpoint, attached to compartment 1, with forwarding"
+                " on it and on the management adapter.",
+                required=False,
+            ),
+            "endpoint_address": Field(_ADDRESS, "Its address.", required=False),
+        },
+        compares="Get-HnsNetwork by name: type, subnet, gateway, vni; Get-HnsEndpoint by name: address, attached.",
+        sets="Removes a network of that name that differs, makes it, waits until the management address is back (504),"
+        " then makes and attaches the endpoint.",
+        undo="a network of that name that differs, with its endpoints",
+        cuts=_STEPPED,
+        systems=_WINDOWS,
+        image=False,
+        seconds=300,
+        whens=(
+            When("type", "Overlay", {"endpoint": NEVER, "endpoint_address": NEVER}),
+            When("type", "L2Bridge", {"vni": NEVER}),
+        ),
+    ),
+    "source-vip": Kind(
+        "host-local holds one address of the node's subnet for kube-proxy: node.source_vip.",
+        {
+            "network": Field(NAME, "Name of the pod network."),
+            "plugin": Field(PATH, "host-local.exe."),
+            "data_directory": Field(PATH, "host-local's books."),
+        },
+        compares="The held address and the node's subnet now.",
+        sets="Releases an address of another subnet, reserves one.",
+        undo="an address of an earlier subnet",
+        cuts=_STEPPED,
+        systems=_WINDOWS,
+        image=False,
+    ),
+}

@@ -1,0 +1,66 @@
+"""A certificate authority for https on loopback, which no machine trusts by itself."""
+
+import ssl
+from datetime import datetime, timedelta, timezone
+from functools import cache
+from ipaddress import ip_address
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+NAMES = ("localhost", "downloads.example")
+Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
+
+
+def _certificate(name: str, issuer: Pair | None) -> Pair:
+    """A certificate for 127.0.0.1 signed by the issuer, or an authority (None)."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    build = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer[0].subject if issuer else subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=30))
+        .not_valid_after(now + timedelta(days=30))
+        .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
+    )
+    if issuer:
+        names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, NAMES)])
+        build = build.add_extension(names, critical=False)
+    return build.sign(issuer[1] if issuer else key, hashes.SHA256()), key
+
+
+@cache
+def authority() -> Pair:
+    """The authority."""
+    return _certificate("mullion test authority", None)
+
+
+def pem(pair: Pair) -> str:
+    """The certificate as PEM."""
+    return pair[0].public_bytes(serialization.Encoding.PEM).decode()
+
+
+def other_pem() -> str:
+    """The certificate of an authority that signed nothing."""
+    return pem(_certificate("another authority", None))
+
+
+def server_context() -> ssl.SSLContext:
+    """What an https server on 127.0.0.1 needs."""
+    certificate, key = _certificate("127.0.0.1", authority())
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "server.pem"
+        file.write_bytes(private + pem((certificate, key)).encode())
+        context.load_cert_chain(file)
+    return context
