@@ -1,0 +1,76 @@
+"""The lab: real programs of the versions that MULLION_LAB_VERSIONS names (the newest without it)."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.lab.judge import Windows
+from tests.lab.real import Real
+from tests.lab.rendered import Rendered, machines
+from tools.lab import build
+from tools.lab.programs import NOT_BUILT, Program, programs
+
+NEWEST = "1.37.1"
+
+VERSIONS = tuple(os.environ.get("MULLION_LAB_VERSIONS", NEWEST).replace(",", " ").split())
+
+WINPWSH = os.environ.get("MULLION_WINPWSH", "")
+
+Find = Callable[[str, str], Path]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Every version, and every machine of it that a test is about."""
+    if "kubernetes" in metafunc.fixturenames:
+        metafunc.parametrize("kubernetes", VERSIONS, scope="session")
+
+
+@pytest.fixture(scope="session")
+def rendered(kubernetes: str) -> tuple[Rendered, ...]:
+    """Every machine that can be planned for the version."""
+    return machines(kubernetes)
+
+
+@pytest.fixture(scope="session")
+def program(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Find:
+    """Give `program(name, os)`: where a real program is. Tests never build one, `make lab` does."""
+    known = {(each.name, each.os): each for each in programs(kubernetes)}
+
+    def find(name: str, os: str) -> Path:
+        wanted = known.get((name, os))
+        if wanted is None:
+            minor = ".".join(kubernetes.split(".")[:2])
+            pytest.skip(f"{name} {kubernetes} cannot be built: {NOT_BUILT[minor, name]}")
+        return _built(wanted, kubernetes, missing)
+
+    return find
+
+
+def _built(wanted: Program, kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
+    if not build.is_built(wanted):
+        missing("lab", f"{wanted.name} {wanted.version} is not built; run: python -m tools.lab build {kubernetes}")
+    return build.place(wanted)
+
+
+@pytest.fixture(scope="session")
+def windows(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], NoReturn]) -> Iterator[Windows]:
+    """One Windows machine for all tests of this process: they share nothing but its disk."""
+    if not WINPWSH:
+        missing("winpwsh", "MULLION_WINPWSH names no winpwsh, which runs Windows programs")
+    folder = tmp_path_factory.mktemp("windows")
+    subprocess.run([WINPWSH, "machine", folder], check=True, capture_output=True, timeout=300)
+    yield Windows(WINPWSH, folder)
+    subprocess.run([WINPWSH, "stop", folder], check=False, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="session", params=["kubelet-linux", "kubelet-windows", "kube-proxy-windows"])
+def real(request: pytest.FixtureRequest, program: Find, tmp_path_factory: pytest.TempPathFactory) -> Real:
+    """The programs whose flags, fields and gates the tables tell."""
+    name, _, os = request.param.rpartition("-")
+    path = program(name, os)
+    machine = request.getfixturevalue("windows") if os == "windows" else None
+    return Real(name, os, path, tmp_path_factory.mktemp(name), machine)

@@ -1,0 +1,161 @@
+"""kubeadm accepts every document of ours, in every version of its API."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from components import releases
+from tests.lab.conftest import Find
+from tests.lab.judge import Judgement, run
+from tests.lab.real import Real
+from tests.lab.rendered import SAMPLES, Rendered, filled, of_fields, write
+from tests.lab.test_tables import on_any_machine
+
+pytestmark = pytest.mark.lab
+
+DISCOVERY = "kubeConfigPath"
+"""The one path that kubeadm looks at while it reads its configuration."""
+
+Judge = Callable[..., Judgement]
+
+
+@pytest.fixture
+def judge(kubernetes: str, program: Find, tmp_path: Path) -> Judge:
+    """Give `judge(document, ...)`: what kubeadm says of these documents in one file."""
+    kubeadm = program("kubeadm", "linux")
+    (tmp_path / "discovery.conf").write_text("{}")
+    validate = "validate" in run([kubeadm, "config", "--help"], tmp_path).text  # from 1.26 on
+
+    def said(*documents: Any) -> Judgement:
+        file = write(tmp_path, "kubeadm.yaml", *(_here(each, tmp_path) for each in documents))
+        command = ["validate", "--config"] if validate else ["migrate", "--old-config"]
+        return run([kubeadm, "config", *command, file], tmp_path)
+
+    return said
+
+
+def _here(document: Any, folder: Path) -> Any:
+    if isinstance(document, dict):
+        moved = {key: _here(value, folder) for key, value in document.items()}
+        return {**moved, DISCOVERY: str(folder / "discovery.conf")} if DISCOVERY in moved else moved
+    return document
+
+
+def _documents(rendered: tuple[Rendered, ...]) -> dict[str, list[Any]]:
+    """Documents of one run of kubeadm, by machine and command."""
+    found: dict[str, list[Any]] = {}
+    for each in rendered:
+        if each.pool == "windows":
+            continue
+        found[f"{each.name} join"] = [filled(each.fields("kubeadm-join")["input"])]
+        if each.pool == "control-plane":
+            found[f"{each.name} init"] = each.content("init-config")
+    return found
+
+
+def _objections(said: Judgement) -> list[str]:
+    return said.objections + ([said.text[-500:]] if said.code else [])
+
+
+def test_every_document_is_accepted(kubernetes: str, judge: Judge, rendered: tuple[Rendered, ...]) -> None:
+    """CP-01, CP-03: init and join, of every machine; ours, kube-proxy's, and nothing that kubeadm does not know."""
+    found = _documents(rendered)
+    assert {name.partition("-")[0] for name in found} >= {"defaults", "everything"}
+    assert {name: said for name, each in found.items() if (said := _objections(judge(*each)))} == {}
+    api = {each["apiVersion"] for documents in found.values() for each in documents if "kubeadm" in each["apiVersion"]}
+    assert api == {releases.release(kubernetes).kubeadm_api}
+
+
+def test_every_field_of_the_table_is_known(kubernetes: str, judge: Judge) -> None:
+    api = releases.release(kubernetes).kubeadm_api
+    for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
+        said = judge(of_fields(api, kind, releases.fields(kind, kubernetes)))
+        assert said.unknown() == set(), kind
+        assert not re.findall(r".*cannot unmarshal.*", said.text), f"{kind}: {said.text[-800:]}"
+
+
+def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str, judge: Judge) -> None:
+    api = releases.release(kubernetes).kubeadm_api
+    for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
+        known = releases.fields(kind, kubernetes)
+        ever = {name for each in releases.supported_minors() for name in releases.top_fields(kind, each)}
+        for absent in sorted(ever - known.keys()):
+            said = judge({"apiVersion": api, "kind": kind, absent: SAMPLES["bool"]})
+            assert absent in said.unknown() or f'unknown field "{absent}"' in said.text, f"{kind} {absent}: {said.text}"
+
+
+DryRun = Callable[..., Judgement]
+
+WRITES_TO = "KUBEADM_INIT_DRYRUN_DIR"
+"""Where a dry run writes what it would have written below /etc/kubernetes and /var/lib/kubelet."""
+
+
+@pytest.fixture
+def dry_run(program: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DryRun:
+    """Give `dry_run(machine, phase...)`: what `kubeadm init phase` would do on a control-plane machine."""
+    monkeypatch.setenv(WRITES_TO, str(tmp_path / "written"))
+    for name in ("written", "patches"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "discovery.conf").write_text("{}")
+
+    def run_phase(machine: Rendered, *phase: str) -> Judgement:
+        init, *others = (_here(each, tmp_path) for each in machine.content("init-config"))
+        if "patches" in init:
+            init["patches"] = {"directory": str(tmp_path / "patches")}
+        if machine.has("kubelet-patch"):
+            file = Path(machine.fields("kubelet-patch")["path"]).name
+            write(tmp_path / "patches", file, machine.content("kubelet-patch"))
+        config = write(tmp_path, "init.yaml", init, *others)
+        command = [program("kubeadm", "linux"), "init", "phase", *phase, "--config", config, "--dry-run"]
+        said = run(command, tmp_path)
+        if "unknown flag: --dry-run" in said.text:
+            pytest.skip("kubeadm of this version cannot try this phase")
+        return said
+
+    return run_phase
+
+
+def _planes(rendered: tuple[Rendered, ...]) -> list[Rendered]:
+    return [each for each in rendered if each.pool == "control-plane"]
+
+
+def _written(folder: Path, name: str) -> Any:
+    (found,) = (folder / "written").rglob(name)
+    return yaml.safe_load(found.read_text())
+
+
+def test_the_static_pods_carry_every_argument_and_volume_of_ours(
+    rendered: tuple[Rendered, ...], dry_run: DryRun, tmp_path: Path
+) -> None:
+    plane = next(each for each in _planes(rendered) if each.variant == "everything")
+    said = dry_run(plane, "control-plane", "all")
+    assert said.code == 0, said.text
+    cluster = next(each for each in plane.content("init-config") if each["kind"] == "ClusterConfiguration")
+    for part, name in {"apiServer": "apiserver", "controllerManager": "controller-manager"}.items():
+        pod = _written(tmp_path, f"kube-{name}.yaml")
+        ours = cluster[part]["extraArgs"]  # a list from v1beta4 on, a map before
+        wanted = {each["name"]: each["value"] for each in ours} if isinstance(ours, list) else ours
+        assert wanted
+        assert {f"--{key}={value}" for key, value in wanted.items()} <= set(pod["spec"]["containers"][0]["command"])
+        volumes = {each["hostPath"] for each in cluster[part].get("extraVolumes", [])}
+        assert volumes <= {each["hostPath"]["path"] for each in pod["spec"]["volumes"]}
+
+
+def test_the_kubelet_takes_what_kubeadm_makes_of_our_patch(
+    kubernetes: str, rendered: tuple[Rendered, ...], dry_run: DryRun, program: Find, tmp_path: Path
+) -> None:
+    kubelet = Real("kubelet", "linux", program("kubelet", "linux"), tmp_path)
+    plane = next(each for each in _planes(rendered) if each.variant == "everything")
+    if not plane.has("kubelet-patch"):
+        pytest.skip("kubeadm of this version takes no patch for the kubelet; the kubelet reads a whole file of ours")
+    said = dry_run(plane, "kubelet-start")
+    assert said.code == 0, said.text
+    whole, patch = _written(tmp_path, "config.yaml"), plane.content("kubelet-patch")
+    assert {key: whole[key] for key in patch} == patch, "every field of ours, whatever kubeadm has for it"
+    extra = on_any_machine(kubernetes, kubelet)
+    said = kubelet.read({**extra, **whole}, plane.command("kubelet", "kubelet"))
+    assert kubelet.objections(said) == []

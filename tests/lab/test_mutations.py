@@ -1,0 +1,142 @@
+"""The lab bites: what is wrong in a table or a rendering makes its judgement fail."""
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components import releases
+from tests.lab import test_services, test_tables
+from tests.lab.conftest import Find
+from tests.lab.real import Real
+from tests.lab.rendered import Rendered
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(params=["linux", "windows"])
+def kubelet(request: pytest.FixtureRequest, program: Find, tmp_path: Path) -> Real:
+    machine = request.getfixturevalue("windows") if request.param == "windows" else None
+    return Real("kubelet", request.param, program("kubelet", request.param), tmp_path, machine)
+
+
+def _flags(*added: str) -> Callable[..., frozenset[str]]:
+    real = releases.flags
+    return lambda *arguments: real(*arguments) | {*added}
+
+
+def _gone(*added: str) -> Callable[..., frozenset[str]]:
+    real = releases.removed_flags
+    return lambda *arguments: real(*arguments) | {*added}
+
+
+def _fields(**changed: str) -> Callable[..., Mapping[str, str]]:
+    real = releases.fields
+    return lambda *arguments: {**real(*arguments), **changed}
+
+
+def _less(name: str, minor: str) -> Callable[..., Mapping[str, str]]:
+    """The table without a field, for one minor."""
+    real = releases.fields
+    return lambda document, version: {
+        key: value for key, value in real(document, version).items() if key != name or releases.minor(version) != minor
+    }
+
+
+def _gates(*added: str) -> Callable[..., frozenset[str]]:
+    real = releases.gates
+    return lambda *arguments: real(*arguments) | {*added}
+
+
+TABLES: dict[str, tuple[str, Callable[..., Any], Callable[..., None]]] = {
+    "a flag that never was": (
+        "flags",
+        lambda _: _flags("network-plugins"),
+        test_tables.test_srv_09_every_flag_of_the_table_is_known_and_every_removed_one_is_refused,
+    ),
+    "a flag said to be gone": (
+        "removed_flags",
+        lambda _: _gone("node-ip"),
+        test_tables.test_srv_09_every_flag_of_the_table_is_known_and_every_removed_one_is_refused,
+    ),
+    "a misspelt field": (
+        "fields",
+        lambda _: _fields(maxPodz="count"),
+        test_tables.test_every_field_of_the_table_is_known_with_its_type,
+    ),
+    "a field of another type": (
+        "fields",
+        lambda _: _fields(maxPods="text"),
+        test_tables.test_every_field_of_the_table_is_known_with_its_type,
+    ),
+    "a field said not to be there": (
+        "fields",
+        lambda kubernetes: _less("maxPods", releases.minor(kubernetes)),
+        test_tables.test_every_field_that_the_table_says_is_not_there_is_refused,
+    ),
+    "a gate that never was": (
+        "gates",
+        lambda _: _gates("WinDSRR"),
+        test_tables.test_every_gate_of_the_table_is_known_and_no_other,
+    ),
+}
+
+
+# on Linux alone: what judges is the same code, and starts there ten times as fast
+@pytest.mark.parametrize("kubelet", ["linux"], indirect=True)
+@pytest.mark.parametrize(("table", "wrong", "judgement"), TABLES.values(), ids=TABLES)
+def test_a_wrong_row_in_a_table_fails(
+    kubernetes: str,
+    kubelet: Real,
+    monkeypatch: pytest.MonkeyPatch,
+    table: str,
+    wrong: Callable[..., Any],
+    judgement: Callable[..., None],
+) -> None:
+    monkeypatch.setattr(releases, table, wrong(kubernetes))
+    with pytest.raises(AssertionError):
+        judgement(kubernetes, kubelet)
+
+
+def _changed(machine: Rendered, step: str, **fields: Any) -> Rendered:
+    """The machine with other fields in one step of its plan."""
+    plan = machine.plan
+    phases = tuple(
+        dataclasses.replace(
+            phase,
+            steps=tuple(
+                dataclasses.replace(each, fields={**each.fields, **fields}) if each.name == step else each
+                for each in phase.steps
+            ),
+        )
+        for phase in plan.phases
+    )
+    other = object.__new__(type(plan))  # as it is: a plan would check itself
+    other.__dict__.update({**plan.__dict__, "phases": phases})
+    return dataclasses.replace(machine, plan=other)
+
+
+RENDERINGS: dict[str, tuple[Mapping[str, Any], list[str]]] = {
+    "a misspelt field": ({"maxPodz": 110}, []),
+    "a gate that never was": ({"featureGates": {"WinDSRR": True}}, []),
+    "a value of another type": ({"maxPods": "many"}, []),
+    "a value that the kubelet refuses": ({"imageGCHighThresholdPercent": 1}, []),
+    "a flag that was removed": ({}, ["--chaos-chance=1"]),
+}
+
+
+@pytest.mark.parametrize(("fields", "flags"), RENDERINGS.values(), ids=RENDERINGS)
+def test_a_wrong_rendering_fails(
+    kubernetes: str, kubelet: Real, rendered: tuple[Rendered, ...], fields: Mapping[str, Any], flags: list[str]
+) -> None:
+    machine = next(
+        each for each in rendered if each.variant == "everything" and each.pool in test_services.SYSTEMS[kubelet.os]
+    )
+    step = next(each for each in ("kubelet-config", "kubelet-patch") if machine.has(each))
+    content, command = machine.fields(step)["content"], machine.fields("kubelet")["command"]
+    wrong = _changed(machine, step, content={**content, **fields})
+    wrong = _changed(wrong, "kubelet", command=[*command, *flags])
+    with pytest.raises(AssertionError):
+        test_services.test_every_configuration_is_read_without_an_objection(kubernetes, kubelet, (wrong,))

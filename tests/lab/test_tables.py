@@ -1,0 +1,87 @@
+"""The tables of releases against the programs themselves: flags, fields and feature gates of each version."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from components import releases
+from tests.lab.real import Real
+from tests.lab.rendered import of_fields
+
+pytestmark = pytest.mark.lab
+
+KINDS = {
+    "kubelet": ("kubelet.config.k8s.io/v1beta1", "KubeletConfiguration"),
+    "kube-proxy": ("kubeproxy.config.k8s.io/v1alpha1", "KubeProxyConfiguration"),
+}
+
+CGROUP_V1 = "failCgroupV1"
+"""Machines that judge may have cgroup v1, which kubelets from 1.35 on refuse before anything else."""
+
+
+OF_WINDOWS = re.compile("Win")
+"""Gates whose names say that they are about Windows."""
+
+
+def on_any_machine(kubernetes: str, real: Real) -> Mapping[str, Any]:
+    """The one field that the judging machine may need."""
+    takes = real.name == "kubelet" and CGROUP_V1 in releases.fields("kubelet", kubernetes)
+    return {CGROUP_V1: False} if takes else {}
+
+
+def document(kubernetes: str, real: Real, **fields: Any) -> dict[str, Any]:
+    """A configuration with these fields and nothing else."""
+    version, kind = KINDS[real.name]
+    return {"apiVersion": version, "kind": kind, **on_any_machine(kubernetes, real), **fields}
+
+
+def every(kind: str, program: str, minors: Iterable[str]) -> frozenset[str]:
+    """Names of fields or gates that any of the minors knows."""
+    lookup = {"fields": releases.fields, "gates": releases.gates}[kind]
+    return frozenset[str]().union(*(lookup(program, each) for each in minors))
+
+
+def neighbours(kubernetes: str) -> tuple[str, ...]:
+    """The minors before and after: where a table says that a name comes or goes, it does so between two."""
+    minors = releases.supported_minors()
+    here = minors.index(releases.minor(kubernetes))
+    return minors[max(0, here - 1) : here + 2]
+
+
+def test_srv_09_every_flag_of_the_table_is_known_and_every_removed_one_is_refused(kubernetes: str, real: Real) -> None:
+    known = releases.flags(real.name, kubernetes, real.os)
+    hidden = known - real.known_flags()
+    assert real.refused(hidden) == frozenset(), "the table has flags that the program does not know"
+    gone = releases.removed_flags(real.name, kubernetes, real.os)
+    assert real.refused(gone) == gone, "the program knows flags that the table says are gone"
+
+
+def test_every_field_of_the_table_is_known_with_its_type(kubernetes: str, real: Real) -> None:
+    fields = releases.fields(real.name, kubernetes)
+    said = real.read(of_fields(*KINDS[real.name], fields))
+    assert (said.unknown(), re.findall(r".*cannot unmarshal.*", said.text)) == (set(), []), said.text[-2000:]
+
+
+def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str, real: Real) -> None:
+    known = releases.fields(real.name, kubernetes)
+    absent = {
+        each
+        for each in every("fields", real.name, releases.supported_minors()) - known.keys()
+        if each.rpartition(".")[0] in ("", *known)
+    }
+    said = real.read(of_fields(*KINDS[real.name], dict.fromkeys(absent, "bool")))
+    assert said.unknown() == absent
+
+
+def test_every_gate_of_the_table_is_known_and_no_other(kubernetes: str, real: Real) -> None:
+    known, locked = releases.gates(real.name, kubernetes), releases.locked_gates(kubernetes)
+    gates = {each: locked.get(each, True) for each in known}
+    said = real.read(document(kubernetes, real, featureGates=gates))
+    assert not re.findall(r"unrecognized feature gate.*|cannot set feature gate.*", said.text)
+    absent = sorted(every("gates", real.name, neighbours(kubernetes)) - known)
+    # a start takes seconds on a Windows machine, and both systems have the same gates: there only its own ones
+    for each in absent if real.os == "linux" else filter(OF_WINDOWS.match, absent):
+        said = real.read(document(kubernetes, real, featureGates={each: True}))
+        assert re.search(rf"unrecognized feature gate: {each}\b", said.text), f"{each}: {said.text[-500:]}"
