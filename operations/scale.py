@@ -30,7 +30,7 @@ def scale(name: str, pool: str, count: int, *, sandbox: bool, yes: bool) -> None
         runs.up(name, sandbox=sandbox, yes=yes)
     except BaseException:
         if worlds.began(name) == began:
-            _write(path, original, mode)
+            write_whole(path, original, mode)
             print(f"mullion: nothing was started; {path.name} is as it was", file=sys.stderr)
         else:
             print(f"mullion: {path.name} keeps count {count}; `mullion up {name}` goes on", file=sys.stderr)
@@ -51,11 +51,11 @@ def _edit(name: str, pool: str, count: int, path: Path) -> dict[str, Any]:
         after = read_stack(name, stack_file_config(tried))
     old, new = (planning.document(each, plan_cluster(name, each.spec)) for each in (before, after))
     if edited != content:
-        _write(path, edited, path.stat().st_mode)
+        write_whole(path, edited, path.stat().st_mode)
     return compare(new, from_plan(old))
 
 
-def _write(path: Path, content: bytes, mode: int) -> None:
+def write_whole(path: Path, content: bytes, mode: int) -> None:
     """Write the file whole or not at all, with its mode."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,0 +1,104 @@
+"""`mullion pin image POOL`: look up the newest machine image of a pool's system, and write it into the stack file."""
+
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pulumi import automation as auto
+
+from components import releases
+from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from operations import engine, failures, stacks
+from operations.engine_process import EngineCommand
+from operations.exits import Exit, Stop
+from operations.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
+
+FOUND = "image"
+
+
+def pin(name: str, pool: str, *, sandbox: bool) -> None:
+    """Set `images.<os>` in the stack file to what the provider gives today. Nothing in the cloud changes."""
+    stack = stacks.load(name)
+    groups = {"control-plane": stack.spec.control_plane, **stack.spec.pools}
+    if pool not in groups:
+        raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; it has {', '.join(groups)}")
+    os = groups[pool].os.value
+    newest = look_up(name, os, sandbox=sandbox)
+    path, before = stacks.file(name), stack.spec.images.get(groups[pool].os)
+    if before == newest:
+        print(f"{os}: {path.name} has the newest image already, {newest}")
+        return
+    text = with_image(path.read_text("utf-8"), os, newest, path)
+    _write_if_right(name, path, text)
+    users = ", ".join(each for each, group in groups.items() if group.os.value == os)
+    print(
+        f"{os}: {before or 'what was looked up first'} -> {newest} in {path.name}\nPools that use it: {users}. "
+        f"`mullion plan {name} --against FILE` says what it replaces; `mullion up {name}` does so."
+    )
+
+
+def look_up(name: str, os: str, *, sandbox: bool) -> str:
+    """Ask the provider of the stack, by a program without resources whose state is thrown away."""
+    parameter, config = releases.image("aws", os), stacks.config(name)
+
+    def program() -> None:
+        import pulumi
+        import pulumi_aws as aws
+
+        pulumi.export(FOUND, aws.ssm.get_parameter_output(name=parameter).insecure_value)
+
+    found = engine.find()
+    with tempfile.TemporaryDirectory() as scratch:
+        own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
+        if sandbox:
+            with opened(name, found, sandbox=True):
+                pass  # lays the sandbox out, where there is none yet
+        removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
+        with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
+            options = auto.LocalWorkspaceOptions(work_dir=scratch, pulumi_command=EngineCommand(found))
+            run = auto.create_stack("image", project_name="mullion", program=program, opts=options)
+            for key, value in config.items():
+                if key.startswith("aws:") and isinstance(value, str):
+                    run.set_config(key, auto.ConfigValue(value))
+            return run.up(show_secrets=False, color="never").outputs[FOUND].value
+
+
+def with_image(text: str, os: str, image: str, path: Path) -> str:
+    """Return the stack file's text with the image of one system set; every other character as it was."""
+    cluster = _child(_child(yaml.compose(text, Loader=yaml.SafeLoader), "config"), CLUSTER)
+    by_hand = Stop(Exit.USAGE, f"{path.name} cannot be edited in place; add to {CLUSTER}: images: {{{os}: {image}}}")
+    if not isinstance(cluster, yaml.MappingNode) or cluster.flow_style or not cluster.value:
+        raise by_hand
+    images = _child(cluster, "images")
+    if images is None:
+        first = cluster.value[0][0].start_mark
+        line = " " * first.column
+        return f"{text[: first.index]}images: {{{os}: {image}}}\n{line}{text[first.index :]}"
+    known = _child(images, os)
+    inside = cluster.start_mark.index <= images.start_mark.index and images.end_mark.index <= cluster.end_mark.index
+    if not isinstance(images, yaml.MappingNode) or not images.value or not inside:
+        raise by_hand
+    if known is not None:
+        return text[: known.start_mark.index] + image + text[known.end_mark.index :]
+    first = images.value[0][0].start_mark
+    follows = ", " if images.flow_style else "\n" + " " * first.column
+    return f"{text[: first.index]}{os}: {image}{follows}{text[first.index :]}"
+
+
+def _write_if_right(name: str, path: Path, text: str) -> None:
+    """Write the file, once what it says has no errors."""
+    from operations.scale import write_whole
+
+    with tempfile.TemporaryDirectory() as scratch:
+        tried = Path(scratch) / path.name
+        tried.write_text(text, "utf-8")
+        read_stack(name, stack_file_config(tried))
+    write_whole(path, text.encode(), path.stat().st_mode)
+
+
+def _child(node: Any, key: str) -> yaml.Node | None:
+    if not isinstance(node, yaml.MappingNode):
+        return None
+    return next((value for name, value in node.value if name.value == key), None)
