@@ -2,6 +2,7 @@
 
 Source: IAM user guide, "Policy evaluation logic": an explicit deny wins, then any allow, else no. Conditions: the
 ones of OPERATORS; another condition is taken against the caller (an Allow does not count, a Deny does).
+Variables: `${aws:userid}` and the like in resources stand for the context's value, letter by letter.
 """
 
 import re
@@ -11,11 +12,19 @@ from typing import Any
 from sandbox.aws.iam import document
 from sandbox.cloud import Refusal
 
+_VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
-def _matches(value: str, pattern: str, flags: int = 0) -> bool:
-    """`*` is any text, `?` any one character."""
-    wild = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
-    return re.fullmatch(wild, value, flags | re.DOTALL) is not None
+
+def _matches(value: str, pattern: str, flags: int = 0, context: Mapping[str, str] | None = None) -> bool:
+    """`*` is any text, `?` any one character; a pattern with a variable that has no value matches nothing."""
+    parts = _VARIABLE.split(pattern)  # texts and names of variables in turn
+    names, known = parts[1::2], {"*": "*", "?": "?", "$": "$", **(context or {})}
+    if not set(names) <= set(known):
+        return False
+    wild = [re.escape(text).replace(r"\*", ".*").replace(r"\?", ".") for text in parts[::2]]
+    exact = [*(re.escape(known[name]) for name in names), ""]
+    whole = "".join(part for pair in zip(wild, exact, strict=True) for part in pair)
+    return re.fullmatch(whole, value, flags | re.DOTALL) is not None
 
 
 OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
@@ -36,7 +45,7 @@ def refused(
     """Why a call is not allowed, or an empty text. Policies are documents, of the identity or of the resource."""
     allowed = False
     for statement in _statements(policies):
-        named = _names(statement, "Action", action) and _names(statement, "Resource", resource)
+        named = _names(statement, "Action", action) and _names(statement, "Resource", resource, context)
         deny = statement["Effect"] == "Deny"
         if named and _is_for(statement, principal) and _holds(statement, context, unknown=deny):
             if deny:
@@ -62,12 +71,12 @@ def _statements(policies: Iterable[Any]) -> Iterable[dict[str, Any]]:
             continue  # withheld: the program made it secret, so nothing is known of it
 
 
-def _names(statement: Mapping[str, Any], field: str, value: str) -> bool:
+def _names(statement: Mapping[str, Any], field: str, value: str, context: Mapping[str, str] | None = None) -> bool:
     """Actions know no case, resources do; NotAction and NotResource name all others."""
     flags = re.IGNORECASE if field == "Action" else 0
     if f"Not{field}" in statement:
-        return not any(_matches(value, pattern, flags) for pattern in _list(statement[f"Not{field}"]))
-    return any(_matches(value, pattern, flags) for pattern in _list(statement.get(field)))
+        return not any(_matches(value, pattern, flags, context) for pattern in _list(statement[f"Not{field}"]))
+    return any(_matches(value, pattern, flags, context) for pattern in _list(statement.get(field)))
 
 
 def _is_for(statement: Mapping[str, Any], principal: str) -> bool:

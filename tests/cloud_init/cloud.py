@@ -1,174 +1,188 @@
-"""An imitation of what a machine on AWS talks to: metadata (version 2), object store, secrets; all on loopback.
+"""What a machine on AWS talks to, for one test: the sandbox's services with one machine, all on loopback.
 
-Signatures are verified here from the documentation of Signature Version 4, apart from the code under test.
+Tests put objects and secrets in by name. `/public/...` is for everyone; all else takes the machine's signature.
 """
 
-import hashlib
-import hmac
 import json
-import re
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-KEY_ID, KEY, SESSION, REGION, ROLE = (
-    "ASIAEXAMPLE",
-    "wJalrXUtnFEMI/K7MDENG+example",
-    "session/token==",
-    "eu-west-1",
-    "web",
-)
-TOKEN = "imds-token"
+from sandbox.aws import network
+from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
+from sandbox.aws.regions import ACCOUNT
+from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.aws.secretsmanager import ENTRY
+from sandbox.records import Record
+from sandbox.services.server import Asked, Services
+from sandbox.world import SERVICES, World
+
+REGION = "eu-west-1"
+ROLE_NAME = "web"
 INSTANCE = "i-0123456789abcdef0"
-METADATA = {
-    "iam/security-credentials/": f"{ROLE}\n",
-    "placement/region": REGION,
-    "placement/availability-zone": f"{REGION}a",
-    "instance-id": INSTANCE,
-    f"iam/security-credentials/{ROLE}": json.dumps(
-        {"Code": "Success", "AccessKeyId": KEY_ID, "SecretAccessKey": KEY, "Token": SESSION}
-    ),
-}
+BUCKETS = ("bundles", "public", "snapshots", "status")
+TRUST = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}
+EVERYTHING = {"Effect": "Allow", "Action": ["s3:*", "secretsmanager:*"], "Resource": "*"}
+PUBLIC = ["arn:aws:s3:::public", "arn:aws:s3:::public/*"]
+FOR_ALL = {"Effect": "Allow", "Action": ["s3:GetObject", "s3:ListBucket"], "Resource": PUBLIC, "Principal": "*"}
 
-AUTHORIZATION = (
-    r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/([^/]+)/aws4_request, "
-    r"SignedHeaders=([^,]+), Signature=(.*)"
-)
+
+def _document(statement: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+class Objects(MutableMapping[str, bytes]):
+    """Objects by path: /BUCKET/KEY."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def __getitem__(self, path: str) -> bytes:
+        bucket, _, key = path[1:].partition("/")
+        return self.world.objects(bucket)[key].content
+
+    def __setitem__(self, path: str, content: bytes) -> None:
+        bucket, _, key = path[1:].partition("/")
+        assert bucket in BUCKETS, path
+        with self.world.transaction():
+            self.world.put_object(bucket, key, content, "application/octet-stream", versioned=False)
+
+    def __delitem__(self, path: str) -> None:
+        bucket, _, key = path[1:].partition("/")
+        self.world.remove_object(bucket, key)
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"/{bucket}/{key}" for bucket in BUCKETS for key in self.world.objects(bucket))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __ior__(self, others: dict[str, bytes]) -> "Objects":
+        self.update(others)
+        return self
+
+
+class Secrets(MutableMapping[str, str]):
+    """Current values by name."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def _arn(self, name: str) -> str:
+        return f"arn:aws:secretsmanager:{REGION}:{ACCOUNT}:secret:{name}-abcdef"
+
+    def __getitem__(self, name: str) -> str:
+        return list(self.world.secret_values(self._arn(name)).values())[-1]
+
+    def __setitem__(self, name: str, value: str) -> None:
+        with self.world.transaction():
+            if not self.world.find(ENTRY, self._arn(name)):
+                put(self.world, ENTRY, self._arn(name), {"name": name})
+            self.world.put_secret(self._arn(name), f"{len(self.world.secret_values(self._arn(name))):032}", value)
+
+    def __delitem__(self, name: str) -> None:
+        self.world.remove_secret(self._arn(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return (one.inputs["name"] for one in self.world.resources(ENTRY))
+
+    def __len__(self) -> int:
+        return len(self.world.resources(ENTRY))
+
+    def __ior__(self, others: dict[str, str]) -> "Secrets":
+        self.update(others)
+        return self
+
+
+class Texts(list[Any]):
+    """Requests as tests compare them: `GET /bundles/x 200`, with `refused` before what was not let in."""
+
+    def append(self, asked: Asked) -> None:
+        unknown = asked.code and not asked.caller and asked.status != 404
+        refused = "refused " if asked.status in (401, 403) or unknown else ""
+        super().append(f"{refused}{asked.method} {asked.path} {asked.status}")
 
 
 @dataclass
 class Cloud:
-    """Its content, answers to give instead (`faults`: path -> statuses, in order), and what it was asked."""
+    """Its content, and what it was asked. url: of all services alike."""
 
-    url: str = ""
-    objects: dict[str, bytes] = field(default_factory=dict[str, bytes])
-    secrets: dict[str, str] = field(default_factory=dict[str, str])
-    faults: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    asked: list[str] = field(default_factory=list[str])
-    hang: set[str] = field(default_factory=set[str])
-    """Paths whose answer stops in the middle."""
-    gate: threading.Event = field(default_factory=threading.Event)
+    url: str
+    services: Services
+    objects: Objects
+    secrets: Secrets
+
+    @property
+    def asked(self) -> list[Any]:
+        """Requests so far, as texts; may be cleared."""
+        return self.services.asked
 
     def refused(self) -> list[str]:
-        """Requests whose signature or token was wrong."""
+        """Requests whose signature, token or right was wrong."""
         return [each for each in self.asked if each.startswith("refused")]
 
+    def fail(self, path: str, statuses: Iterable[int]) -> None:
+        """Answer the next requests for a path with these statuses, in order, and do nothing."""
+        for nth, status in enumerate(statuses, 1):
+            self.services.faults.plan(f"* {path}", "status", status, nth=nth)
 
-def hmac_sha256(key: bytes, text: str) -> bytes:
-    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+    def failing(self) -> bool:
+        """Whether some of these statuses were not asked for."""
+        return bool(self.services.faults.left())
 
+    def hang(self, path: str) -> None:
+        """Answers for a path stop in the middle, until `release`."""
+        self.services.faults.plan(f"* {path}", "stall", times=1000)
 
-def signature_fault(method: str, target: str, headers: dict[str, str], body: bytes, service: str) -> str | None:
-    """What is wrong with a request's signature, or None."""
-    match = re.fullmatch(AUTHORIZATION, headers.get("authorization", ""))
-    if not match:
-        return "no signature"
-    key_id, day, region, named, signed, signature = match.groups()
-    now = headers.get("x-amz-date", "")
-    age = abs((datetime.now(timezone.utc) - datetime.strptime(now + "+0000", "%Y%m%dT%H%M%SZ%z")).total_seconds())
-    digest = hashlib.sha256(body).hexdigest()
-    parts = urlsplit(target)
-    names = signed.split(";")
-    lines = "".join(f"{name}:{' '.join(headers[name].split())}\n" for name in names)
-    request = "\n".join([method, parts.path, parts.query, lines, signed, digest])
-    scope = f"{day}/{region}/{service}/aws4_request"
-    text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n{hashlib.sha256(request.encode()).hexdigest()}"
-    key = hmac_sha256(
-        hmac_sha256(hmac_sha256(hmac_sha256(b"AWS4" + KEY.encode(), day), region), service), "aws4_request"
-    )
-    checks = {
-        "key id": key_id == KEY_ID,
-        "region": region == REGION,
-        "service": named == service,
-        "session": headers.get("x-amz-security-token") == SESSION,
-        "date": age < 300 and now.startswith(day),
-        "signed headers": names == sorted(names) and {"host", "x-amz-date", "x-amz-security-token"} <= set(names),
-        "body digest": headers.get("x-amz-content-sha256") == digest,
-        "signature": hmac.compare_digest(hmac_sha256(key, text).hex(), signature),
-    }
-    return next((name for name, right in checks.items() if not right), None)
+    def release(self) -> None:
+        """Let go what hangs, and forget what shall fail."""
+        self.services.faults.release()
 
 
-class Answering(BaseHTTPRequestHandler):
-    """One request."""
+def put(world: World, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
+    """A thing as the provider would have made it."""
+    urn = f"urn:pulumi:test::mullion::{type}::{id}"
+    sequence = world.next_sequence()
+    world.put(Record(sequence, type, id, id, urn, REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
+    links = {ROLE_POLICY: ("role", ROLE), BUCKET_POLICY: ("bucket", BUCKET)}
+    if type in links:
+        path, target = links[type]
+        world.link(sequence, [(path, target, inputs[path], "vanish")])
 
-    cloud: Cloud
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
-
-    def answer(self, status: int, content: bytes = b"") -> None:
-        self.cloud.asked.append(f"{'refused ' if status in (401, 403) else ''}{self.command} {self.path} {status}")
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if urlsplit(self.path).path in self.cloud.hang and content:
-            self.wfile.write(content[: len(content) // 2])
-            self.wfile.flush()
-            self.cloud.gate.wait(30)
-            self.close_connection = True
-            return
-        self.wfile.write(content)
-
-    def serve(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = urlsplit(self.path).path
-        faults = self.cloud.faults.get(path)
-        if faults:
-            self.answer(faults.pop(0))
-        elif path.startswith("/latest/"):
-            self.metadata(path)
-        elif path.startswith("/public/"):
-            self.answer(200, self.cloud.objects[path]) if path in self.cloud.objects else self.answer(404)
-        else:
-            self.signed(path, body)
-
-    def metadata(self, path: str) -> None:
-        name = path.removeprefix("/latest/meta-data/")
-        if path == "/latest/api/token":
-            good = self.command == "PUT" and self.headers.get("X-aws-ec2-metadata-token-ttl-seconds", "").isdigit()
-            self.answer(200, TOKEN.encode()) if good else self.answer(403)
-        elif self.headers.get("X-aws-ec2-metadata-token") != TOKEN:
-            self.answer(401)
-        else:
-            self.answer(200, METADATA[name].encode()) if name in METADATA else self.answer(404)
-
-    def signed(self, path: str, body: bytes) -> None:
-        service = "secretsmanager" if path == "/" else "s3"
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        fault = signature_fault(self.command, self.path, headers, body, service)
-        if fault:
-            self.answer(403, fault.encode())
-        elif service == "secretsmanager":
-            name = json.loads(body)["SecretId"]
-            text = json.dumps({"Name": name, "SecretString": self.cloud.secrets.get(name)})
-            self.answer(200, text.encode()) if name in self.cloud.secrets else self.answer(400)
-        elif self.command == "PUT":
-            taken = headers.get("if-none-match") == "*" and path in self.cloud.objects
-            self.cloud.objects |= {} if taken else {path: body}
-            self.answer(412 if taken else 200)
-        else:
-            self.answer(200, self.cloud.objects[path]) if path in self.cloud.objects else self.answer(404)
-
-    do_GET = do_PUT = do_POST = serve
+def _fill(world: World) -> None:
+    """One machine, its role, the buckets."""
+    role = f"arn:aws:iam::{ACCOUNT}:role/{ROLE_NAME}"
+    with world.transaction():
+        world.set_setting(SERVICES, "http")
+        for name in BUCKETS:
+            put(world, BUCKET, name, {"bucket": name})
+        put(world, BUCKET_POLICY, "public", {"bucket": "public", "policy": _document(FOR_ALL)})
+        put(world, ROLE, ROLE_NAME, {"assumeRolePolicy": _document(TRUST)}, arn=role, uniqueId="AROAEXAMPLE")
+        put(world, ROLE_POLICY, "all", {"role": ROLE_NAME, "policy": _document(EVERYTHING)})
+        put(
+            world,
+            PROFILE,
+            ROLE_NAME,
+            {"role": ROLE_NAME},
+            arn=role.replace("role/", "instance-profile/"),
+            uniqueId="AIPA",
+        )
+        given: dict[str, Any] = {"iamInstanceProfile": ROLE_NAME, "ami": "ami-0", "instanceType": "m6i.large"}
+        given["metadataOptions"] = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
+        addresses = {"privateIp": "10.20.1.4", "privateDns": "ip-10-20-1-4.eu-west-1.compute.internal"}
+        more = {"primaryNetworkInterfaceId": "eni-0", "availabilityZone": f"{REGION}a", "tenancy": "default"}
+        put(world, network.INSTANCE, INSTANCE, given, **addresses, **more)
 
 
 @contextmanager
-def serving() -> Iterator[Cloud]:
-    """A cloud on a free port of 127.0.0.1."""
-    cloud = Cloud()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Answer", (Answering,), {"cloud": cloud}))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    cloud.url = f"http://127.0.0.1:{server.server_port}"
-    yield cloud
-    cloud.gate.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def serving(folder: Path) -> Iterator[Cloud]:
+    """A cloud on a free port of 127.0.0.1; its world is a file of the folder."""
+    world = World(folder / "world")
+    _fill(world)
+    with Services(world.path) as services:
+        services.asked = Texts()
+        yield Cloud(services.listen(machine=INSTANCE), services, Objects(world), Secrets(world))
+    world.close()

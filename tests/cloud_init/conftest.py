@@ -23,9 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def cloud() -> Iterator[Cloud]:
+def cloud(tmp_path: Path) -> Iterator[Cloud]:
     """Metadata, object store and secrets of this test alone."""
-    with serving() as here:
+    folder = tmp_path / "cloud"
+    folder.mkdir()
+    with serving(folder) as here:
         yield here
 
 
@@ -36,6 +38,7 @@ def loader(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> ModuleType:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     module = importlib.import_module("loader")
     monkeypatch.setattr(module, "METADATA", cloud.url)
+    monkeypatch.setattr(module, "ahead", 0.0)
     monkeypatch.setattr(module.time, "sleep", lambda seconds: None)
     return module
 
@@ -64,10 +67,10 @@ def node(loader: ModuleType) -> ModuleType:
 
 
 @pytest.fixture
-def programs(node: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Programs:
+def programs(node: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
     """No program of this machine is started."""
-    stand_in = Programs()
-    monkeypatch.setattr(importlib.import_module("run").subprocess, "run", stand_in.run)
+    stand_in = Programs(root)
+    monkeypatch.setattr(importlib.import_module("programs"), "start", stand_in.start)
     return stand_in
 
 
@@ -80,7 +83,13 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_path: Path) -> Execute:
     """execute(*steps, **plan's fields): the result of a run of a plan with these steps."""
-    facts = {"secret_service": f"{cloud.url}/", "join_secret": "join", "pki_secret": "pki", "world": "sandbox"}
+    facts = {
+        "cloud": "aws",
+        "secret_service": f"{cloud.url}/",
+        "join_secret": "join",
+        "pki_secret": "pki",
+        "world": "sandbox",
+    }
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
     cloud.secrets |= {
         "join": TOKEN,
@@ -93,7 +102,8 @@ def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_
         plan = {"format": 1, "os": "ubuntu-22.04", "registration": {"labels": "a=b", "taints": []}, "phases": phases}
         folder = tmp_path / "bundle"
         folder.mkdir(exist_ok=True)
+        more = changes.pop("facts", {})
         (folder / "plan.json").write_text(json.dumps(plan | changes))
-        return node.execute(root, folder, told)
+        return node.execute(root, folder, told | {"facts": facts | more})
 
     return run

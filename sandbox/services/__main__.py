@@ -1,0 +1,46 @@
+"""The services of one world as a program, for machines in a lab network: `python -m sandbox.services WORLD`."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from sandbox.services.credentials import LIFETIME
+from sandbox.services.server import METADATA_ADDRESS, Services
+from sandbox.world import SERVICES
+
+ENDS = {signal.SIGINT, signal.SIGTERM}
+
+
+def main(words: list[str] | None = None) -> int:
+    """Serve until a signal ends the program; each address goes to standard output once it listens."""
+    parser = argparse.ArgumentParser(prog="python -m sandbox.services", description=__doc__)
+    parser.add_argument("world", type=Path, help="file of the sandbox's world")
+    parser.add_argument(
+        "--address",
+        action="append",
+        help=f"address or address:port to listen at; may be repeated (default: {METADATA_ADDRESS}:80)",
+    )
+    parser.add_argument("--machine", default="", help="instance that asks here (default: the one with the address)")
+    parser.add_argument("--lifetime", type=int, default=LIFETIME, help="seconds that credentials are good for")
+    given = parser.parse_args(words)
+    if not given.world.is_file():
+        parser.error(f"there is no world {given.world}; `mullion up STACK --sandbox` makes one")
+    # Blocked before there are threads: all of them leave these to sigwait.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    with Services(given.world, lifetime=given.lifetime) as services:
+        if services.world.setting(SERVICES) != "http":
+            parser.error(
+                f"the machines of {given.world} look for services over https; make it with the setting"
+                f" {SERVICES} = http, so that their facts say http"
+            )
+        for place in given.address or [f"{METADATA_ADDRESS}:80"]:
+            address, _, port = place.partition(":")
+            sys.stdout.write(f"{services.listen(address, int(port or 80), machine=given.machine)}\n")
+        sys.stdout.flush()
+        signal.sigwait(ENDS)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Credentials of machines' roles: made from one key of the world, so that nothing is kept of those given out."""
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Any
+
+from sandbox.aws import policies
+from sandbox.aws.iam import PROFILE, ROLE
+from sandbox.aws.network import INSTANCE
+from sandbox.records import Record
+from sandbox.services.calls import Refused
+from sandbox.world import World
+
+KEY = "sandbox/services"
+"""Where the key stands among the world's secrets."""
+LIFETIME = 6 * 3600
+"""Seconds that credentials are good for; new ones are there OVERLAP seconds before (EC2 user guide, "IAM roles")."""
+OVERLAP = 300
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """One set, with what the session token says. Times are seconds since 1970."""
+
+    key_id: str
+    secret: str
+    token: str
+    instance: str
+    issued: int
+    expires: int
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Whose credentials signed a call."""
+
+    instance: Record
+    role: Record
+
+    @property
+    def user_id(self) -> str:
+        """aws:userid of an EC2 role's session."""
+        return f"{self.role.outputs['uniqueId']}:{self.instance.id}"
+
+
+def role_of(world: World, instance: Record) -> Record | None:
+    """The role in the machine's instance profile, or None."""
+    profile = world.find(PROFILE, instance.inputs.get("iamInstanceProfile") or "")
+    return world.find(ROLE, profile.inputs.get("role") or "") if profile else None
+
+
+def may_assume(role: Record) -> bool:
+    """Whether the role's trust policy lets machines have it."""
+    return policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com")
+
+
+def issue(world: World, instance: str, role: Record, now: float, lifetime: int = LIFETIME) -> Credentials:
+    """The credentials that are current for a machine at a time; the same until newer ones are due."""
+    period = lifetime - min(OVERLAP, lifetime // 2)
+    issued = int(now // period * period)
+    said = {"instance": instance, "role": role.outputs["uniqueId"], "issued": issued, "expires": issued + lifetime}
+    body = base64.b64encode(json.dumps(said, sort_keys=True).encode()).decode()
+    return _of(world, f"{body}/{_mac(world, body).hex()}")
+
+
+def caller(world: World, key_id: str, token: str, now: float) -> tuple[Caller, str]:
+    """Who has these credentials, and their secret key. Refused where they are unknown, of someone gone, or expired."""
+    body, _, mac = token.partition("/")
+    if not token or not hmac.compare_digest(_mac(world, body).hex(), mac):
+        raise Refused("bad-token", "The provided token is malformed or otherwise invalid.")
+    found = _of(world, token)
+    instance = world.find(INSTANCE, found.instance)
+    role = role_of(world, instance) if instance else None
+    same_role = role is not None and role.outputs["uniqueId"] == _said(token)["role"]
+    if key_id != found.key_id or instance is None or role is None or not same_role:
+        raise Refused("unknown-key", "The AWS Access Key Id you provided does not exist in our records.")
+    if now >= found.expires:
+        raise Refused("expired", "The provided token has expired.")
+    return Caller(instance, role), found.secret
+
+
+def _of(world: World, token: str) -> Credentials:
+    said = _said(token)
+    key_id = "ASIA" + base64.b32encode(hashlib.sha256(token.encode()).digest()).decode()[:16]
+    secret = base64.b64encode(_mac(world, f"secret key of {token}")).decode()[:40]
+    return Credentials(key_id, secret, token, said["instance"], said["issued"], said["expires"])
+
+
+def _said(token: str) -> dict[str, Any]:
+    return json.loads(base64.b64decode(token.partition("/")[0]))
+
+
+def _mac(world: World, text: str) -> bytes:
+    return hmac.new(signing_key(world), text.encode(), hashlib.sha256).digest()
+
+
+def signing_key(world: World) -> bytes:
+    """The world's key for credentials and metadata tokens, made when first asked for."""
+    kept = world.secret_values(KEY)
+    if not kept:
+        with world.transaction():
+            if not world.secret_values(KEY):
+                world.put_secret(KEY, "key", secrets.token_hex(32))
+        kept = world.secret_values(KEY)
+    return bytes.fromhex(kept["key"])
+
+
+def iso(seconds: float) -> str:
+    """A time as AWS writes it."""
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

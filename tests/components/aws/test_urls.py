@@ -1,0 +1,73 @@
+"""Addresses of services: whole ones as the provider gives them, https everywhere but in the sandbox."""
+
+from pathlib import Path
+
+import pytest
+
+from components.aws.urls import service_url
+from components.spec.stack import stack_file_config
+from operations import answers
+from operations.recorder import Recording, record
+from sandbox.aws.machine import document
+
+ROOT = Path(__file__).resolve().parents[3]
+BUCKET = "aws:s3/bucket:Bucket"
+SERVICE = "aws:index/getService:getService"
+REGION = "aws:index/getRegion:getRegion"
+
+
+@pytest.mark.parametrize("world", ["cloud", "sandbox"])
+def test_a_host_name_is_reached_over_https_and_a_whole_url_is_used_as_it_is(world: str) -> None:
+    assert service_url("bundle_store", "b.s3.eu-west-1.amazonaws.com", world) == "https://b.s3.eu-west-1.amazonaws.com"
+    assert service_url("bundle_store", "https://other:8443/base", world) == "https://other:8443/base"
+
+
+def test_plain_http_is_for_the_sandbox_alone_and_the_refusal_says_what_why_and_what_to_do() -> None:
+    address = "http://b.s3.eu-west-1.amazonaws.com"
+    assert service_url("bundle_store", address, "sandbox") == address
+    with pytest.raises(ValueError, match=r"^facts\.bundle_store: .*http://b\.s3.*not https.*aws:endpoints.*--sandbox$"):
+        service_url("bundle_store", address, "cloud")
+
+
+PLAIN = {
+    "the bundle and snapshot stores": "bundle_store|snapshot_store",
+    "the secret service": "secret_service",
+    "the compute service": "compute_service",
+}
+
+
+def answering_plain_http(patch: pytest.MonkeyPatch, what: str) -> None:
+    """Let the provider give one of its addresses as a URL with http."""
+    if "store" in what:
+        plain = {**answers.COMPUTED[BUCKET], "bucketRegionalDomainName": "http://{id}.s3.{region}.amazonaws.com"}
+        patch.setitem(answers.COMPUTED, BUCKET, plain)
+    elif "secret" in what:
+        patch.setitem(answers.INVOKES, SERVICE, lambda *_: {"dnsName": "http://secretsmanager.here"})
+    else:
+        patch.setitem(answers.INVOKES, REGION, lambda region, _: {"region": region, "endpoint": "http://ec2.here"})
+
+
+def recording(world: str) -> Recording:
+    config = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
+    return record("aws-dev", {**config, "mullion:world": world})
+
+
+@pytest.mark.parametrize("what", PLAIN)
+def test_no_machine_of_a_real_cloud_is_given_plain_http(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    answering_plain_http(monkeypatch, what)
+    with pytest.raises(ValueError, match=rf"facts\.({PLAIN[what]}): the provider gives http://"):
+        recording("cloud")
+
+
+def test_machines_of_the_sandbox_are_given_what_it_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    for what in PLAIN:
+        answering_plain_http(monkeypatch, what)
+    found = recording("sandbox")
+    assert found.errors == []
+    machines = [one for one in found.resources.values() if one.type == "aws:ec2/instance:Instance"]
+    for one in machines:
+        told = document(one.inputs)
+        assert told is not None
+        services = {name: url for name, url in told["facts"].items() if name.endswith(("_store", "_service"))}
+        assert services
+        assert all(url.startswith("http://") for url in [*services.values(), told["bundle"]["url"]])

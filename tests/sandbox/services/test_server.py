@@ -1,0 +1,70 @@
+"""Which service a request is for, and the program that serves a world."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from sandbox.services.calls import Call
+from sandbox.services.server import Target, target
+from sandbox.world import SERVICES, World
+
+S3, KEY = "b.s3.eu-west-1.amazonaws.com", "status/A:i-1.json"
+CASES = {
+    "a bucket's own name": (S3, "/status/A%3Ai-1.json", {}, Target("s3", "eu-west-1", "b", KEY)),
+    "a name and a port": (f"{S3}:80", "/k", {}, Target("s3", "eu-west-1", "b", "k")),
+    "the name of all buckets": ("s3.eu-west-1.amazonaws.com", "/b/k", {}, Target("s3", "eu-west-1", "b", "k")),
+    "secrets": ("secretsmanager.us-east-1.amazonaws.com", "/", {}, Target("secretsmanager", "us-east-1")),
+    "machines": ("ec2.eu-west-1.amazonaws.com", "/", {}, Target("ec2", "eu-west-1")),
+    "metadata": ("169.254.169.254", "/latest/meta-data/", {}, Target("metadata")),
+    "an object whose name begins like metadata": (S3, "/latest/a", {}, Target("s3", "eu-west-1", "b", "latest/a")),
+    "metadata on loopback": ("127.0.0.1:9", "/latest/api/token", {}, Target("metadata")),
+    "secrets on loopback": ("127.0.0.1:9", "/", {"x-amz-target": "secretsmanager.X"}, Target("secretsmanager")),
+    "machines on loopback": ("127.0.0.1:9", "/", {}, Target("ec2")),
+    "objects on loopback": ("127.0.0.1:9", "/b/a/c", {}, Target("s3", "", "b", "a/c")),
+}
+
+
+@pytest.mark.parametrize(("host", "path", "headers", "expected"), CASES.values(), ids=CASES)
+def test_a_request_is_for_the_service_that_its_host_or_else_itself_names(
+    host: str, path: str, headers: dict, expected: Target
+) -> None:
+    assert target(Call("GET", path, "", {"host": host, **headers}, b"")) == expected
+
+
+def served(*words: object) -> "subprocess.Popen[str]":
+    argv = [sys.executable, "-m", "sandbox.services", *map(str, words)]
+    return subprocess.Popen(
+        argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
+    )
+
+
+@pytest.mark.subprocess
+def test_the_program_serves_a_world_until_it_is_told_to_end(tmp_path: Path) -> None:
+    world = World(tmp_path / "world")
+    with world.transaction():
+        world.set_setting(SERVICES, "http")
+    world.close()
+    with served(tmp_path / "world", "--address", "127.0.0.1:0") as run:
+        assert run.stdout is not None
+        url = run.stdout.readline().strip()
+        with pytest.raises(HTTPError) as caught:
+            urlopen(f"{url}/nobodys/key")
+        with caught.value as error:
+            assert b"<Code>NoSuchBucket</Code>" in error.read()
+        run.send_signal(signal.SIGTERM)
+        assert run.wait(20) == 0
+
+
+@pytest.mark.subprocess
+def test_the_program_refuses_a_world_whose_machines_look_for_https_or_that_is_not_there(tmp_path: Path) -> None:
+    World(tmp_path / "world").close()
+    for path, said in ((tmp_path / "world", "services = http"), (tmp_path / "none", "there is no world")):
+        with served(path) as run:
+            assert said in " ".join(run.communicate(timeout=20)[1].split())
+            assert run.returncode == 2
+    assert not (tmp_path / "none").exists()

@@ -1,0 +1,64 @@
+# What Windows itself does at a boot, and what a test needs of a restart: kept in C:\fakes beside the other stand-ins.
+
+# .SYNOPSIS
+# The kernel counts boots, features that waited for one are there, and the name is the one that was asked for.
+function Start-Windows {
+    [CmdletBinding()]
+    param()
+    $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management\PrefetchParameters'
+    $boot = 1 + [Microsoft.Win32.Registry]::GetValue($key, 'BootId', 0)
+    [Microsoft.Win32.Registry]::SetValue($key, 'BootId', $boot, 'DWord')
+    $features = 'C:\fakes\features.json'
+    if ([IO.File]::Exists($features)) {
+        [IO.File]::WriteAllText($features, [IO.File]::ReadAllText($features).Replace('InstallPending', 'Installed'))
+    }
+}
+
+# .SYNOPSIS
+# Takes the name for the next boot, as the real one does.
+function Rename-Computer {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $NewName, [switch] $Force, [switch] $Restart)
+    if ($NewName.Length -gt 15) { throw 'The new computer name is too long.' }
+    $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName'
+    [Microsoft.Win32.Registry]::SetValue($key, 'ComputerName', $NewName)
+    [IO.File]::WriteAllText('C:\fakes\name.txt', $NewName)
+}
+
+# .SYNOPSIS
+# EC2Launch at a boot: the user-data's script from the metadata service, once in the machine's life unless it says
+# persist. v1 marks it as done before it starts it, and dot-sources it; v2 starts it as a file and marks it afterwards.
+# Sources: EC2 user guide, "Configure EC2Launch", "EC2Launch v2 task definitions" (executeScript), "Run commands when
+# you launch an EC2 instance": the tags powershell, script, persist, runAsLocalSystem, detach, powershellArguments.
+function Start-Ec2Launch {
+    [CmdletBinding()]
+    param([ValidateSet('v1', 'v2')] [string] $Version)
+    $folder = [IO.Directory]::CreateDirectory('C:\ProgramData\Amazon\EC2Launch\state').FullName
+    $mark = "$folder\.run-once"
+    $base = 'http://169.254.169.254/latest'
+    $seconds = @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '60' }
+    $token = Invoke-RestMethod -Method Put -Uri "$base/api/token" -Headers $seconds
+    $content = (Invoke-WebRequest -Uri "$base/user-data" -Headers @{ 'X-aws-ec2-metadata-token' = $token }).Content
+    $text = if ($content -is [byte[]]) { [Text.Encoding]::UTF8.GetString($content) } else { $content }
+    $blocks = [regex]::Matches($text, '(?s)<powershell>(.*?)</powershell>')
+    if ($blocks.Count -ne 1) { throw "the user-data has $($blocks.Count) <powershell> elements" }
+    $rest = $text.Replace($blocks[0].Value, '')
+    foreach ($tag in [regex]::Matches($rest, '<(\w+)>')) {
+        if ($tag.Groups[1].Value -ne 'persist') { throw "the user-data has $($tag.Value), which these tests do not know" }
+    }
+    if ([IO.File]::Exists($mark) -and $rest -notmatch '<persist>\s*true\s*</persist>') { return }
+    [IO.File]::AppendAllText('C:\fakes\launched.txt', "$Version`n")
+    $places = @{ v1 = 'C:\Windows\TEMP'; v2 = 'C:\Windows\system32\config\systemprofile\AppData\Local\Temp\EC2Launch1' }
+    $script = "$([IO.Directory]::CreateDirectory($places[$Version]).FullName)\UserScript.ps1"
+    [IO.File]::WriteAllText($script, $blocks[0].Groups[1].Value.TrimStart())
+    if ($Version -eq 'v1') {
+        [IO.File]::WriteAllText($mark, '')
+        . $script
+    }
+    else {
+        & $script
+        [IO.File]::WriteAllText($mark, '')
+    }
+}
+
+Export-ModuleMember -Function *
