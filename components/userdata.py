@@ -47,7 +47,7 @@ def document(
         f"facts.{key}" for key in facts.keys() - _FACTS
     ]
     if unknown:
-        raise ValueError(f"user-data: {sorted(unknown)} are not in components/node/kinds.py REFERENCES; add them there")
+        raise ValueError(f"user-data: {sorted(unknown)} are not in components/node/kinds/references.py; add them")
     if "?" in bundle_url or "@" in bundle_url:
         raise ValueError("user-data: the bundle's URL has a query or a user; give its plain address, machines sign")
     if not _SHA256.fullmatch(bundle_sha256):

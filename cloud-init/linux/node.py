@@ -1,126 +1,93 @@
 """Makes this machine the node that plan.json describes: test, then set, step by step, again at every boot.
 
-Reads plan.json beside it and machine.json of the loader; writes result.json (phase, step, code, message, timings;
-never a secret). Exit code 0: the plan is true, or the machine restarts. 1: a step failed, the result names the code.
-Standard library of Python 3.10.
+    node.py            makes the plan true. Exit code 0: it is, or the machine restarts; 1: a step failed.
+    node.py --check    says what that would set and changes nothing. Exit code 0: nothing; 2: something; 1: it cannot
+                       be told, because a step failed. The last line is the result as JSON.
+
+Reads plan.json beside it and machine.json of the loader; writes /var/lib/mullion/result.json (phase, step, code,
+message, timings; never a secret) and the machine's status record. Standard library of Python 3.10.
 """
 
+import argparse
 import fcntl
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import loader
+import programs
+import report
 from failure import Failure
-from kinds import KINDS, Kind
-from kinds.system import Reboot
-from run import STATE, Run, Step, write_whole
+from phases import execute
 
-FORMAT = 1
-LOCK = "/run/lock/mullion.lock"
-TRIES = 4
-WAITS = (2, 5, 10, 20, 40)
+LOCK = "run/lock/mullion.lock"
+RESTART = ("systemctl", "reboot", "--no-block")
 
 
-def reach(run: Run, step: Step) -> str:
-    """Makes one step true; returns "held" or "set". Tries again, with growing waits, what may pass."""
-    kind = KINDS.get(step["kind"])
-    if kind is None:
-        raise Failure("kind-not-implemented", f"kind {step['kind']}")
-    tries = step.get("retries", TRIES - 1) + 1
-    for attempt in range(tries):
-        try:
-            return attempt_once(run, kind, run.resolve(step))
-        except Failure as failure:
-            if not failure.retry or attempt == tries - 1:
-                raise
-            say(run, f"{step['name']}: {failure}; again in {WAITS[min(attempt, len(WAITS) - 1)]} s")
-            time.sleep(WAITS[min(attempt, len(WAITS) - 1)])
-    raise Failure("step-invalid", f"retries {step['retries']} is below 0")
-
-
-def attempt_once(run: Run, kind: Kind, step: Step) -> str:
-    """Test, set, test. Any error becomes a numbered one."""
+def place(root: Path) -> tuple[Path, dict[str, Any]]:
+    """The bundle's folder, and what the machine was told. Failure file-failed."""
+    file = root / str(loader.HOME).lstrip("/") / "machine.json"
     try:
-        if kind.holds(run, step):
-            return "held"
-        kind.make(run, step)
-        if not kind.holds(run, step):
-            raise Failure("not-reached", f"kind {step['kind']} was set, and still does not hold")
-        return "set"
-    except OSError as error:
-        raise Failure("file-failed", f"{type(error).__name__}: {error}") from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise Failure("step-invalid", f"{type(error).__name__}: {error}") from error
+        told = json.loads(file.read_text())
+        return Path(__file__).resolve().parent, {"machine": told["machine"], "facts": told["facts"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure("file-failed", f"{file} does not say what the machine is: {error!r}") from None
 
 
-def read_plan(folder: Path) -> dict[str, Any]:
-    """plan.json, if this executor can run it."""
-    plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-    if plan.get("format") != FORMAT:
-        raise Failure("plan-format", f"plan.json has format {plan.get('format')}, this executor reads {FORMAT}")
-    if plan["os"].startswith("windows"):
-        raise Failure("other-system", f"the plan is for {plan['os']}")
-    return plan
+def check(root: Path) -> int:
+    """What a run would set."""
+    result = execute(root, *place(root), check=True)
+    steps = [(phase["name"], step) for phase in result["phases"] for step in phase["steps"]]
+    changes = [f"{phase}/{step['name']}" for phase, step in steps if step["outcome"] != "held"]
+    for each in changes:
+        report.say(f"would set {each}")
+    report.say(report.summary(result) + f", {len(changes)} to set")
+    print(json.dumps(result), flush=True)
+    return 1 if result["state"] == "failed" else 2 if changes else 0
 
 
-def execute(root: Path, folder: Path, told: dict[str, Any]) -> dict[str, Any]:
-    """Runs all phases; returns the result document. `root` is / on a machine, `folder` is the bundle's."""
-    started = time.time()
-    result = {"bundle": folder.name, "state": "done", "code": 0, "phases": [], "started": round(started, 3)}
-    run, phase, step = Run(root, told, {}), {"name": None}, {"name": None}
-    try:
-        plan = read_plan(folder)
-        run.told["registration"] = plan["registration"]
-        for phase in plan["phases"]:
-            result["phases"].append({"name": phase["name"], "steps": []})
-            for step in phase["steps"]:
-                begin = time.monotonic()
-                outcome = reach(run, step)
-                spent = round(time.monotonic() - begin, 3)
-                result["phases"][-1]["steps"].append({"name": step["name"], "outcome": outcome, "seconds": spent})
-        run.remember(reboots=0)
-    except Reboot:
-        result |= {"state": "reboot", "phase": phase["name"], "step": step["name"]}
-    except Exception as error:
-        failure = error if isinstance(error, Failure) else Failure("unexpected", f"{type(error).__name__}: {error}")
-        result |= {"state": "failed", "code": failure.code, "name": failure.name, "message": run.redact(str(failure))}
-        result |= {"phase": phase["name"], "step": step["name"]}
-    result["seconds"] = round(time.time() - started, 3)
-    return result
-
-
-def say(run: Run, text: str) -> None:
-    """A line for the journal and the serial console."""
-    print(f"mullion: {run.redact(text)}", flush=True)
-
-
-def summary(result: dict[str, Any]) -> str:
-    """One line for people."""
-    if result["state"] == "failed":
-        where = f"phase {result['phase']}, step {result['step']}"
-        return f"E{result['code']} {result['name']} in {where}: {result['message']}"
-    return f"{result['state']} in {result['seconds']} s, bundle {result['bundle']}"
-
-
-def main() -> None:
+def run(root: Path) -> int:
     """The whole run, under the machine's lock."""
-    if os.geteuid() != 0:
-        sys.exit(f"mullion: {Failure('not-privileged', 'run it as root').code} not-privileged: run it as root")
-    with open(LOCK, "w") as lock:
+    (root / LOCK).parent.mkdir(parents=True, exist_ok=True)
+    with open(root / LOCK, "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.exit(f"mullion: E{Failure('locked', '').code} locked: another run holds {LOCK}")
-        told = json.loads((loader.HOME / "machine.json").read_text())
-        result = execute(Path("/"), Path(__file__).resolve().parent, told)
-        write_whole(Path(STATE) / "result.json", json.dumps(result, indent=1).encode(), 0o644)
-        print(f"mullion: {summary(result)}", flush=True)
-    sys.exit(1 if result["state"] == "failed" else 0)
+            raise Failure("locked", f"another run holds /{LOCK}") from None
+        result = execute(root, *place(root))
+        report.say(report.summary(result), result["state"])
+        if result["state"] == "reboot":
+            restart()
+    return 1 if result["state"] == "failed" else 0
+
+
+def restart() -> None:
+    """Asks for the restart; Failure command-failed lets the unit try again."""
+    ended = programs.start(RESTART, 60)
+    if ended.returncode:
+        raise Failure("command-failed", f"{' '.join(RESTART)} ended with {ended.returncode}: {ended.stderr.strip()}")
+
+
+def require_root() -> None:
+    """Failure not-privileged for anyone else."""
+    if os.geteuid() != 0:
+        raise Failure("not-privileged", "run it as root")
+
+
+def main(words: list[str], root: Path = Path("/")) -> int:
+    """As the words of the command line say; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Makes this machine the node that its plan describes.")
+    parser.add_argument("--check", action="store_true", help="say what would be set, and change nothing")
+    told = parser.parse_args(words)
+    try:
+        require_root()
+        return check(root) if told.check else run(root)
+    except Failure as failure:
+        report.say(f"E{failure.code} {failure.name}: {failure}", "failed")
+        return 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -1,21 +1,22 @@
 """One run of the executor: what the machine was told, what it finds out, and its memory between runs."""
 
-import ipaddress
 import json
-import os
-import socket
-import subprocess
-from collections.abc import Callable
+import time
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import urlopen
+from urllib.parse import urlsplit
 
 import loader
+import programs
 from failure import Failure
+from values import FOUND
+from writing import write_whole
 
-METADATA_HOST = "169.254.169.254"
 STATE = "/var/lib/mullion"
+SHORTEST_TIME = 1
+"""Seconds that a program gets also at the end of a step's time: a last look at a condition is one."""
+SHORTEST = 4
+"""Characters of a line of a secret from which on it is kept unsaid; shorter ones would blacken every message."""
 
 Step = dict[str, Any]
 """A step of plan.json with its references resolved."""
@@ -24,28 +25,67 @@ Step = dict[str, Any]
 class Run:
     """Values for references, paths under the machine's root, and programs; remembers secrets to keep them unsaid."""
 
-    def __init__(self, root: Path, told: dict[str, Any], registration: dict[str, Any]) -> None:
-        """`root` is / on a machine; `told` is machine.json, `registration` comes from the plan."""
-        self.root = root
-        self.told = {"machine": told["machine"], "facts": told["facts"], "registration": registration}
+    def __init__(self, root: Path, told: dict[str, Any], plan: dict[str, Any]) -> None:
+        """`root` is / on a machine; `told` is machine.json, `plan` is plan.json."""
+        self.root, self.plan = root, plan
+        self.told = {
+            "machine": told["machine"],
+            "facts": told["facts"],
+            "registration": plan.get("registration", {}),
+        }
+        self.egress: dict[str, Any] = plan.get("egress", {})
         self.found: dict[str, str] = {}
+        self.recorded: dict[str, str] = {}
+        """Values of node.*: found out once, until a step fails; and recorded by probes, for the whole run."""
         self.unsaid: set[str] = set()
         self.done: set[str] = set()
+        """Commands without `creates` that this run ran."""
         self.stored: dict[str, str] = {}
+        self.digests: dict[tuple[Any, ...], str] = {}
+        self.units: dict[str, dict[str, str]] | None = None
+        self.later: list[Step] = []
+        """Steps of the phase after this one, not resolved."""
+        self.begun: dict[str, Any] | None = None
+        """Downloads of the phase under way, by step; None before the first."""
+        self.until = time.monotonic()
+        for each in self.egress.get("proxy", {}).values():
+            self.unsaid |= {urlsplit(each).password or ""} - {""} if isinstance(each, str) else set()
 
     def path(self, name: str) -> Path:
         """Where the absolute path lies under the machine's root."""
+        if not name.startswith("/"):
+            raise Failure("step-invalid", f"{name!r} is no absolute path")
         return self.root / name.lstrip("/")
+
+    def left(self) -> float:
+        """Seconds that this try of the step still has."""
+        return self.until - time.monotonic()
+
+    def in_time(self) -> None:
+        """Failure step-timeout when this try has none."""
+        if self.left() < 0:
+            raise Failure("step-timeout", f"it took {-self.left():.1f} s longer than its time")
+
+    def try_for(self, seconds: float) -> None:
+        """A try of a step begins."""
+        self.until = time.monotonic() + seconds
+
+    def forget(self) -> None:
+        """A step failed: what was found out before it may not be so any more."""
+        self.units = None
+        self.found.clear()
+        self.stored.clear()
 
     def value(self, reference: str) -> Any:
         """The value of one reference. Failure reference-unresolved when nothing has it."""
         source, _, name = reference.partition(".")
         if source in self.told and name in self.told[source]:
             return self.told[source][name]
-        if source == "node" and name in FOUND:
-            if name not in self.found:
-                self.found[name] = FOUND[name](self)
-            return self.found[name]
+        if source == "node" and name in FOUND and name not in self.found:
+            self.found[name] = FOUND[name](self)
+        known = self.found | self.recorded
+        if source == "node" and name in known:
+            return known[name]
         raise Failure("reference-unresolved", f"nothing says what {reference} is")
 
     def resolve(self, document: Any) -> Any:
@@ -56,35 +96,46 @@ class Run:
             return {key: self.resolve(each) for key, each in document.items()}
         return [self.resolve(each) for each in document] if isinstance(document, list) else document
 
+    def ask(self, service: str, url: str, method: str = "GET", body: bytes = b"", **headers: str) -> bytes:
+        """What a service of the cloud answers to this machine's identity; OSError when it refuses or is not there."""
+        if not url.startswith("https://") and self.told["facts"].get("world") != "sandbox":
+            raise OSError(f"{url} is not https")
+        self.in_time()
+        seconds = min(max(self.left(), 1), 30)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return loader.ask(self.told["facts"]["cloud"], url, service, method, body, named, seconds)
+
     def secret(self, name: str, member: str | None = None) -> str:
-        """A secret's text, or one member of it when it is a JSON object."""
+        """A secret's text, or one member of it when it is a JSON object. Failure secret-unavailable, also if empty."""
         if name not in self.stored:
             self.stored[name] = self.secret_service("GetSecretValue", SecretId=name)["SecretString"]
-        text = self.stored[name]
+        text: Any = self.stored[name]
         if member is not None:
             try:
                 text = json.loads(text)[member]
             except (ValueError, KeyError, TypeError):
                 raise Failure("secret-unavailable", f"secret {name} has no member {member}") from None
         text = text if isinstance(text, str) else json.dumps(text)
-        self.unsaid |= {line.strip() for line in text.splitlines() if len(line.strip()) >= 6}
+        if not text.strip():
+            raise Failure("secret-unavailable", f"secret {name}{f', member {member},' if member else ''} is empty")
+        self.keep_unsaid(text)
         return text
 
     def secret_service(self, action: str, **body: str) -> dict[str, Any]:
         """The answer of AWS Secrets Manager to one action. Failure secret-unavailable, without the body."""
         service = self.value("facts.secret_service")
-        if not service.startswith("https://") and self.told["facts"].get("world") != "sandbox":
-            raise Failure("secret-unavailable", f"{service} is not https")
-        headers = {"content-type": "application/x-amz-json-1.1", "x-amz-target": f"secretsmanager.{action}"}
+        headers = {"content_type": "application/x-amz-json-1.1", "x_amz_target": f"secretsmanager.{action}"}
         try:
-            request = loader.signed(service, "secretsmanager", "POST", json.dumps(body).encode(), headers)
-            with urlopen(request, timeout=30) as answer:
-                return json.loads(answer.read())
-        except Exception as error:
-            if isinstance(error, HTTPError):
-                error.close()
+            return json.loads(self.ask("secretsmanager", service, "POST", json.dumps(body).encode(), **headers))
+        except (OSError, ValueError) as error:
             about = f"{action} of {body['SecretId']} at {service}: {type(error).__name__}: {error}"
             raise Failure("secret-unavailable", about) from None
+
+    def keep_unsaid(self, text: str) -> None:
+        """No line of this text is said anywhere, also not as JSON writes it."""
+        lines = {line.strip() for line in text.splitlines()} | {text.strip()}
+        lines = {line for line in lines if len(line) >= SHORTEST}
+        self.unsaid |= lines | {json.dumps(line)[1:-1] for line in lines}
 
     def redact(self, text: str) -> str:
         """The text without any line of a secret that this run read."""
@@ -93,23 +144,10 @@ class Run:
         return text
 
     def command(
-        self,
-        *argv: str,
-        timeout: float = 120,
-        environment: dict[str, str] | None = None,
-        text: str | None = None,
-        check: bool = True,
-    ) -> subprocess.CompletedProcess[str]:
-        """Runs a program to its end; returns the finished process. Failure when it fails or takes too long."""
-        merged = {**os.environ, **(environment or {})}
-        try:
-            ended = subprocess.run(
-                argv, capture_output=True, text=True, timeout=timeout, env=merged, input=text or "", check=False
-            )
-        except subprocess.TimeoutExpired:
-            raise Failure("command-timeout", f"{argv[0]} took longer than {timeout} s") from None
-        except OSError as error:
-            raise Failure("command-failed", f"{argv[0]} cannot be started: {error}") from None
+        self, *argv: str, environment: dict[str, str] | None = None, text: str | None = None, check: bool = True
+    ) -> programs.Ended:
+        """Runs a program within the time of this try. Failure when it fails (`check`) or takes too long."""
+        ended = programs.start(argv, max(self.left(), SHORTEST_TIME), environment, text or "")
         if check and ended.returncode:
             said = (ended.stdout + ended.stderr).strip()[-1500:]
             raise Failure("command-failed", f"{argv[0]} ended with {ended.returncode}: {said}")
@@ -117,55 +155,9 @@ class Run:
 
     def remember(self, **values: Any) -> dict[str, Any]:
         """Writes values into the memory between runs and returns all of it."""
-        place = self.path(STATE) / "state.json"
+        place = self.path(f"{STATE}/state.json")
         memory = json.loads(place.read_text()) if place.exists() else {}
-        if values:
+        if any(memory.get(name) != value for name, value in values.items()):
             memory |= values
             write_whole(place, json.dumps(memory).encode(), 0o600)
         return memory
-
-
-def write_whole(path: Path, content: bytes, mode: int) -> None:
-    """The file is there whole, with its mode, or as it was before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.mullion-new")
-    partial.unlink(missing_ok=True)
-    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        os.fchmod(file.fileno(), mode)
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-
-
-def _address(run: Run) -> str:
-    """The address that packets to the metadata service would leave from; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((METADATA_HOST, 80))
-        return probe.getsockname()[0]
-
-
-def _provider_id(run: Run) -> str:
-    zone, instance = (
-        loader.metadata(f"/latest/meta-data/{each}") for each in ("placement/availability-zone", "instance-id")
-    )
-    return f"aws:///{zone}/{instance}"
-
-
-def _pod_subnet(run: Run) -> str:
-    # flanneld names the subnet by its gateway (10.244.3.1/24); a range starts with its network.
-    place = run.path("/run/flannel/subnet.env")
-    lines = place.read_text().splitlines() if place.exists() else []
-    subnets = [line.partition("=")[2] for line in lines if line.startswith("FLANNEL_SUBNET=")]
-    if not subnets:
-        raise Failure("network-missing", f"{place} has no FLANNEL_SUBNET")
-    return str(ipaddress.ip_interface(subnets[0]).network)
-
-
-FOUND: dict[str, Callable[[Run], str]] = {
-    "address": _address,
-    "provider_id": _provider_id,
-    "pod_subnet": _pod_subnet,
-    "bootstrap_token": lambda run: run.secret(run.value("facts.join_secret")),
-}
-"""References of node.*, and how this system finds them; once a run."""

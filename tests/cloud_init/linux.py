@@ -16,30 +16,40 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.cloud_init.cloud import Cloud
+from tests.executor import linux_programs
 
 TOKEN = "abcdef.0123456789abcdef"
 Execute = Callable[..., dict[str, Any]]
 
 
 class Programs:
-    """Stands for the machine's programs: writes down what was started; `answers` by first words of the call."""
+    """Stands for the machine's programs: writes down what was started; `answers` by first words of the call.
 
-    def __init__(self) -> None:
+    systemctl, iptables and others that keep state are the conformance suite's stand-ins, below the test's root.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.asked: list[list[str]] = []
         self.inputs: list[str] = []
         self.answers: dict[str, tuple[int, str]] = {}
         self.effects: dict[str, Callable[[], object]] = {}
 
-    def run(self, argv: tuple[str, ...], input: str, **others: Any) -> SimpleNamespace:
-        """As subprocess.run."""
-        words = list(map(str, argv))
-        self.asked.append(words)
-        self.inputs.append(input)
-        line = " ".join(words)
+    def start(
+        self, argv: tuple[str, ...], seconds: float, environment: dict[str, str] | None = None, text: str = ""
+    ) -> Any:
+        """As programs.start."""
+        self.asked.append(list(argv))
+        self.inputs.append(text)
+        line = " ".join(argv)
         for start, effect in self.effects.items():
             if line.startswith(start):
                 effect()
-        code, said = next((a for start, a in self.answers.items() if line.startswith(start)), (0, ""))
+        told = next((a for start, a in self.answers.items() if line.startswith(start)), None)
+        kept = (
+            linux_programs.answer(self.root, argv[0], list(argv[1:])) if argv[0] in linux_programs.PROGRAMS else (0, "")
+        )
+        code, said = told or kept
         return SimpleNamespace(returncode=code, stdout=said, stderr="")
 
 

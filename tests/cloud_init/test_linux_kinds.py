@@ -92,11 +92,11 @@ def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: Cloud) -
 
 def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(execute: Execute, root: Path, cloud: Cloud) -> None:
     (pem, known), (other, _) = certificate(), certificate()
-    step = {"kind": "certificate-authority", "url": f"{cloud.url}/ca.crt", "hash": known, "path": "/etc/ca.crt"}
-    cloud.objects["/ca.crt"] = other.encode()
+    step = {"kind": "certificate-authority", "url": f"{cloud.url}/bundles/ca.crt", "hash": known, "path": "/etc/ca.crt"}
+    cloud.objects["/bundles/ca.crt"] = other.encode()
     assert execute(step)["name"] == "digest-mismatch"
     assert not (root / "etc/ca.crt").exists()
-    cloud.objects["/ca.crt"] = (other + pem).encode()
+    cloud.objects["/bundles/ca.crt"] = (other + pem).encode()
     assert outcomes(execute(step)) == ["set"]
     assert outcomes(execute(step)) == ["held"]
 
@@ -150,14 +150,15 @@ def test_a_service_is_a_unit_that_restarts_and_is_enabled_and_started(
         "kind": "service", "service": "kubelet", "command": ["/usr/bin/kubelet", "--x", "a b", "100%", "$HOME"],
         "depends": ["containerd"], "environment": {"A": "1 2"}, "delegate": True, "log": "/var/log/k/k.log",
     }  # fmt: skip
-    programs.answers["systemctl is-active"] = (3, "")
-    programs.effects["systemctl restart"] = lambda: programs.answers.pop("systemctl is-active")
+    put(root, "/usr/bin/kubelet", "")
     assert outcomes(execute(step)) == ["set"]
     lines = (root / "etc/systemd/system/kubelet.service").read_text().splitlines()
     assert 'ExecStart=/usr/bin/kubelet --x "a b" 100%% $$HOME' in lines
     assert {"After=containerd.service", 'Environment="A=1 2"', "Restart=always", "Delegate=yes"} <= set(lines)
-    assert ["systemctl", "restart", "kubelet"] in programs.asked
+    assert ["systemctl", "restart", "kubelet.service"] in programs.asked
+    programs.asked.clear()
     assert outcomes(execute(step)) == ["held"]
+    assert [words[1] for words in programs.asked] == ["show"], "one question about all units of the plan"
 
 
 def test_hostname_module_and_swap_hold_now_and_at_the_next_boot(
@@ -166,9 +167,6 @@ def test_hostname_module_and_swap_hold_now_and_at_the_next_boot(
     put(root, "/proc/sys/kernel/hostname", "ip-10-20-1-4\n")
     put(root, "/proc/swaps", "Filename Type Size Used Priority\n/swapfile file 1 0 -2\n")
     put(root, "/etc/fstab", "/dev/sda1 / ext4 defaults 0 1\n/swapfile none swap sw 0 0\n")
-    programs.effects["hostname linux-0"] = lambda: put(root, "/proc/sys/kernel/hostname", "linux-0\n")
-    programs.effects["modprobe br_netfilter"] = lambda: put(root, "/sys/module/br_netfilter/x", "")
-    programs.effects["swapoff -a"] = lambda: put(root, "/proc/swaps", "Filename Type Size Used Priority\n")
     steps: list[dict[str, Any]] = [
         {"kind": "hostname", "value": {"ref": "machine.name"}},
         {"kind": "module", "module": "br_netfilter"},
@@ -192,21 +190,20 @@ def test_a_command_runs_once_and_only_when_it_is_due(execute: Execute, root: Pat
     assert len(programs.asked) == 1
 
 
-def test_a_firewall_rule_is_one_iptables_rule_a_source(execute: Execute, programs: Programs) -> None:
-    rules: list[str] = []
-    programs.answers["iptables -w -C"] = (1, "")
-
-    def insert() -> None:
-        rules.append(" ".join(programs.asked[-1]))
-        if len(rules) == 2:
-            programs.answers.clear()
-
-    programs.effects["iptables -w -I"] = insert
+def test_a_firewall_rule_is_one_iptables_rule_for_each_source_and_seven_ports(
+    execute: Execute, programs: Programs
+) -> None:
     sources = ["10.20.0.0/16", "10.30.0.0/16"]
-    step = {"kind": "firewall-rule", "rule": "r", "protocol": "TCP", "ports": "30000-32767", "sources": sources}
+    ports = ["30000-32767", *map(str, range(1, 8))]
+    step = {"kind": "firewall-rule", "rule": "r", "protocol": "tcp", "ports": ports, "sources": sources}
     assert outcomes(execute(step)) == ["set"]
-    assert [rule.split("-s ")[1].split()[0] for rule in rules] == sources
-    assert "-p tcp -m multiport --dports 30000:32767 -m comment --comment r -j ACCEPT" in rules[0]
+    rules = [" ".join(words[5:]) for words in programs.asked if "-I" in words]
+    assert len(rules) == 4
+    assert (
+        rules[0]
+        == f"-s {sources[0]} -p tcp -m multiport --dports 30000:32767,1,2,3,4,5,6 -m comment --comment r -j ACCEPT"
+    )
+    assert outcomes(execute(step)) == ["held"]
 
 
 def test_waits_hold_when_their_condition_does(execute: Execute, cloud: Cloud, root: Path) -> None:
@@ -219,3 +216,15 @@ def test_waits_hold_when_their_condition_does(execute: Execute, cloud: Cloud, ro
         {"address": "127.0.0.1"},
     ]
     assert outcomes(execute(*({"kind": "wait", "condition": each} for each in conditions))) == ["held"] * 4
+
+
+@pytest.mark.parametrize("note", ["", '{"digest": ', "[]"[:1]], ids=["empty", "half", "other"])
+def test_half_a_note_about_half_a_download_begins_it_anew(
+    execute: Execute, root: Path, cloud: Cloud, note: str
+) -> None:
+    put(root, "/var/.a.mullion-part", "half of ano")
+    put(root, "/var/.a.mullion-of", note)
+    step = fetched(cloud, b"the whole file")[0]
+    assert outcomes(execute(step)) == ["set"]
+    assert (root / "var/a").read_bytes() == b"the whole file"
+    assert [each.name for each in (root / "var").iterdir() if each.name != "lib"] == ["a"], "nothing is left beside it"

@@ -25,7 +25,7 @@ Tell = Callable[..., None]
 
 def machine_json(url: str, sha256: str, world: str = "sandbox") -> str:
     """What user-data puts beside the loader."""
-    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, {"region": "eu-west-1", "world": world}))
+    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, {"cloud": "aws", "world": world}))
     return yaml.safe_load(text)["write_files"][0]["content"]
 
 
@@ -99,17 +99,17 @@ def test_what_comes_up_late_is_waited_for(
     cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
 ) -> None:
     tell(FIRST)
-    cloud.faults[path] = list(statuses)
+    cloud.fail(path, statuses)
     loader.main(tmp_path)
     assert (tmp_path / "current").resolve().name == FIRST.sha256
-    assert not cloud.faults[path]
+    assert not cloud.failing()
 
 
 def test_waits_grow_to_a_minute_and_stay_there(
     loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(FIRST)
-    cloud.faults[f"/{FIRST.key}"] = [404] * 9
+    cloud.fail(f"/{FIRST.key}", [404] * 9)
     slept: list[int] = []
     monkeypatch.setattr(loader.time, "sleep", slept.append)
     loader.main(tmp_path)
@@ -191,7 +191,7 @@ def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_e
     """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
-    facts = {"region": "eu-west-1", "world": "sandbox"}
+    facts = {"cloud": "aws", "world": "sandbox"}
     told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, facts))
     text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
     for file in yaml.safe_load(text)["write_files"][:2]:

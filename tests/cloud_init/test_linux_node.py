@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.bundle import CLOUD_INIT
-from components.node.kinds import KINDS
+from components.node.kinds import KINDS, Field
 from tests.cloud_init.cloud import Cloud
 from tests.cloud_init.linux import SIMPLE, TOKEN, Execute, Programs, fetched, outcomes, put, sha256, tar_of
 
@@ -23,6 +23,7 @@ FAILING: list[tuple[str, dict[str, Any]]] = [
     ("wait-timeout", {"kind": "wait", "condition": {"file": "/never"}, "timeout_seconds": -1}),
     ("secret-unavailable", {"kind": "secret", "secret": "none", "path": "/a", "retries": 0}),
     ("secret-unavailable", {"kind": "secret", "secret": "pki", "member": "none", "path": "/a", "retries": 0}),
+    ("step-timeout", {"kind": "secret", "secret": "pki", "path": "/a", "timeout_seconds": -1, "retries": 0}),
     ("command-failed", {"kind": "command", "argv": ["false-program"]}),
     ("network-missing", {"kind": "file", "path": "/a", "content": {"ref": "node.pod_subnet"}, "retries": 0}),
     ("file-failed", {"kind": "archive", "source": "/none", "target": "/t", "retries": 0}),
@@ -66,7 +67,7 @@ def test_a_step_that_may_pass_is_tried_again_with_growing_waits(
     execute: Execute, programs: Programs, node: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[int] = []
-    monkeypatch.setattr(node.time, "sleep", slept.append)
+    monkeypatch.setattr(importlib.import_module("phases").time, "sleep", slept.append)
     programs.answers["kubeadm"] = (1, "connection refused")
     assert execute({"kind": "command", "argv": ["kubeadm"], "retries": 6})["code"] == 401
     assert slept == [2, 5, 10, 20, 40, 40]
@@ -86,7 +87,7 @@ def test_no_secret_that_a_run_read_is_in_its_result_or_its_output(
 def test_a_restart_is_a_result_and_restarts_in_a_row_are_limited(
     execute: Execute, programs: Programs, root: Path, node: ModuleType
 ) -> None:
-    system = importlib.import_module("kinds.system")
+    system = importlib.import_module("kinds.restart")
     run = importlib.import_module("run").Run(root, {"machine": {}, "facts": {}}, {})
     put(root, system.BOOT_ID, "boot-0")
     assert outcomes(execute({"kind": "reboot"})) == ["held"], "nothing asked for it"
@@ -101,11 +102,85 @@ def test_a_restart_is_a_result_and_restarts_in_a_row_are_limited(
     assert outcomes(execute({"kind": "reboot"})) == ["held"], "a restart by hand is one too"
 
 
-def test_linux_implements_every_kind_of_the_table(node: ModuleType) -> None:
-    assert node.KINDS.keys() == {name for name, kind in KINDS.items() if "linux" in kind.systems}
+JSON_TYPES = {list: "array", dict: "object", int: "integer", bool: "boolean", str: "string"}
+
+
+def json_type(field: Field) -> str | None:
+    """Its JSON type; None for any document."""
+    return "string" if "enum" in field.type else field.type.get("type")
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if "linux" in kind.systems])
+def test_linux_implements_a_kind_with_the_fields_and_the_time_that_the_table_says(node: ModuleType, name: str) -> None:
+    kinds, table = importlib.import_module("kinds"), KINDS[name]
+    kind = kinds.KINDS[name]
+    fields = {each: field for each, field in table.fields.items() if "linux" in field.systems}
+    assert set(kind.required.split()) == {each for each, field in fields.items() if field.required}
+    assert set(kind.optional.split()) == {each for each, field in fields.items() if not field.required}
+    assert kind.seconds == table.seconds
+    types = {each: JSON_TYPES.get(kinds.TYPES.get(each, str)) for each in fields}
+    assert types == {each: json_type(field) for each, field in fields.items()}
+
+
+def test_linux_implements_no_kind_that_the_table_lacks(node: ModuleType) -> None:
+    implemented = importlib.import_module("kinds").KINDS.keys()
+    assert implemented == {name for name, kind in KINDS.items() if "linux" in kind.systems}
 
 
 def test_every_failure_named_in_the_scripts_is_in_the_table_once(node: ModuleType) -> None:
     rows = json.loads((CLOUD_INIT / "errors.json").read_text())["errors"]
     assert len({row["code"] for row in rows}) == len({row["name"] for row in rows}) == len(rows)
     assert all(row.keys() == {"code", "name", "retry", "cause", "remedy"} for row in rows)
+
+
+NOT_BEGUN: list[tuple[str, int, str | None]] = [
+    ("not-privileged", 1000, "{}"),
+    ("file-failed", 0, None),
+    ("file-failed", 0, "no json"),
+    ("file-failed", 0, '{"machine": {}}'),
+]
+
+
+@pytest.mark.parametrize("words", [[], ["--check"]], ids=["run", "check"])
+@pytest.mark.parametrize(("name", "user", "told"), NOT_BEGUN)
+def test_a_run_that_cannot_begin_says_its_code(
+    node: ModuleType,
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    user: int,
+    told: str | None,
+    words: list[str],
+) -> None:
+    monkeypatch.setattr(node.os, "geteuid", lambda: user)
+    if told is not None:
+        put(root, "/opt/mullion/machine.json", told)
+    assert node.main(words, root) == 1
+    codes = {row["name"]: row["code"] for row in json.loads((CLOUD_INIT / "errors.json").read_text())["errors"]}
+    assert capsys.readouterr().out.startswith(f"mullion: E{codes[name]} {name}: ")
+
+
+def test_a_restart_is_asked_for_after_its_result_is_written(
+    node: ModuleType, root: Path, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(root, "/opt/mullion/machine.json", json.dumps({"machine": {}, "facts": {}}))
+    put(root, "/run/reboot-required", "")
+    steps = [{"kind": "reboot", "name": "restart"}]
+    plan = {"format": 1, "os": "ubuntu-22.04", "phases": [{"name": "all", "scope": "node", "steps": steps}]}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    monkeypatch.setattr(node, "__file__", str(tmp_path / "node.py"))
+    monkeypatch.setattr(node.os, "geteuid", lambda: 0)
+    result = root / "var/lib/mullion/result.json"
+    seen: list[str] = []
+    programs.effects["systemctl reboot"] = lambda: seen.append(json.loads(result.read_text())["state"])
+    assert node.main([], root) == 0
+    assert seen == ["reboot"]
+    assert programs.asked[-1] == ["systemctl", "reboot", "--no-block"]
+    programs.answers["systemctl reboot"] = (1, "")
+    assert node.main([], root) == 1, "a restart that nobody begins is a failure, so the unit tries again"
+
+
+def test_a_plan_that_is_no_json_is_refused(node: ModuleType, tmp_path: Path, root: Path) -> None:
+    (tmp_path / "plan.json").write_text("{")
+    assert node.execute(root, tmp_path, {"machine": {}, "facts": {}})["name"] == "plan-format"

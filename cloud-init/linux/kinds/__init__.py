@@ -1,41 +1,101 @@
 """The kinds of step that Linux implements: for each, whether it holds and how to make it true.
 
 Both take the run and the step with its references resolved. `make` may assume that `holds` said no.
+The same kinds and fields as components/node/kinds has for Linux; a test compares them.
 """
 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from failure import Failure
 from run import Run, Step
 
-from kinds import cluster, files, network, services, system
+from kinds import (
+    archives,
+    cluster,
+    downloads,
+    files,
+    network,
+    packages,
+    programs,
+    restart,
+    secrets,
+    services,
+    system,
+    tasks,
+    users,
+)
+
+FIELDS: dict[type, str] = {
+    list: "argv command depends groups members ports resources restarts_on sources",
+    dict: "condition environment schedule",
+    int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
+    bool: "delegate executable",
+    object: "content input",
+}
+TYPES = {name: kind for kind, names in FIELDS.items() for name in names.split()}
+"""What a field is, in every kind that has it; all others are texts."""
+STEERING = ("kind", "name", "retries", "timeout_seconds")
 
 
 class Kind(NamedTuple):
-    """Test, then set."""
+    """Test, then set; fields by name; seconds that a try may take unless the step says timeout_seconds."""
 
     holds: Callable[[Run, Step], bool]
     make: Callable[[Run, Step], None]
+    required: str = ""
+    optional: str = ""
+    seconds: int = 120
+
+    def check(self, step: Step) -> None:
+        """Failure step-invalid for a field that lacks, is unknown, or has another type."""
+        required, optional = self.required.split(), self.optional.split()
+        missing = [each for each in required if each not in step]
+        unknown = [each for each in step if each not in (*required, *optional, *STEERING)]
+        wrong = [name for name, value in step.items() if not typed(value, TYPES.get(name, str))]
+        for text, names in (("it lacks", missing), ("there is no", unknown), ("of another type:", wrong)):
+            if names:
+                raise Failure("step-invalid", f"kind {step['kind']}: {text} {', '.join(names)}")
+
+
+def typed(value: object, kind: type) -> bool:
+    """The value is of this type, and a truth is no number; lists have texts, but for [host, port]."""
+    if isinstance(value, list) and kind is list:
+        return all(isinstance(each, str) for each in value)
+    return isinstance(value, kind) and (kind is not int or not isinstance(value, bool))
 
 
 KINDS = {
-    "directory": Kind(files.directory_holds, files.make_directory),
-    "file": Kind(files.file_holds, files.make_file),
-    "artifact": Kind(files.artifact_holds, files.make_artifact),
-    "archive": Kind(files.archive_holds, files.make_archive),
-    "secret": Kind(files.secret_holds, files.make_secret),
-    "encryption-configuration": Kind(cluster.encryption_holds, cluster.make_encryption),
-    "certificate-authority": Kind(cluster.authority_holds, cluster.make_authority),
-    "bootstrap-token": Kind(cluster.token_holds, cluster.make_token),
-    "claim": Kind(cluster.claim_holds, cluster.make_claim),
-    "environment": Kind(system.environment_holds, system.make_environment),
-    "hostname": Kind(system.hostname_holds, system.make_hostname),
-    "module": Kind(system.module_holds, system.make_module),
-    "sysctl": Kind(system.sysctl_holds, system.make_sysctl),
+    "directory": Kind(files.directory_holds, files.make_directory, "path", "access"),
+    "file": Kind(files.file_holds, files.make_file, "path content", "format access executable"),
+    "artifact": Kind(
+        downloads.artifact_holds, downloads.make_artifact, "url digest path", "executable size", downloads.SECONDS
+    ),
+    "archive": Kind(archives.archive_holds, archives.make_archive, "source target", "strip members", 600),
+    "link": Kind(files.link_holds, files.make_link, "path target"),
+    "access": Kind(files.access_holds, files.make_access, "path access", "owner"),
+    "environment": Kind(system.environment_holds, system.make_environment, "variable value"),
+    "secret": Kind(secrets.secret_holds, secrets.make_secret, "secret path", "member"),
+    "encryption-configuration": Kind(secrets.encryption_holds, secrets.make_encryption, "secret member path resources"),
+    "certificate-authority": Kind(cluster.authority_holds, cluster.make_authority, "url hash path"),
+    "bootstrap-token": Kind(cluster.token_holds, cluster.make_token, "secret kubeconfig lifetime_hours", "requires"),
+    "claim": Kind(cluster.claim_holds, cluster.make_claim, "store marker founder member"),
+    "service": Kind(
+        services.service_holds,
+        services.make_service,
+        "service command",
+        "depends environment log restart_seconds restarts_on start description delegate",
+    ),
+    "task": Kind(tasks.task_holds, tasks.make_task, "task command schedule", "description"),
+    "command": Kind(programs.command_holds, programs.make_command, "argv", "creates requires environment input", 600),
+    "probe": Kind(programs.probe_holds, programs.make_probe, "argv message", "expect records"),
+    "wait": Kind(network.wait_holds, network.make_wait, "condition", seconds=300),
+    "package": Kind(packages.package_holds, packages.make_package, "package version source", seconds=600),
+    "user": Kind(users.user_holds, users.make_user, "user", "home groups"),
+    "hostname": Kind(system.hostname_holds, system.make_hostname, "value"),
+    "reboot": Kind(restart.reboot_holds, restart.make_reboot),
+    "firewall-rule": Kind(network.rule_holds, network.make_rule, "rule protocol ports", "sources"),
+    "module": Kind(system.module_holds, system.make_module, "module"),
+    "sysctl": Kind(system.sysctl_holds, system.make_sysctl, "key value"),
     "swap": Kind(system.swap_holds, system.make_swap),
-    "reboot": Kind(system.reboot_holds, system.make_reboot),
-    "service": Kind(services.service_holds, services.make_service),
-    "command": Kind(services.command_holds, services.make_command),
-    "wait": Kind(network.wait_holds, network.make_wait),
-    "firewall-rule": Kind(network.rule_holds, network.make_rule),
 }

@@ -2,16 +2,20 @@
 
 import ipaddress
 import socket
-import ssl
 import time
-import urllib.error
-import urllib.request
+from http.client import HTTPException
 from typing import Any
+from urllib.error import HTTPError
 
+import web
 from failure import Failure
 from run import Run, Step
 
+from kinds.services import active
+
 POLL_SECONDS = 2
+AT_ONCE = 7
+"""Ports and ranges of one rule: iptables' multiport takes 15, a range counts twice."""
 
 
 def address_there(run: Run, name: str) -> bool:
@@ -33,12 +37,10 @@ def tcp_open(run: Run, place: list[Any]) -> bool:
 
 def url_answers(run: Run, url: str) -> bool:
     """The URL answers below 500. Its certificate is not judged: nothing is sent, nothing that it says is used."""
-    unjudged = ssl.create_default_context()
-    unjudged.check_hostname, unjudged.verify_mode = False, ssl.CERT_NONE
     try:
-        with urllib.request.urlopen(url, timeout=5, context=unjudged):
+        with web.opener(run, judged=False).open(url, timeout=5):
             return True
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         error.close()
         return error.code < 500
 
@@ -48,7 +50,7 @@ CONDITIONS = {
     "tcp": tcp_open,
     "url": url_answers,
     "file": lambda run, path: run.path(path).exists(),
-    "service": lambda run, name: run.command("systemctl", "is-active", name, check=False).returncode == 0,
+    "service": lambda run, name: active(run, f"{name}.service"),
 }
 
 
@@ -59,35 +61,44 @@ def wait_holds(run: Run, step: Step) -> bool:
         raise Failure("step-invalid", f"{name!r} is no condition")
     try:
         return CONDITIONS[name](run, value)
-    except OSError:
+    except (OSError, HTTPException):
         return False
 
 
 def make_wait(run: Run, step: Step) -> None:
     """Asks again and again until the step's time is over."""
-    seconds = step.get("timeout_seconds", 300)
-    end = time.monotonic() + seconds
+    began = time.monotonic()
     while not wait_holds(run, step):
-        if time.monotonic() > end:
-            raise Failure("wait-timeout", f"{step['condition']} did not hold within {seconds} s")
-        time.sleep(POLL_SECONDS)
+        if run.left() < 0:
+            spent = time.monotonic() - began
+            raise Failure("wait-timeout", f"{step['condition']} did not hold within {spent:.0f} s")
+        time.sleep(min(POLL_SECONDS, max(run.left(), 0) + 0.01))
+        run.units = None
 
 
 def rules(step: Step) -> list[list[str]]:
-    """Iptables' words for the step: one rule a source."""
-    match = ["-p", step["protocol"].lower(), "-m", "multiport", "--dports", step["ports"].replace("-", ":")]
+    """Iptables' words for the step: one rule for each source and so many ports."""
+    ports = [each.replace("-", ":") for each in step["ports"]]
+    parts = [",".join(ports[place : place + AT_ONCE]) for place in range(0, len(ports), AT_ONCE)]
     comment = ["-m", "comment", "--comment", step["rule"], "-j", "ACCEPT"]
-    return [[*(["-s", source] if source else []), *match, *comment] for source in step.get("sources") or [None]]
+    return [
+        [*(["-s", source] if source else []), "-p", step["protocol"], "-m", "multiport", "--dports", part, *comment]
+        for source in step.get("sources") or [None]
+        for part in parts
+    ]
+
+
+def missing(run: Run, step: Step) -> list[list[str]]:
+    """Rules that are not in the INPUT chain."""
+    return [rule for rule in rules(step) if run.command("iptables", "-w", "-C", "INPUT", *rule, check=False).returncode]
 
 
 def rule_holds(run: Run, step: Step) -> bool:
-    """Every rule is in the INPUT chain."""
-    found = [run.command("iptables", "-w", "-C", "INPUT", *rule, check=False).returncode for rule in rules(step)]
-    return not any(found)
+    """Every rule is there."""
+    return not missing(run, step)
 
 
 def make_rule(run: Run, step: Step) -> None:
     """Adds what is missing, before anything that could refuse."""
-    for rule in rules(step):
-        if run.command("iptables", "-w", "-C", "INPUT", *rule, check=False).returncode:
-            run.command("iptables", "-w", "-I", "INPUT", "1", *rule)
+    for rule in missing(run, step):
+        run.command("iptables", "-w", "-I", "INPUT", "1", *rule)

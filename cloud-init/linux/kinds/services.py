@@ -1,30 +1,37 @@
-"""Services of systemd, and programs that run once."""
+"""Services of systemd: units of our own, enabled, running, and started anew when what they read has changed."""
 
-import json
+import hashlib
 from pathlib import Path
 
 from failure import Failure
-from run import Run, Step, write_whole
+from run import Run, Step
+from writing import write_whole
 
 UNIT = """[Unit]
 Description={description}
 {depends}[Service]
+Type=exec
 ExecStart={command}
 Restart=always
 RestartSec={restart}
 {extra}[Install]
 WantedBy=multi-user.target
 """
-
-
-STARTS = {"auto": ("is-enabled", "is-active"), "boot": ("is-enabled",)}
-"""What systemd must say of a service by the step's start; with boot, something else starts it now."""
+FOLDER = "/etc/systemd/system"
+PROPERTIES = ("UnitFileState", "ActiveState", "NeedDaemonReload")
+STARTS = {"auto": "restart", "boot": "try-restart"}
+"""systemctl's verb by the step's start; with boot, something else starts it the first time."""
 
 
 def quoted(word: str) -> str:
     """One word of a unit file: systemd's own quoting, no variables, no specifiers."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return f'"{escaped}"' if not word or any(each in word for each in " \t\n;'\"") else escaped
+
+
+def command_line(words: list[str]) -> str:
+    """ExecStart's value."""
+    return " ".join(quoted(each).replace("$", "$$") for each in words)
 
 
 def unit(step: Step) -> str:
@@ -39,54 +46,87 @@ def unit(step: Step) -> str:
     return UNIT.format(
         description=step.get("description", step["service"]),
         depends=depends,
-        command=" ".join(quoted(each).replace("$", "$$") for each in step["command"]),
+        command=command_line(step["command"]),
         restart=step.get("restart_seconds", 10),
         extra="".join(extra),
     )
 
 
-def unit_path(run: Run, step: Step) -> Path:
+def named(step: Step) -> list[str]:
+    """Units that a step of the plan asks about."""
+    if step["kind"] == "wait" and isinstance(step.get("condition", {}).get("service"), str):
+        return [f"{step['condition']['service']}.service"]
+    names = {"service": "{service}.service", "task": "mullion-{task}.timer"}
+    known = step["kind"] in names and isinstance(step.get(step["kind"]), str)
+    return [names[step["kind"]].format(**step)] if known else []
+
+
+def states(run: Run, name: str) -> dict[str, str]:
+    """PROPERTIES of a unit. systemd is asked once for all of the plan's units, and again after something was set."""
+    if run.units is None or name not in run.units:
+        steps = [step for phase in run.plan["phases"] for step in phase["steps"]]
+        names = list(dict.fromkeys([name, *(each for step in steps for each in named(step))]))
+        said = run.command("systemctl", "show", f"--property={','.join(PROPERTIES)}", "--", *names).stdout
+        blocks = [
+            dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in said.split("\n\n")
+        ]
+        run.units = dict(zip(names, blocks, strict=True))
+    return run.units[name]
+
+
+def active(run: Run, name: str) -> bool:
+    """The unit runs."""
+    return states(run, name).get("ActiveState") == "active"
+
+
+def ready(run: Run, name: str) -> bool:
+    """Systemd has read the unit as it stands, and starts it at boot."""
+    found = states(run, name)
+    return found.get("UnitFileState") == "enabled" and found.get("NeedDaemonReload") == "no"
+
+
+def read_by(run: Run, step: Step) -> str:
+    """A digest of all that makes a start necessary: the unit, and the files it names."""
+    sums = hashlib.sha256(unit(step).encode())
+    for each in step.get("restarts_on", ()):
+        path = run.path(each)
+        content = path.read_bytes() if path.is_file() else b""
+        sums.update(hashlib.sha256(content).digest())
+    return sums.hexdigest()
+
+
+def unit_path(run: Run, name: str) -> Path:
     """Where the unit file lies."""
-    return run.path(f"/etc/systemd/system/{step['service']}.service")
+    return run.path(f"{FOLDER}/{name}")
+
+
+def unit_written(run: Run, name: str, text: str) -> bool:
+    """The unit file is as planned."""
+    path = unit_path(run, name)
+    return path.is_file() and path.read_text() == text
 
 
 def service_holds(run: Run, step: Step) -> bool:
-    """Unit as planned; enabled and running when it starts by itself."""
-    path = unit_path(run, step)
-    if not path.is_file() or path.read_text() != unit(step):
+    """Unit as planned, enabled; running when it starts by itself; started since what it reads changed."""
+    name, start = f"{step['service']}.service", STARTS[step.get("start", "auto")]
+    if not unit_written(run, name, unit(step)) or not ready(run, name):
         return False
-    asked = STARTS[step.get("start", "auto")]
-    return all(
-        run.command("systemctl", verb, "--quiet", step["service"], check=False).returncode == 0 for verb in asked
-    )
+    if start == "restart" and not active(run, name):
+        return False
+    return run.remember().get("started", {}).get(step["service"]) == read_by(run, step)
 
 
 def make_service(run: Run, step: Step) -> None:
-    """Writes the unit, enables it and starts it anew."""
-    write_whole(unit_path(run, step), unit(step).encode(), 0o644)
+    """Writes the unit, enables it, starts it anew, and remembers with what."""
+    name, read = f"{step['service']}.service", read_by(run, step)
+    if not unit_written(run, name, unit(step)):
+        write_whole(unit_path(run, name), unit(step).encode(), 0o644)
     if step.get("log"):
         run.path(step["log"]).parent.mkdir(parents=True, exist_ok=True)
     run.command("systemctl", "daemon-reload")
-    run.command("systemctl", "enable", "--quiet", step["service"])
-    if step.get("start", "auto") == "auto":
-        try:
-            run.command("systemctl", "restart", step["service"])
-        except Failure as failure:
-            raise Failure("service-failed", f"{step['service']}: {failure}") from None
-
-
-def command_holds(run: Run, step: Step) -> bool:
-    """What it creates is there; without `creates`, it ran in this run. Without what it requires it is not due."""
-    if step.get("requires") and not run.path(step["requires"]).exists():
-        return True
-    if step.get("creates"):
-        return run.path(step["creates"]).exists()
-    return step["name"] in run.done
-
-
-def make_command(run: Run, step: Step) -> None:
-    """Runs it, with `input` on its standard input."""
-    timeout, text = step.get("timeout_seconds", 600), step.get("input")
-    text = json.dumps(text) if isinstance(text, (dict, list)) else text
-    run.command(*step["argv"], timeout=timeout, environment=step.get("environment"), text=text)
-    run.done.add(step["name"])
+    run.command("systemctl", "enable", "--quiet", name)
+    try:
+        run.command("systemctl", STARTS[step.get("start", "auto")], name)
+    except Failure as failure:
+        raise Failure("service-failed", f"{step['service']}: {failure}") from None
+    run.remember(started=run.remember().get("started", {}) | {step["service"]: read})

@@ -5,11 +5,8 @@ import shlex
 from pathlib import Path
 
 from failure import Failure
-from run import Run, Step, write_whole
-
-REBOOTS = 5
-"""Restarts in a row before a run gives up."""
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
+from run import Run, Step
+from writing import write_whole
 
 
 def text_of(path: Path) -> str:
@@ -107,28 +104,3 @@ def make_environment(run: Run, step: Step) -> None:
     write_whole(sessions, "\n".join([*kept, line, ""]).encode(), 0o644)
     write_whole(drop_in, unit.encode(), 0o644)
     run.command("systemctl", "daemon-reexec")
-
-
-class Reboot(Exception):
-    """The machine is going down; the run goes on after the boot."""
-
-
-def ask_for_reboot(run: Run) -> None:
-    """Steps call it when what they set holds only after a restart."""
-    run.remember(reboot_asked=text_of(run.path(BOOT_ID)))
-
-
-def reboot_holds(run: Run, step: Step) -> bool:
-    """No step asked for a restart since this boot."""
-    asked = run.remember().get("reboot_asked")
-    return asked is None or asked != text_of(run.path(BOOT_ID))
-
-
-def make_reboot(run: Run, step: Step) -> None:
-    """Counts, then restarts."""
-    reboots = run.remember().get("reboots", 0) + 1
-    if reboots > REBOOTS:
-        raise Failure("reboot-limit", f"{REBOOTS} restarts in a row did not finish the plan")
-    run.remember(reboots=reboots)
-    run.command("systemctl", "reboot", "--no-block")
-    raise Reboot

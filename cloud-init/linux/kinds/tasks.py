@@ -1,0 +1,55 @@
+"""Programs that run by themselves: systemd timers."""
+
+from run import Run, Step
+from writing import write_whole
+
+from kinds.services import active, command_line, ready, unit_path, unit_written
+
+SCHEDULES = {
+    "boot": "OnBootSec=10\n",
+    "every_minutes": "OnActiveSec=1min\nOnUnitActiveSec={0}min\n",
+}
+"""Lines of the timer by schedule. A timer counts from the unit's last start; the first start needs one of its own."""
+TIMER = """[Unit]
+Description={description}
+[Timer]
+{schedule}[Install]
+WantedBy=timers.target
+"""
+SERVICE = """[Unit]
+Description={description}
+[Service]
+Type=oneshot
+ExecStart={command}
+"""
+
+
+def units(step: Step) -> dict[str, str]:
+    """Names and texts of both units; the timer last, so that what it starts is there."""
+    ((schedule, value),) = step["schedule"].items()
+    description = step.get("description", step["task"])
+    return {
+        f"mullion-{step['task']}.service": SERVICE.format(
+            description=description, command=command_line(step["command"])
+        ),
+        f"mullion-{step['task']}.timer": TIMER.format(
+            description=description, schedule=SCHEDULES[schedule].format(value)
+        ),
+    }
+
+
+def task_holds(run: Run, step: Step) -> bool:
+    """Both units as planned, the timer enabled and running."""
+    timer = f"mullion-{step['task']}.timer"
+    written = all(unit_written(run, name, text) for name, text in units(step).items())
+    return written and ready(run, timer) and active(run, timer)
+
+
+def make_task(run: Run, step: Step) -> None:
+    """Writes and enables them; what runs now goes on."""
+    for name, text in units(step).items():
+        write_whole(unit_path(run, name), text.encode(), 0o644)
+    run.command("systemctl", "daemon-reload")
+    timer = f"mullion-{step['task']}.timer"
+    run.command("systemctl", "enable", "--quiet", timer)
+    run.command("systemctl", "restart", timer)

@@ -1,0 +1,53 @@
+"""Programs that a run starts: each in a process group of its own, which is ended when its time is over."""
+
+import os
+import signal
+import subprocess
+from typing import NamedTuple
+
+from failure import Failure
+
+
+class Ended(NamedTuple):
+    """How a program ended, and what it said."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def start(argv: tuple[str, ...], seconds: float, environment: dict[str, str] | None = None, text: str = "") -> Ended:
+    """Runs a program to its end, `text` on its standard input. Failure command-timeout, or command-failed.
+
+    Input and output are files in memory: a daemon that keeps them open is not waited for, and no secret
+    that is given as input is on a disk.
+    """
+    streams = [open(os.memfd_create(name), "w+b") for name in ("stdin", "stdout", "stderr")]  # noqa: SIM115
+    try:
+        streams[0].write(text.encode())
+        streams[0].seek(0)
+        code = _wait(argv, seconds, {**os.environ, **(environment or {})}, *(each.fileno() for each in streams))
+        for each in streams:
+            each.seek(0)
+        return Ended(code, *(each.read().decode(errors="replace") for each in streams[1:]))
+    finally:
+        for each in streams:
+            each.close()
+
+
+def _wait(argv: tuple[str, ...], seconds: float, environment: dict[str, str], *streams: int) -> int:
+    stdin, stdout, stderr = streams
+    try:
+        process = subprocess.Popen(
+            argv, stdin=stdin, stdout=stdout, stderr=stderr, env=environment, start_new_session=True
+        )
+    except OSError as error:
+        raise Failure("command-failed", f"{argv[0]} cannot be started: {error}") from None
+    try:
+        return process.wait(max(seconds, 0))
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise Failure("command-timeout", f"{argv[0]} took longer than {seconds:.0f} s and was ended") from None
+        raise

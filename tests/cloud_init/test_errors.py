@@ -1,0 +1,63 @@
+"""The one table of errors: what both executors raise is in it, and all that is in it is raised."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from components.bundle import CLOUD_INIT, ERRORS, OsFamily, scripts
+from components.node.kinds import KINDS
+
+ROWS: list[dict[str, Any]] = json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]
+NAMES = {row["name"] for row in ROWS}
+RAISED = re.compile(r"""(?:Failure\(\s*|New-Failure\s+|ended\()["']([a-z]+(?:-[a-z]+)*)["']""")
+"""A failure made with its name as a literal."""
+REBOOT = "reboot"
+"""On Windows the way out of a run that restarts; no error."""
+LINUX_HAS_NO = {"build-refused", "feature-failed"}
+"""Errors of kinds that only Windows has."""
+WINDOWS_HAS_NO = {"store-failed"}
+"""Errors of kinds that only Linux has."""
+
+
+def _source(family: OsFamily) -> str:
+    return "\n".join(text.decode() for name, text in scripts(family).items() if name != ERRORS)
+
+
+@pytest.mark.parametrize("family", ["linux", "windows"])
+def test_an_executor_raises_only_errors_of_the_table(family: OsFamily) -> None:
+    found = set(RAISED.findall(_source(family)))
+    assert len(found) > 12, "the pattern no longer finds what executors raise"
+    assert found - {REBOOT} - NAMES == set()
+
+
+@pytest.mark.parametrize(("family", "others"), [("linux", LINUX_HAS_NO), ("windows", WINDOWS_HAS_NO)])
+def test_every_error_of_the_table_is_raised_by_the_executors_that_can_meet_it(
+    family: OsFamily, others: set[str]
+) -> None:
+    words = set(re.findall(r"""["']([a-z]+(?:-[a-z]+)*)["']""", _source(family)))
+    assert NAMES - others - words == set()
+    assert others & set(RAISED.findall(_source(family))) == set(), "it has them after all"
+
+
+def test_numbers_and_names_stand_once_and_in_order() -> None:
+    codes = [row["code"] for row in ROWS]
+    assert codes == sorted(set(codes))
+    assert len(NAMES) == len(ROWS)
+    assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", name) for name in NAMES)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
+def test_every_error_says_its_cause_and_what_to_do(row: dict[str, Any]) -> None:
+    assert row.keys() == {"code", "name", "retry", "cause", "remedy"}
+    assert isinstance(row["retry"], bool)
+    assert all(len(row[each]) > 20 and row[each].endswith(".") for each in ("cause", "remedy"))
+
+
+def test_codes_that_the_kinds_table_mentions_are_in_the_table() -> None:
+    said = " ".join(each for kind in KINDS.values() for each in (kind.meaning, kind.sets, kind.compares))
+    said += " ".join(field.meaning for kind in KINDS.values() for field in kind.fields.values())
+    mentioned = {int(code) for code in re.findall(r"\((\d{3})\b", said)}
+    assert mentioned
+    assert mentioned <= {row["code"] for row in ROWS}

@@ -1,0 +1,73 @@
+"""Requests of the Linux loader, which node.py makes too: signed for one address, with the services' own clock."""
+
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.cloud_init.cloud import Cloud
+
+HOUR = 3600
+
+
+@pytest.mark.parametrize("ahead", [HOUR, -HOUR])
+def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
+    cloud: Cloud, loader: ModuleType, ahead: int
+) -> None:
+    cloud.objects["/bundles/x"] = b"content"
+    cloud.services.clock = lambda: time.time() + ahead
+    assert [loader.ask("aws", f"{cloud.url}/bundles/x", "s3") for _ in range(2)] == [b"content"] * 2
+    assert len(cloud.refused()) == 1, "the second request comes at once, and all later ones have the right time"
+    assert abs(loader.ahead - ahead) < 5
+
+
+def test_a_refusal_that_is_not_about_the_clock_is_said_with_the_stores_own_word_and_not_asked_twice(
+    cloud: Cloud, loader: ModuleType
+) -> None:
+    with pytest.raises(OSError, match=r"404: .*NoSuchKey"):
+        loader.ask("aws", f"{cloud.url}/bundles/none", "s3")
+    assert len([each for each in cloud.asked if "/bundles/none" in each]) == 1
+
+
+class Redirecting(BaseHTTPRequestHandler):
+    """Sends every request elsewhere."""
+
+    def do_GET(self) -> None:
+        self.send_response(307)
+        self.send_header("Location", "http://127.0.0.1:9/stolen")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep the test's output clean."""
+
+
+def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: Cloud, loader: ModuleType) -> None:
+    with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with pytest.raises(OSError, match="HTTP Error 307"):
+            loader.ask("aws", f"http://127.0.0.1:{server.server_port}/bundles/x", "s3")
+        thread.join()
+
+
+def test_a_proxy_of_the_environment_is_not_asked(
+    cloud: Cloud, loader: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    cloud.objects["/bundles/x"] = b"content"
+    assert loader.ask("aws", f"{cloud.url}/bundles/x", "s3") == b"content"
+
+
+def test_an_answer_that_ends_too_early_is_an_error_of_the_network(cloud: Cloud, loader: ModuleType) -> None:
+    cloud.objects["/bundles/x"] = b"0123456789"
+    cloud.services.faults.plan("* /bundles/x", "truncate")
+    with pytest.raises(OSError, match="IncompleteRead"):
+        loader.ask("aws", f"{cloud.url}/bundles/x", "s3")
+
+
+def test_a_cloud_without_a_way_to_sign_is_named(loader: ModuleType) -> None:
+    with pytest.raises(KeyError, match="nowhere"):
+        loader.ask("nowhere", "https://example.org", "s3")

@@ -1,0 +1,107 @@
+"""What a run tells: the status record in the store, the result file, lines for the journal."""
+
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.linux import TOKEN, Execute, Programs, outcomes
+
+KEY = "/status/AROAEXAMPLE:" + INSTANCE + ".json"
+FIELDS = {"machine", "instance", "bundle", "state", "phase", "step", "code", "name", "message"}
+FIELDS |= {"kubernetes", "seconds", "time"}
+STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("ready", {"kind": "directory", "path": "/a"}, {"code": 0, "phase": None, "step": None, "name": None}),
+    ("failed", {"kind": "file", "path": "/a", "content": 1}, {"code": 107, "phase": "all", "step": "step-0"}),
+    ("reboot", {"kind": "reboot"}, {"code": 0, "phase": "all", "step": "step-0"}),
+]
+
+
+@pytest.fixture
+def written(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The machine's records, in the order in which the store got them."""
+    records: list[dict[str, Any]] = []
+    real = type(cloud.objects.world).put_object
+
+    def put(world: Any, bucket: str, key: str, content: bytes, *rest: Any, **named: Any) -> Any:
+        records.extend([json.loads(content)] if f"/{bucket}/{key}" == KEY else [])
+        return real(world, bucket, key, content, *rest, **named)
+
+    monkeypatch.setattr(type(cloud.objects.world), "put_object", put)
+    return records
+
+
+def told(cloud: Cloud) -> dict[str, str]:
+    return {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
+
+
+@pytest.mark.parametrize(("state", "step", "where"), STATES, ids=[state for state, _, _ in STATES])
+def test_a_record_says_running_and_then_how_the_run_ended(
+    execute: Execute,
+    root: Path,
+    cloud: Cloud,
+    written: list[Any],
+    state: str,
+    step: dict[str, Any],
+    where: dict[str, Any],
+) -> None:
+    (root / "run").mkdir(parents=True)
+    (root / "run/reboot-required").touch()
+    execute(step, facts=told(cloud), kubernetes="1.36.4")
+    assert [each["state"] for each in written] == ["running", state]
+    last = written[-1]
+    assert {
+        "machine": "linux-0",
+        "instance": INSTANCE,
+        "bundle": "bundle",
+        "kubernetes": "1.36.4",
+    }.items() <= last.items()
+    assert where.items() <= last.items()
+    assert last.keys() == FIELDS
+    assert not cloud.refused(), "%3A stays as it is in the signature"
+
+
+def test_a_record_has_at_most_a_thousand_characters_of_message_and_no_secret(
+    execute: Execute, cloud: Cloud, programs: Programs, written: list[Any]
+) -> None:
+    programs.answers["kubeadm"] = (1, TOKEN + 3000 * "x")
+    step = {"kind": "command", "argv": ["kubeadm"], "input": {"ref": "node.bootstrap_token"}, "retries": 0}
+    execute(step, facts=told(cloud))
+    assert len(written[-1]["message"]) == 1000
+    assert TOKEN not in json.dumps(written)
+
+
+def test_a_record_that_cannot_be_written_fails_no_run_and_is_said(
+    execute: Execute, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
+    cloud.fail("/status/*", [403, 403])
+    assert outcomes(execute({"kind": "directory", "path": "/a"}, facts=facts)) == ["set"]
+    assert capsys.readouterr().out.count("the status record cannot be written: HTTPError: HTTP Error 403") == 2
+
+
+def test_a_result_that_cannot_be_written_does_not_hide_how_the_run_ended(
+    execute: Execute, root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "var").mkdir(parents=True)
+    (root / "var/lib").write_text("in the way")
+    assert execute({"kind": "file", "path": "/a", "content": 1})["name"] == "step-invalid"
+    assert "result.json cannot be written" in capsys.readouterr().out
+
+
+def test_a_failure_is_an_error_for_the_journal_and_a_plain_line_elsewhere(
+    node: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = importlib.import_module("report")
+    result = {"state": "failed", "code": 301, "name": "file-failed", "phase": "p", "step": "s", "message": "no"}
+    monkeypatch.delenv("JOURNAL_STREAM", raising=False)
+    report.say(report.summary(result), "failed")
+    monkeypatch.setenv("JOURNAL_STREAM", "8:1")
+    report.say(report.summary(result), "failed")
+    report.say("done")
+    line = "mullion: E301 file-failed in phase p, step s: no"
+    assert capsys.readouterr().out.splitlines() == [line, f"<3>{line}", "mullion: done"]

@@ -1,0 +1,31 @@
+"""Linux user-data and the program that reads it: cloud-init's own schema, on a machine that has it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from components.facts import longest
+from components.userdata import document, user_data
+from tests.executor.linux_booted import BootedMachine
+from tools.linuxnode.image import lacking
+
+
+@pytest.mark.subprocess
+def test_cloud_init_itself_finds_nothing_wrong_with_the_user_data(
+    missing: Callable[[str, str], NoReturn], tmp_path: Path
+) -> None:
+    if why := lacking():
+        missing("linuxnode", why)
+    told = document("https://b/x", "0" * 64, {"name": "linux-0"}, longest(control_plane=True))
+    machine = BootedMachine(tmp_path)
+    try:
+        machine.write("/root/user-data", user_data("linux", told))
+        machine.write("/root/wrong", "#cloud-config\nruncmd: [1]\n")
+        said = machine.call("cloud-init", "schema", "--config-file", "/root/user-data")
+        with pytest.raises(Exception, match="returned non-zero"):
+            machine.call("cloud-init", "schema", "--config-file", "/root/wrong")
+    finally:
+        machine.close()
+    assert "Valid" in said

@@ -1,0 +1,67 @@
+"""The conformance suite against node.py."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.cloud_init.cloud import Cloud, serving
+from tests.executor import linux_fork, on_linux
+from tests.executor.case import Case, cases
+from tests.executor.downloads import Downloads
+from tests.executor.downloads import serving as serving_downloads
+from tests.executor.linux_booted import BootedMachine
+from tools.linuxnode.image import lacking
+
+pytestmark = pytest.mark.subprocess
+CASES = [case for case in cases() if "linux" in case.systems]
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Downloads]:
+    """The download server."""
+    with serving_downloads() as here:
+        yield here
+
+
+@pytest.fixture
+def cloud(tmp_path: Path) -> Iterator[Cloud]:
+    """Metadata, stores and secrets of one case."""
+    (tmp_path / "cloud").mkdir()
+    with serving(tmp_path / "cloud") as here:
+        yield here
+
+
+@pytest.fixture(scope="module", autouse=True)
+def root(missing: Callable[[str, str], NoReturn]) -> Iterator[None]:
+    """Cases run as root."""
+    reason = on_linux.why_not()
+    if reason:
+        missing("linuxnode", reason)
+    yield
+    linux_fork.stop()
+
+
+@pytest.fixture(scope="module")
+def booted(
+    missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BootedMachine]:
+    """The machine with a real systemd."""
+    if why := lacking():
+        missing("linuxnode", why)
+    machine = BootedMachine(tmp_path_factory.mktemp("booted"))
+    yield machine
+    machine.close()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.machine], ids=lambda case: case.name)
+def test_on_a_booted_machine(case: Case, booted: BootedMachine, downloads: Downloads, cloud: Cloud) -> None:
+    problems = on_linux.play_booted(case, booted, downloads, cloud)
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_on_linux(case: Case, tmp_path: Path, downloads: Downloads, cloud: Cloud) -> None:
+    problems = on_linux.play(case, tmp_path / "machine", downloads, cloud)
+    assert not problems, "\n".join(problems)

@@ -1,0 +1,141 @@
+"""The executors: how long a second run takes when nothing is to be done, and how large user-data is.
+
+node.py runs on a Linux machine that boots for it (tools/linuxnode): systemd answers for real.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from components.bundle import OsFamily, scripts
+from components.facts import LONGEST_BUNDLE_URL, longest
+from components.userdata import LIMITS, document, size, template, user_data
+from operations.paths import REPOSITORY
+from tools.linuxnode import network
+from tools.linuxnode.image import lacking
+from tools.linuxnode.machine import boot, stop
+
+Show = Callable[..., None]
+NET, RANGE, ADDRESS = "mullion-bench", "10.77.66.0/24", "10.77.66.11"
+BUNDLE = "/opt/mullion/current"
+RUNS = 15
+TEXT, SLEEP = "a line of a small file\n" * 20, ["/bin/sleep", "infinity"]
+LARGE_MIB = 200
+"""About what the programs of a node have together."""
+TIMED = f"""
+import json, subprocess, sys, time
+sys.path.insert(0, {BUNDLE!r})
+best = dict.fromkeys(("ours", "other"), 9e9)
+units = json.load(open("/bench-units.json"))
+show = ["systemctl", "show", "--property=UnitFileState,ActiveState,NeedDaemonReload", "--", *units]
+imports = "import sys; sys.path.insert(0, '/opt/mullion/current'); import node, subprocess; "
+imports += f"subprocess.run({{show!r}}, check=True, capture_output=True)"
+words = {{"ours": [{BUNDLE + "/node.py"!r}], "other": ["-c", imports]}}
+for _ in range({RUNS}):
+    for name, each in words.items():
+        began = time.perf_counter()
+        subprocess.run(["/usr/bin/python3", "-B", *each], check=True, stdout=subprocess.DEVNULL)
+        best[name] = min(best[name], time.perf_counter() - began)
+result = json.load(open("/var/lib/mullion/result.json"))
+outcomes = sorted({{step["outcome"] for phase in result["phases"] for step in phase["steps"]}})
+print(json.dumps(best | {{"outcomes": outcomes}}))
+"""
+
+
+def plan(large: bool) -> dict[str, Any]:
+    """A plan of 100 steps and small files; `large`: and a file of LARGE_MIB."""
+    steps: list[dict[str, Any]] = [
+        *({"kind": "directory", "name": f"folder-{n}", "path": f"/srv/bench/{n}"} for n in range(20)),
+        *(
+            {"kind": "file", "name": f"file-{n}", "path": f"/srv/bench/{n % 20}/{n}", "content": TEXT}
+            for n in range(60)
+        ),
+        *({"kind": "link", "name": f"link-{n}", "path": f"/srv/bench/to-{n}", "target": f"{n}"} for n in range(10)),
+        *({"kind": "service", "name": f"unit-{n}", "service": f"bench-{n}", "command": SLEEP} for n in range(8)),
+        *({"kind": "environment", "name": f"var-{n}", "variable": f"BENCH_{n}", "value": "x"} for n in range(2)),
+    ]
+    if large:
+        digest = f"sha256:{hashlib.sha256(bytes(LARGE_MIB << 20)).hexdigest()}"
+        url = "https://example.org/never-asked-for"
+        steps.append({"kind": "artifact", "name": "large", "url": url, "digest": digest, "path": "/srv/large"})
+    phases = [{"name": "all", "scope": "image", "steps": steps}]
+    return {"format": 1, "role": "worker", "pool": "bench", "os": "ubuntu-22.04", "registration": {}, "phases": phases}
+
+
+@contextmanager
+def machine() -> Iterator[Path]:
+    """A machine with the scripts, and nothing that it could talk to."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        disk = folder / "upper"
+        for file, content in scripts("linux").items():
+            place = disk / BUNDLE[1:] / file
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        told = {"machine": {"name": "bench", "address": ADDRESS}, "facts": {"cloud": "aws", "world": "sandbox"}}
+        (disk / "opt/mullion/machine.json").write_text(json.dumps(told))
+        (disk / "srv").mkdir()
+        with (disk / "srv/large").open("wb") as large:
+            large.truncate(LARGE_MIB << 20)
+        (disk / "srv/large").chmod(0o644)
+        (disk / "timed.py").write_text(TIMED)
+        network.up(NET, RANGE)
+        try:
+            network.add(NET, "node", ADDRESS)
+            if boot(folder, f"{NET}-node", "bench"):
+                raise SystemExit("the machine did not boot")
+            yield folder
+        finally:
+            stop(folder)
+            network.down(NET)
+
+
+def on(folder: Path, *words: str) -> str:
+    """Output of a program there."""
+    argv = [sys.executable, "-m", "tools.linuxnode", "exec", str(folder), *words]
+    return subprocess.run(argv, check=True, capture_output=True, text=True, cwd=REPOSITORY, timeout=300).stdout
+
+
+def timed(folder: Path, *, large: bool) -> tuple[float, float]:
+    """Seconds of the second run of the plan, and of a Python process with the same modules and one question."""
+    made = plan(large)
+    units = [f"{step['service']}.service" for step in made["phases"][0]["steps"] if step["kind"] == "service"]
+    on(folder, "python3", "-c", f"open('{BUNDLE}/plan.json', 'w').write({json.dumps(made)!r})")
+    on(folder, "python3", "-c", f"open('/bench-units.json', 'w').write({json.dumps(units)!r})")
+    on(folder, "python3", "-B", f"{BUNDLE}/node.py")
+    found = json.loads(on(folder, "python3", "/timed.py"))
+    if found["outcomes"] != ["held"]:
+        raise SystemExit(f"the second run set something: {found}")
+    return found["ours"], found["other"]
+
+
+def linux(show: Show) -> None:
+    """node.py, second run."""
+    if why := lacking():
+        print(f"node.py, second run of 100 steps: not measured: {why}", flush=True)
+        return
+    with machine() as folder:
+        ours, other = timed(folder, large=False)
+        show("node.py, second run of 100 steps / imports + show", ours, other, 3.0)
+        whole, _ = timed(folder, large=True)
+        show(f"node.py, digest of {LARGE_MIB} MiB at boot / imports + show", whole - ours, other, None, "counted apart")
+
+
+def user_data_sizes() -> None:
+    """Bytes of user-data with every fact as long as it can be."""
+    systems: tuple[OsFamily, ...] = ("linux", "windows")
+    for system in systems:
+        told = {"name": "x" * 15, "address": "255.255.255.255", "pool": "x" * 15, "zone": 9}
+        facts = longest(control_plane=system == "linux")
+        url = "https://" + "x" * (LONGEST_BUNDLE_URL - len("https://"))
+        whole = size(user_data(system, document(url, "0" * 64, told, facts)))
+        loader, room = sum(map(len, template(system))), 1 - whole / LIMITS["aws"]
+        print(
+            f"user-data {system:<8} loader {loader:>6} bytes, whole at most {whole:>6}, {room:.0%} of AWS' limit free"
+        )
