@@ -6,11 +6,23 @@ that knows only the URN ends the walk at the next link, and the engine sees the 
 """
 
 import asyncio
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pulumi
 from pulumi.resource import DependencyResource
 from pulumi.runtime import settings
+
+_Result = TypeVar("_Result")
+_threads = ThreadPoolExecutor(16, thread_name_prefix="mullion")
+
+
+async def aside(call: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Run a call that blocks, of a hook, in a thread of ours: all of the SDK's may be waiting for the engine, which
+    waits for the hook.
+    """
+    return await asyncio.get_running_loop().run_in_executor(_threads, call, *arguments)
 
 
 def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:

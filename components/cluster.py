@@ -9,7 +9,7 @@ from components.generated import Generated
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.models import Cloud
 from components.spec.report import Problem
-from components.spec.stack import CLUSTER, REGIONS, read_stack
+from components.spec.stack import CLUSTER, REGIONS, read_stack, refuse_unready
 from components.tags import Tags, component_urn
 
 
@@ -36,6 +36,8 @@ class MixedCluster(pulumi.ComponentResource):
         stack = read_stack(name, {CLUSTER: args, **_regions()}, region_needed=False)
         for warning in stack.warnings:
             _say(warning, self)
+        if not pulumi.runtime.is_dry_run():
+            refuse_unready(stack)
         tags = Tags.of(name, stack.spec, component_urn(self, opts))
         self._build(plan_cluster(name, stack.spec), tags)
         self.register_outputs(
@@ -68,7 +70,7 @@ class MixedCluster(pulumi.ComponentResource):
         self.public_endpoint = parts.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""
         )
-        for_people = self.public_endpoint.apply(lambda url: url or plan.endpoint.url)
+        for_people = parts.public_host.apply(plan.endpoint.for_people)
         self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
         self.ca_certificate = generated.ca_certificate
         self.bundle_store, self.snapshot_store = parts.bundle_store, parts.snapshot_store

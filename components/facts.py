@@ -18,6 +18,9 @@ class Fact:
 _BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
 """A bucket name has at most 63 characters."""
 
+_ROLE_ID = 21
+"""Characters of the unique id of an IAM role (AROA and 17 more)."""
+
 FACTS: dict[str, Fact] = {
     "world": Fact(len("sandbox")),
     "cloud": Fact(len("azure")),
@@ -29,6 +32,7 @@ FACTS: dict[str, Fact] = {
     "ca_hash": Fact(len("sha256:") + 64),
     "ca_url": Fact(_BUCKET_URL + len("/ca.crt")),
     "bundle_store": Fact(_BUCKET_URL),
+    "status_url": Fact(_BUCKET_URL + len("/status/%3A") + _ROLE_ID),
     "secret_service": Fact(80),
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),

@@ -17,6 +17,7 @@ from typing import Any
 import pulumi
 
 from components import pki
+from components.kubernetes_api import Access
 from components.spec.models import Rotation
 
 AUTHORITIES = {"cluster-ca": "kubernetes", "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd-ca"}
@@ -82,6 +83,8 @@ class Generated(pulumi.ComponentResource):
     """The administrator's client certificate and key. Secret."""
     suffix: pulumi.Output[str]
     """Six lower-case letters for names that a cloud keeps after deletion. Not secret."""
+    begins: pulumi.Output[bool]
+    """Whether this run makes the cluster: nothing of it was stored before."""
 
     def __init__(
         self,
@@ -110,7 +113,9 @@ class Generated(pulumi.ComponentResource):
             secret=True,
             trigger=[self.ca_certificate, rotation.administrator],
         )
-        self.suffix = self._made("suffix", _suffix, secret=False)
+        fresh = _suffix()
+        self.suffix = self._made("suffix", lambda: fresh, secret=False)
+        self.begins = self.suffix.apply(lambda kept: kept == fresh)
         self.control_plane_secret = pulumi.Output.all(self._authorities, service_account, encryption).apply(_document)
         self.register_outputs({"ca_certificate": self.ca_certificate, "ca_hash": self.ca_hash, "suffix": self.suffix})
 
@@ -118,6 +123,14 @@ class Generated(pulumi.ComponentResource):
         """Return the administrator's kubeconfig (YAML, secret) for this URL of the API and the endpoint's own name."""
         return pulumi.Output.all(api_url, server_name, self.ca_certificate, self.administrator).apply(
             lambda known: pki.administrator_kubeconfig(self._cluster, *known)
+        )
+
+    def access(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[Access]:
+        """Return how the program itself reaches the API: secret, with a certificate that is never stored."""
+        return pulumi.Output.all(api_url, self.ca_certificate, self._authorities["cluster-ca"]).apply(
+            lambda known: Access(
+                known[0], server_name, known[1], pki.administrator_certificate(known[2], self._cluster, days=1)
+            )
         )
 
     def _stash_authorities(self, generation: int) -> dict[str, pulumi.Output[Any]]:

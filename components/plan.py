@@ -49,6 +49,10 @@ class Endpoint:
         """For nodes, and in the certificate."""
         return f"https://{self.host}:{self.port}"
 
+    def for_people(self, public_host: str) -> str:
+        """For people: through the public load balancer, where there is one."""
+        return f"https://{public_host}:{self.port}" if public_host else self.url
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -146,8 +150,8 @@ class ClusterPlan:
 
     @cached_property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:
-        """Operating systems whose image must be looked up, by name."""
-        wanted = {group.os for group in self.machine_groups if group.image is None and group.machines}
+        """Operating systems whose image must be looked up, by name; a pool without machines keeps its image."""
+        wanted = {group.os for group in self.machine_groups if group.image is None}
         return tuple(sorted(wanted, key=lambda each: each.value))
 
 
@@ -181,6 +185,13 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     if problems := [*_size_problems(plan), *_path_problems(plan)]:
         raise SpecError(name, problems)
     return plan
+
+
+def pool_at(plan: ClusterPlan, pool: MachineGroup, kubernetes: str) -> MachineGroup:
+    """A pool of the plan, as it is when the spec has another version of Kubernetes."""
+    if kubernetes == plan.spec.kubernetes:
+        return pool
+    return _pool(plan.name, plan.spec.model_copy(update={"kubernetes": kubernetes}), plan.network, pool.name)
 
 
 def _control_plane(name: str, spec: ClusterSpec, network: NetworkPlan) -> MachineGroup:

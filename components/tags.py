@@ -39,7 +39,7 @@ class Tags:
         parent: pulumi.Resource,
         kind: type[pulumi.Resource],
         name: str,
-        more: Mapping[str, str] | None = None,
+        more: Mapping[str, pulumi.Input[str]] | None = None,
         *,
         few: bool = False,
     ) -> pulumi.Input[dict[str, str]]:

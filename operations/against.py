@@ -5,10 +5,13 @@ in their tags.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.hops import refusal
+from components.releases import in_order
 from operations.exits import Exit, Stop
 
 INSTANCE, OBJECT = "aws:ec2/instance:Instance", "aws:s3/bucketObjectv2:BucketObjectv2"
@@ -19,6 +22,7 @@ DIGEST = 16
 FACTS = ("os", "size", "disk_gb", "image")
 """What of a pool a reason of a replacement names."""
 
+POINTER_KEY, WORKERS = "desired-state.json", "mullion:aws:Workers"
 POINTER = "machines stay; changes reach them through the desired-state pointer"
 
 
@@ -33,12 +37,16 @@ class Was:
 
 @dataclass(frozen=True)
 class Earlier:
-    """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name."""
+    """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name.
+
+    kubernetes: the version that its control plane has at least; None where that is not known.
+    """
 
     cluster: str
     machines: dict[str, Was]
     bundle: str | None
     pools: dict[str, dict[str, Any]]
+    kubernetes: str | None = None
 
 
 def read(path: Path) -> Earlier:
@@ -50,7 +58,7 @@ def read(path: Path) -> Earlier:
     try:
         if found.get("format") == 1:
             return from_plan(found)
-        return _from_export(found["deployment"].get("resources") or [], path)
+        return from_state(found["deployment"].get("resources") or [], f"--against {path}")
     except (AttributeError, KeyError, TypeError) as error:  # what both have is missing or of another type
         raise Stop(
             Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`"
@@ -66,7 +74,7 @@ def from_plan(found: dict[str, Any]) -> Earlier:
     }
     bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
     facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}
-    return Earlier(_name(found["cluster"]), machines, bundle, facts)
+    return Earlier(_name(found["cluster"]), machines, bundle, facts, found.get("kubernetes"))
 
 
 def _name(value: Any) -> str:
@@ -79,7 +87,8 @@ def _digest(pool: dict[str, Any]) -> str:
     return "" if pool["name"] == CONTROL_PLANE else pool["replace_digest"][:DIGEST]
 
 
-def _from_export(resources: list[dict[str, Any]], path: Path) -> Earlier:
+def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
+    """Return the cluster that a state describes. where: what a complaint calls it."""
     machines: dict[str, Was] = {}
     clusters: set[str] = set()
     # what waits for its deletion has been replaced already
@@ -92,17 +101,57 @@ def _from_export(resources: list[dict[str, Any]], path: Path) -> Earlier:
         machine = name.removeprefix(f"{tags['mullion:cluster']}-")
         machines[machine] = Was(tags["mullion:pool"], given.get("privateIp", ""), tags.get("mullion:digest", ""))
     if len(clusters) > 1:
-        raise Stop(Exit.USAGE, f"--against {path}: it holds several clusters ({', '.join(sorted(clusters))})")
-    keys = [each.get("inputs", {}).get("key", "") for each in resources if each["type"] == OBJECT]
+        raise Stop(Exit.USAGE, f"{where}: it holds several clusters ({', '.join(sorted(clusters))})")
+    objects = {each.get("inputs", {}).get("key", ""): each for each in resources if each["type"] == OBJECT}
+    keys = list(objects)
     bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
     bundle = Path(bundles[-1]).stem if bundles else None
-    return Earlier(clusters.pop() if clusters else "", machines, bundle, {})
+    return Earlier(clusters.pop() if clusters else "", machines, bundle, {}, _version(resources, objects))
+
+
+def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]) -> str | None:
+    """The version that pools have, which is one that the control plane has; without pools the one it was asked for."""
+    outputs = [each.get("outputs") or {} for each in resources if each["type"] == WORKERS]
+    if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
+        return known[-1]
+    pointer = json.loads(objects.get(POINTER_KEY, {}).get("inputs", {}).get("content") or "{}")
+    return pointer.get("kubernetes")
+
+
+def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
+    """Stop where a change cannot be made in one go: path, reason and fix of each thing."""
+    pools = {each["name"] for each in planned["pools"]}
+    faults = [*_taken(planned, earlier, pools)]
+    if earlier.kubernetes and (why := refusal([earlier.kubernetes], planned["kubernetes"])):
+        faults.append(f"kubernetes: {why}")
+    if faults:
+        raise Stop(
+            Exit.USAGE, "\n".join([f"stack {planned['cluster']} cannot become that; nothing was changed", *faults])
+        )
+
+
+def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:
+    """Pools whose machines would be made at addresses that others still have."""
+    holders = {was.address: name for name, was in earlier.machines.items() if was.address}
+    said: set[str] = set()
+    for each in planned["machines"]:
+        holder = holders.get(each["address"])
+        if holder is None or holder == each["name"] or each["pool"] in said:
+            continue
+        said.add(each["pool"])
+        old = earlier.machines[holder].pool
+        first = "" if old in pools else f", or remove pool {old} in an `up` of its own first"
+        yield (
+            f"pools.{each['pool']}.slot: {each['name']} would have the address {each['address']}, which {holder} has "
+            f"until it is gone, and the cloud gives an address once. Write a slot further off{first}"
+        )
 
 
 def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
     """Return the machines `added`, `removed`, `kept`, and `replaced` with the reason; a note on the control plane."""
     if earlier.cluster not in ("", planned["cluster"]):
         raise Stop(Exit.USAGE, f"--against: the file is about cluster {earlier.cluster}, not {planned['cluster']}")
+    refuse(planned, earlier)
     pools = {each["name"]: each for each in planned["pools"]}
     now = {each["name"]: each for each in planned["machines"]}
     reasons = {

@@ -24,6 +24,9 @@ is our name for the delete of a resource that the cloud keeps."""
 SILENT = ("mullion:", "pulumi:providers:", "pulumi:pulumi:")
 """Beginnings of types that no cloud makes: components, providers, the stack. They are not counted."""
 
+CLUSTER = "mullion:index:MixedCluster"
+"""Type of the component that the stack file's warnings are about."""
+
 _COLOURS = re.compile(r"<\{%.*?%\}>")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -48,6 +51,8 @@ class Tally:
     awaited: dict[str, Step] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     failed: list[auto.StepEventMetadata] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    """What the engine and the program's hooks warn of; not what the stack file warns of, which is said before."""
 
     @property
     def count(self) -> str:
@@ -69,6 +74,10 @@ class Tally:
             self.errors.append(guards.violation(event.policy_event))
         elif event.diagnostic_event and event.diagnostic_event.severity == "error":
             self._fault(event.diagnostic_event)
+        elif event.diagnostic_event and event.diagnostic_event.severity == "warning":
+            text = _plain(event.diagnostic_event.message)
+            if (event.diagnostic_event.urn or "").split("::")[2:3] != [CLUSTER] and text not in self.warnings:
+                self.warnings.append(text)
         return None
 
     def _finish(self, step: Step) -> Step | None:
@@ -82,7 +91,7 @@ class Tally:
         return step
 
     def _fault(self, event: auto.DiagnosticEvent) -> None:
-        text = _CONTROLS.sub("", _COLOURS.sub("", event.message)).strip()
+        text = _plain(event.message)
         # what the program raised comes with its traceback; its last line says it
         if "Traceback (most recent call last)" in text:
             text = text.splitlines()[-1]
@@ -103,6 +112,10 @@ def step_of(metadata: auto.StepEventMetadata) -> Step:
     if op in ("delete", "delete-replaced") and metadata.old and metadata.old.retain_on_delete:
         op = "retain"
     return Step(op, metadata.type, metadata.urn.rpartition("::")[2], metadata.urn)
+
+
+def _plain(text: str) -> str:
+    return _CONTROLS.sub("", _COLOURS.sub("", text)).strip()
 
 
 def _type(urn: str) -> str:

@@ -39,6 +39,22 @@ def protected(state: State) -> list[str]:
     return [each["urn"].rpartition("::")[2] for each in state if each.get("protect")]
 
 
+def released(state: State) -> bool:
+    """Take off what keeps a whole cluster from going at once: protection, and hooks before a deletion, for which the
+    engine would want the program, and which are for pools that stay. False where there was none.
+    """
+    found = False
+    for each in state:
+        found |= each.pop("protect", False) | (each.pop("resourceHooks", None) is not None)
+    return found
+
+
+def held(state: State, kubernetes: str) -> str:
+    """Return the version that pools have while they wait for the control plane to reach another; else nothing."""
+    pools = (each.get("outputs") or {} for each in state if each["type"].endswith(":Workers"))
+    return next((each["kubernetes"] for each in pools if each.get("kubernetes", kubernetes) != kubernetes), "")
+
+
 def kept(state: State) -> list[str]:
     """Return the names of buckets that `down` leaves on purpose."""
     return [each.get("id", "") for each in state if each["type"] == BUCKET and each.get("retainOnDelete")]

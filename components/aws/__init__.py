@@ -13,13 +13,17 @@ from components.aws.identity import Identity
 from components.aws.images import Images
 from components.aws.machines import Site
 from components.aws.network import Network
+from components.aws.records import ControlPlaneRecords, Records
 from components.aws.storage import Storage
+from components.aws.urls import SANDBOX, service_url
 from components.aws.workers import Workers
 from components.firewall import Group
 from components.generated import Generated
 from components.plan import ClusterPlan
+from components.rollout import Rollout
 from components.spec.models import Egress, NetworkMode
 from components.tags import Tags
+from components.upgrade import Upgrade
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         name, plan.network, images.zone_names, spec.network.egress, tags, protect=spec.protect, opts=child
     )
     firewall = Firewall(name, network.vpc_id, plan.groups, plan.rules, tags, opts=child)
-    storage = Storage(name, plan, generated, tags, opts=child)
+    upgrade = Upgrade(plan, generated.begins, simulated=world == SANDBOX)
+    storage = Storage(name, plan, generated, tags, world, upgrade, opts=child)
     identity = Identity(name, storage, tags, opts=child)
     machine_subnets = [network.subnet_ids[each.name] for each in plan.network.machines]
     edge_subnets = [network.subnet_ids[each.name] for each in plan.network.edge]
@@ -64,27 +69,38 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         images=images.ids,
         bundle_urls=storage.bundle_urls,
         facts=_facts(plan, generated, storage, api, world, parent),
+        status_urls={group: _status_url(storage, role) for group, role in identity.role_ids.items()},
         public=spec.network.egress is Egress.PUBLIC,
         routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
         routes=network.routes,
     )
-    ControlPlane(name, plan.control_plane, site, tags, protect=spec.protect, opts=child)
+    records = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.WORKERS])
+    access = generated.access(api.public_host.apply(plan.endpoint.for_people), plan.endpoint.host)
+    rollout = Rollout(plan, records, access, simulated=world == SANDBOX)
+    control_plane = ControlPlane(name, plan.control_plane, site, tags, protect=spec.protect, opts=child)
+    said = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.CONTROL_PLANE])
+    upgrade.source = ControlPlaneRecords(said, control_plane.instance_ids)
     for pool in plan.pools:
-        Workers(name, pool, site, tags, opts=child)
+        Workers(name, pool, site, tags, rollout, upgrade, opts=child)
     return Parts(api.public_host, storage.bundle_store, storage.snapshot_store)
+
+
+def _status_url(storage: Storage, role_id: Output[str]) -> Output[str]:
+    """Where machines with this role put their status records, up to the instance's id; %3A is a colon."""
+    return Output.concat(storage.bundle_store, "/status/", role_id, "%3A")
 
 
 def _facts(
     plan: ClusterPlan, generated: Generated, storage: Storage, api: Api, world: str, parent: pulumi.Resource
 ) -> Output[dict[str, str]]:
-    """Every fact of components/facts.py."""
+    """Every fact of components/facts.py but status_url, which differs by role."""
     invoke = InvokeOptions(parent=parent)
-    region = aws.get_region_output(opts=invoke).region
-    suffix = aws.get_partition_output(opts=invoke).dns_suffix
+    here = aws.get_region_output(opts=invoke)
+    secrets = aws.get_service_output(service_id="secretsmanager", opts=invoke).dns_name
     return Output.all(
         world=world,
         cloud=plan.spec.cloud.value,
-        region=region,
+        region=here.region,
         cluster=plan.name,
         api_host=plan.endpoint.host,
         api_url=plan.endpoint.url,
@@ -93,8 +109,8 @@ def _facts(
         ca_url=storage.ca_url,
         bundle_store=storage.bundle_store,
         snapshot_store=storage.snapshot_store,
-        secret_service=Output.format("https://secretsmanager.{0}.{1}", region, suffix),
-        compute_service=Output.format("https://ec2.{0}.{1}", region, suffix),
+        secret_service=secrets.apply(lambda name: service_url("secret_service", name, world)),
+        compute_service=here.endpoint.apply(lambda name: service_url("compute_service", name, world)),
         join_secret=storage.secret_names["join"],
         pki_secret=storage.secret_names["pki"],
         desired_state_secret=storage.secret_names["desired-state"],

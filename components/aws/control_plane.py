@@ -29,7 +29,7 @@ class ControlPlane(pulumi.ComponentResource):
         opts: ResourceOptions | None = None,
     ) -> None:
         super().__init__("mullion:aws:ControlPlane", name, {"count": len(group.machines)}, opts)
-        arguments = instance_arguments(self, group, site, tags)
+        arguments = instance_arguments(self, group, Output.from_input(group), site, tags)
         before: list[pulumi.Resource] = site.routes
         self.instance_ids = []
         for machine in group.machines:

@@ -31,7 +31,8 @@ def statements(group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
     read = [f"{bundles}/bundles/*", f"{bundles}/ca.crt"]
     rows: list[tuple[list[str], list[str]]] = [
         (["s3:GetObject"], read),
-        (["s3:PutObject"], [f"{bundles}/status/*"]),
+        # its own record and no other: aws:userid of a machine is <role id>:<instance id>
+        (["s3:PutObject"], [f"{bundles}/status/${{aws:userid}}.json"]),
         (["secretsmanager:GetSecretValue"], [arns["join"]]),
     ]
     if group is Group.CONTROL_PLANE:
@@ -53,13 +54,18 @@ class Identity(pulumi.ComponentResource):
 
     profiles: Mapping[Group, Output[str]]
     """Names of the instance profiles; each known once its role may do what it must."""
+    role_ids: Mapping[Group, Output[str]]
+    """The unique ids of the roles, AROA..."""
 
     def __init__(self, name: str, storage: Storage, tags: Tags, opts: ResourceOptions | None = None) -> None:
         super().__init__("mullion:aws:Identity", name, {"groups": [each.value for each in NODES]}, opts)
-        self.profiles = {group: self._profile(f"{name}-{group.value}", group, storage, tags) for group in NODES}
+        made = {group: self._profile(f"{name}-{group.value}", group, storage, tags) for group in NODES}
+        self.profiles = {group: profile for group, (profile, _) in made.items()}
+        self.role_ids = {group: role for group, (_, role) in made.items()}
         self.register_outputs({"profiles": {group.value: each for group, each in self.profiles.items()}})
 
-    def _profile(self, name: str, group: Group, storage: Storage, tags: Tags) -> Output[str]:
+    def _profile(self, name: str, group: Group, storage: Storage, tags: Tags) -> tuple[Output[str], Output[str]]:
+        """Name of the instance profile, and unique id of its role."""
         role = aws.iam.Role(
             name,
             assume_role_policy=ASSUME,
@@ -80,4 +86,4 @@ class Identity(pulumi.ComponentResource):
             tags=tags.on(self, aws.iam.InstanceProfile, name),
             opts=ResourceOptions(parent=self, depends_on=[policy]),
         )
-        return profile.name
+        return profile.name, role.unique_id

@@ -39,7 +39,7 @@ class Images(pulumi.ComponentResource):
         self.register_outputs({"ids": {os.value: each for os, each in self.ids.items()}, "zone_names": self.zone_names})
 
     def _look_up(self, name: str, os: OperatingSystem, generation: int) -> Output[str]:
-        parameter = releases.image_parameter(os)
+        parameter = releases.image("aws", os)
         newest = aws.ssm.get_parameter_output(name=parameter, opts=InvokeOptions(parent=self)).insecure_value
         kept = stash(name, newest, parent=self, trigger=generation)
         return Output.all(kept, newest, generation).apply(lambda known: self._kept(os, *known))

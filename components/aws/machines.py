@@ -26,6 +26,8 @@ class Site:
     images: Mapping[OperatingSystem, Output[str]]
     bundle_urls: Mapping[str, Output[str]]
     facts: Output[dict[str, str]]
+    """All but status_url."""
+    status_urls: Mapping[Group, Output[str]]
     public: bool
     """Whether machines have public addresses."""
     routed_pods: bool
@@ -34,11 +36,17 @@ class Site:
     """What must exist before a machine can reach anything."""
 
 
-def instance_arguments(parent: pulumi.Resource, group: MachineGroup, site: Site, tags: Tags) -> "Arguments":
-    """Arguments of a group's instances."""
+def instance_arguments(
+    parent: pulumi.Resource, group: MachineGroup, made: Output[MachineGroup], site: Site, tags: Tags
+) -> "Arguments":
+    """Arguments of a group's instances. made: the group as it is in this run (components/upgrade.py)."""
     control_plane = group.is_control_plane
-    given = Output.all(site.bundle_urls[group.name], site.facts).apply(
-        lambda known: (known[0], facts.for_role(known[1], control_plane=control_plane))
+    given = Output.all(site.bundle_urls[group.name], site.facts, site.status_urls[group.group], made).apply(
+        lambda known: (
+            known[0],
+            facts.for_role({**known[1], "status_url": known[2]}, control_plane=control_plane),
+            known[3].bundle.sha256,
+        )
     )
     common = {
         "ami": site.images[group.os],
@@ -50,7 +58,7 @@ def instance_arguments(parent: pulumi.Resource, group: MachineGroup, site: Site,
         # one hop: containers cannot take the machine's identity
         "metadata_options": {"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
     }
-    return Arguments(parent, group, site, tags, given, common)
+    return Arguments(parent, group, made, site, tags, given, common)
 
 
 @dataclass(frozen=True)
@@ -59,26 +67,27 @@ class Arguments:
 
     parent: pulumi.Resource
     group: MachineGroup
+    made: Output[MachineGroup]
     site: Site
     tags: Tags
-    given: Output[tuple[str, dict[str, str]]]
-    """Bundle URL and facts."""
+    given: Output[tuple[str, dict[str, str], str]]
+    """Bundle URL, facts, and the bundle's sha256."""
     common: dict[str, Any]
 
     def of(self, machine: Machine, name: str) -> dict[str, Any]:
         """Arguments of the machine's instance, whose logical name is given."""
         group = self.group
-        mine, family, digest = group.machine_document(machine), group.family, group.bundle.sha256
-        more = {"pool": group.name}
+        mine, family = group.machine_document(machine), group.family
+        more: dict[str, pulumi.Input[str]] = {"pool": group.name}
         if not group.is_control_plane:  # which changes in place, so it is never what it was made as
-            more["digest"] = group.replace_digest[:16]
+            more["digest"] = self.made.apply(lambda made: made.replace_digest[:16])
         tags = self.tags.on(self.parent, aws.ec2.Instance, name, more)
         return {
             **self.common,
             "subnet_id": self.site.subnet_ids[machine.zone],
             "private_ip": str(machine.address),
             "user_data": self.given.apply(
-                lambda known: userdata.user_data(family, userdata.document(known[0], digest, mine, known[1]))
+                lambda known: userdata.user_data(family, userdata.document(known[0], known[2], mine, known[1]))
             ),
             # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
             "root_block_device": {

@@ -5,6 +5,7 @@ import hmac
 import json
 import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -12,11 +13,20 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.assets import asset
-from components.bundle import Bundle
+from components.aws.urls import service_url
 from components.generated import Generated, stash
 from components.plan import ClusterPlan, MachineGroup
 from components.tags import Tags
+from components.upgrade import Upgrade
 
+POINTER = "desired-state.json"
+OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
+    "id": "older-versions",
+    "status": "Enabled",
+    "filter": {},
+    "noncurrent_version_expiration": {"noncurrent_days": 30},
+}
+"""Rule of a versioned store: what was written over or deleted can be had back for 30 days, then it costs no more."""
 PRINCIPALS_OVER_TLS = "DenyPlainHttp"
 SECRETS = {
     "pki": "Authorities and keys of the control plane",
@@ -44,10 +54,12 @@ class Storage(pulumi.ComponentResource):
     They go with their bucket. The snapshot store outlives the cluster unless that expires.
     """
 
+    bundle_bucket: Output[str]
+    """Name of the bundle store's bucket."""
     bundle_store: Output[str]
-    """https URL of the bundle store."""
+    """URL of the bundle store."""
     snapshot_store: Output[str]
-    """https URL of the snapshot store."""
+    """URL of the snapshot store."""
     bundle_urls: Mapping[str, Output[str]]
     """URL of each machine group's bundle, known once it is there."""
     ca_url: Output[str]
@@ -58,17 +70,32 @@ class Storage(pulumi.ComponentResource):
     """ARNs of stores (bundles, snapshots) and secrets."""
 
     def __init__(
-        self, name: str, plan: ClusterPlan, generated: Generated, tags: Tags, opts: ResourceOptions | None = None
+        self,
+        name: str,
+        plan: ClusterPlan,
+        generated: Generated,
+        tags: Tags,
+        world: str,
+        upgrade: Upgrade,
+        opts: ResourceOptions | None = None,
     ) -> None:
         super().__init__("mullion:aws:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
         self._cluster, self._tags, self._guarded = name, tags, plan.spec.protect
         bundles = self._bucket("bundles", keep=False, versioned=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
-        self.bundle_store = bundles.bucket_regional_domain_name.apply("https://{}".format)
-        self.snapshot_store = snapshots.bucket_regional_domain_name.apply("https://{}".format)
-        self.bundle_urls = {group.name: self._bundle(bundles, group) for group in plan.machine_groups}
-        self.ca_url = self._url(self._object("ca", bundles, "ca.crt", generated.ca_certificate))
-        self._pointer(bundles, plan, generated)
+        self.bundle_bucket = bundles.bucket
+        buckets = {"bundle_store": bundles, "snapshot_store": snapshots}
+        self.bundle_store, self.snapshot_store = (
+            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, world=world))
+            for fact, bucket in buckets.items()
+        )
+        made = {pool.name: upgrade.pool(pool) for pool in plan.pools}
+        made[plan.control_plane.name] = Output.from_input(plan.control_plane)
+        self.bundle_urls = {
+            each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
+        }
+        self.ca_url = self._url(self._object("ca", bundles, "ca.crt", content=generated.ca_certificate))
+        self._pointer(bundles, plan, generated, upgrade)
         values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
         secrets = {key: self._secret(key, value) for key, value in values.items()}
         self.secret_names = {key: named for key, (_, named) in secrets.items()}
@@ -111,8 +138,14 @@ class Storage(pulumi.ComponentResource):
             opts=settings,
         )
         if versioned:
-            aws.s3.BucketVersioning(
+            kept = aws.s3.BucketVersioning(
                 name, bucket=bucket.id, versioning_configuration={"status": "Enabled"}, opts=settings
+            )
+            aws.s3.BucketLifecycleConfiguration(
+                name,
+                bucket=bucket.id,
+                rules=[OLDER_VERSIONS],
+                opts=ResourceOptions.merge(settings, ResourceOptions(depends_on=[kept])),
             )
         aws.s3.BucketPolicy(
             name,
@@ -127,40 +160,43 @@ class Storage(pulumi.ComponentResource):
         self,
         name: str,
         bucket: aws.s3.Bucket,
-        key: str,
-        content: pulumi.Asset | pulumi.Input[str],
-        *,
-        keep: bool = False,
+        key: pulumi.Input[str],
+        options: ResourceOptions | None = None,
+        **body: pulumi.Input[Any],
     ) -> aws.s3.BucketObjectv2:
         full = f"{self._cluster}-{name}"
-        body: dict[str, Any] = {"source": content} if isinstance(content, pulumi.Asset) else {"content": content}
         return aws.s3.BucketObjectv2(
             full,
             bucket=bucket.id,
             key=key,
             tags=self._tags.on(self, aws.s3.BucketObjectv2, full, few=True),
-            opts=self._child(keep=keep),
+            opts=ResourceOptions.merge(self._child(), options),
             **body,
         )
 
     def _url(self, stored_object: aws.s3.BucketObjectv2) -> Output[str]:
         return Output.concat(self.bundle_store, "/", stored_object.key)
 
-    def _bundle(self, bucket: aws.s3.Bucket, group: MachineGroup) -> Output[str]:
-        return self._url(self._bundle_object(bucket, group.name, group.bundle))
+    def _bundle(self, bucket: aws.s3.Bucket, name: str, group: Output[MachineGroup]) -> Output[str]:
+        key = group.apply(lambda each: each.bundle.key)
+        source = group.apply(lambda each: asset(each.bundle))
+        return self._url(self._object(f"bundle-{name}", bucket, key, self._child(keep=True), source=source))
 
-    def _bundle_object(self, bucket: aws.s3.Bucket, group: str, bundle: Bundle) -> aws.s3.BucketObjectv2:
-        return self._object(f"bundle-{group}", bucket, bundle.key, asset(bundle), keep=True)
+    def _pointer(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated, upgrade: Upgrade) -> None:
+        """Where the control plane finds what it shall be. Its serial is the second it last changed in.
 
-    def _pointer(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated) -> None:
-        """Where the control plane finds what it shall be. Its serial is the second it last changed in."""
+        It changes after the pools' version is settled, for which the control plane's is looked at.
+        """
         bundle, version = plan.control_plane.bundle, plan.spec.kubernetes
         serial = stash(f"{self._cluster}-serial", int(time.time()), parent=self, trigger=[bundle.sha256, version])
-        content = Output.all(
-            generated.desired_state_key, self.bundle_urls[plan.control_plane.name], bundle.sha256, version, serial
-        ).apply(lambda known: pointer_document(*known))
+        url = self.bundle_urls[plan.control_plane.name]
+        content = Output.all(generated.desired_state_key, url, bundle.sha256, version, serial, upgrade.version).apply(
+            lambda known: pointer_document(*known[:-1])
+        )
         # the MAC does not reveal its key
-        self._object("desired-state", bucket, "desired-state.json", Output.unsecret(content))
+        public, kind = Output.unsecret(content), "application/json"
+        options = ResourceOptions(hooks=upgrade.hooks)
+        self._object("desired-state", bucket, POINTER, options, content=public, content_type=kind)
 
     def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
         """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""

@@ -4,26 +4,24 @@ It does both with its own role, over its own routes and security groups; where o
 tries again, as the real loader does, and the world says what is in its way.
 """
 
-import base64
-import binascii
 import hashlib
-import json
+import io
 import re
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
 
-from sandbox.aws import policies
-from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
+from sandbox.aws import followers
+from sandbox.aws.machine import document, not_allowed, place, status_url, write_status
 from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
-from sandbox.aws.s3 import BUCKET, BUCKET_POLICY, is_versioned
 from sandbox.cloud import Request
 from sandbox.records import Boot, Record
 from sandbox.world import World, now
 
 HTTPS = 443
-_DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
+_RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
+"""How the URL of a Kubernetes download names its version."""
 
 
 def start(request: Request) -> None:
@@ -50,24 +48,9 @@ def settle(world: World) -> None:
             continue
         reason = _in_the_way(world, machine, found)
         if not reason:
-            _write_status(world, boot, found)
+            _ready(world, boot, found)
         world.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
-
-
-def document(inputs: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON that a machine's user-data carries, {"bundle", "machine", "facts"}; None where there is none.
-
-    The provider encodes plain user-data unless it is base64 already; the metadata service decodes once.
-    """
-    text = inputs.get("userDataBase64") or inputs.get("userData") or ""
-    if not isinstance(text, str):
-        return None
-    try:
-        text = base64.b64decode(text, validate=True).decode()
-    except (binascii.Error, ValueError):
-        text = "" if inputs.get("userDataBase64") else text
-    found = _DOCUMENT.search(text)
-    return json.loads(found.group(1)) if found else None
+    followers.follow(world)
 
 
 def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
@@ -75,9 +58,9 @@ def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
     steps: tuple[Callable[[], str], ...] = (
         lambda: _no_way_out(world, machine),
         lambda: _firewall(world, machine),
-        lambda: _not_allowed(world, machine, "s3:GetObject", found["bundle"]["url"]),
+        lambda: not_allowed(world, machine, "s3:GetObject", found["bundle"]["url"]),
         lambda: _bundle(world, found["bundle"]["url"], found["bundle"]["sha256"]),
-        lambda: _not_allowed(world, machine, "s3:PutObject", _status_url(found)),
+        lambda: not_allowed(world, machine, "s3:PutObject", status_url(found, machine.id)),
     )
     return next((reason for step in steps if (reason := step())), "")
 
@@ -132,49 +115,29 @@ def _lets_out(rule: dict[str, Any]) -> bool:
     return str(rule["ipProtocol"]) in ("tcp", "6") and rule["fromPort"] <= HTTPS <= rule["toPort"]
 
 
-def _not_allowed(world: World, machine: Record, action: str, url: str) -> str:
-    """By the role's policies and the bucket's, together."""
-    profile = world.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
-    role = world.find(ROLE, profile.inputs.get("role") or "") if profile else None
-    if role is None:
-        return "it has no instance profile with a role, so it has no credentials"
-    if not policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com"):
-        return f"role {role.id} does not let ec2.amazonaws.com assume it"
-    bucket, key = _place(url)
-    documents = [one.inputs["policy"] for one in world.referrers(ROLE, role.id) if one.type == ROLE_POLICY]
-    documents += [one.get("policy") for one in role.inputs.get("inlinePolicies") or []]
-    documents += [one.inputs["policy"] for one in world.referrers(BUCKET, bucket) if one.type == BUCKET_POLICY]
-    return policies.refused(documents, action, f"arn:aws:s3:::{bucket}/{key}", role.outputs["arn"])
-
-
 def _bundle(world: World, url: str, sha256: str) -> str:
-    bucket, key = _place(url)
-    stored = world.objects(bucket).get(key)
+    bucket, key = place(url)
+    stored = world.object(bucket, key)
     if stored is None:
         return f"there is no object {key} in bucket {bucket}"
     actual = hashlib.sha256(stored.content).hexdigest()
     return "" if actual == sha256 else f"the bundle {key} has sha256 {actual}, not {sha256}"
 
 
-def _status_url(found: dict[str, Any]) -> str:
-    return f"{found['facts']['bundle_store']}/status/{found['machine']['name']}.json"
+def _kubernetes(world: World, url: str) -> str | None:
+    """The version of Kubernetes that a bundle's downloads make; None where it has none."""
+    stored = world.object(*place(url))
+    try:
+        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
+            found = _RELEASE.search(bundle.read("plan.json").decode())
+    except (zipfile.BadZipFile, KeyError):
+        return None
+    return found[1] if found else None
 
 
-def _write_status(world: World, boot: Boot, found: dict[str, Any]) -> None:
-    """The record of a machine that reached its last phase; the next one of that name writes over it."""
-    bucket, key = _place(_status_url(found))
-    status = {
-        "machine": boot.machine,
-        "state": "ready",
-        "bundle": boot.bundle,
-        "instance": boot.instance,
-        "time": now(),
-    }
-    content = json.dumps(status, sort_keys=True).encode()
-    world.put_object(bucket, key, content, "application/json", versioned=is_versioned(world, bucket))
-
-
-def _place(url: str) -> tuple[str, str]:
-    """Bucket and key of https://BUCKET.s3.REGION.amazonaws.com/KEY."""
-    parts = urlsplit(url)
-    return parts.netloc.partition(".s3.")[0], parts.path.lstrip("/")
+def _ready(world: World, boot: Boot, found: dict[str, Any]) -> None:
+    """A machine that reached its last phase says so; a control plane follows the pointer from then on."""
+    kubernetes = _kubernetes(world, found["bundle"]["url"])
+    write_status(world, boot, found, kubernetes)
+    if "desired_state_secret" in found["facts"]:
+        followers.add(world, boot.instance, place(found["facts"]["bundle_store"])[0], kubernetes)

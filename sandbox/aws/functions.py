@@ -53,8 +53,26 @@ def region(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     name = arguments.get("name") or place.region
     if name not in REGIONS:
         raise Refusal("InvalidParameterValue", f"no region {name!r}; known: {', '.join(sorted(REGIONS))}")
-    endpoint = f"ec2.{name}.amazonaws.com"
+    endpoint = place.url(f"ec2.{name}.amazonaws.com")
     return {"description": REGIONS[name].description, "endpoint": endpoint, "id": name, "name": name, "region": name}
+
+
+def service(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """getService, by its id."""
+    id = arguments.get("serviceId")
+    if not id or set(arguments) - {"serviceId", "region"}:
+        raise Refusal("InvalidArgument", f"the sandbox knows getService by serviceId alone, not {sorted(arguments)}")
+    name = f"com.amazonaws.{place.region}.{id}"
+    return {
+        "dnsName": place.url(f"{id}.{place.region}.amazonaws.com"),
+        "id": name,
+        "partition": "aws",
+        "region": place.region,
+        "reverseDnsName": name,
+        "reverseDnsPrefix": "com.amazonaws",
+        "serviceId": id,
+        "supported": True,
+    }
 
 
 def partition(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -67,5 +85,6 @@ FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
     "aws:index/getCallerIdentity:getCallerIdentity": caller_identity,
     "aws:index/getRegion:getRegion": region,
+    "aws:index/getService:getService": service,
     "aws:index/getPartition:getPartition": partition,
 }

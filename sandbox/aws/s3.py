@@ -28,7 +28,7 @@ def _bucket(request: Request) -> dict[str, Any]:
     region, name = request.region, request.inputs["bucket"]
     return {
         "bucketDomainName": f"{name}.s3.amazonaws.com",
-        "bucketRegionalDomainName": f"{name}.s3.{region}.amazonaws.com",
+        "bucketRegionalDomainName": request.place.url(f"{name}.s3.{region}.amazonaws.com"),
         "hostedZoneId": REGIONS[region].bucket,
         "bucketRegion": region,
     }
@@ -38,7 +38,7 @@ def _emptied(request: Request) -> None:
     """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
     if request.inputs.get("forceDestroy"):
         request.world.empty_bucket(request.id)
-    elif request.world.objects(request.id):
+    elif not request.world.is_empty(request.id):
         raise Refusal(
             "BucketNotEmpty",
             f"The bucket you tried to delete is not empty: {request.id}. You must delete all versions in the bucket.",

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.records import Record
+from sandbox.world import World
 
 ENTRY = "aws:secretsmanager/secret:Secret"
 DESCRIPTION_LIMIT = 2048
@@ -59,6 +61,12 @@ def _version(request: Request) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
+def _apart(world: World, version: Record) -> dict[str, str]:
+    value = world.secret_values(version.inputs["secretId"]).get(version.id.rpartition("|")[2])
+    given = [name for name in ("secretString", "secretBinary") if name in version.inputs]
+    return {} if value is None else dict.fromkeys(given, value)
+
+
 def _store(request: Request) -> None:
     request.world.put_secret(request.inputs["secretId"], _version(request), _value(request.inputs))
 
@@ -97,6 +105,7 @@ TYPES: dict[str, ResourceType] = {
         ),
         rules=(_value_size,),
         created=_store,
+        apart=_apart,
         deleted=lambda request: request.world.remove_secret(request.inputs["secretId"], request.id.rsplit("|", 1)[-1]),
     ),
 }

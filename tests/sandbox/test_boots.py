@@ -17,7 +17,7 @@ STORE = "https://bundles.s3.eu-west-1.amazonaws.com"
 BUNDLE = "a bundle"
 SHA256 = hashlib.sha256(BUNDLE.encode()).hexdigest()
 KEY = f"bundles/web/{SHA256}.zip"
-STATUS = "status/web-0.json"
+ROLE = "AROA0123456789ABCDEFG"
 
 
 def _policy(effect: str, action: str, resource: str, **more: Any) -> str:
@@ -25,8 +25,9 @@ def _policy(effect: str, action: str, resource: str, **more: Any) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": statement})
 
 
-def _user_data(family: Any = "linux", sha256: str = SHA256) -> str:
-    document = userdata.document(f"{STORE}/{KEY}", sha256, {"name": "web-0"}, {"bundle_store": STORE})
+def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE) -> str:
+    facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/{role}%3A"}
+    document = userdata.document(f"{STORE}/{KEY}", sha256, {"name": "web-0"}, facts)
     return userdata.user_data(family, document)
 
 
@@ -56,7 +57,7 @@ def site(account: Account) -> Site:
     make("tls", "BucketPolicy", bucket=bucket, policy=_policy("Deny", "s3:*", "bundles/*", **PLAIN_HTTP))
     role = make("role", "Role", name="node", assumeRolePolicy=TRUST)
     make("read", "RolePolicy", role=role, policy=_policy("Allow", "s3:Get*", "bundles/bundles/*"))
-    make("write", "RolePolicy", role=role, policy=_policy("Allow", "s3:PutObject", "bundles/status/*"))
+    make("write", "RolePolicy", role=role, policy=_policy("Allow", "s3:PutObject", "bundles/status/${aws:userid}.json"))
     make("profile", "InstanceProfile", name="node", role=role)
     return made
 
@@ -69,29 +70,40 @@ def _machine(account: Account, site: Site, /, **inputs: Any) -> Thing:
         "vpcSecurityGroupIds": [site["group"].id],
         "iamInstanceProfile": "node",
         "associatePublicIpAddress": True,
-        "userData": _user_data(),
+        "userData": _user_data(role=site["role"].outputs["uniqueId"]),
     }
     return account.create("Instance", "web-0", **(plain | inputs))
+
+
+def _key(site: Site, machine: Thing) -> str:
+    return f"status/{site['role'].outputs['uniqueId']}:{machine.id}.json"
+
+
+def _records(account: Account) -> list[str]:
+    return [key for key in account.world.objects("bundles") if key.startswith("status/")]
 
 
 @pytest.mark.parametrize("family", ["linux", "windows"])
 @pytest.mark.parametrize("encoded", [False, True])
 def test_a_machine_that_can_do_all_it_must_writes_its_status(account, site, family, encoded) -> None:
-    text = _user_data(family)
+    text = _user_data(family, role=site["role"].outputs["uniqueId"])
     given = {"userDataBase64": base64.b64encode(text.encode()).decode(), "userData": None} if encoded else {}
     machine = _machine(account, site, **({"userData": text} | given))
-    status = json.loads(account.world.objects("bundles")[STATUS].content)
+    status = json.loads(account.world.objects("bundles")[_key(site, machine)].content)
     assert status.pop("time").endswith("Z")
-    assert status == {"machine": "web-0", "state": "ready", "bundle": SHA256, "instance": machine.id}
+    known = {"machine": "web-0", "state": "ready", "bundle": SHA256, "instance": machine.id, "kubernetes": None}
+    assert {name: status[name] for name in known} == known
+    assert set(status) - set(known) == {"phase", "step", "code", "name", "message", "seconds"}
     [boot] = account.world.boots()
     assert (boot.instance, boot.machine, boot.state, boot.reason) == (machine.id, "web-0", "ready", "")
 
 
-def test_the_next_machine_of_a_name_writes_over_the_record_and_nobody_removes_it(account, site) -> None:
-    account.delete(_machine(account, site))
+def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, site) -> None:
+    first, second = _machine(account, site), None
+    account.delete(first)
     second = _machine(account, site)
     account.delete(second)
-    assert json.loads(account.world.objects("bundles")[STATUS].content)["instance"] == second.id
+    assert {_key(site, first), _key(site, second)} <= set(account.world.objects("bundles"))
     assert [boot.state for boot in account.world.boots()] == ["ready", "ready"]
 
 
@@ -141,9 +153,14 @@ FAILURES: dict[str, tuple[Callable[[Account, Site], dict[str, Any]], str]] = {
     ),
     "may not write": (
         _without("write"),
-        "may not s3:PutObject on arn:aws:s3:::bundles/status/web-0.json: no statement",
+        "may not s3:PutObject on arn:aws:s3:::bundles/status/AROA",
     ),
     "may list only": (_policy_of("write", _policy("Allow", "s3:List*", "bundles/status/*")), "may not s3:PutObject"),
+    "a record of another role's": (_given(userData=_user_data()), f"bundles/status/{ROLE}:i-0"),
+    "a record of any other's": (
+        _policy_of("write", _policy("Allow", "s3:PutObject", "bundles/status/${aws:username}.json")),
+        "may not s3:PutObject",
+    ),
     "the bucket denies": (_policy_of("tls", DENIED), "a statement denies it"),
     "no bundle": (_without("bundle"), "there is no object bundles/web/"),
     "another bundle": (_given(userData=_user_data(sha256="0" * 64)), f"has sha256 {SHA256}, not 000"),
@@ -156,7 +173,7 @@ def test_a_machine_that_cannot_waits_and_the_world_says_why(account, site, case)
     _machine(account, site, **change(account, site))
     [boot] = account.world.boots()
     assert (boot.state, reason in boot.reason) == ("waiting", True), boot
-    assert STATUS not in account.world.objects("bundles")
+    assert not _records(account)
 
 
 @pytest.mark.parametrize("data", ["#!/bin/sh", base64.b64encode(_user_data().encode()).decode()])
@@ -173,7 +190,7 @@ def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, site) -> Non
     route = {"routeTableId": site["table"].id, "destinationCidrBlock": "0.0.0.0/0", "gatewayId": site["gateway"].id}
     account.create("Route", "again", **route)
     assert [boot.state for boot in account.world.boots()] == ["ready"]
-    assert STATUS in account.world.objects("bundles")
+    assert len(_records(account)) == 1
 
 
 def test_a_machine_that_waits_and_is_deleted_is_dead(account, site) -> None:

@@ -7,6 +7,7 @@ import pytest
 from sandbox.aws.functions import FUNCTIONS
 from sandbox.aws.regions import PARAMETERS, REGIONS
 from sandbox.cloud import Refusal
+from sandbox.world import SERVICES
 
 
 @pytest.fixture
@@ -69,3 +70,27 @@ def test_an_unknown_region_is_refused(invoke, short, arguments) -> None:
 def test_an_unknown_function_is_refused_by_name(account) -> None:
     with pytest.raises(Refusal, match="aws:ec2/getVpc:getVpc is not in the sandbox"):
         account.provider.invoke("aws:ec2/getVpc:getVpc", {})
+
+
+def test_services_have_names_and_in_a_world_of_plain_http_whole_urls(account) -> None:
+    service, region = "aws:index/getService:getService", "aws:index/getRegion:getRegion"
+    bucket = {"bucket": "bundles"}
+
+    def names() -> list[str]:
+        account.provider.configure({"region": "eu-west-1"})
+        made = account.create("Bucket", "b", **bucket)
+        account.delete(made)
+        found = account.provider.invoke(service, {"serviceId": "secretsmanager"})["dnsName"]
+        return [found, account.provider.invoke(region, {})["endpoint"], made.outputs["bucketRegionalDomainName"]]
+
+    plain = [f"{name}.eu-west-1.amazonaws.com" for name in ("secretsmanager", "ec2", "bundles.s3")]
+    assert names() == plain
+    with account.world.transaction():
+        account.world.set_setting(SERVICES, "http")
+    assert names() == [f"http://{name}" for name in plain]
+
+
+@pytest.mark.parametrize("arguments", [{}, {"reverseDnsName": "com.amazonaws.eu-west-1.s3"}])
+def test_a_service_is_known_by_its_id_alone(invoke, arguments) -> None:
+    with pytest.raises(Refusal, match="serviceId alone"):
+        invoke("getService", **arguments)

@@ -28,6 +28,7 @@ UNTAGGABLE = {
     "aws:iam/rolePolicy:RolePolicy",
     "aws:lb/targetGroupAttachment:TargetGroupAttachment",
     "aws:route53/record:Record",
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
     "aws:s3/bucketPolicy:BucketPolicy",
     "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
     "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
@@ -280,6 +281,31 @@ def test_roles_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
         r for each in policies["workers"] if "secretsmanager:GetSecretValue" in each["Action"] for r in each["Resource"]
     ]
     assert len(reads) == 1 and "-join" in reads[0], "workers read the bootstrap token, nothing else"
+    for rows in policies.values():
+        [written] = [r for each in rows if each["Action"] == ["s3:PutObject"] for r in each["Resource"]]
+        assert written.endswith("/status/${aws:userid}.json"), "a machine writes its own record, and no other's"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_workers_alone_are_gated_and_the_pointer_waits_for_the_control_plane(stack: str) -> None:
+    """Names of hooks are in the state: they stay the same."""
+    pools = {f"{stack}-{machine.name}" for pool in plan(stack).pools for machine in pool.machines}
+    for each in recording(stack).resources.values():
+        hooks = each.request.hooks
+        found = (list(hooks.before_delete), list(hooks.after_create), list(hooks.after_update))
+        gated = ([f"{stack}-leave"], [f"{stack}-arrive"], [])
+        reached = ([], [], [f"{stack}-reach"])
+        is_pointer = each.inputs.get("key") == "desired-state.json"
+        wanted = gated if each.name in pools else reached if is_pointer else ([], [], [])
+        assert found == wanted, each.urn
+
+
+def test_older_snapshots_go_after_a_month() -> None:
+    [rules] = [
+        each.inputs["rules"] for each in recording("aws-prod").resources.values() if "bucketLifecycle" in each.type
+    ]
+    assert rules[0]["noncurrentVersionExpiration"] == {"noncurrentDays": 30}
+    assert "expiration" not in rules[0], "the newest of each stays"
 
 
 @pytest.mark.parametrize(("stack", "internal", "public"), [("aws-dev", 0, 0), ("aws-ci", 0, 1), ("aws-prod", 1, 0)])

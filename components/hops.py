@@ -1,0 +1,18 @@
+"""Which version of Kubernetes a control plane can be asked for, from those that it has."""
+
+from collections.abc import Sequence
+
+from components.releases import minor, next_minor, older
+
+
+def refusal(known: Sequence[str], wanted: str) -> str:
+    """Why a control plane with these versions, oldest first, cannot be asked for another; empty where it can.
+
+    Kubernetes goes up by one minor version at a time, and never down (version skew policy; kubeadm refuses it).
+    """
+    if older(wanted, known[-1]):
+        return f"{wanted} is older than {known[-1]}, which the control plane has; write {known[-1]} or a newer one"
+    following = next_minor(known[0])
+    if minor(wanted) not in (minor(known[0]), following):
+        return f"from {known[0]} to {wanted} is more than one minor version; write a {following} first, then go on"
+    return ""

@@ -1,0 +1,105 @@
+"""The Kubernetes API as the program itself calls it: as the administrator, over TLS, without a file."""
+
+import json
+import os
+import socket
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+from components.after import aside
+from components.pki import KeyPair
+
+TIMEOUT = 10
+"""Seconds for one call: connecting, and each wait for bytes."""
+PATCH = "application/strategic-merge-patch+json"
+
+
+class Unreachable(Exception):
+    """Nothing answers at the API's address, or not with a certificate of the cluster."""
+
+
+class Refused(Exception):
+    """The API answers a call with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Access:
+    """How to reach a cluster's API as its administrator.
+
+    server_name: what its certificate has, whatever name the URL has. administrator: secret.
+    """
+
+    url: str
+    server_name: str
+    ca_certificate: str
+    administrator: KeyPair = field(repr=False)
+
+
+class KubernetesApi:
+    """Calls of one cluster's API."""
+
+    def __init__(self, access: Access) -> None:
+        self.url, self._name = access.url, access.server_name
+        self._context = ssl.create_default_context(cadata=access.ca_certificate)
+        _present(self._context, access.administrator)
+
+    async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        """The answer's document. Unreachable, or Refused with the API's own words."""
+        return await aside(self._call, method, path, body, kind)
+
+    def _call(self, method: str, path: str, body: Any, kind: str) -> Any:
+        parts = urlsplit(self.url)
+        connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
+        headers = {"Accept": "application/json", **({"Content-Type": kind} if body is not None else {})}
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            answer = connection.getresponse()
+            content = answer.read()
+        except (OSError, HTTPException) as error:
+            raise Unreachable(f"{self.url}: {error}") from error
+        finally:
+            connection.close()
+        document: dict[str, Any] = {}
+        with suppress(ValueError):  # a proxy on the way answers with text
+            document = json.loads(content)
+        if answer.status >= 400:
+            raise Refused(answer.status, document.get("message") or answer.reason)
+        return document
+
+
+class _Connection(HTTPSConnection):
+    """Checks the server's certificate for a name that need not be the URL's."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext, name: str) -> None:
+        super().__init__(host, port, timeout=TIMEOUT, context=context)
+        self._tls, self._name = context, name
+
+    def connect(self) -> None:
+        HTTPConnection.connect(self)
+        self.sock: socket.socket = self._tls.wrap_socket(self.sock, server_hostname=self._name)
+
+
+def _present(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Have the context present a client certificate. It reads files alone, so it is given pipes: no key on a disk."""
+    ends = [_pipe(pair["certificate"]), _pipe(pair["key"])]
+    try:
+        context.load_cert_chain(*(f"/dev/fd/{end}" for end in ends))
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _pipe(text: str) -> int:
+    """The end of a pipe to read a short text from."""
+    end, begin = os.pipe()
+    os.write(begin, text.encode())
+    os.close(begin)
+    return end

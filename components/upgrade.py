@@ -1,0 +1,93 @@
+"""A new version of Kubernetes in two stages: the control plane first, the pools once it reports that version.
+
+The spec has the version that is wanted. The desired-state pointer tells it to the control plane, which says in its
+status records what it has reached. While that is less, pools are planned as if the spec had the version that is
+reported: so nothing of them changes, and nodes are never newer than the API.
+"""
+
+import asyncio
+import time
+from typing import Protocol
+
+import pulumi
+from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
+
+from components.hops import refusal
+from components.plan import ClusterPlan, MachineGroup, pool_at
+from components.releases import in_order
+
+PATIENCE = 20 * 60
+"""Seconds in which each control plane machine reaches a new version: snapshot, images, restart, health gates."""
+PAUSE = 15.0
+"""Seconds between two looks."""
+
+
+class ControlPlaneVersions(Protocol):
+    """What a cloud's stores tell of the control plane."""
+
+    async def reported(self) -> list[str]:
+        """The versions that its machines report, one for each that does."""
+        ...
+
+    async def desired(self) -> str | None:
+        """The version in the pointer, as it is now; None where there is none."""
+        ...
+
+
+class Upgrade:
+    """Which version the pools of one cluster have in this run."""
+
+    source: ControlPlaneVersions
+    """Set once the control plane is registered, which is before anything here is asked."""
+    version: Output[str]
+    """The pools' version: that of the spec, or an older one that the control plane still has."""
+
+    def __init__(self, plan: ClusterPlan, begins: Output[bool], *, simulated: bool) -> None:
+        """begins: whether the cluster is made by this run. simulated: nothing is waited for, in the sandbox."""
+        self._plan, self._wanted, self._simulated = plan, plan.spec.kubernetes, simulated
+        self._waits = False
+        self.version = begins.apply(self._decide)
+        self.hooks = ResourceHookBinding(after_update=[ResourceHook(f"{plan.name}-reach", self._reach)])
+
+    def pool(self, pool: MachineGroup) -> Output[MachineGroup]:
+        """A pool as it is in this run."""
+        return self.version.apply(lambda version: pool_at(self._plan, pool, version))
+
+    async def _decide(self, begins: bool) -> str:
+        if begins:
+            return self._wanted
+        reported = await self.source.reported()
+        known = in_order(reported or filter(None, [await self.source.desired()]))
+        if not known:
+            return self._wanted  # the run that should have made the control plane was cut off
+        if why := refusal(known, self._wanted):
+            raise pulumi.RunError(f"kubernetes: {why}")
+        if not reported and known[0] != self._wanted:
+            raise pulumi.RunError(
+                f"kubernetes: no machine of the control plane reports which version it has, so it cannot go from "
+                f"{known[0]} to {self._wanted}. Look after its status records (bundle store, status/), or write "
+                f"{known[0]}"
+            )
+        if known[0] == self._wanted:
+            return self._wanted
+        self._waits = True
+        if self._plan.pools:
+            pulumi.warn(
+                f"pools stay at Kubernetes {known[0]} in this run: the control plane has to reach {self._wanted} "
+                "first. Run this again when it has; `mullion up` does so by itself"
+            )
+        return known[0]
+
+    async def _reach(self, args: ResourceHookArgs) -> None:
+        """After the pointer changed: the control plane reaches the version that it asks for."""
+        end = time.monotonic() + PATIENCE * len(self._plan.control_plane.machines)
+        while self._waits:
+            reported = in_order(await self.source.reported())
+            if reported and reported[0] == self._wanted:
+                return
+            if self._simulated or time.monotonic() > end:
+                raise RuntimeError(
+                    f"the control plane has not reached Kubernetes {self._wanted}; its machines report "
+                    f"{', '.join(reported) or 'nothing'}. Pools stay as they are until it has"
+                )
+            await asyncio.sleep(PAUSE)

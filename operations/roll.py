@@ -1,0 +1,76 @@
+"""`mullion roll`: replace the machines of one pool, wave by wave, without a change of the stack file.
+
+The engine is told to replace them, so gates, drains and waves are those of any roll. What is left to do is remembered
+until it is done: a roll that was cut off goes on with the machines that are still the old ones.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from operations import runs, stacks, worlds
+from operations.exits import Exit, Stop
+from operations.state import INSTANCE, State
+
+
+def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool) -> None:
+    """Replace a pool's machines, or one of them. Stop where the stack has no such pool or machine."""
+    there = stacks.load(name).spec.pools
+    if pool not in there:
+        raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; its pools: {', '.join(there) or 'none'}")
+    left = _Left(name, f"{pool}/{machine}" if machine else pool)
+
+    def chosen(state: State) -> list[str]:
+        old = left.of(_instances(state, name, pool, machine))
+        if not old:
+            raise Stop(Exit.USAGE, f"stack {name} has no machine {machine or 'of pool ' + pool} yet; mullion up {name}")
+        return old
+
+    runs.up(name, sandbox=sandbox, yes=yes, replaced=chosen)
+    left.done()
+
+
+def _instances(state: State, name: str, pool: str, machine: str | None) -> dict[str, str]:
+    """Ids of a pool's instances, or of one of them, by URN."""
+    found: dict[str, str] = {}
+    for each in state:
+        if each["type"] != INSTANCE or each.get("delete"):
+            continue
+        same = machine is None or each["urn"].endswith(f"::{name}-{machine}")
+        if same and (each.get("inputs", {}).get("tags") or {}).get("mullion:pool") == pool:
+            found[each["urn"]] = each.get("id", "")
+    return found
+
+
+class _Left:
+    """What is left of a roll: the ids that its machines had when it began."""
+
+    def __init__(self, stack: str, what: str) -> None:
+        self._stack, self._what = stack, what
+        self._file: Path = worlds.folder(stack) / "rolls.json"
+
+    def of(self, instances: dict[str, str]) -> list[str]:
+        """The machines that are still the old ones; those of a roll that was cut off, if there was one."""
+        rolls = self._rolls()
+        old = {urn for urn, now in instances.items() if rolls.get(self._what, {}).get(urn) == now}
+        if old:
+            print(
+                f"mullion: going on with the roll of {self._what}: {len(old)} of {len(instances)} left", file=sys.stderr
+            )
+            return sorted(old)
+        self._write({**rolls, self._what: instances})
+        return sorted(instances)
+
+    def done(self) -> None:
+        """Forget the roll."""
+        self._write({what: ids for what, ids in self._rolls().items() if what != self._what})
+
+    def _rolls(self) -> dict[str, Any]:
+        return json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+
+    def _write(self, rolls: dict[str, Any]) -> None:
+        if rolls:
+            worlds.write(self._file, json.dumps(rolls))
+        else:
+            self._file.unlink(missing_ok=True)

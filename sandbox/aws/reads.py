@@ -1,0 +1,107 @@
+"""The provider's functions that look at what there is: objects and instances."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.aws.network import INSTANCE, SUBNET
+from sandbox.aws.s3 import is_versioned
+from sandbox.cloud import Place, Refusal
+from sandbox.records import Record
+from sandbox.world import World
+
+READABLE = re.compile(r"text/.*|application/(json|ld\+json|x-httpd-php|xhtml\+xml|x-csh|x-sh|xml|atom\+xml|x-sql|yaml)")
+"""Content types whose body the provider gives (pulumi-aws, aws.s3.getObject)."""
+FILTERS: dict[str, Callable[[World, Record], Any]] = {
+    "vpc-id": lambda world, record: _subnet(world, record).get("vpcId"),
+    "subnet-id": lambda world, record: record.inputs.get("subnetId"),
+    "private-ip-address": lambda world, record: record.outputs.get("privateIp"),
+    "instance-type": lambda world, record: record.inputs.get("instanceType"),
+}
+"""Filters of DescribeInstances, and tag:KEY."""
+
+
+def get_object(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """s3.getObject: metadata, and the body where its content type is one that people read."""
+    _only(arguments, "bucket", "key")
+    bucket, key = arguments["bucket"], arguments["key"]
+    stored = world.object(bucket, key)
+    if stored is None:
+        raise Refusal(
+            "NotFound",
+            f"reading S3 Bucket ({bucket}) Object ({key}): operation error S3: HeadObject, https response error"
+            " StatusCode: 404, NotFound: Not Found",
+        )
+    known = {
+        "arn": f"arn:aws:s3:::{bucket}/{key}",
+        "bucket": bucket,
+        "contentLength": len(stored.content),
+        "contentType": stored.content_type,
+        "etag": stored.etag,
+        "id": f"{bucket}/{key}",
+        "key": key,
+        "lastModified": stored.modified,
+        "region": place.region,
+        "versionId": "" if not is_versioned(world, bucket) else stored.etag,
+    }
+    return known | ({"body": stored.content.decode()} if READABLE.fullmatch(stored.content_type) else {})
+
+
+def instances(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getInstances: ids and addresses, by filters, tags and states. Those of the sandbox all run."""
+    _only(arguments, "filters", "instanceTags", "instanceStateNames")
+    tests = [(each["name"], each["values"]) for each in arguments.get("filters") or []]
+    tests += [(f"tag:{key}", [value]) for key, value in (arguments.get("instanceTags") or {}).items()]
+    states = arguments.get("instanceStateNames") or ["running"]
+    found = [
+        each
+        for each in world.resources(INSTANCE)
+        if each.region == place.region and "running" in states and all(_passes(world, each, *test) for test in tests)
+    ]
+    return {
+        "filters": arguments.get("filters"),
+        "id": place.region,
+        "ids": [each.id for each in found],
+        "instanceStateNames": states,
+        "ipv6Addresses": [],
+        "privateIps": [each.outputs["privateIp"] for each in found],
+        "publicIps": [each.outputs["publicIp"] for each in found if each.outputs.get("publicIp")],
+        "region": place.region,
+    }
+
+
+def instance(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """ec2.getInstance, by its id."""
+    _only(arguments, "instanceId")
+    found = world.find(INSTANCE, arguments["instanceId"])
+    if found is None or found.region != place.region:
+        raise Refusal("InvalidInstanceID.NotFound", f"The instance ID '{arguments['instanceId']}' does not exist")
+    names = ("ami", "availabilityZone", "instanceState", "instanceType", "privateIp", "publicIp", "subnetId")
+    known = {name: found.outputs.get(name) for name in names}
+    return known | {"id": found.id, "instanceId": found.id, "launchTime": found.created, "tags": found.tags}
+
+
+def _only(arguments: dict[str, Any], *known: str) -> None:
+    """Refuse what the sandbox would have to overlook."""
+    if more := sorted(set(arguments) - {*known, "region"}):
+        raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
+
+
+def _passes(world: World, record: Record, name: str, values: list[str]) -> bool:
+    if name.startswith("tag:"):
+        return record.tags.get(name.removeprefix("tag:")) in values
+    if name not in FILTERS:
+        raise Refusal("InvalidParameterValue", f"The filter '{name}' is invalid")
+    return FILTERS[name](world, record) in values
+
+
+def _subnet(world: World, record: Record) -> dict[str, Any]:
+    found = world.find(SUBNET, record.inputs.get("subnetId") or "")
+    return found.inputs if found else {}
+
+
+READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
+    "aws:s3/getObject:getObject": get_object,
+    "aws:ec2/getInstances:getInstances": instances,
+    "aws:ec2/getInstance:getInstance": instance,
+}

@@ -1,0 +1,131 @@
+"""`mullion up` of a new version in two stages, `mullion roll`, and changes that are refused: as a person runs them."""
+
+from typing import Any
+
+import pytest
+
+from operations import agreement
+from operations.engine import Engine
+
+from .clone import Clone
+from .conftest import INSTANCE
+
+pytestmark = pytest.mark.engine
+
+OLD, NEW = '"1.35.8"', '"1.36.4"'
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+    """aws-ci with two Windows workers, on the older version."""
+    made = Clone(tmp_path_factory.mktemp("clone"), engine)
+    made.fresh()
+    edit(made, NEW, OLD)
+    edit(made, "count: 1, size: t3.large", "count: 2, size: t3.large")
+    done(made.up())
+    return made
+
+
+def edit(clone: Clone, old: str, new: str) -> None:
+    """Change the stack file."""
+    file = clone.folder / "stacks" / "Pulumi.aws-ci.yaml"
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+def done(run: Any) -> str:
+    """What a run that went well says."""
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def machines(clone: Clone) -> dict[str, str]:
+    """Instance ids by name."""
+    with clone.world() as world:
+        return {each.name.removeprefix("aws-ci-"): each.id for each in world.resources(INSTANCE)}
+
+
+def agrees(clone: Clone) -> bool:
+    """Whether state and world are the same, but for older bundles, which stay on purpose."""
+    found = clone.differences()
+    return not found.missing and set(found.orphans) <= agreement.kept_in(clone.sandbox)
+
+
+def roll(clone: Clone, *more: str) -> Any:
+    """Roll the pool."""
+    return clone.run("roll", clone.stack, "windows", "--sandbox", "--yes", *more)
+
+
+def replaced(clone: Clone, before: dict[str, str]) -> set[str]:
+    """Machines that are other ones now."""
+    return {name for name, instance in machines(clone).items() if before[name] != instance}
+
+
+def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_what_is_left(clone: Clone) -> None:
+    before = machines(clone)
+    with clone.world() as world:
+        world.plan_fault("fail", 3, type="Instance")  # delete, create, and the second delete
+    cut = roll(clone)
+    assert (cut.returncode, replaced(clone, before)) == (1, {"windows-0"})
+    between = machines(clone)
+    again = roll(clone)
+    done(again)
+    assert "going on with the roll of windows: 1 of 2 left" in again.stderr
+    assert replaced(clone, between) == {"windows-1"}
+    assert "nodes are not drained" in again.stderr, "what a hook warns of is said"
+    assert agrees(clone)
+    before = machines(clone)
+    done(roll(clone, "--machine", "windows-1"))
+    assert replaced(clone, before) == {"windows-1"}
+    assert not (clone.folder / ".mullion" / clone.stack / "rolls.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing",), "stack aws-ci has no pool 'nothing'; its pools: windows"),
+        (("windows", "--machine", "windows-7"), "stack aws-ci has no machine windows-7"),
+    ],
+)
+def test_what_is_not_there_is_not_rolled(clone: Clone, words: tuple[str, ...], said: str) -> None:
+    run = clone.run("roll", clone.stack, *words, "--sandbox", "--yes")
+    assert (run.returncode, said in run.stderr) == (2, True), run.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ((OLD, '"1.37.0"'), "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version"),
+        ((OLD, '"1.34.4"'), "kubernetes: 1.34.4 is older than 1.35.8"),
+    ],
+)
+def test_a_hop_is_refused_before_an_engine_changes_anything(clone: Clone, change: tuple[str, str], said: str) -> None:
+    edit(clone, *change)
+    run = clone.up()
+    edit(clone, *reversed(change))
+    assert (run.returncode, said in run.stderr) == (2, True), run.stderr
+
+
+def test_a_new_minor_takes_both_stages_in_one_up(clone: Clone) -> None:
+    before = machines(clone)
+    edit(clone, OLD, NEW)
+    run = clone.up()
+    said = done(run)
+    assert "the second stage: pools, from Kubernetes 1.35.8" in said
+    assert "pools stay at Kubernetes 1.35.8 in this run" in run.stderr
+    assert replaced(clone, before) == {"windows-0", "windows-1"}
+    assert agrees(clone)
+
+
+def test_a_roll_that_was_cut_between_the_stages_goes_on_with_the_pools(clone: Clone) -> None:
+    edit(clone, NEW, '"1.37.0"')
+    before = machines(clone)
+    with clone.world() as world:
+        world.plan_fault("fail", 1, type="Instance")
+    cut = clone.up()
+    assert (cut.returncode, replaced(clone, before)) == (1, set())
+    assert "the second stage" in cut.stdout
+    run = clone.up()
+    assert "the second stage" not in done(run), "the control plane is there already"
+    assert replaced(clone, before) == {"windows-0", "windows-1"}

@@ -1,0 +1,210 @@
+"""A pool rolled on the engine: what stops it, what it waits for, and what becomes of the pods."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pulumi.automation as auto
+import pytest
+
+from components import drain
+
+from .conftest import Run, Stack
+from .kubernetes import Cluster, resolve, serve
+
+pytestmark = pytest.mark.engine
+
+HOST = "api.aws-dev.mullion.internal"
+POOL = ("web-0", "web-1", "web-2")
+NEXT = "1.33.4"
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
+NOTHING = {"Effect": "Deny", "Action": "s3:PutObject", "Resource": "*"}
+
+
+class Rolling:
+    """One control plane and three Windows workers, whose pool is rolled again and again."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack, self.memory, self.version = stack, 2, "1.32.13"
+        self.edit()
+        stack.up()
+
+    def edit(self, kubernetes: str | None = None, **web: Any) -> None:
+        """Make the stack file that of this test, with these fields of the pool."""
+        self.version = kubernetes or self.version
+        reserved = {"system_reserved": {"memory": f"{self.memory}Gi"}}
+        pools = {"linux": None, "web": {"count": len(POOL), "kubelet": reserved, **web}}
+        acknowledged = dict.fromkeys(
+            ("no-linux-worker", "windows-2019-late", "kubernetes-end-of-life"), "for this test"
+        )
+        self.stack.edit(kubernetes=self.version, pools=pools, acknowledge=acknowledged)
+
+    def roll(self, **rollout: Any) -> Run:
+        """Give the pool another reserve, which replaces its machines, and make it so."""
+        self.memory += 1
+        self.edit(rollout=rollout)
+        return self.stack.up()
+
+    def stopped(self, run: Callable[[], Any]) -> str:
+        """Give what the engine says where it stops."""
+        with pytest.raises(auto.CommandError) as caught:
+            run()
+        return str(caught.value)
+
+    def replaced(self, before: dict[str, str]) -> set[str]:
+        """Machines of the pool that are other ones now."""
+        return {name for name, id in self.stack.machines().items() if before[name] != id}
+
+    def said(self, text: str) -> list[str]:
+        """Severities of the diagnostics that hold a text."""
+        events = (json.loads(each).get("diagnostic_event") for each in self.stack.log if each.startswith("{"))
+        return [each["severity"] for each in events if each and text in each["message"]]
+
+    def reported(self) -> dict[str, str]:
+        """The version that each machine reports."""
+        [bucket] = {each.inputs["bucket"] for each in self.stack.world.resources(OBJECT)}
+        stored = self.stack.world.objects(bucket)
+        records = [json.loads(each.content) for key, each in stored.items() if key.startswith("status/")]
+        there = set(self.stack.machines().values())
+        return {each["machine"]: each["kubernetes"] for each in records if each["instance"] in there}
+
+    def pointer(self) -> str:
+        """The desired-state pointer."""
+        [found] = [each for each in self.stack.world.resources(OBJECT) if each.name == "aws-dev-desired-state"]
+        return found.inputs["content"]
+
+    def let_records(self, *, be_written: bool) -> None:
+        """Change by hand whether workers may write their status records: one that may not never gets ready."""
+        [policy] = [each for each in self.stack.world.resources(ROLE_POLICY) if each.name == "aws-dev-workers"]
+        document = json.loads(policy.inputs["policy"])
+        rows = [each for each in document["Statement"] if each != NOTHING]
+        document["Statement"] = rows if be_written else [*rows, NOTHING]
+        self.stack.world.tamper(policy, {"policy": json.dumps(document)})
+
+
+@pytest.fixture(scope="module")
+def rolling(new_stack: Callable[[str], Stack]) -> Rolling:
+    return Rolling(new_stack("aws-dev"))
+
+
+@pytest.fixture
+def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
+    """The cluster's API, where the program looks for it."""
+    made = Cluster(nodes=dict.fromkeys(POOL, True))
+    monkeypatch.setattr(drain, "PAUSE", 0.05)
+    with serve(made, HOST, rolling.stack.stashed("cluster-ca"), tmp_path) as port:
+        resolve(monkeypatch, HOST, port)
+        yield made
+
+
+def test_a_roll_says_once_that_it_cannot_drain_and_goes_by_status_records(rolling: Rolling) -> None:
+    before = rolling.stack.machines()
+    rolling.roll()
+    assert rolling.replaced(before) == set(POOL)
+    assert rolling.said("nodes are not drained, and gates go by status records alone") == ["warning"]
+
+
+def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling: Rolling) -> None:
+    """OS-09: the new web-0 cannot say that it is ready, so web-1 does not go."""
+    before = rolling.stack.machines()
+    rolling.let_records(be_written=False)
+    said = rolling.stopped(rolling.roll)
+    assert rolling.replaced(before) == {"web-0"}
+    assert "pool web cannot spare web-1, because others are not ready (web-0: i-0" in said
+    assert "web-1 was not touched, nor what comes after it" in said
+    again = rolling.stopped(rolling.stack.up)
+    assert "cannot spare web-1" in again, "nothing was repaired"
+    rolling.let_records(be_written=True)
+    rolling.stack.up()
+    assert rolling.replaced(before) == set(POOL), "the next up goes on with those that are left"
+
+
+def test_pods_are_evicted_one_node_after_the_other(rolling: Rolling, cluster: Cluster) -> None:
+    """Node cordoned first; budgets asked again; DaemonSets stay."""
+    for node in POOL:
+        cluster.add(f"app-{node}", node)
+        cluster.add(f"agent-{node}", node, owner="DaemonSet")
+    cluster.refusals["app-web-1"] = 2
+    before = rolling.stack.machines()
+    rolling.roll()
+    assert rolling.replaced(before) == set(POOL)
+    evictions = {"web-1": 3}
+    wanted = [[f"cordon {node}", *[f"evict app-{node}"] * evictions.get(node, 1)] for node in POOL]
+    assert cluster.asked == [each for node in wanted for each in node]
+    assert set(cluster.pods) == {f"agent-{node}" for node in POOL}
+
+
+def test_pods_that_refuse_to_go_stop_the_roll_by_name(rolling: Rolling, cluster: Cluster) -> None:
+    cluster.add("database", "web-1", refusals=10**6)
+    before = rolling.stack.machines()
+    said = rolling.stopped(lambda: rolling.roll(drain="1s"))
+    assert rolling.replaced(before) == {"web-0"}
+    assert "pods are left on node web-1 after 1 s: default/database (429: Cannot evict pod" in said
+    cluster.refusals["database"] = 0
+    rolling.stack.up()
+    assert rolling.replaced(before) == set(POOL)
+
+
+def test_a_node_that_is_not_ready_stops_the_roll_unless_records_are_enough(rolling: Rolling, cluster: Cluster) -> None:
+    cluster.nodes["web-2"] = False
+    before = rolling.stack.machines()
+    said = rolling.stopped(rolling.roll)
+    assert rolling.replaced(before) == set()
+    assert "pool web cannot spare web-0, because others are not ready (web-2: its Node is not Ready)" in said
+    rolling.edit(rollout={"gate": "registered"})
+    rolling.stack.up()
+    assert rolling.replaced(before) == set(POOL)
+
+
+def test_a_machine_that_is_scaled_away_is_drained_too(rolling: Rolling, cluster: Cluster) -> None:
+    cluster.add("app", "web-2")
+    rolling.edit(count=2)
+    rolling.stack.up()
+    assert cluster.asked == ["cordon web-2", "evict app"]
+    rolling.edit()
+    rolling.stack.up()
+
+
+def test_a_new_minor_goes_to_the_control_plane_first_and_to_the_pools_when_it_reports_it(rolling: Rolling) -> None:
+    """Under plain `pulumi up` these are two; each preview says what its up does."""
+    before = rolling.stack.machines()
+    rolling.edit(kubernetes=NEXT)
+    preview, first = rolling.stack.preview(), rolling.stack.up()
+    assert preview.steps == first.steps
+    assert set(first.of(OBJECT)) == {"aws-dev-bundle-control-plane", "aws-dev-desired-state"}
+    assert rolling.stack.machines() == before
+    assert rolling.said("pools stay at Kubernetes 1.32.13 in this run") == ["warning", "warning"]
+    assert rolling.reported() == {"control-plane-0": NEXT, **dict.fromkeys(POOL, "1.32.13")}
+    preview, second = rolling.stack.preview(), rolling.stack.up()
+    assert preview.steps == second.steps
+    assert rolling.replaced(before) == set(POOL)
+    assert set(second.of(OBJECT)) == {"aws-dev-bundle-web"}
+    assert rolling.reported() == dict.fromkeys(("control-plane-0", *POOL), NEXT)
+    assert rolling.stack.up().steps == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [
+        ("1.35.4", "kubernetes: from 1.33.4 to 1.35.4 is more than one minor version; write a 1.34 first, then go on"),
+        ("1.32.13", "kubernetes: 1.32.13 is older than 1.33.4, which the control plane has; write 1.33.4 or a newer"),
+    ],
+)
+def test_a_hop_that_kubernetes_does_not_make_is_refused_before_anything_changes(
+    rolling: Rolling, version: str, reason: str
+) -> None:
+    before, pointer = rolling.stack.machines(), rolling.pointer()
+    rolling.edit(kubernetes=version)
+    assert reason in rolling.stopped(rolling.stack.preview)
+    assert reason in rolling.stopped(rolling.stack.up)
+    assert (rolling.stack.machines(), rolling.pointer()) == (before, pointer)
+
+
+def test_down_waits_for_no_gate_and_no_pod(rolling: Rolling, cluster: Cluster) -> None:
+    cluster.nodes = dict.fromkeys(POOL, False)
+    cluster.add("database", "web-1", refusals=10**6)
+    rolling.stack.down()
+    assert cluster.asked == []
+    assert rolling.stack.machines() == {}
