@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from operations.exits import ending
+from operations.output import guarded
 
 app = typer.Typer(
     name="mullion",
@@ -117,6 +118,20 @@ def scale(
 
 
 @command
+def roll(
+    stack: StackName,
+    pool: Annotated[str, typer.Argument(metavar="POOL", help="Name of a pool.")],
+    machine: Annotated[str | None, typer.Option(metavar="NAME", help="Only this machine of it.")] = None,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Replace a pool's machines, wave by wave, though nothing of them changed."""
+    from operations import roll as rolling
+
+    rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
+
+
+@command
 def outputs(
     stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the outputs as JSON.")] = False
 ) -> None:
@@ -159,6 +174,75 @@ def doctor(
     doctoring.doctor(stack)
 
 
+@command
+def chaos(
+    stack: StackName,
+    seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of the first sequence. Default: drawn.")] = None,
+    runs: Annotated[int, typer.Option(metavar="K", min=1, help="How many sequences, each with the next seed.")] = 1,
+) -> None:
+    """Break a throw-away copy of a stack in the sandbox: random changes, faults and cuts, and what must hold after."""
+    from operations import chaos as breaking
+
+    breaking.chaos(stack, seed=seed, runs=runs)
+
+
+@command
+def pin(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A download (kubernetes-node, ...), or: image.")
+    ] = None,
+    version: Annotated[str | None, typer.Argument(metavar="VERSION", help="Its version; with image, a pool.")] = None,
+    os_: Annotated[str | None, typer.Option("--os", metavar="linux|windows", help="Only for this system.")] = None,
+    file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The file of entries. Default: artifacts.json.")
+    ] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the download.")] = None,
+    checksums: Annotated[str | None, typer.Option(metavar="URL", help="Address of a checksum file.")] = None,
+    digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="The digest, from a source you trust.")] = None,
+    first_use: Annotated[bool, typer.Option("--first-use", help="Trust what comes now.")] = False,
+    download: Annotated[bool, typer.Option(help="Fetch the download too, and check it.")] = True,
+    verify: Annotated[bool, typer.Option("--verify", help="Compare entries (of NAME) with their publishers.")] = False,
+    stack: Annotated[str | None, typer.Option(metavar="STACK", help="With image: the stack.")] = None,
+    sandbox: Sandbox = False,
+) -> None:
+    """Keep a download's published digest as an entry, or a pool's newest machine image in the stack file."""
+    from operations import pin as pinning
+
+    if verify:
+        pinning.verify(name, file)
+    elif name is None or version is None:
+        raise typer.BadParameter("give NAME and VERSION, or image and a pool, or --verify")
+    elif name == "image":
+        from operations import newest_image
+
+        if stack is None:
+            raise typer.BadParameter("with image, name the stack: --stack STACK")
+        newest_image.pin(stack, version, sandbox=sandbox)
+    else:
+        pinning.pin(pinning.Wanted(name, version, os_, url, checksums, digest, first_use, download), file)
+
+
+@command
+def mirror(
+    target: Annotated[str, typer.Argument(metavar="DIR|URL", help="A folder, or a web server that takes PUT.")],
+    stack: StackName,
+) -> None:
+    """Copy all that a stack's machines download, for places without a way out. Twice copies nothing twice."""
+    from operations import mirror as mirroring
+
+    mirroring.mirror(target, stack)
+
+
+@command
+def versions(
+    stack: Annotated[str | None, typer.Argument(metavar="[STACK]", help="Only what concerns this stack.")] = None,
+) -> None:
+    """Show which versions fit together, when their support ends, and what to move to."""
+    from operations import versions as supported
+
+    supported.versions(stack)
+
+
 # The sandbox group: what goes wrong in the sandbox, on purpose.
 
 sandbox_app = typer.Typer(no_args_is_help=True, help="Make a stack's sandbox go wrong, or change it unseen.")
@@ -184,7 +268,8 @@ def fault(
         int | None, typer.Option(metavar="N", min=1, help="The Nth machine's profile is unseen for --tries tries.")
     ] = None,
     slow: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="A call takes so long, really.")] = None,
-    at: Annotated[int, typer.Option(metavar="N", min=1, help="With --slow: which call.")] = 1,
+    late: Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="A call's answer comes so late.")] = None,
+    at: Annotated[int, typer.Option(metavar="N", min=1, help="With --slow, --late: which call.")] = 1,
     tries: Annotated[int, typer.Option(metavar="K", min=1, help="With --throttle, --unseen: how often.")] = 3,
     type_: Annotated[str | None, typer.Option("--type", metavar="TYPE", help="Count only calls of this type.")] = None,
     times: Annotated[int, typer.Option(metavar="N", min=1, help="For so many matching calls in a row.")] = 1,
@@ -197,8 +282,7 @@ def fault(
     calls = {"fail": fail, "throttle": throttle, "die-before": die_before, "die-after": die_after, "unseen": unseen}
     asked = {"throttle": float(tries), "unseen": float(tries)}
     wanted = {kind: (nth, asked.get(kind, 0)) for kind, nth in calls.items() if nth is not None}
-    if slow is not None:
-        wanted["slow"] = (at, slow)
+    wanted |= {kind: (at, seconds) for kind, seconds in (("slow", slow), ("late", late)) if seconds is not None}
     if clear:
         faults.clear(stack)
     if wanted or not (clear or list_):
@@ -237,7 +321,8 @@ def boots(stack: StackName) -> None:
 
 def main() -> None:
     """Run the command line."""
-    app()
+    with guarded():
+        app()
 
 
 if __name__ == "__main__":

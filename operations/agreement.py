@@ -19,6 +19,9 @@ Thing = tuple[str, str]
 REMOVAL = "to remove it: mullion sandbox remove {} {}"
 AGAIN = "to make it again: mullion up {} --sandbox --refresh"
 
+MEMORY = "kept.json"
+"""File beside the world itself: who removes that folder removes both."""
+
 BUILT_IN = "pulumi:"
 """Beginning of the types that the engine keeps itself, such as Stash: no cloud has them."""
 
@@ -35,7 +38,7 @@ class Disagreement:
 
 
 def compare(state: State, world: Iterable[Thing], kept: Collection[Thing] = ()) -> Disagreement:
-    """Compare a state with what there is; kept: what an earlier `down` left on purpose.
+    """Compare a state with what there is; kept: what earlier runs left on purpose.
 
     Two resources of a state with one id are two in the world too (a bucket and its own settings differ by type).
     """
@@ -75,20 +78,20 @@ def faults(name: str, state: State) -> list[str]:
 
 
 def keep(name: str, state: State) -> None:
-    """Remember what `down` leaves in a stack's world on purpose."""
-    left = things([each for each in state if each.get("retainOnDelete")])
-    if left:
-        worlds.write(_memory(name), json.dumps(sorted({*kept(name), *left}), indent=1) + "\n")
+    """Remember what runs leave in a stack's world on purpose: snapshots, and bundles that a machine may yet fetch."""
+    left = set(things([each for each in state if each.get("retainOnDelete")]))
+    if left - kept(name):
+        worlds.write(sandbox_folder(name) / MEMORY, json.dumps(sorted({*kept(name), *left}), indent=1) + "\n")
 
 
 def kept(name: str) -> set[Thing]:
-    """Return what earlier `down`s left in a stack's world on purpose."""
+    """Return what runs may have left in a stack's world on purpose."""
+    return kept_in(sandbox_folder(name))
+
+
+def kept_in(sandbox: Path) -> set[Thing]:
+    """Return what runs may have left on purpose in the world of this folder."""
     try:
-        return {(kind, key) for kind, key in json.loads(_memory(name).read_text("utf-8"))}
+        return {(kind, key) for kind, key in json.loads((sandbox / MEMORY).read_text("utf-8"))}
     except FileNotFoundError:
         return set()
-
-
-def _memory(name: str) -> Path:
-    """Beside the world itself: who removes that folder removes both."""
-    return sandbox_folder(name) / "kept.json"

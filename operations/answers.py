@@ -30,6 +30,7 @@ NAMED_BY_ARN = {
 COMPUTED = {
     "aws:ec2/eip:Eip": {"allocationId": "{id}", "publicIp": "198.51.100.1"},
     "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
+    "aws:iam/role:Role": {"uniqueId": "AROA{digits:.17}"},
     "aws:route53/zone:Zone": {"zoneId": "{id}"},
     "aws:s3/bucket:Bucket": {
         "bucket": "{id}",
@@ -40,8 +41,13 @@ COMPUTED = {
 """Computed outputs by type, beside `id`, `name` and `arn`, which all have."""
 
 INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
-    "aws:index/getRegion:getRegion": lambda region, _: {"region": region, "name": region, "id": region},
-    "aws:index/getPartition:getPartition": lambda *_: {"partition": "aws", "dnsSuffix": "amazonaws.com", "id": "aws"},
+    "aws:index/getRegion:getRegion": lambda region, _: {
+        **dict.fromkeys(("region", "name", "id"), region),
+        "endpoint": f"ec2.{region}.amazonaws.com",
+    },
+    "aws:index/getService:getService": lambda region, asked: {
+        "dnsName": f"{asked['serviceId']}.{region}.amazonaws.com",
+    },
     "aws:index/getCallerIdentity:getCallerIdentity": lambda *_: {"accountId": ACCOUNT, "id": ACCOUNT},
     "aws:index/getAvailabilityZones:getAvailabilityZones": lambda region, _: {
         "names": [f"{region}{letter}" for letter in "abc"],

@@ -47,7 +47,7 @@ def build(target: Path, version: str, is_built: Callable[[], bool], announce: An
         for stale in folder.glob("building-*"):  # left by a build that was cut; we hold the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder, ignore_cleanup_errors=True) as scratch:
-            go = _find_go(Path(scratch), announce)
+            go = find_go(Path(scratch), announce)
             product = Path(scratch) / "pulumi"
             announce(f"mullion: building the Pulumi engine {version} into {target}; once, about 4 minutes")
             _run(_compile_command(go, product, version), TOOLS, Path(scratch) / "log", announce)
@@ -83,7 +83,7 @@ def _alone(folder: Path, announce: Announce) -> Iterator[None]:
         yield
 
 
-def _find_go(scratch: Path, announce: Announce) -> Path:
+def find_go(scratch: Path, announce: Announce) -> Path:
     """Return a Go that is new enough: the one on PATH, else the one in the cache, put there if need be."""
     on_path = shutil.which("go")
     if on_path and _go_version(on_path) >= OLDEST_GO:

@@ -38,14 +38,15 @@ class EngineCommand(auto.PulumiCommand):
         additional_env: Mapping[str, str],
         on_output: Hear | None = None,
         on_error: Hear | None = None,
+        given: str | None = None,
     ) -> auto.CommandResult:
-        """Run the engine with these arguments; CommandError where it fails."""
+        """Run the engine with these arguments, and what is given as its standard input; CommandError where it fails."""
         beside = f"{Path(self.command).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, **additional_env, "PATH": beside, "PULUMI_AUTOMATION_API": "true"}
         with (
             subprocess.Popen(
                 [self.command, "--non-interactive", *args],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
@@ -59,6 +60,9 @@ class EngineCommand(auto.PulumiCommand):
             try:
                 output = readers.submit(_read, process.stdout, on_output)
                 errors = readers.submit(_read, process.stderr, on_error)
+                if process.stdin:
+                    with suppress(BrokenPipeError), process.stdin:
+                        process.stdin.write(given or "")
                 result = auto.CommandResult(output.result(), errors.result(), process.wait())
             finally:
                 _running.remove(process.pid)

@@ -17,7 +17,7 @@ class Exit(IntEnum):
 
 MEANINGS = {
     Exit.OK: "done",
-    Exit.FAILED: "the engine or the cloud failed",
+    Exit.FAILED: "the engine or the cloud failed, or standard output took no more",
     Exit.USAGE: "the stack or the command line is wrong; nothing was started",
     Exit.REFUSED: "refused: another world, a protected cluster, or not confirmed; nothing was changed",
     Exit.NO_ENGINE: "there is no Pulumi engine to use",

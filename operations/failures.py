@@ -4,6 +4,7 @@ import re
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -17,9 +18,14 @@ from operations.exits import Exit, Stop
 _WORTH = re.compile(r"(?:stderr: )?error: (.*)")
 _HOLDER = re.compile(r"created by (.+)")
 """How the engine names who has a lock in a backend that keeps it elsewhere: user@host (pid 1) at time."""
+_KILLED = re.compile(r"code: -(\d+)")
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a CI job that is cancelled, a terminal that is closed: none reaches the engine by itself."""
 _NO_LOGIN = "PULUMI_ACCESS_TOKEN must be set"
+
+
+# what the Automation API says of an engine that was killed; `message` says it for people
+warnings.filterwarnings("ignore", "Error in event stream", UserWarning)
 
 
 @contextmanager
@@ -49,6 +55,8 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
     if faults:
         what = "\n".join(f"  {each}" for each in faults)
         return f"stack {name}: {len(faults)} failed\n{what}\nCorrect it and run this again: what was made is kept"
+    if killed := _KILLED.search(str(error)):
+        return f"stack {name}: the engine was killed (signal {killed[1]}); `mullion up {name}` clears up and goes on"
     if _NO_LOGIN in str(error):
         return f"stack {name}: there is no backend to keep its state in: `pulumi login` first, or use --sandbox"
     said = [match[1] for each in str(error).splitlines() if (match := _WORTH.match(each.strip())) and match[1]]

@@ -31,7 +31,9 @@ def opened(stack: str) -> Iterator[World]:
 def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:
     """Plan faults: kind -> call it comes at, amount. Stop where none is given or a type does not exist."""
     if not wanted:
-        raise Stop(Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow SECONDS")
+        raise Stop(
+            Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
+        )
     short = {token.rsplit(":", 1)[-1] for token in AWS.types}
     if kind_of is not None and kind_of not in short and kind_of not in AWS.types:
         raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")

@@ -41,5 +41,10 @@ def confirm(question: str, answer: str = "yes") -> None:
     """Ask, and stop unless the answer is the expected one."""
     if not sys.stdin.isatty():
         raise Stop(Exit.REFUSED, f"{question} Not asked, because there is no terminal; nothing was changed")
-    if input(f"{question} Type {answer!r} to go on: ").strip() != answer:
+    try:
+        said = input(f"{question} Type {answer!r} to go on: ")
+    except EOFError:  # Ctrl-D
+        print()
+        said = ""
+    if said.strip() != answer:
         raise Stop(Exit.REFUSED, "not confirmed; nothing was changed")

@@ -16,7 +16,6 @@ from pulumi import automation as auto
 from components import pki
 from operations import engine, failures, report, stacks, state, worlds
 from operations.exits import Exit, Stop
-from operations.output import show
 from operations.workspace import backend, existing, opened
 
 STALE = timedelta(days=5)
@@ -30,13 +29,13 @@ def outputs(name: str, *, as_json: bool) -> None:
     with _stack(name) as run:
         found = {key: "[secret]" if value.secret else value.value for key, value in run.outputs().items()}
     if as_json:
-        show(json.dumps(found, indent=2))
+        print(json.dumps(found, indent=2))
         return
     lines: list[str] = []
     for key, value in sorted(found.items()):
         text = value if isinstance(value, str) else json.dumps(value)
         lines.append(f"{key}: {text.strip()}" if "\n" not in text.strip() else f"{key}:\n{text.strip()}")
-    show("\n".join(lines))
+    print("\n".join(lines))
 
 
 def kubeconfig(name: str, output: str | None) -> None:
@@ -49,7 +48,7 @@ def kubeconfig(name: str, output: str | None) -> None:
             raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
         text = current(name, found.value, run)
     if output == "-" or (output is None and not sys.stdout.isatty()):
-        show(text, end="")
+        print(text, end="")
         return
     path = report.kubeconfig(name, text) if output is None else Path(output)
     if output is not None and not _written(path, text):

@@ -4,10 +4,13 @@ A resource is known by the tags `mullion:urn` and `mullion:cluster`, one that ta
 program gave it: its name and what it belongs to are among that.
 """
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from sandbox.values import REDACTED, SECRET, SIGNATURE, Secret
 
 Resource = Mapping[str, Any]
 """A resource of a state, as `pulumi stack export` gives it; secrets in it are encrypted."""
@@ -21,11 +24,11 @@ what to look for (`recovery.by_hand`)."""
 
 @dataclass(frozen=True)
 class Found:
-    """What the cloud has: its id and its properties as the provider reads them; secrets as the state had them."""
+    """What the cloud has: its id and its properties as the provider reads them; secrets marked, and plain."""
 
     id: str
-    inputs: dict[str, Any]
-    outputs: dict[str, Any]
+    inputs: dict[str, Any] = field(repr=False)
+    outputs: dict[str, Any] = field(repr=False)
 
 
 def tag_value(urn: str) -> str:
@@ -42,7 +45,6 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
     """Look in the sandbox's world."""
     from sandbox.aws.cloud import AWS
     from sandbox.provider import Provider
-    from sandbox.values import REDACTED
     from sandbox.world import Record, World
 
     def same(record: Record, resource: Resource) -> bool:
@@ -59,14 +61,23 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
             for record in world.resources(resource["type"]):
                 if record.id not in others and same(record, resource):
                     inputs = dict(resource["inputs"])
-                    # what the world keeps no copy of, secrets and files, is as the program gave it
+                    # what the world keeps no copy of, such as files, is as the program gave it
                     read = Provider(AWS, world).read(resource["urn"], record.id, inputs, inputs)
-                    return Found(record.id, *read) if read else None
+                    return Found(record.id, *map(_recorded, read)) if read else None
         finally:
             world.close()
         return None
 
     return find
+
+
+def _recorded(value: Any) -> Any:
+    """A value that a provider read, as a state holds it."""
+    if isinstance(value, dict):
+        return {name: _recorded(each) for name, each in value.items()}
+    if isinstance(value, Secret):
+        return {SIGNATURE: SECRET, "plaintext": json.dumps(value.value)}
+    return [_recorded(each) for each in value] if isinstance(value, list) else value
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

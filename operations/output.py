@@ -1,17 +1,57 @@
-"""What a command prints as its result, on a standard output that may be full or have no reader any more."""
+"""Standard output and standard error of the command, which may be full or have no reader any more.
 
-import os
+A run of the engine goes on all the same: what it does is worth more than the lines that tell of it.
+"""
+
+import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from operations.exits import Exit, Stop
+from operations.exits import Exit
 
 
-def show(text: str, end: str = "\n") -> None:
-    """Print all of a text now. A reader that has left is no fault (`| head -1`); Stop where it cannot be written."""
+class _Lossy(io.FileIO):
+    """A file that takes everything: what cannot be written is lost, and `fault` says why."""
+
+    fault: OSError | None = None
+
+    def write(self, content: Any) -> int | None:
+        if self.fault is None:
+            try:
+                return super().write(content)
+            except OSError as error:
+                self.fault = error
+        return memoryview(content).nbytes
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Let nothing in here fail because its output cannot be written: SystemExit says it at the end, with code FAILED.
+
+    A reader that has left is no fault (`| head -1`).
+    """
+    before = sys.stdout, sys.stderr
+    if None in before:  # closed by who started us; print() knows that
+        yield
+        return
+    output, errors = (_Lossy(each.fileno(), "w", closefd=False) for each in before)
+    sys.stdout, sys.stderr = _text(output, before[0]), _text(errors, before[1])
+    code: Any = Exit.OK
     try:
-        print(text, end=end, flush=True)
-    except OSError as error:
-        # what is still buffered would fail again at the interpreter's end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if not isinstance(error, BrokenPipeError):
-            raise Stop(Exit.USAGE, f"standard output: {error}; write to a place that takes it") from error
+        yield
+    except SystemExit as end:
+        code = end.code
+    finally:
+        sys.stdout.flush()
+        if output.fault and not isinstance(output.fault, BrokenPipeError):
+            code = code or Exit.FAILED
+            print(f"mullion: standard output: {output.fault}; what was to be printed is lost", file=sys.stderr)
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = before
+    raise SystemExit(code)
+
+
+def _text(raw: _Lossy, like: Any) -> Any:
+    return io.TextIOWrapper(io.BufferedWriter(raw), like.encoding, like.errors, line_buffering=like.line_buffering)

@@ -18,7 +18,6 @@ from components.spec.checks.check import Subject
 from components.spec.stack import Stack
 from operations import against, plan_text, stacks
 from operations.exits import Exit, Stop
-from operations.output import show
 
 FORMAT = 1
 """Version of the document; `--against` refuses any other."""
@@ -33,7 +32,7 @@ def plan(name: str, *, as_json: bool, resources: bool, earlier: Path | None) -> 
         whole["resources"] = _resources(name)
     if earlier:
         whole["against"] = against.compare(whole, against.read(earlier))
-    show(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
+    print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
@@ -131,7 +130,7 @@ def _resources(name: str) -> dict[str, int]:
     """Run the wiring on the recording monitor, and count what it registers by type."""
     from operations.recorder import record
 
-    recording = record(name, stacks.config(name))
+    recording = record(name, stacks.config(name), preview=True)
     if recording.errors:
         raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
     return dict(sorted(Counter(each.type for each in recording.resources.values()).items()))

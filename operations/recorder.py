@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pulumi
 from google.protobuf import empty_pb2, struct_pb2
-from pulumi.runtime import Settings, configure, set_all_config
+from pulumi.runtime import Settings, configure, set_all_config, settings
 from pulumi.runtime.proto import engine_pb2, resource_pb2
 from pulumi.runtime.stack import run_in_stack
 
@@ -165,6 +165,7 @@ def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callab
     recording = Recording()
     monitor = _Monitor(name, str(config.get("aws:region", "")), preview, recording)
     configure(Settings(PROJECT, name, monitor, _Engine(recording), dry_run=preview, root_directory=str(REPOSITORY)))
+    settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine
     set_all_config({key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()})
     loop = _Loop()
     # One error is raised below; what waited for the resource repeats it.
@@ -251,6 +252,13 @@ class _Monitor:
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda request: empty_pb2.Empty()
+
+
+class _Hooks:
+    """Takes the program's hooks, which nobody here calls."""
+
+    def register_resource_hook(self, hook: pulumi.ResourceHook) -> None:
+        pass
 
 
 class _Engine:

@@ -7,15 +7,13 @@ state, the rest is forgotten, and the next run makes it.
 import json
 import shlex
 import sys
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pulumi import automation as auto
 
-from operations import locks, worlds
-from operations.agreement import BUILT_IN
+from operations import agreement, locks
+from operations.engine_process import EngineCommand
 from operations.exits import Exit, Stop
 from operations.lookup import Lookup, Resource, given, tag_value
 from operations.workspace import backend, existing
@@ -26,7 +24,8 @@ deleting, reading) the state still has it, and the next run does the same again.
 
 
 MASKED = "[secret]"
-"""What the engine's events show in the place of a secret."""
+"""What the engine's events show in the place of a secret, also of its ciphertext. Brought back into a state as such, it
+makes the engine take every secret there for null, without a word."""
 
 
 def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> auto.Stack | None:
@@ -45,16 +44,20 @@ def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> a
 def _recover(run: auto.Stack, lookup: Lookup | None) -> None:
     exported = export(run)
     deployment = exported["deployment"]
-    if not deployment.get("pending_operations"):
-        return
     asked = unknown(deployment)
     if asked and lookup is None:
         raise Stop(Exit.REFUSED, by_hand(run.name, asked))
-    adopted = adopt(deployment["resources"], asked, lookup) if lookup else []
-    for each in deployment.pop("pending_operations"):
+    adopted: list[Resource] = []
+    if lookup:
+        deployment["resources"] = deployment.get("resources") or []
+        adopted = adopt(deployment["resources"], asked, lookup)
+        agreement.keep(run.name, deployment["resources"])
+    pending = deployment.pop("pending_operations", None) or []
+    for each in pending:
         if each["resource"] not in adopted:
             _say(f"{each['type']} {named(each['resource'])} was cut off; it is done again where it is still wanted")
-    _write(run, exported)
+    if pending:
+        write(run, exported)
 
 
 def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup) -> None:
@@ -62,24 +65,35 @@ def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup
 
     Where a provider ends without an answer, the engine takes the creation for not done, and forgets it.
     """
-    creations = [each for each in failed if each.op.value.startswith("create") and each.new]
-    asked: list[Resource] = [
+    asked = unanswered(failed)
+    if not asked:
+        return
+    exported = export(run)
+    if adopt(exported["deployment"]["resources"], asked, lookup):
+        write(run, exported)
+
+
+def unanswered(failed: list[auto.StepEventMetadata]) -> list[Resource]:
+    """Return the resources whose creation failed, as a state would hold them, but for their secrets."""
+    return [
         {
             "urn": each.urn,
             "type": each.type,
             "custom": True,
             "parent": each.new.parent,
             "provider": each.provider,
-            "inputs": {name: value for name, value in (each.new.inputs or {}).items() if value != MASKED},
+            "inputs": {name: value for name, value in (each.new.inputs or {}).items() if not _masked(value)},
         }
-        for each in creations
-        if each.new
+        for each in failed
+        if each.op.value.startswith("create") and each.new
     ]
-    if not asked:
-        return
-    exported = export(run)
-    if adopt(exported["deployment"]["resources"], asked, lookup):
-        _write(run, exported)
+
+
+def _masked(value: Any) -> bool:
+    """Whether a value, or any part of it, is not shown."""
+    if isinstance(value, dict):
+        return any(map(_masked, value.values()))
+    return any(map(_masked, value)) if isinstance(value, list) else value == MASKED
 
 
 def export(run: auto.Stack) -> dict[str, Any]:
@@ -92,7 +106,7 @@ def unknown(deployment: Mapping[str, Any]) -> list[Resource]:
     """Return the resources that a cloud was asked for, with no answer recorded."""
     pending = deployment.get("pending_operations") or []
     begun = [each["resource"] for each in pending if each["type"] in BEGUN]
-    return [each for each in begun if not each["type"].startswith(BUILT_IN)]
+    return [each for each in begun if not each["type"].startswith(agreement.BUILT_IN)]
 
 
 def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup) -> list[Resource]:
@@ -104,11 +118,15 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
         if found is None:
             continue
         older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
-        for at in older:
-            resources[at]["delete"] = True  # it was being replaced: the engine removes it at the end of the next run
+        place = older[0] if older else len(resources)
+        for at in reversed(older):
+            if resources[at].get("pendingReplacement"):
+                del resources[at]  # deleted before its replacement came, which this is
+            else:
+                resources[at]["delete"] = True  # being replaced: the engine removes it at the end of the next run
         # before the older one, because others that come after depend on the URN
         entry = {**each, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
-        resources.insert(older[0] if older else len(resources), entry)
+        resources.insert(place, entry)
         adopted.append(each)
         _say(f"found what the run that was cut off had made, and took it over: {named(each)} {found.id}")
     return adopted
@@ -144,13 +162,11 @@ def named(resource: Resource) -> str:
     return f"{resource['urn'].rpartition('::')[2]} ({resource['type']})"
 
 
-def _write(run: auto.Stack, exported: dict[str, Any]) -> None:
-    """Give the engine a changed state. The file is this user's alone, and holds secrets encrypted only."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "state.json"
-        worlds.write(path, json.dumps(exported))
-        words = ["stack", "import", "--file", str(path), "--stack", run.name]
-        run.workspace.pulumi_command.run(words, run.workspace.work_dir, {})
+def write(run: auto.Stack, exported: dict[str, Any]) -> None:
+    """Give the engine a changed state, by no file: secrets that were looked up are plain in it."""
+    command = run.workspace.pulumi_command
+    assert isinstance(command, EngineCommand)  # noqa: S101 - the only kind there is (workspace.opened)
+    command.run(["stack", "import", "--stack", run.name], run.workspace.work_dir, {}, given=json.dumps(exported))
 
 
 def _say(line: str) -> None:

@@ -3,13 +3,16 @@
 import sys
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 from pulumi import automation as auto
 
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
-from components.spec.stack import Stack
+from components.spec.stack import Stack, refuse_unready
 from operations import (
+    against,
     agreement,
     engine,
     failures,
@@ -25,16 +28,29 @@ from operations import (
 )
 from operations.events import Step, Tally
 from operations.exits import Exit, Stop
+from operations.plan import document
 from operations.recorder import record
+from operations.state import State
 from operations.workspace import opened, sandbox_config, world_file
 from operations.worlds import SANDBOX, World
 
 UNKNOWN_ACCOUNT = "unknown (install the AWS command line, or see: aws sts get-caller-identity)"
 
 
-def up(name: str, *, sandbox: bool, yes: bool, refresh: bool = False) -> None:
-    """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts."""
+def up(
+    name: str,
+    *,
+    sandbox: bool,
+    yes: bool,
+    refresh: bool = False,
+    replaced: Callable[[State], list[str]] | None = None,
+) -> None:
+    """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts.
+
+    replaced: gives, from the state, the URNs of what is replaced though nothing of it changed.
+    """
     stack = stacks.load(name)
+    refuse_unready(stack)
     planned = plan_cluster(name, stack.spec)
     for warning in stack.warnings:
         if warning.acknowledged is None:
@@ -45,31 +61,29 @@ def up(name: str, *, sandbox: bool, yes: bool, refresh: bool = False) -> None:
         total = _registered(name, sandbox=sandbox)
         look = _lookup(name, sandbox)
         found = recovery.ready(name, workspace, look)
+        exported = recovery.export(found) if found else {"deployment": {}}
+        before = exported["deployment"].get("resources") or []
+        against.refuse(document(stack, planned), against.from_state(before, name))
+        work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
         if not sandbox:
-            _ask_up(planned, stack, world, found, total, yes=yes)
-        run = found or auto.Stack.create(name, workspace)
+            _ask_up(planned, stack, world, work, yes=yes)
+        work.run = work.run or auto.Stack.create(name, workspace)
         foreseen = Tally(total=total)
         with failures.reported(name, foreseen):
-            guards.check(name, run, foreseen.hear)
+            guards.check(name, work.run, foreseen.hear)
         worlds.remember(name, world)
         took = progress.clock()
-        tally = Tally(total=total)
-        with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox)) as watch:
-            try:
-                result = run.up(
-                    refresh=refresh,
-                    policy_packs=guards.PACKS,
-                    on_event=watch,
-                    show_secrets=False,
-                    color="never",
-                )
-            except auto.CommandError:
-                if look:
-                    recovery.settle(run, tally.failed, look)
-                raise
-        outputs = {key: value.value for key, value in result.outputs.items()}
-        after = state.resources(run)
-    print(f"{tally.summary()} in {took()}\n")
+        outputs, after = work.done()
+        if held := state.held(after, stack.spec.kubernetes):
+            print(f"{work.tally.summary()} in {took()}; the second stage: pools, from Kubernetes {held}", flush=True)
+            outputs, after = work.done()
+        if held := state.held(after, stack.spec.kubernetes):
+            raise Stop(
+                Exit.FAILED,
+                f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {held} until it "
+                f"has, and `mullion up {name}` goes on from there",
+            )
+    print(f"{work.tally.summary()} in {took()}\n")
     print(report.machines(planned, after))
     print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, outputs['kubeconfig'])}")
     if sandbox:
@@ -85,7 +99,8 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     worlds.check(name, world)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run = recovery.ready(name, workspace, _lookup(name, sandbox))
-        before = state.resources(run) if run else []
+        exported = recovery.export(run) if run else {"deployment": {}}
+        before = exported["deployment"].get("resources") or []
         if run is None or not state.counted(before):
             worlds.forget(name)
             print(f"stack {name} has no resources in {world}")
@@ -93,19 +108,55 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
         protect = protect or bool(state.protected(before))
         _ask_down(name, world, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
         took = progress.clock()
-        if state.protected(before):
-            command = ["state", "unprotect", "--all", "--yes", "--stack", name]
-            workspace.pulumi_command.run(command, workspace.work_dir, {})
+        if state.released(before):
+            recovery.write(run, exported)
         tally = Tally(total=state.counted(before))
         with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
             run.destroy(on_event=watch, show_secrets=False, color="never")
-    if sandbox:
-        agreement.keep(name, before)
     worlds.forget(name)
     (worlds.folder(name) / "kubeconfig").unlink(missing_ok=True)
     print(f"{tally.summary()} in {took()}")
     if left := report.remains(name, before, sandbox=sandbox):
         print(left)
+
+
+@dataclass
+class _Work:
+    """The engine's runs of one `up`. run: None where there is no stack yet."""
+
+    name: str
+    run: auto.Stack | None
+    total: int
+    look: lookup.Lookup | None
+    sandbox: bool
+    refresh: bool
+    replaced: list[str]
+    tally: Tally = field(default_factory=Tally)
+
+    def done(self) -> tuple[dict[str, Any], State]:
+        """Run it; the stack's outputs, and its state after it. What `replaced` names is replaced once."""
+        if self.run is None:
+            raise ValueError(f"stack {self.name} is not made yet")
+        self.tally = Tally(total=self.total)
+        replaced, self.replaced = self.replaced, []
+        with failures.reported(self.name, self.tally), progress.shown(self.tally, _estimate(self.sandbox)) as watch:
+            try:
+                result = self.run.up(
+                    refresh=self.refresh,
+                    replace=replaced or None,
+                    policy_packs=guards.PACKS,
+                    on_event=watch,
+                    show_secrets=False,
+                    color="never",
+                )
+            except auto.CommandError:
+                if self.look:
+                    recovery.settle(self.run, self.tally.failed, self.look)
+                raise
+            finally:
+                for warning in self.tally.warnings:
+                    print(f"warning: {warning}", file=sys.stderr)
+        return {key: value.value for key, value in result.outputs.items()}, state.resources(self.run)
 
 
 def _world(sandbox: bool, cloud: str, region: str) -> World:
@@ -148,18 +199,19 @@ def _where(world: World) -> str:
     return f"account {world.account or UNKNOWN_ACCOUNT} by {identity.chosen()}, region {world.region or 'unknown'}"
 
 
-def _ask_up(
-    planned: ClusterPlan, stack: Stack, world: World, found: auto.Stack | None, total: int, *, yes: bool
-) -> None:
+def _ask_up(planned: ClusterPlan, stack: Stack, world: World, work: _Work, *, yes: bool) -> None:
     """Show account, region and counts, and ask."""
     print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
     if yes:
         return
-    changes: Counter[str] = Counter(create=total)
-    if found:
+    changes: Counter[str] = Counter(create=work.total)
+    if work.run:
         tally = Tally()
         with failures.reported(stack.name, tally):
-            summary = found.preview(on_event=lambda event: tally.hear(event) and None, color="never").change_summary
+            summary = work.run.preview(
+                on_event=lambda event: tally.hear(event) and None, replace=work.replaced or None, color="never"
+            ).change_summary
+        print("".join(f"  {each}\n" for each in tally.warnings), end="")
         changes = Counter({getattr(op, "value", op): count for op, count in summary.items()})
     print("  " + ", ".join(f"{op} {count}" for op, count in sorted(changes.items())))
     identity.confirm("This changes a real account and costs money.")

@@ -28,11 +28,19 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a provider works: account, region, and the tags it puts on everything."""
+    """Where a provider works: account, region, and the tags it puts on everything.
+
+    scheme: `http` where the world's machines reach services over plain http; else empty.
+    """
 
     account: str
     region: str
     default_tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    scheme: str = ""
+
+    def url(self, name: str) -> str:
+        """How outputs name a host: its name alone, as the cloud does, or a whole URL where there is a scheme."""
+        return f"{self.scheme}://{name}" if self.scheme else name
 
 
 @dataclass
@@ -149,6 +157,7 @@ class ResourceType:
     in_use: code and message of the refusal to delete while something holds this.
     rules: checks on create and update. delete_rules: checks on delete. created, deleted: effects on the world.
     replaces: further reasons to replace, from old and new inputs: names of properties.
+    apart: secret values that the world keeps apart from a thing, by property; `read` gives them as the cloud would.
     """
 
     id: str | Callable[[Request], str]
@@ -175,12 +184,14 @@ class ResourceType:
     created: Rule | None = None
     deleted: Rule | None = None
     replaces: Callable[[dict[str, Any], dict[str, Any]], list[str]] | None = None
+    apart: Callable[[World, Record], dict[str, str]] | None = None
 
 
 @dataclass(frozen=True)
 class Cloud:
     """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds.
 
+    reads: functions that look at the world too.
     settle: what goes on by itself whenever something changed (machines that waited for it go on booting).
     """
 
@@ -192,3 +203,4 @@ class Cloud:
     regions: Mapping[str, Any]
     seconds: Callable[[str, str], float]
     settle: Callable[[World], None] | None = None
+    reads: Mapping[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)

@@ -23,9 +23,10 @@ KINDS = {
     "throttle": "the cloud answers RequestLimitExceeded `amount` times; the provider waits and asks again, in simulated"
     " time, and gives up as the real one does",
     "unseen": "an instance profile is not visible yet for `amount` tries; the provider asks again for two minutes",
-    "die-before": "the provider's process ends before the cloud acted",
-    "die-after": "the provider's process ends after the cloud acted, before the engine hears of it",
-    "slow": "the call takes `amount` seconds, really",
+    "die-before": "the provider's process ends before the cloud acted, `amount` seconds into the call",
+    "die-after": "the provider's process ends `amount` seconds after the cloud acted, before the engine hears of it",
+    "slow": "the call takes `amount` seconds, really, before the cloud acts",
+    "late": "the cloud acts, and answers `amount` seconds later, really",
 }
 DEATH = 137
 """Exit code of a process that was killed (128 + SIGKILL)."""
@@ -103,7 +104,7 @@ def before(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> 
     waited = 0.0
     for fault in faults:
         if fault.kind == "die-before":
-            os._exit(DEATH)
+            _die(fault, pause)
         if fault.kind == "slow":
             pause(fault.amount)
         if fault.kind == "fail":
@@ -113,10 +114,19 @@ def before(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> 
     return waited
 
 
-def after(faults: list[Fault]) -> None:
+def after(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> None:
     """What happens once the cloud acted and its world is written."""
-    if any(fault.kind == "die-after" for fault in faults):
-        os._exit(DEATH)
+    for fault in faults:
+        if fault.kind == "die-after":
+            _die(fault, pause)
+        if fault.kind == "late":
+            pause(fault.amount)
+
+
+def _die(fault: Fault, pause: Callable[[float], None]) -> None:
+    if fault.amount:  # others get as far meanwhile
+        pause(fault.amount)
+    os._exit(DEATH)
 
 
 def _asked_again(answer: Retried, refused: int) -> float:

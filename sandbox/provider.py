@@ -16,7 +16,7 @@ from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
 from sandbox.difference import Difference, compare
 from sandbox.shapes import Failure
 from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted, select
-from sandbox.world import Record, World, now
+from sandbox.world import SERVICES, Record, World, now
 
 
 class Provider:
@@ -35,7 +35,8 @@ class Provider:
             return [Failure("region", f"unknown region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")]
         tags = plain(settings.get("defaultTags")) or {}
         tags = json.loads(tags) if isinstance(tags, str) else tags
-        self.place = Place(self.cloud.account, region, tags.get("tags") or {})
+        scheme = self.world.setting(SERVICES) or ""
+        self.place = Place(self.cloud.account, region, tags.get("tags") or {}, scheme)
         return []
 
     def check(
@@ -129,24 +130,34 @@ class Provider:
     def read(
         self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Inputs and outputs as the world has them, or None where it is gone; what it redacts comes from the state."""
+        """Inputs and outputs as the world has them, or None where it is gone; files come from the state."""
         record = self.world.find(_type(urn), id)
         if record is None:
             return None
-        outputs = {name: state.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
+        row = self.cloud.types[record.type]
+        known = state | (
+            {name: Secret(value) for name, value in row.apart(self.world, record).items()} if row.apart else {}
+        )
+        outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
         given = {name: outputs[name] for name in record.inputs}
         return given | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
 
     def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of one of the provider's functions."""
-        function = self.cloud.functions.get(token)
-        if function is None:
-            raise Refusal("UnknownFunction", f"{token} is not in the sandbox; it has {', '.join(self.cloud.functions)}")
+        known = {**self.cloud.functions, **self.cloud.reads}
+        if token not in known:
+            raise Refusal("UnknownFunction", f"{token} is not in the sandbox; it has {', '.join(known)}")
         values = plain(arguments)
         region = values.get("region") or self.place.region
         if region not in self.cloud.regions:
             raise Refusal("UnknownRegion", f"no region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")
-        return function(replace(self.place, region=region), values)
+        place = replace(self.place, region=region)
+        if token in self.cloud.reads:
+            if self.cloud.settle:  # what was waited for may have come meanwhile
+                with self.world.transaction():
+                    self.cloud.settle(self.world)
+            return self.cloud.reads[token](self.world, place, values)
+        return self.cloud.functions[token](place, values)
 
     def _accept(self, row: ResourceType, request: Request) -> None:
         """Everything the cloud checks before it acts; raises Refusal."""
@@ -223,7 +234,7 @@ class Provider:
             with self.world.transaction():
                 self.world.log(kind, request.type, urn, request.id, 0, str(refusal))
             raise
-        faults.after(due)
+        faults.after(due, self.pause)
 
 
 def _type(urn: str) -> str:

@@ -4,13 +4,15 @@ On the protocol itself instead of pulumi.provider.experimental: that one does no
 send unknown values, and puts a Python stack trace into each refusal.
 """
 
+import os
 import re
+import signal
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import grpc
@@ -19,12 +21,15 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2_grpc
 from pulumi.runtime.proto import provider_pb2 as proto
 
 from sandbox.cloud import Refusal
+from sandbox.faults import DEATH
 from sandbox.provider import Provider
 from sandbox.shapes import Failure
 from sandbox.values import decode_map, encode_map
 
 MESSAGE_LIMIT = 400 * 1024 * 1024  # the engine's own limit
 THREADS = 32
+ORPHANED = 0.5
+"""Seconds between looks whether the engine lives."""
 KINDS = {"add": proto.PropertyDiff.ADD, "delete": proto.PropertyDiff.DELETE, "update": proto.PropertyDiff.UPDATE}
 REPLACING = {
     "add": proto.PropertyDiff.ADD_REPLACE,
@@ -147,14 +152,22 @@ def _failures(failures: list[Failure]) -> list[Any]:
     return [proto.CheckFailure(property=failure.property, reason=failure.reason) for failure in failures]
 
 
-def serve(provider: Provider, version: str) -> None:
-    """Serve on a free local port, which goes to standard output for the engine, until the engine ends the process."""
+def serve(provider: Provider, version: str, engine: int) -> None:
+    """Serve on a free local port, which goes to standard output for the engine, until the engine asks for the end.
+
+    engine: process id of our parent. Where it was killed, this process ends by itself: nobody would record what it
+    makes from then on.
+    """
     options = [("grpc.max_receive_message_length", MESSAGE_LIMIT), ("grpc.max_send_message_length", MESSAGE_LIMIT)]
     # The world is one and calls take a millisecond or two: the lock lets one go at a time, unless one is slow.
     server = grpc.server(ThreadPoolExecutor(max_workers=THREADS), options=options)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(provider, version), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    sys.stdout.write(f"{port}\n")
-    sys.stdout.flush()
-    server.wait_for_termination()
+    with suppress(KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.stdout.write(f"{port}\n")
+        sys.stdout.flush()
+        while os.getppid() == engine:
+            time.sleep(ORPHANED)
+        os._exit(DEATH)

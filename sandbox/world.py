@@ -10,7 +10,7 @@ import os
 import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from typing import Any
 from sandbox import faults, tamper
 from sandbox.records import Boot, Fault, ObjectRecord, Operation, Record
 
+SERVICES = "services"
+"""The setting that says how machines reach the cloud's services: `http` in a lab network, which then stands for TLS."""
 TABLES = Path(__file__).with_name("world.sql").read_text(encoding="utf-8")
 
 
@@ -28,7 +30,10 @@ class World:
         self.path = Path(path)
         self.secrets_path = self.path.with_name(self.path.name + ".secrets")
         for file in (self.path, self.secrets_path):
-            os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+            # Never closed by us once SQLite has it open: that would drop all locks of this process on it, also those of
+            # other connections, and another process would take their log away (sqlite.org/howtocorrupt.html, 2.2).
+            with suppress(FileExistsError):
+                os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             file.chmod(0o600)
         self._open(seed)
 
@@ -102,13 +107,27 @@ class World:
         return [Boot(*row) for row in self.connection.execute(statement, (state,))]
 
     def objects(self, bucket: str) -> dict[str, ObjectRecord]:
-        """The objects of a bucket by key."""
+        """The objects of a bucket by key, without those whose newest version is a delete marker."""
         rows = self.connection.execute(
             "SELECT bucket, key, content, etag, content_type, modified, COUNT(*), MAX(version) FROM objects"
             " WHERE bucket = ? GROUP BY key ORDER BY key",
             (bucket,),
         )
-        return {row[1]: ObjectRecord(*row[:7]) for row in rows}
+        return {row[1]: ObjectRecord(*row[:7]) for row in rows if row[3]}
+
+    def object(self, bucket: str, key: str) -> ObjectRecord | None:
+        """The newest version of one object, or None where there is none, or a delete marker."""
+        rows = self.connection.execute(
+            "SELECT bucket, key, content, etag, content_type, modified, COUNT(*), MAX(version) FROM objects"
+            " WHERE bucket = ? AND key = ? GROUP BY key",
+            (bucket, key),
+        )
+        return next((ObjectRecord(*row[:7]) for row in rows if row[3]), None)
+
+    def is_empty(self, bucket: str) -> bool:
+        """Whether a bucket has no version of any object, and no delete marker."""
+        statement = "SELECT COUNT(*) FROM objects WHERE bucket = ?"
+        return self.connection.execute(statement, (bucket,)).fetchone()[0] == 0
 
     def secret_values(self, secret: str) -> dict[str, str]:
         """The values of a secret by version id, oldest first; `secret` is its ARN."""
@@ -187,6 +206,13 @@ class World:
         """Take away an object with all its versions."""
         self.connection.execute("DELETE FROM objects WHERE bucket = ? AND key = ?", (bucket, key))
 
+    def put_delete_marker(self, bucket: str, key: str) -> None:
+        """Hide an object, and keep its versions; a marker is a version without an ETag."""
+        self.connection.execute(
+            "INSERT INTO objects (bucket, key, content, etag, content_type, modified) VALUES (?, ?, x'', '', '', ?)",
+            (bucket, key, now()),
+        )
+
     def empty_bucket(self, bucket: str) -> None:
         """Take away all objects of a bucket."""
         self.connection.execute("DELETE FROM objects WHERE bucket = ?", (bucket,))
@@ -194,7 +220,8 @@ class World:
     def put_secret(self, secret: str, version: str, value: str) -> None:
         """Write a version of a secret."""
         statement = "INSERT OR REPLACE INTO secrets.versions VALUES (?, ?, ?, ?)"
-        self.connection.execute(statement, (secret, version, value, now()))
+        moment = datetime.now(timezone.utc).isoformat()  # two in a second have an order too
+        self.connection.execute(statement, (secret, version, value, moment))
 
     def remove_secret(self, secret: str, version: str | None = None) -> None:
         """Take away one version, or all versions."""

@@ -6,6 +6,7 @@ the error. Tests that need either say so with a marker (pyproject.toml lists the
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -60,6 +61,16 @@ def no_network_and_no_programs(request: pytest.FixtureRequest) -> Iterator[None]
     _guarded = None if free else request.node.nodeid
     yield
     _guarded = None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Add up what soak tests counted (`record_property(what, number)`), over all workers."""
+    counted: Counter[str] = Counter()
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            counted.update({what: number for what, number in report.user_properties if isinstance(number, int)})
+    if counted:
+        terminalreporter.write_line("counted: " + ", ".join(f"{number:,} {what}" for what, number in counted.items()))
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from components.spec.stack import CLUSTER
+from operations import state
 from operations.paths import REPOSITORY
 from sandbox.home import install
 from sandbox.world import World
@@ -96,8 +97,11 @@ class Stack:
         return run
 
     def down(self) -> Run:
-        """Remove it; protection is lifted first, as `mullion down` does."""
-        self._command("state", "unprotect", "--all", "--yes")
+        """Remove it; protection and hooks are taken off first, as `mullion down` does."""
+        exported, file = json.loads(self._command("stack", "export")), self.folder / "export.json"
+        assert state.released(exported["deployment"]["resources"])
+        file.write_text(json.dumps(exported))
+        self._command("stack", "import", "--file", str(file))
         run = Run()
         self._stack.destroy(on_event=self._listen(run), on_output=self.log.append)
         return run
@@ -134,6 +138,12 @@ class Stack:
     def secrets_of_the_state(self) -> list[str]:
         """Every value of the state that is a secret, decrypted, as text."""
         return list(_plaintexts(json.loads(self._command("stack", "export", "--show-secrets"))))
+
+    def stashed(self, name: str) -> Any:
+        """What a Stash of the state holds, decrypted."""
+        resources = json.loads(self._command("stack", "export", "--show-secrets"))["deployment"]["resources"]
+        [found] = [each["outputs"]["output"] for each in resources if each["urn"].endswith(f"::{self.name}-{name}")]
+        return json.loads(found["plaintext"])
 
     def _command(self, *words: str) -> str:
         workspace = self._stack.workspace

@@ -54,6 +54,7 @@ def test_down_empties_the_world_but_for_snapshots_that_are_kept_on_purpose(life:
         if expires
         else {
             "aws:s3/bucket:Bucket",
+            "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
             "aws:s3/bucketPolicy:BucketPolicy",
             "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
             "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import Result
@@ -15,7 +16,12 @@ from operations.worlds import World
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
-COMMANDS = {"plan", "render", "up", "down", "scale", "outputs", "kubeconfig", "doctor", "drift"}
+COMMANDS = {"plan", "render", "up", "down", "scale", "outputs", "kubeconfig", "doctor", "drift", "chaos"} | {
+    "roll",
+    "pin",
+    "mirror",
+    "versions",
+}
 
 
 @pytest.fixture
@@ -97,6 +103,21 @@ def test_a_fault_of_ours_is_not_hidden(clone: Path, mullion: Run, monkeypatch: p
 
     monkeypatch.setattr(runs, "up", fail)
     assert isinstance(mullion("up", "small").exception, ZeroDivisionError)
+
+
+def end_of_input(_: str) -> str:
+    raise EOFError
+
+
+def test_ctrl_d_at_a_question_is_no_yes(
+    clone: Path, mullion: Run, no_engine: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", end_of_input)
+    monkeypatch.setattr(identity, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(runs, "up", lambda *_, **__: identity.confirm("Sure?"))
+    result = mullion("up", "small")
+    assert result.exit_code == Exit.REFUSED
+    assert result.stderr == "mullion: not confirmed; nothing was changed\n"
 
 
 @pytest.mark.parametrize(("typed", "accepted"), [("yes", True), ("y", False), ("", False)])

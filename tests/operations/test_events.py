@@ -101,8 +101,8 @@ def test_the_same_error_heard_twice_is_said_once(tally: Tally) -> None:
     assert len(tally.errors) == 1
 
 
-def failure(stderr: str) -> auto.CommandError:
-    return auto.errors.create_command_error(auto.CommandResult("", stderr, 255))
+def failure(stderr: str, code: int = 255) -> auto.CommandError:
+    return auto.errors.create_command_error(auto.CommandResult("", stderr, code))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,11 @@ def test_what_the_engine_could_not_start_is_said_with_the_way_out(stderr: str, s
     assert says in failures.message("dev", failure(stderr), None)
 
 
+def test_an_engine_that_was_killed_is_said_to_be() -> None:
+    text = failures.message("dev", failure("", -9), None)
+    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` clears up and goes on"
+
+
 def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> None:
     tally.hear(fault("AccessDenied: no"))
     text = failures.message("dev", failure("error: update failed"), tally)
@@ -133,3 +138,13 @@ def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> 
 )
 def test_durations_are_for_people(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
+
+
+def test_what_hooks_warn_of_is_kept_once_and_what_the_stack_file_warns_of_is_not(tally: Tally) -> None:
+    """The command says the latter itself, before it begins."""
+    cluster = "urn:pulumi:dev::mullion::mullion:index:MixedCluster::dev"
+    for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster)):
+        tally.hear(
+            event("diagnosticEvent", message=f"<{{%fg 3%}}>{text}\n", color="never", severity="warning", urn=urn)
+        )
+    assert tally.warnings == ["not drained"]

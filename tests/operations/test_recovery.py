@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pulumi import automation as auto
 
 from operations import recovery
 from operations.lookup import Found, Resource
@@ -43,6 +44,23 @@ def test_what_was_being_replaced_is_deleted_by_the_next_run() -> None:
         ("vpc-0", True),
         ("i-1", False),
     ]
+
+
+def test_what_was_deleted_before_its_replacement_came_is_gone_from_the_state() -> None:
+    user = resource("urn:x::y::z::user", id="i-1")
+    resources = [resource(id="vpc-0", pendingReplacement=True), user]
+    recovery.adopt(resources, [resource()], there)
+    assert [each["id"] for each in resources] == ["vpc-1", "i-1"]
+
+
+def test_what_the_engine_masks_does_not_get_into_a_state() -> None:
+    """It would make every secret of the state null, without a word (seen with engine 3.230.0)."""
+    encrypted = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
+    inputs = {"plain": "x", "one": "[secret]", "two": encrypted, "three": [{"a": [encrypted]}], "four": {"b": "y"}}
+    new = {"type": VPC, "urn": URN, "custom": True, "id": "", "parent": "p", "inputs": inputs, "outputs": {}}
+    event = {"op": "create", "urn": URN, "type": VPC, "provider": "q", "new": {**new, "provider": "q"}}
+    [asked] = recovery.unanswered([auto.StepEventMetadata.from_json(event)])
+    assert asked["inputs"] == {"plain": "x", "four": {"b": "y"}}
 
 
 @pytest.mark.parametrize(

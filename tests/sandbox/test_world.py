@@ -1,6 +1,8 @@
 """The world on disk: what the command reads, who may read it, where secret values are."""
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,3 +102,36 @@ def test_an_object_whose_resource_was_let_go_stays_in_its_bucket(account, tmp_pa
     account.delete(bucket)
     assert account.world.resources() == []
     assert account.world.objects("bundles") == {}
+
+
+OTHERS = """
+import sys
+from pathlib import Path
+from sandbox.world import World
+first = World(Path(sys.argv[1]))
+first.close()
+second = World(Path(sys.argv[1]))
+second.set_setting("one", "1")
+print("wrote", flush=True)
+sys.stdin.readline()
+second.set_setting("two", "2")
+second.close()
+"""
+
+
+@pytest.mark.subprocess
+def test_two_connections_of_one_process_cost_another_process_nothing(tmp_path: Path) -> None:
+    """Closing a file of its own would drop the locks of the first one; then the others' log is taken away."""
+    mine = World(tmp_path / "world")
+    World(tmp_path / "world").close()
+    words = [sys.executable, "-c", OTHERS, str(tmp_path / "world")]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as others:
+        assert others.stdout is not None
+        assert others.stdout.readline() == "wrote\n"
+        mine.set_setting("three", "3")
+        others.communicate("\n", timeout=60)
+    mine.close()
+    world = World(tmp_path / "world")
+    assert [world.setting(name) for name in ("one", "two", "three")] == ["1", "2", "3"]
+    assert world.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    world.close()

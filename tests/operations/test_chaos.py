@@ -1,0 +1,93 @@
+"""`mullion chaos` without an engine: what a seed draws, and what is said of a violation."""
+
+import shutil
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from components.spec.stack import CLUSTER, read_stack
+from operations import chaos, engine, stacks
+from operations.chaos_changes import CHANGES
+from operations.exits import Exit
+
+SEEDS = range(60)
+STACKS = ("aws-ci", "aws-dev", "aws-prod")
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_seed_always_draws_the_same_and_another_one_something_else(stack: str) -> None:
+    config = stacks.config(stack)
+    drawn = [list(chaos.actions(stack, config, seed)) for seed in (1, 1, 2)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert stacks.config(stack) == config, "the stack itself stays as it is"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_sequence_builds_changes_and_removes_and_each_spec_in_it_is_good(stack: str) -> None:
+    config = stacks.config(stack)
+    for seed in SEEDS:
+        build, *changes, removal = chaos.actions(stack, config, seed)
+        assert (build.words[0], removal.words[0], len(changes)) == ("up", "down", chaos.LENGTH)
+        for each in changes:
+            read_stack(stack, {**config, CLUSTER: each.change.document})
+            assert each.words[0] == ("scale" if each.change.scaled else "up")
+
+
+def test_all_changes_and_disturbances_are_drawn() -> None:
+    drawn = list(chain.from_iterable(chaos.actions("aws-dev", stacks.config("aws-dev"), seed) for seed in SEEDS))
+    assert {each.disturbed for each in drawn} == {None, *chaos.DISTURBANCES}
+    first_words = {each.change.text.split()[0] for each in drawn}
+    kinds = {"nothing", "scale", "label", "taint", "reserve", "size", "max_unavailable", "rotation", "image"}
+    assert first_words == kinds | {"up", "down"}
+    assert len(set(CHANGES)) == len(kinds)
+
+
+def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
+    mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sequence(replica: object, config: object, seed: int, say: Callable[[str], object]) -> None:
+        say("1: up -> 0")
+        if seed == 8:
+            raise chaos.Violation("action 2 (label web): \n  in the world alone: vpc-1")
+
+    kept: list[Path] = []
+    monkeypatch.setattr(chaos, "sequence", sequence)
+    monkeypatch.setattr(chaos, "Replica", lambda folder, *_: kept.append(folder))
+    monkeypatch.setattr(engine, "find", lambda: None)
+    result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "3")
+    assert result.exit_code == Exit.FAILED
+    assert result.stdout == "aws-dev, seed 7\n  1: up -> 0\naws-dev, seed 8\n  1: up -> 0\n"
+    for words in ("seed 8, action 2", "in the world alone: vpc-1", "mullion chaos aws-dev --seed 8", str(kept[1])):
+        assert words in result.stderr, words
+    assert [each.exists() for each in kept] == [False, True]
+    shutil.rmtree(kept[1])
+
+
+def test_sequences_that_hold_end_well(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "sequence", lambda *_: None)
+    monkeypatch.setattr(chaos, "Replica", lambda *_: None)
+    monkeypatch.setattr(engine, "find", lambda: None)
+    result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "2")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all held: 2 of aws-dev, seeds 7 to 8")
+
+
+def test_without_a_seed_one_is_drawn_and_shown(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chaos, "sequence", lambda *_: None)
+    monkeypatch.setattr(chaos, "Replica", lambda *_: None)
+    monkeypatch.setattr(engine, "find", lambda: None)
+    shown = mullion("chaos", "aws-dev").stdout.splitlines()[0]
+    assert shown.removeprefix("aws-dev, seed ").isdecimal()
+
+
+def test_a_stack_without_pools_is_refused(
+    clone: Path, mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "find", lambda: pytest.fail("an engine was looked for"))
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(file.read_text().partition("    pools:")[0])
+    result = mullion("chaos", "small")
+    assert result.exit_code == Exit.USAGE
+    assert "small has no pool" in result.stderr
