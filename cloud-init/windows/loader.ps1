@@ -1,6 +1,6 @@
 # Fetches this machine's bundle, checks its digest, makes it current (once per digest) and runs its executor.
 # As user-data it only saves itself and starts the boot task: so it runs as SYSTEM, and again after a cut or reboot.
-# Another cloud adds its way to a token and a request; the rest stays. The executor dot-sources the functions.
+# Another cloud adds a row to $Signers, with its way to a token; the rest stays. The executor uses the functions too.
 [CmdletBinding()]
 param([switch] $Functions)
 Set-StrictMode -Version 2.0
@@ -9,17 +9,37 @@ $Document = @'
 {}
 '@
 $Mullion = Join-Path $env:ProgramFiles 'mullion'
-$Utf8 = New-Object Text.UTF8Encoding $false
+$Utf8 = [Text.UTF8Encoding]::new($false)
+$Invariant = [Globalization.CultureInfo]::InvariantCulture
 $Metadata = 'http://169.254.169.254'
+# Functions that give the headers with which a cloud's services know the machine.
+$Signers = @{ aws = 'Get-AwsHeader' }
+# Offset: of the services' clock to this machine's, once one refused a request as too early or late.
+$Site = @{ Cloud = 'aws'; Offset = [TimeSpan]::Zero; Identity = $null; Region = ''; Age = $null }
 [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor 'Tls12'
 
-function ConvertTo-Hex([byte[]] $Bytes) { [BitConverter]::ToString($Bytes).Replace('-', '').ToLowerInvariant() }
+# .SYNOPSIS
+# Bytes as lower-case hexadecimal digits.
+function ConvertTo-Hex {
+    [CmdletBinding()]
+    param([byte[]] $Bytes)
+    [BitConverter]::ToString($Bytes).Replace('-', '').ToLowerInvariant()
+}
 
-function Get-Sha256([byte[]] $Bytes) { ConvertTo-Hex ([Security.Cryptography.SHA256]::Create().ComputeHash($Bytes)) }
+# .SYNOPSIS
+# The sha256 of bytes, in hexadecimal digits.
+function Get-Sha256 {
+    [CmdletBinding()]
+    param([byte[]] $Bytes)
+    ConvertTo-Hex ([Security.Cryptography.SHA256]::Create().ComputeHash($Bytes))
+}
 
+# .SYNOPSIS
 # A value of the metadata service, version 2: a token first. Never through a proxy.
-function Get-Metadata([string] $Path) {
-    $client = New-Object Net.WebClient
+function Get-Metadata {
+    [CmdletBinding()]
+    param([string] $Path)
+    $client = [Net.WebClient]::new()
     $client.Proxy = $null
     $client.Headers.Add('X-aws-ec2-metadata-token-ttl-seconds', '300')
     $token = $client.UploadString("$Metadata/latest/api/token", 'PUT', '')
@@ -28,72 +48,139 @@ function Get-Metadata([string] $Path) {
     $client.DownloadString($Metadata + $Path).Trim()
 }
 
-# Bytes of the answer to a request with AWS Signature Version 4, made with the identity of the machine's role.
-function Invoke-SignedRequest {
-    param([string] $Url, [string] $Service, [string] $Method = 'GET', [string] $Body = '', [hashtable] $Headers = @{})
+# .SYNOPSIS
+# Asks for the credentials of the machine's role and its region, at most once a minute.
+function Update-AwsIdentity {
+    [CmdletBinding()]
+    param()
+    if ($Site.Identity -and $Site.Age.Elapsed.TotalMinutes -lt 1) { return }
     $roles = '/latest/meta-data/iam/security-credentials/'
-    $credentials = Get-Metadata ($roles + (Get-Metadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
-    $region = Get-Metadata '/latest/meta-data/placement/region'
-    $now = [DateTime]::UtcNow.ToString('yyyyMMddTHHmmssZ', [Globalization.CultureInfo]::InvariantCulture)
-    $uri = [Uri] $Url
-    $bytes = $Utf8.GetBytes($Body)
-    $digest = Get-Sha256 $bytes
-    $sent = @{ 'x-amz-content-sha256' = $digest; 'x-amz-date' = $now; 'x-amz-security-token' = $credentials.Token }
+    $identity = Get-Metadata ($roles + (Get-Metadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
+    $Site.Region = Get-Metadata '/latest/meta-data/placement/region'
+    $Site.Identity, $Site.Age = $identity, [Diagnostics.Stopwatch]::StartNew()
+}
+
+# .SYNOPSIS
+# Headers of AWS Signature Version 4 for a request, made with the identity of the machine's role.
+function Get-AwsHeader {
+    [CmdletBinding()]
+    param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
+    Update-AwsIdentity
+    $identity = $Site.Identity
+    $now = ([DateTime]::UtcNow + $Site.Offset).ToString('yyyyMMddTHHmmssZ', $Invariant)
+    $digest = Get-Sha256 $Bytes
+    $sent = @{ 'x-amz-content-sha256' = $digest; 'x-amz-date' = $now; 'x-amz-security-token' = $identity.Token }
     $sent += $Headers
-    $signed = @{ host = $uri.Authority } + $sent
+    $signed = @{ host = $Url.Authority } + $sent
     $order = [string[]] @($signed.Keys)
     [Array]::Sort($order, [StringComparer]::Ordinal)
     $names = $order -join ';'
-    $lines = @($Method, $uri.AbsolutePath, $uri.Query.TrimStart('?'))
+    $lines = @($Method, $Url.AbsolutePath, $Url.Query.TrimStart('?'))
     $lines += @($order | ForEach-Object { '{0}:{1}' -f $_, $signed[$_] }) + @('', $names, $digest)
-    $scope = '{0}/{1}/{2}/aws4_request' -f $now.Substring(0, 8), $region, $Service
+    $scope = '{0}/{1}/{2}/aws4_request' -f $now.Substring(0, 8), $Site.Region, $Service
     $text = ('AWS4-HMAC-SHA256', $now, $scope, (Get-Sha256 $Utf8.GetBytes($lines -join "`n"))) -join "`n"
-    $key = $Utf8.GetBytes('AWS4' + $credentials.SecretAccessKey)
+    $key = $Utf8.GetBytes('AWS4' + $identity.SecretAccessKey)
     foreach ($part in @($scope.Split('/')) + $text) {
-        $key = (New-Object Security.Cryptography.HMACSHA256 (, $key)).ComputeHash($Utf8.GetBytes($part))
+        $key = [Security.Cryptography.HMACSHA256]::new($key).ComputeHash($Utf8.GetBytes($part))
     }
-    $place = 'Credential={0}/{1}, SignedHeaders={2}' -f $credentials.AccessKeyId, $scope, $names
-    $client = New-Object Net.WebClient
-    foreach ($name in $sent.Keys) { $client.Headers.Add($name, $sent[$name]) }
-    $client.Headers.Add('Authorization', ('AWS4-HMAC-SHA256 {0}, Signature={1}' -f $place, (ConvertTo-Hex $key)))
-    if ($Method -eq 'GET') { return , $client.DownloadData($Url) }
-    , $client.UploadData($Url, $Method, $bytes)
+    $place = 'Credential={0}/{1}, SignedHeaders={2}' -f $identity.AccessKeyId, $scope, $names
+    $sent['Authorization'] = 'AWS4-HMAC-SHA256 {0}, Signature={1}' -f $place, (ConvertTo-Hex $key)
+    $sent
 }
 
-# A file is there whole, and on the disk, or not at all.
-function Set-WholeFile([string] $Path, [byte[]] $Bytes) {
-    [void][IO.Directory]::CreateDirectory((Split-Path $Path))
-    $file = [IO.File]::Create("$Path.new")
-    try { $file.Write($Bytes, 0, $Bytes.Length); $file.Flush($true) } finally { $file.Dispose() }
-    if ([IO.File]::Exists($Path)) { [IO.File]::Replace("$Path.new", $Path, [NullString]::Value) }
-    else { [IO.File]::Move("$Path.new", $Path) }
+# .SYNOPSIS
+# What a service said when it refused: Message with its code, and Late, its own time when ours is too far off.
+function Read-Refusal {
+    [CmdletBinding()]
+    param([Exception] $Failure)
+    $told = @{ Message = $Failure.GetBaseException().Message; Late = $null }
+    for ($cause = $Failure; $cause -and $cause -isnot [Net.WebException]; ) { $cause = $cause.InnerException }
+    if (-not $cause -or -not $cause.Response) { return $told }
+    $told.Message = $cause.Message
+    $answer = $cause.Response
+    $date = $answer.Headers['Date']
+    try { $said = [IO.StreamReader]::new($answer.GetResponseStream()).ReadToEnd() } finally { $answer.Dispose() }
+    if ($said -match '<Code>(\w+)' -or $said -match '"__type"\s*:\s*"([\w.#]+)"') { $told.Message += ' ' + $Matches[1] }
+    $late = $said -match 'RequestTimeTooSkewed|Signature (expired|not yet current)'
+    if ($late) { $told.Late = $date }
+    $told
 }
 
-function Write-Log([string] $Message) {
+# .SYNOPSIS
+# Bytes of the answer to a request made with the machine's identity. The clock is not set if it is far off: requests
+# are dated by the service's own, which its refusal tells.
+function Invoke-SignedRequest {
+    [CmdletBinding()]
+    param([Uri] $Url, [string] $Service, [string] $Method = 'GET', [string] $Body = '', [hashtable] $Headers = @{})
+    $bytes = $Utf8.GetBytes($Body)
+    for ($attempt = 0; ; $attempt++) {
+        $sent = & $Signers[$Site.Cloud] -Method $Method -Url $Url -Service $Service -Bytes $bytes -Headers $Headers
+        $client = [Net.WebClient]::new()
+        foreach ($name in $sent.Keys) { $client.Headers.Add($name, $sent[$name]) }
+        try {
+            if ($Method -eq 'GET') { return , $client.DownloadData($Url) }
+            return , $client.UploadData($Url, $Method, $bytes)
+        }
+        catch {
+            $told = Read-Refusal $_.Exception
+            if (-not $told.Late -or $attempt) { throw $told.Message }
+            $Site.Offset = [DateTime]::Parse($told.Late, $Invariant).ToUniversalTime() - [DateTime]::UtcNow
+        }
+    }
+}
+
+# .SYNOPSIS
+# Puts a new file in its place: there it is whole or as before.
+function Move-IntoPlace {
+    [CmdletBinding()]
+    param([string] $New, [string] $Path)
+    if ([IO.File]::Exists($Path)) { [IO.File]::Replace($New, $Path, [NullString]::Value) }
+    else { [IO.File]::Move($New, $Path) }
+}
+
+# .SYNOPSIS
+# A file is there whole, and on the disk, or as before.
+function Set-WholeFile {
+    [CmdletBinding()]
+    param([string] $Path, [byte[]] $Bytes)
+    [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($Path))
+    try {
+        $file = [IO.File]::Create("$Path.new")
+        try { $file.Write($Bytes, 0, $Bytes.Length); $file.Flush($true) } finally { $file.Dispose() }
+    }
+    catch { [IO.File]::Delete("$Path.new"); throw }
+    Move-IntoPlace "$Path.new" $Path
+}
+
+# .SYNOPSIS
+# A line in the loader's log.
+function Write-Log {
+    [CmdletBinding()]
+    param([string] $Message)
     $line = '{0:s}Z mullion: {1}' -f [DateTime]::UtcNow, $Message
     $folder = [IO.Directory]::CreateDirectory("$env:ProgramData\mullion").FullName
     [IO.File]::AppendAllText("$folder\loader.log", "$line`r`n")
 }
 
+# .SYNOPSIS
 # Unpacks under the digest's name and switches to it; what was current stays so until the last step.
-function Install-Bundle([byte[]] $Content, [string] $Digest) {
+function Install-Bundle {
+    [CmdletBinding()]
+    param([byte[]] $Content, [string] $Digest)
     $found = Get-Sha256 $Content
     if ($found -ne $Digest) { throw "the bundle has sha256 $found, not ${Digest}: it was changed or is another one" }
-    $target = "$Mullion\bundles\$Digest"
-    $partial = "$Mullion\bundles\.$Digest"
+    $target, $partial = "$Mullion\bundles\$Digest", "$Mullion\bundles\.$Digest"
     if ([IO.Directory]::Exists($partial)) { [IO.Directory]::Delete($partial, $true) }
     Add-Type -AssemblyName System.IO.Compression
-    $zip = New-Object IO.Compression.ZipArchive (New-Object IO.MemoryStream (, $Content))
+    $zip = [IO.Compression.ZipArchive]::new([IO.MemoryStream]::new($Content))
     $files = @{}
     foreach ($entry in @($zip.Entries | Where-Object { -not $_.FullName.EndsWith('/') })) {
         $path = [IO.Path]::GetFullPath("$partial\$($entry.FullName)")
         if ($entry.FullName.Contains(':') -or -not $path.StartsWith("$partial\", 'OrdinalIgnoreCase')) {
             throw "the bundle has an entry that leaves its folder: $($entry.FullName)"
         }
-        $memory = New-Object IO.MemoryStream
-        $stream = $entry.Open()
+        $memory, $stream = [IO.MemoryStream]::new(), $entry.Open()
         $stream.CopyTo($memory)
-        $stream.Dispose()
         $files[$path] = $memory.ToArray()
     }
     foreach ($path in $files.Keys) { Set-WholeFile $path $files[$path] }
@@ -102,20 +189,27 @@ function Install-Bundle([byte[]] $Content, [string] $Digest) {
     foreach ($name in 'current.txt', 'installed.txt') { Set-WholeFile "$Mullion\$name" $Utf8.GetBytes($Digest) }
 }
 
-# Waits as long as it takes: network, identity and clock come up after the machine.
-function Get-Bundle([string] $Url) {
+# .SYNOPSIS
+# The bundle's bytes. Waits as long as it takes: network, identity and clock come up after the machine.
+function Get-Bundle {
+    [CmdletBinding()]
+    param([string] $Url)
     $waits = 1, 2, 4, 8, 15, 30, 60
     for ($tries = 0; ; $tries++) {
         try { return , (Invoke-SignedRequest -Url $Url -Service 's3') }
         catch {
             $wait = $waits[[Math]::Min($tries, $waits.Count - 1)]
-            Write-Log "${Url}: $($_.Exception.Message); again in $wait s"
+            Write-Log "${Url}: $($_.Exception.GetBaseException().Message); again in $wait s"
             Start-Sleep -Seconds $wait
         }
     }
 }
 
-function Start-BootTask([string] $Script) {
+# .SYNOPSIS
+# Registers the script as the task that SYSTEM runs at every boot, and starts it now.
+function Start-BootTask {
+    [CmdletBinding()]
+    param([string] $Script)
     $run = '-NoProfile -NonInteractive -ExecutionPolicy Bypass -File "{0}"' -f $Script
     $task = @{
         TaskName  = 'mullion'
@@ -143,6 +237,7 @@ try {
     if (-not [IO.File]::Exists($installed) -or [IO.File]::ReadAllText($installed) -ne $told.bundle.sha256) {
         $sandbox = $told.facts.PSObject.Properties['world'] -and $told.facts.world -eq 'sandbox'
         if (-not $url.StartsWith('https://') -and -not $sandbox) { throw "$url is not https" }
+        $Site.Cloud = $told.facts.cloud
         Install-Bundle (Get-Bundle $url) $told.bundle.sha256
         Write-Log "bundle $($told.bundle.sha256) is current"
     }

@@ -1,6 +1,7 @@
 """The Windows loader under real PowerShell for Windows, as user-data and as the boot task."""
 
 import hashlib
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from tests.cloud_init.windows import MULLION, Machine, tell, until
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
+DAY = 86400
 LOG = r"C:\ProgramData\mullion\loader.log"
 
 
@@ -55,8 +57,8 @@ def test_user_data_registers_the_boot_task_as_system_starts_it_and_returns(
 def test_the_boot_task_installs_the_bundle_once_and_runs_its_executor_at_every_boot(
     machine: Machine, installed: Bundle, cloud: Cloud
 ) -> None:
-    cloud.faults[f"/{installed.key}"] = [404]
-    cloud.faults["/latest/meta-data/iam/security-credentials/"] = [404]
+    cloud.fail(f"/{installed.key}", [404])
+    cloud.fail("/latest/meta-data/iam/security-credentials/", [404])
     assert machine.boot_task() == (7, ""), "the executor's exit code is the task's"
     assert current(machine) == installed.sha256
     folder = machine.path(rf"{MULLION}\bundles\{installed.sha256}")
@@ -98,14 +100,14 @@ def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_
     second = made_of("second")
     cloud.objects[f"/{second.key}"] = second.content
     machine.pwsh(f"& {tell(machine, cloud, second)}")
-    cloud.hang.add(f"/{second.key}")
+    cloud.hang(f"/{second.key}")
     run = machine.start(rf"& '{MULLION}\loader.ps1'")
     until(lambda: any(second.key in each for each in cloud.asked))
     machine.cut()
     run.communicate(timeout=30)
     assert current(machine) == installed.sha256
-    cloud.hang.clear()
-    cloud.gate.set()
-    assert machine.boot_task()[0] == 7
+    cloud.release()
+    cloud.services.clock = lambda: time.time() + DAY
+    assert machine.boot_task()[0] == 7, "a clock that is off by a day is the services' to correct"
     assert current(machine) == second.sha256
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"

@@ -23,6 +23,8 @@ NAME = socket.gethostname().partition(".")[0][:15].lower()
 WINE_CRASHED = 245
 """Wine itself ended with a segmentation fault, seen once in about a hundred runs: not under test, so run again."""
 STANDINS = Path(__file__).with_name("windows_modules.psm1")
+IMPORT = r"$env:PSModulePath = 'C:\fakes\modules;' + $env:PSModulePath; Import-Module windows -DisableNameChecking"
+"""Modules of Windows that a machine lacks; a runspace of its own finds them too."""
 ADDRESS = "http://169.254.169.254"
 
 
@@ -32,6 +34,8 @@ class Machine:
 
     tool: str
     folder: Path
+    entry: tuple[str, ...] = ()
+    """Words before the tool: where it runs, if not in the test's own namespaces."""
 
     @property
     def drive(self) -> Path:
@@ -44,8 +48,17 @@ class Machine:
 
     def start(self, command: str, seconds: int = 90) -> subprocess.Popen[str]:
         """A run of PowerShell that has the stand-ins; it ends with the command's exit code."""
-        whole = f"Import-Module C:\\fakes\\windows.psm1 -DisableNameChecking; {command}; exit $LASTEXITCODE"
-        argv = [self.tool, "pwsh", str(self.folder), "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass"]
+        whole = f"{IMPORT}; {command}; exit $LASTEXITCODE"
+        argv = [
+            *self.entry,
+            self.tool,
+            "pwsh",
+            str(self.folder),
+            "-NoProfile",
+            "-NonInteractive",
+            "-ExecutionPolicy",
+            "Bypass",
+        ]
         environment = {**os.environ, "WINPWSH_TIMEOUT": str(seconds)}
         return subprocess.Popen(
             [*argv, "-Command", whole], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
@@ -65,11 +78,16 @@ class Machine:
 
     def cut(self) -> None:
         """The power goes."""
-        subprocess.run([self.tool, "stop", str(self.folder)], check=False, capture_output=True, timeout=60)
+        subprocess.run([*self.entry, self.tool, "stop", str(self.folder)], check=False, capture_output=True, timeout=60)
 
     def node(self, seconds: int = 120) -> tuple[int, str]:
         """What the boot task does once the bundle is current."""
-        return self.pwsh(rf"& '{FOLDER}\node.ps1'", seconds)
+        return self.pwsh(self.run_node, seconds)
+
+    @property
+    def run_node(self) -> str:
+        """The command that starts the executor."""
+        return rf"& '{FOLDER}\node.ps1'"
 
     def result(self) -> dict[str, Any]:
         """The result file of the last run."""
@@ -89,8 +107,10 @@ def new_machine(tool: str, folder: Path) -> Machine:
     """A fresh machine with the stand-ins."""
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=120)
     machine = Machine(tool, folder)
-    machine.path(r"C:\fakes").mkdir()
-    shutil.copy(STANDINS, machine.path(r"C:\fakes\windows.psm1"))
+    place = machine.path(r"C:\fakes\modules\windows\windows.psm1")
+    place.parent.mkdir(parents=True)
+    shutil.copy(STANDINS, place)
+    shutil.copy(STANDINS.with_name("windows_network.ps1"), place.parent)
     return machine
 
 
@@ -119,8 +139,9 @@ def place(machine: Machine, cloud: Cloud, steps: list[dict[str, Any]], **changes
 def facts(cloud: Cloud, world: str = "sandbox") -> dict[str, str]:
     """Facts of a cluster whose services are the test's."""
     urls = {
+        "cloud": "aws",
         "secret_service": f"{cloud.url}/",
-        "ca_url": f"{cloud.url}/ca.crt",
+        "ca_url": f"{cloud.url}/bundles/ca.crt",
         "api_url": "https://api.c.mullion.internal",
     }
     return {"region": "eu-west-1", "world": world, "join_secret": "join", "pki_secret": "pki", **urls}

@@ -1,20 +1,30 @@
 # Stand-ins for modules of Windows that a winpwsh machine lacks. Each writes down what it was asked, refuses parameters
 # that the real one would refuse (types, sets of values), and keeps what it made, in C:\fakes.
 
-$Folder = 'C:\fakes'
+# Tests that play many machines in one process name a folder for each.
+function Get-Folder { if ($env:MULLION_FAKES) { $env:MULLION_FAKES } else { 'C:\fakes' } }
 
 function Write-Asked([string] $Name, [hashtable] $Bound) {
     $line = @{ name = $Name; asked = $Bound } | ConvertTo-Json -Depth 6 -Compress
-    [IO.File]::AppendAllText("$Folder\asked.jsonl", "$line`n")
+    [IO.File]::AppendAllText("$(Get-Folder)\asked.jsonl", "$line`n")
 }
 
+$Cache = @{}
+
 function Get-Kept([string] $Kind) {
-    $file = "$Folder\$Kind.json"
-    if ([IO.File]::Exists($file)) { ConvertFrom-Json ([IO.File]::ReadAllText($file)) -AsHashtable } else { @{} }
+    $file = "$(Get-Folder)\$Kind.json"
+    if (-not [IO.File]::Exists($file)) { return @{} }
+    $text = [IO.File]::ReadAllText($file)
+    if (-not $Cache.ContainsKey($Kind) -or $Cache[$Kind].text -cne $text) {
+        $Cache[$Kind] = @{ text = $text; kept = ConvertFrom-Json $text -AsHashtable }
+    }
+    $Cache[$Kind].kept
 }
 
 function Set-Kept([string] $Kind, [hashtable] $Kept) {
-    [IO.File]::WriteAllText("$Folder\$Kind.json", ($Kept | ConvertTo-Json -Depth 6))
+    $text = $Kept | ConvertTo-Json -Depth 9
+    $Cache[$Kind] = @{ text = $text; kept = $Kept }
+    [IO.File]::WriteAllText("$(Get-Folder)\$Kind.json", $text)
 }
 
 function New-ScheduledTaskAction {
@@ -25,8 +35,15 @@ function New-ScheduledTaskAction {
 
 function New-ScheduledTaskTrigger {
     [CmdletBinding()]
-    param([switch] $AtStartup, [switch] $AtLogOn)
-    @{ AtStartup = [bool] $AtStartup }
+    param(
+        [Parameter(Mandatory, ParameterSetName = 'Startup')] [switch] $AtStartup,
+        [Parameter(Mandatory, ParameterSetName = 'Once')] [switch] $Once,
+        [Parameter(Mandatory, ParameterSetName = 'Once')] [DateTime] $At,
+        [Parameter(ParameterSetName = 'Once')] [TimeSpan] $RepetitionInterval
+    )
+    $interval = if ($RepetitionInterval) { [Xml.XmlConvert]::ToString($RepetitionInterval) }
+    $class = if ($AtStartup) { 'MSFT_TaskBootTrigger' } else { 'MSFT_TaskTimeTrigger' }
+    @{ AtStartup = [bool] $AtStartup; CimClass = @{ CimClassName = $class }; Repetition = @{ Interval = $interval } }
 }
 
 function New-ScheduledTaskPrincipal {
@@ -51,12 +68,25 @@ function Register-ScheduledTask {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $TaskName, [hashtable] $Action, [hashtable] $Trigger,
-        [hashtable] $Principal, [hashtable] $Settings, [switch] $Force
+        [hashtable] $Principal, [hashtable] $Settings, [string] $Description, [switch] $Force
     )
     $tasks = Get-Kept 'tasks'
     if ($tasks.ContainsKey($TaskName) -and -not $Force) { throw 'Cannot create a file when that file already exists.' }
     $tasks[$TaskName] = @{ action = $Action; trigger = $Trigger; principal = $Principal; settings = $Settings }
     Set-Kept 'tasks' $tasks
+}
+
+function Get-ScheduledTask {
+    [CmdletBinding()]
+    param([string] $TaskName)
+    $tasks = Get-Kept 'tasks'
+    if (-not $tasks.ContainsKey($TaskName)) { return Write-Error "No MSFT_ScheduledTask objects found with '$TaskName'" }
+    $task = $tasks[$TaskName]
+    [pscustomobject] @{
+        State = if ($task.disabled) { 'Disabled' } else { 'Ready' }; Principal = [pscustomobject] $task.principal
+        Actions = @([pscustomobject] @{ Execute = $task.action.Execute; Arguments = $task.action.Argument })
+        Triggers = @([pscustomobject] $task.trigger)
+    }
 }
 
 function Start-ScheduledTask {
@@ -66,9 +96,12 @@ function Start-ScheduledTask {
     Write-Asked 'Start-ScheduledTask' $PSBoundParameters
 }
 
+$Features = 'Containers', 'Hyper-V', 'Web-Server', 'FS-SMB1', 'Windows-Defender'
+
 function Get-WindowsFeature {
     [CmdletBinding()]
     param([string] $Name)
+    if ($Name -notin $Features) { return }
     $kept = Get-Kept 'features'
     [pscustomobject] @{ InstallState = if ($kept.ContainsKey($Name)) { $kept[$Name] } else { 'Available' } }
 }
@@ -76,6 +109,7 @@ function Get-WindowsFeature {
 function Install-WindowsFeature {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Name, [switch] $IncludeManagementTools, [switch] $Restart)
+    if ($Name -notin $Features) { throw "ArgumentNotValid: The role, role service, or feature name is not valid: '$Name'." }
     Write-Asked 'Install-WindowsFeature' $PSBoundParameters
     $kept = Get-Kept 'features'
     $kept[$Name] = 'InstallPending'
@@ -97,87 +131,67 @@ function Restart-Computer {
     Write-Asked 'Restart-Computer' $PSBoundParameters
 }
 
+# Wine makes no links: a file or folder stands at the place, the link is in the books.
+function New-Item {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('SymbolicLink')] [string] $ItemType,
+        [Parameter(Mandatory)] [string] $Path, [Parameter(Mandatory)] [string] $Target
+    )
+    if ([IO.File]::Exists($Path) -or [IO.Directory]::Exists($Path)) { throw [IO.IOException]::new("$Path exists already") }
+    if ([IO.Directory]::Exists($Target)) { [void][IO.Directory]::CreateDirectory($Path) }
+    else { [IO.File]::WriteAllText($Path, 'link') }
+    $kept = Get-Kept 'links'
+    $kept[$Path] = $Target
+    Set-Kept 'links' $kept
+}
+
+function Get-Item {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $LiteralPath, [switch] $Force)
+    if (-not [IO.File]::Exists($LiteralPath) -and -not [IO.Directory]::Exists($LiteralPath)) {
+        return Write-Error "Cannot find path '$LiteralPath'"
+    }
+    $target = (Get-Kept 'links')[$LiteralPath]
+    [pscustomobject] @{ LinkType = if ($target) { 'SymbolicLink' }; Target = @($target) }
+}
+
 function netsh.exe {
     $kept = Get-Kept 'ports'
     $protocol = $args[4]
     $global:LASTEXITCODE = 0
     if ($args[2] -eq 'set') {
-        $kept[$protocol] = @([int] $args[5], [int] $args[6])
+        $kept[$protocol] = @([int] ($args[5] -replace '^start='), [int] ($args[6] -replace '^num='))
         Set-Kept 'ports' $kept
         return 'Ok.'
     }
     $range = if ($kept.ContainsKey($protocol)) { $kept[$protocol] } else { 49152, 16384 }
-    "Protocol $protocol Dynamic Port Range", "Start Port      : $($range[0])", "Number of Ports : $($range[1])"
+    '', "Protocol $protocol Dynamic Port Range", '---------------------------------',
+    "Start Port      : $($range[0])", "Number of Ports : $($range[1])", ''
 }
 
-function Get-NetFirewallRule {
+function Get-MpComputerStatus {
     [CmdletBinding()]
-    param([string] $Name)
-    $kept = Get-Kept 'rules'
-    if ($kept.ContainsKey($Name)) { [pscustomobject] $kept[$Name] }
+    param()
+    $kept = Get-Kept 'defender'
+    if (-not $kept.running) { throw '0x800106ba' }
+    [pscustomobject] @{ AMServiceEnabled = $true }
 }
 
-function Get-NetFirewallPortFilter {
+function Get-MpPreference {
     [CmdletBinding()]
-    param([Parameter(ValueFromPipeline)] $AssociatedNetFirewallRule)
-    process { [pscustomobject] @{ LocalPort = $AssociatedNetFirewallRule.LocalPort } }
+    param()
+    $kept = Get-Kept 'defender'
+    [pscustomobject] @{ ExclusionProcess = $kept.processes; ExclusionPath = $kept.paths }
 }
 
-function Remove-NetFirewallRule {
+function Add-MpPreference {
     [CmdletBinding()]
-    param([string] $Name)
-    $kept = Get-Kept 'rules'
-    $kept.Remove($Name)
-    Set-Kept 'rules' $kept
-}
-
-function New-NetFirewallRule {
-    [CmdletBinding()]
-    param(
-        [string] $Name, [string] $DisplayName, [string] $Description,
-        [ValidateSet('Inbound', 'Outbound')] [string] $Direction, [ValidateSet('Allow', 'Block')] [string] $Action,
-        [ValidateSet('TCP', 'UDP')] [string] $Protocol, [string[]] $LocalPort, [string[]] $RemoteAddress
-    )
-    $kept = Get-Kept 'rules'
-    if ($kept.ContainsKey($Name)) { throw 'Cannot create a file when that file already exists.' }
-    $kept[$Name] = $PSBoundParameters + @{ Enabled = 'True' }
-    Set-Kept 'rules' $kept
-}
-
-function Get-NetRoute {
-    [CmdletBinding()]
-    param([string] $DestinationPrefix)
-    $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
-    $routes = @($default) + @((Get-Kept 'routes').Values)
-    foreach ($route in $routes) {
-        if ($route.DestinationPrefix -eq $DestinationPrefix) {
-            [pscustomobject] ($route + @{ RouteMetric = 0; InterfaceMetric = 15 })
-        }
-    }
-}
-
-function Remove-NetRoute {
-    [CmdletBinding(SupportsShouldProcess)]
-    param([Parameter(ValueFromPipeline)] $InputObject)
-    process {
-        $kept = Get-Kept 'routes'
-        $kept.Remove($InputObject.DestinationPrefix)
-        Set-Kept 'routes' $kept
-    }
-}
-
-function New-NetRoute {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [string] $DestinationPrefix, [Parameter(Mandatory)] [uint32] $InterfaceIndex,
-        [string] $NextHop, [ValidateSet('ActiveStore', 'PersistentStore')] [string] $PolicyStore
-    )
-    $kept = Get-Kept 'routes'
-    if ($kept.ContainsKey($DestinationPrefix)) { throw 'Instance MSFT_NetRoute already exists' }
-    $kept[$DestinationPrefix] = @{
-        DestinationPrefix = $DestinationPrefix; InterfaceIndex = $InterfaceIndex; NextHop = $NextHop
-    }
-    Set-Kept 'routes' $kept
+    param([string[]] $ExclusionProcess, [string[]] $ExclusionPath)
+    $kept = Get-Kept 'defender'
+    $kept.processes = @(@($kept.processes) + @($ExclusionProcess) | Where-Object { $_ })
+    $kept.paths = @(@($kept.paths) + @($ExclusionPath) | Where-Object { $_ })
+    Set-Kept 'defender' $kept
 }
 
 # Wine keeps Unix modes instead of access lists.
@@ -193,11 +207,16 @@ function Set-Acl {
 function Get-Acl {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $LiteralPath)
-    $kept = Get-Kept 'access'
-    $acl = New-Object "Security.AccessControl.$(if (Test-Path $LiteralPath -PathType Container) { 'Directory' } else { 'File' })Security"
+    if (-not [IO.File]::Exists($LiteralPath) -and -not [IO.Directory]::Exists($LiteralPath)) {
+        throw "Cannot find path '$LiteralPath'"
+    }
+    $kept = (Get-Kept 'access')[$LiteralPath]
+    $acl = if ([IO.Directory]::Exists($LiteralPath)) { [Security.AccessControl.DirectorySecurity]::new() }
+    else { [Security.AccessControl.FileSecurity]::new() }
     $inherited = 'D:AI(A;OICIID;FA;;;SY)(A;OICIID;FA;;;BA)(A;OICIID;0x1301bf;;;AU)'
-    $acl.SetSecurityDescriptorSddlForm($(if ($kept.ContainsKey($LiteralPath)) { $kept[$LiteralPath] } else { $inherited }))
+    $acl.SetSecurityDescriptorSddlForm($(if ($kept) { $kept } else { $inherited }))
     $acl
 }
 
+. "$PSScriptRoot\windows_network.ps1"
 Export-ModuleMember -Function *

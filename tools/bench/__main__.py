@@ -17,7 +17,9 @@ from typing import Any
 from components.spec.stack import CLUSTER, stack_file_config
 from operations.paths import REPOSITORY
 from operations.recorder import record
+from tools.bench import executor
 from tools.bench.flat import flat
+from tools.bench.windows import windows
 
 STACK = "aws-dev"
 CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
@@ -125,3 +127,6 @@ if __name__ == "__main__":
     process()
     wiring()
     engine()
+    executor.user_data_sizes()
+    executor.linux(show)
+    windows(best, show)

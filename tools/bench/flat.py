@@ -99,6 +99,10 @@ def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str,
         aws.s3.BucketPolicy(purpose, bucket=bucket.id, policy=policy, opts=ResourceOptions(depends_on=[closed]))
         if purpose == "snapshots":
             aws.s3.BucketVersioning(purpose, bucket=bucket.id, versioning_configuration={"status": "Enabled"})
+            rule = {"id": "old", "status": "Enabled", "filter": {}}
+            aws.s3.BucketLifecycleConfiguration(
+                purpose, bucket=bucket.id, rules=[{**rule, "noncurrent_version_expiration": {"noncurrent_days": 30}}]
+            )
             continue
         for key in ("control", "linux", "web", "ca", "pointer"):
             stored = aws.s3.BucketObjectv2(key, bucket=bucket.id, key=key, content="x" * 1000, tags=TAGS)
@@ -149,7 +153,7 @@ def build(workers: int) -> None:
     zone = aws.route53.Zone("zone", name="flat.internal", vpcs=[{"vpc_id": vpc}], tags=TAGS)
     aws.route53.Record("api", zone_id=zone.zone_id, name="api.flat.internal", type="A", ttl=60, records=["10.20.64.10"])
     aws.get_region_output()
-    aws.get_partition_output()
+    aws.get_service_output(service_id="secretsmanager")
     number = 0
     for pool, count in (("control", 1), ("linux", 1), ("web", workers)):
         before: list[Any] = routes

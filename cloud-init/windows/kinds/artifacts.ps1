@@ -1,0 +1,131 @@
+# Files from the network, and the cluster's CA bundle.
+
+# .SYNOPSIS
+# Whether the file has its digest.
+function Test-ArtifactStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    if ($Step['digest'] -notmatch '^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$') {
+        throw (New-Failure 'step-invalid' "$($Step['digest']) is no digest")
+    }
+    [IO.File]::Exists($Step['path']) -and (Get-FileDigest $Run $Step['path'] $Step['digest']) -eq $Step['digest']
+}
+
+# .SYNOPSIS
+# Where a download grows: beside the target, named after its digest, so that only the same file goes on.
+function Get-PartPath {
+    [CmdletBinding()]
+    param($Step)
+    '{0}.{1}.part' -f $Step['path'], $Step['digest'].Split(':')[1].Substring(0, 12)
+}
+
+# .SYNOPSIS
+# The download of an artifact step, with the space and the time it has.
+function New-StepDownload {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step, [int] $Seconds)
+    $part = Get-PartPath $Step
+    [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($part))
+    $free = [IO.DriveInfo]::new($part.Substring(0, 1)).AvailableFreeSpace
+    $have = if ([IO.File]::Exists($part)) { [IO.FileInfo]::new($part).Length } else { 0 }
+    $download = New-Download $Step['url'] $part $Seconds
+    if ($Step['size'] -and $Step['size'] - $have -gt $free) {
+        $download.Failure = New-Failure 'disk-full' "$part needs $($Step['size'] - $have) bytes, $free are free"
+    }
+    $download
+}
+
+# .SYNOPSIS
+# The first try of all artifacts of a phase that are missing, some at a time. How each ended is told in its own turn.
+function Save-PhaseArtifact {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Phase)
+    $Run.Fetched = @{}
+    foreach ($step in $Phase['steps']) {
+        if ($step['kind'] -ne 'artifact') { continue }
+        # What cannot be judged yet is judged in its turn.
+        try {
+            $ready = Get-ReadyStep $Run $step
+            if (-not (Test-Step $Run $ready)) { $Run.Fetched[$step['name']] = New-StepDownload $Run $ready $Run.Limit }
+        }
+        catch { [void] 'in its turn' }
+    }
+    $sound = @($Run.Fetched.Values | Where-Object { -not $_.Failure })
+    if ($sound) { Invoke-Download $Run $sound }
+}
+
+# .SYNOPSIS
+# Downloads beside the target, checks, then renames: what is at the path was always checked.
+function Set-ArtifactStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $path, $name = $Step['path'], $Step['name']
+    if ($Run.Fetched -and $Run.Fetched.ContainsKey($name)) {
+        $download = $Run.Fetched[$name]
+        $Run.Fetched.Remove($name)
+    }
+    else {
+        $download = New-StepDownload $Run $Step (Get-SecondsLeft $Run)
+        if (-not $download.Failure) { Invoke-Download $Run $download }
+    }
+    if ($download.Failure) { throw $download.Failure }
+    $found = Get-FileDigest $Run $download.Part $Step['digest']
+    if ($found -ne $Step['digest']) {
+        [IO.File]::Delete($download.Part)
+        throw (New-Failure 'digest-mismatch' "$($Step['url']) has $found, the plan says $($Step['digest'])")
+    }
+    Move-IntoPlace $download.Part $path
+}
+
+# .SYNOPSIS
+# sha256:<hex> of the public key of each certificate in a PEM text, as kubeadm writes it.
+function Get-KeyHash {
+    [CmdletBinding()]
+    param([string] $Pem)
+    foreach ($each in (ConvertFrom-Pem $Pem)) {
+        $der = $each.RawData
+        $start = (Read-Element $der 0)[0]                            # Certificate
+        $start = (Read-Element $der $start)[0]                       # TBSCertificate (RFC 5280, 4.1)
+        if ($der[$start] -eq 0xA0) { $start = (Read-Element $der $start)[1] }   # version
+        # serial number, signature, issuer, validity, subject; then subjectPublicKeyInfo
+        foreach ($field in 1..5) { $start = (Read-Element $der $start)[1] }
+        $key = [byte[]]::new((Read-Element $der $start)[1] - $start)
+        [Array]::Copy($der, $start, $key, 0, $key.Length)
+        'sha256:' + (Get-Sha256 $key)
+    }
+}
+
+# .SYNOPSIS
+# Where the body of the DER element at a place starts, and where the element ends.
+function Read-Element {
+    [CmdletBinding()]
+    param([byte[]] $Der, [int] $Place)
+    $length, $start = [int] $Der[$Place + 1], ($Place + 2)
+    if ($length -band 0x80) {
+        $bytes, $length = ($length -band 0x7F), 0
+        for ($each = 0; $each -lt $bytes; $each++) { $length = 256 * $length + $Der[$start + $each] }
+        $start += $bytes
+    }
+    $start, ($start + $length)
+}
+
+# .SYNOPSIS
+# Whether a certificate in the file has the key that the plan knows.
+function Test-CertificateAuthorityStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    [IO.File]::Exists($Step['path']) -and @(Get-KeyHash ([IO.File]::ReadAllText($Step['path']))) -contains $Step['hash']
+}
+
+# .SYNOPSIS
+# Fetches the bundle; what it says counts only with the key that the plan knows.
+function Set-CertificateAuthorityStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    try { $bytes = Invoke-SignedRequest -Url $Step['url'] -Service 's3' }
+    catch { throw (New-Failure 'download-failed' "$($Step['url']): $($_.Exception.GetBaseException().Message)") }
+    if (@(Get-KeyHash $Utf8.GetString($bytes)) -notcontains $Step['hash']) {
+        throw (New-Failure 'digest-mismatch' "$($Step['url']) has no certificate whose key has $($Step['hash'])")
+    }
+    Write-Content $Step['path'] $bytes (Get-WantedAccess $Step)
+}

@@ -1,0 +1,135 @@
+# Programs that run once, programs that only read, and conditions to wait for.
+
+# .SYNOPSIS
+# Whether the file or folder is there.
+function Test-There {
+    [CmdletBinding()]
+    param([string] $Path)
+    [IO.File]::Exists($Path) -or [IO.Directory]::Exists($Path)
+}
+
+# .SYNOPSIS
+# Whether what it creates is there; without `creates`, it ran in this run. Without what it requires it is not due.
+function Test-CommandStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    if ($Step['requires'] -and -not (Test-There $Step['requires'])) { return $true }
+    if ($Step['creates']) { return Test-There $Step['creates'] }
+    $Run.Done.ContainsKey($Step['name'])
+}
+
+# .SYNOPSIS
+# Runs it, with `input` on its standard input.
+function Set-CommandStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $text = $Step['input']
+    if ($null -ne $text -and $text -isnot [string]) { $text = ConvertTo-JsonText $text }
+    $program = @{
+        Program = $Step['argv'][0]
+        Arguments = @($Step['argv'] | Select-Object -Skip 1)
+        TimeoutSeconds = Get-SecondsLeft $Run
+        Environment = $Step['environment']
+        InputText = $text
+    }
+    [void](Invoke-Program @program)
+    $Run.Done[$Step['name']] = $true
+}
+
+# .SYNOPSIS
+# Whether the program says what is expected; anything else ends the run.
+function Test-ProbeStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $program = @{
+        Program = $Step['argv'][0]; Arguments = @($Step['argv'] | Select-Object -Skip 1)
+        TimeoutSeconds = Get-SecondsLeft $Run; AllowFailure = $true
+    }
+    $answer = Invoke-Program @program
+    $said = $answer.Output.Trim()
+    $wanted = if ($Step['expect']) { '\A(?:' + $Step['expect'] + ')\z' } else { '.' }
+    if ($answer.Code -ne 0 -or $said -cnotmatch $wanted) {
+        $shown = $said.Substring(0, [Math]::Min($Shown, $said.Length))
+        throw (New-Failure 'probe-failed' "$($Step['message']): it ended with $($answer.Code) and said '$shown'")
+    }
+    if ($Step['records']) { $Run.Found[$Step['records']] = $said }
+    $true
+}
+
+# .SYNOPSIS
+# Whether the address is one of this machine's, or the name resolves.
+function Test-Address {
+    [CmdletBinding()]
+    param([string] $Name)
+    $address = $null
+    if (-not [Net.IPAddress]::TryParse($Name, [ref] $address)) { return [bool] [Net.Dns]::GetHostAddresses($Name) }
+    $probe = [Net.Sockets.Socket]::new($address.AddressFamily, 'Dgram', 'Udp')
+    try { $probe.Bind([Net.IPEndPoint]::new($address, 0)) } finally { $probe.Dispose() }
+    $true
+}
+
+# .SYNOPSIS
+# Whether something takes connections there.
+function Test-Tcp {
+    [CmdletBinding()]
+    param($Place)
+    $client = [Net.Sockets.TcpClient]::new()
+    try { $client.ConnectAsync([string] $Place[0], [int] $Place[1]).Wait(5000) } finally { $client.Dispose() }
+}
+
+# .SYNOPSIS
+# Whether the URL answers below 500. Its certificate is not judged: nothing is sent, nothing that it says is used.
+function Test-Url {
+    [CmdletBinding()]
+    param([string] $Url)
+    $request = [Net.WebRequest]::Create($Url)
+    $request.Timeout = 5000
+    try { $request.GetResponse().Dispose() }
+    catch {
+        for ($cause = $_.Exception; $cause; $cause = $cause.InnerException) {
+            if ($cause -is [Security.Authentication.AuthenticationException]) { return $true }
+            $answer = if ($cause -is [Net.WebException]) { $cause.Response }
+            if ($answer) {
+                $code = [int] $answer.StatusCode
+                $answer.Dispose()
+                return $code -lt 500
+            }
+        }
+        return $false
+    }
+    $true
+}
+
+# .SYNOPSIS
+# Whether the condition holds now.
+function Test-WaitStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $name = @($Step['condition'].Keys)[0]
+    $value = $Step['condition'][$name]
+    try {
+        switch ($name) {
+            'address' { return Test-Address $value }
+            'tcp' { return Test-Tcp $value }
+            'url' { return Test-Url $value }
+            'file' { return Test-There $value }
+            'service' { return (Get-ServiceState $value) -eq 'Running' }
+        }
+    }
+    catch [Net.Sockets.SocketException], [AggregateException] { return $false }
+    throw (New-Failure 'step-invalid' "'$name' is no condition")
+}
+
+# .SYNOPSIS
+# Asks again and again until the step's time is over.
+function Set-WaitStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    while (-not (Test-WaitStep $Run $Step)) {
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            $what = ConvertTo-JsonText $Step['condition']
+            throw (New-Failure 'wait-timeout' "$what did not hold within $($Run.Limit) s")
+        }
+        Start-Sleep -Seconds $PollSeconds
+    }
+}

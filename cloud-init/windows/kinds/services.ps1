@@ -1,0 +1,162 @@
+# Services: their registry values, and that they run.
+
+$ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
+$RestartSeconds = 10
+$PollSeconds = 2
+
+# .SYNOPSIS
+# Running, Stopped, StartPending and so on; empty when there is no such service.
+function Get-ServiceState {
+    [CmdletBinding()]
+    param([string] $Name)
+    if (-not ('ServiceProcess.ServiceController' -as [type])) { Add-Type -AssemblyName System.ServiceProcess }
+    $service = [ServiceProcess.ServiceController]::new($Name)
+    try { "$($service.Status)" }
+    catch [InvalidOperationException] { '' }    # ERROR_SERVICE_DOES_NOT_EXIST
+    finally { $service.Dispose() }
+}
+
+# .SYNOPSIS
+# Waits until the service has one of the states; returns the last one it had.
+function Wait-ServiceState {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name, [string[]] $States)
+    for (; ; ) {
+        $now = Get-ServiceState $Name
+        if ($now -in $States -or $Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) { return $now }
+        Start-Sleep -Milliseconds 250
+    }
+}
+
+# .SYNOPSIS
+# Registry values of a service step by path below the service: @{ path = @{ name = kind, data } }; no data: no value.
+# A program without a service mode runs in nssm, whose settings are values too (nssm.cc, "Usage").
+function Get-ServiceValue {
+    [CmdletBinding()]
+    param($Step)
+    $words = @($Step['command'] | ForEach-Object { ConvertTo-Argument $_ })
+    $map = $Step['environment']
+    $variables = [string[]] @(if ($map) { $map.Keys | Sort-Object | ForEach-Object { "$_=$($map[$_])" } })
+    $own = @{
+        Start = 'DWord', 2; ImagePath = 'ExpandString', ($words -join ' ')
+        DependOnService = 'MultiString', [string[]] @($Step['depends'] | Where-Object { $_ })
+    }
+    if (-not $Step['wrapper']) {
+        $own['Environment'] = 'MultiString', $variables
+        return @{ '' = $own }
+    }
+    $own['ImagePath'] = 'ExpandString', (ConvertTo-Argument $Step['wrapper'])
+    $inner = @{
+        Application = 'ExpandString', $Step['command'][0]
+        AppParameters = 'ExpandString', (@($words | Select-Object -Skip 1) -join ' ')
+        AppDirectory = 'ExpandString', [IO.Path]::GetDirectoryName($Step['command'][0])
+        AppRestartDelay = 'DWord', (1000 * (Get-RestartSecond $Step))
+        AppEnvironmentExtra = 'MultiString', $variables
+    }
+    if ($Step['log']) { foreach ($name in 'AppStdout', 'AppStderr') { $inner[$name] = 'ExpandString', $Step['log'] } }
+    @{ '' = $own; '\Parameters' = $inner; '\Parameters\AppExit' = @{ '' = 'String', 'Restart' } }
+}
+
+# .SYNOPSIS
+# Seconds until the service starts again.
+function Get-RestartSecond {
+    [CmdletBinding()]
+    param($Step)
+    if ($null -ne $Step['restart_seconds']) { $Step['restart_seconds'] } else { $RestartSeconds }
+}
+
+# .SYNOPSIS
+# Digest of each file on which the service starts anew; empty when it is not there.
+function Get-WatchedDigest {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    $digests = [ordered] @{}
+    foreach ($path in $Step['restarts_on']) {
+        $digests[$path] = if ([IO.File]::Exists($path)) { Get-FileDigest $Run $path 'sha256:' } else { '' }
+    }
+    $digests
+}
+
+# .SYNOPSIS
+# Whether the watched files are as they were when this step started the service.
+function Test-WatchedFile {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    if (-not $Step['restarts_on']) { return $true }
+    $now = Get-WatchedDigest $Run $Step
+    $started = (Update-Memory)['started']
+    $then = if ($started) { $started[$Step['service']] }
+    foreach ($path in $now.Keys) { if (-not $then -or $then[$path] -cne $now[$path]) { return $false } }
+    $true
+}
+
+# .SYNOPSIS
+# Whether the service is there with its values, and runs.
+function Test-ServiceStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $values = Get-ServiceValue $Step
+    foreach ($path in $values.Keys) {
+        foreach ($name in $values[$path].Keys) {
+            $kind, $data = $values[$path][$name]
+            if (-not (Test-RegistryValue "$ServiceRoot\$($Step['service'])$path" $name $kind $data)) { return $false }
+        }
+    }
+    $runs = $Step['start'] -eq 'boot' -or (Get-ServiceState $Step['service']) -eq 'Running'
+    $runs -and (Test-WatchedFile $Run $Step)
+}
+
+# .SYNOPSIS
+# Makes the service or changes it; one that runs is stopped first.
+function Set-ServiceStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $name, $values = $Step['service'], (Get-ServiceValue $Step)
+    $before = Get-ServiceState $name
+    if ($before -notin '', 'Stopped') { Stop-PlannedService $Run $name }
+    $service = @{
+        Name = $name; Command = $values['']['ImagePath'][1]; Depends = $values['']['DependOnService'][1]
+        Description = $Step['description']; RestartSeconds = Get-RestartSecond $Step
+    }
+    Set-ScmService @service
+    foreach ($path in $values.Keys) {
+        foreach ($value in $values[$path].Keys) {
+            $kind, $data = $values[$path][$value]
+            Set-RegistryValue "$ServiceRoot\$name$path" $value $kind $data
+        }
+    }
+    if ($Step['log']) { [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($Step['log'])) }
+    $digests = Get-WatchedDigest $Run $Step
+    if ($Step['start'] -ne 'boot' -or $before -eq 'Running') { Start-PlannedService $Run $name }
+    if ($digests.Count) {
+        $started = (Update-Memory)['started']
+        if (-not $started) { $started = [ordered] @{} }
+        $started[$name] = $digests
+        [void](Update-Memory @{ started = $started })
+    }
+}
+
+# .SYNOPSIS
+# Stops a service and waits until it is.
+function Stop-PlannedService {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    $service = [ServiceProcess.ServiceController]::new($Name)
+    # One that is starting takes no stop yet; one that has just ended needs none.
+    try { $service.Stop() } catch { [void] $_ } finally { $service.Dispose() }
+    $now = Wait-ServiceState $Run $Name 'Stopped', ''
+    if ($now -notin 'Stopped', '') { throw (New-Failure 'service-failed' "$Name does not stop, it is $now") }
+}
+
+# .SYNOPSIS
+# Starts a service and waits until it runs.
+function Start-PlannedService {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    $service = [ServiceProcess.ServiceController]::new($Name)
+    try { $service.Start() }
+    catch { throw (New-Failure 'service-failed' "${Name}: $($_.Exception.GetBaseException().Message)") }
+    finally { $service.Dispose() }
+    $now = Wait-ServiceState $Run $Name 'Running', 'Stopped', ''
+    if ($now -ne 'Running') { throw (New-Failure 'service-failed' "$Name is $now, read its log") }
+}

@@ -1,0 +1,165 @@
+# Downloads: several at a time, gone on with where an earlier try ended, stopped when they stall.
+
+$AtOnce = 4
+$StallSeconds = 30    # without a byte
+$Redirects = 5
+$Chunk = 1MB
+
+# .SYNOPSIS
+# Asks for the file of a download, or for what is missing of it.
+function Start-Download {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable] $Download)
+    $request = [Net.Http.HttpRequestMessage]::new([Net.Http.HttpMethod]::Get, $Download.Url)
+    $Download.Have = if ([IO.File]::Exists($Download.Part)) { ([IO.FileInfo]::new($Download.Part)).Length } else { 0 }
+    if ($Download.Have) { $request.Headers.Range = [Net.Http.Headers.RangeHeaderValue]::new($Download.Have, $null) }
+    $client = Get-HttpClient $Run $Download.Url
+    $Download.Task = $client.SendAsync($request, 'ResponseHeadersRead', $Download.Cancel.Token)
+    $Download.Stage = 'asked'
+}
+
+# .SYNOPSIS
+# Follows a redirect, never from https to http.
+function Resume-Redirect {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable] $Download, $Answer)
+    $next = [Uri]::new($Download.Url, $Answer.Headers.Location)
+    $Answer.Dispose()
+    if ($Download.Url.Scheme -eq 'https' -and $next.Scheme -ne 'https') {
+        throw (New-Failure 'redirect-refused' "$($Download.Url) sends on to $next")
+    }
+    if (++$Download.Hops -gt $Redirects) { throw (New-Failure 'download-failed' "${next}: too many redirects") }
+    $Download.Url = $next
+    Start-Download $Run $Download
+}
+
+# .SYNOPSIS
+# Takes the head of the answer and starts to copy its body; a server that knows no ranges starts over.
+function Start-Copy {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable] $Download)
+    $answer = $Download.Task.GetAwaiter().GetResult()
+    $code = [int] $answer.StatusCode
+    $moved = $code -in 301, 302, 303, 307, 308 -and $answer.Headers.Location
+    if ($moved) { return Resume-Redirect $Run $Download $answer }
+    $from = if ($answer.Content.Headers.ContentRange) { $answer.Content.Headers.ContentRange.From }
+    if ($code -eq 416 -and $Download.Have) {
+        # Nothing is missing: its digest decides whether it is the file.
+        $answer.Dispose()
+        $Download.Stage = 'done'
+        return
+    }
+    if ($code -notin 200, 206 -or ($code -eq 206 -and $from -ne $Download.Have)) {
+        $answer.Dispose()
+        throw (New-Failure 'download-failed' "$($Download.Url): $code")
+    }
+    $mode = if ($code -eq 206) { 'Append' } else { 'Create' }
+    $Download.Answer = $answer
+    $Download.File = [IO.FileStream]::new($Download.Part, $mode, 'Write')
+    $Download.Length = if ($null -ne $answer.Content.Headers.ContentLength) {
+        $Download.File.Position + $answer.Content.Headers.ContentLength
+    }
+    $body = $answer.Content.ReadAsStreamAsync().GetAwaiter().GetResult()
+    $Download.Task = $body.CopyToAsync($Download.File, $Chunk, $Download.Cancel.Token)
+    $Download.Stage = 'copying'
+}
+
+# .SYNOPSIS
+# The body is on the disk; one that is too short is a failure.
+function Complete-Copy {
+    [CmdletBinding()]
+    param([hashtable] $Download)
+    $Download.Task.GetAwaiter().GetResult()
+    $Download.File.Flush($true)
+    if ($null -ne $Download.Length -and $Download.File.Length -ne $Download.Length) {
+        $came = "$($Download.File.Length) of $($Download.Length) bytes"
+        throw (New-Failure 'download-failed' "$($Download.Url): $came came")
+    }
+    $Download.Stage = 'done'
+}
+
+# .SYNOPSIS
+# Ends what stalls or takes too long.
+function Assert-Progress {
+    [CmdletBinding()]
+    param([hashtable] $Download)
+    $place = if ($Download.File) { $Download.File.Position } else { -1 }
+    if ($place -ne $Download.Place) { $Download.Place = $place; $Download.Still.Restart() }
+    $why = if ($Download.Still.Elapsed.TotalSeconds -gt $StallSeconds) { "nothing came for $StallSeconds s" }
+    elseif ($Download.Watch.Elapsed.TotalSeconds -gt $Download.Seconds) { "it took longer than $($Download.Seconds) s" }
+    if ($why) { throw (New-Failure 'download-failed' "$($Download.Url): $why") }
+}
+
+# .SYNOPSIS
+# The failure of a download, by what caused it.
+function Get-DownloadFailure {
+    [CmdletBinding()]
+    param([hashtable] $Download, [Exception] $Exception)
+    if ($Exception.Data.Contains('mullion')) { return $Exception }
+    for ($cause = $Exception; $cause; $cause = $cause.InnerException) {
+        if ($cause.Data.Contains('mullion')) { return $cause }
+        if ($cause -is [Security.Authentication.AuthenticationException]) {
+            return New-Failure 'certificate-refused' "$($Download.Url): $($cause.Message)"
+        }
+    }
+    $told = Get-Failure $Exception
+    if ($told.Name -eq 'disk-full') { return New-Failure 'disk-full' "$($Download.Part): $($told.Message)" }
+    New-Failure 'download-failed' "$($Download.Url): $($told.Message)"
+}
+
+# .SYNOPSIS
+# Moves a download on as far as it can without waiting.
+function Step-Download {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable] $Download)
+    try {
+        if (-not $Download.Task) { Start-Download $Run $Download }
+        elseif (-not $Download.Task.IsCompleted) { Assert-Progress $Download }
+        elseif ($Download.Stage -eq 'asked') { Start-Copy $Run $Download }
+        else { Complete-Copy $Download }
+    }
+    catch {
+        $Download.Failure = Get-DownloadFailure $Download $_.Exception
+        $Download.Stage = 'done'
+    }
+    if ($Download.Stage -eq 'done') {
+        $Download.Cancel.Cancel()
+        foreach ($open in $Download.File, $Download.Answer) {
+            if ($open) { try { $open.Dispose() } catch { [void] 'gone' } }
+        }
+    }
+}
+
+# .SYNOPSIS
+# A download of a URL to the file Part, with so many seconds; Failure tells how it ended.
+function New-Download {
+    [CmdletBinding()]
+    param([string] $Url, [string] $Part, [int] $Seconds)
+    @{
+        Url = [Uri] $Url; Part = $Part; Seconds = $Seconds; Failure = $null; Stage = 'new'; Task = $null; Hops = 0
+        Have = 0; Place = -2; Length = $null; File = $null; Answer = $null
+        Cancel = [Threading.CancellationTokenSource]::new()
+        Watch = [Diagnostics.Stopwatch]::new(); Still = [Diagnostics.Stopwatch]::StartNew()
+    }
+}
+
+# .SYNOPSIS
+# Carries downloads out, some at a time; each has its Failure, or none, at the end.
+function Invoke-Download {
+    [CmdletBinding()]
+    param([hashtable] $Run, [hashtable[]] $Downloads)
+    $waiting = [Collections.Generic.Queue[hashtable]]::new([hashtable[]] $Downloads)
+    $active = @()
+    while ($waiting.Count -or $active) {
+        while ($waiting.Count -and $active.Count -lt $AtOnce) {
+            $next = $waiting.Dequeue()
+            $next.Watch.Start()
+            $next.Still.Restart()
+            $active += $next
+        }
+        foreach ($each in $active) { Step-Download $Run $each }
+        $active = @($active | Where-Object { $_.Stage -ne 'done' })
+        $tasks = [Threading.Tasks.Task[]] @($active | ForEach-Object { $_.Task })
+        if ($tasks) { [void][Threading.Tasks.Task]::WaitAny($tasks, 200) }
+    }
+}

@@ -1,0 +1,72 @@
+# JSON as ordered dictionaries and lists, and as text.
+
+# .SYNOPSIS
+# JSON objects become ordered dictionaries, whose missing keys are $null also in strict mode; lists stay lists.
+function ConvertTo-Tree {
+    [CmdletBinding()]
+    param($Document)
+    if ($Document -is [Management.Automation.PSCustomObject]) {
+        $tree = [Collections.Specialized.OrderedDictionary]::new()
+        foreach ($each in $Document.PSObject.Properties) { $tree[$each.Name] = ConvertTo-Tree $each.Value }
+        return $tree
+    }
+    if ($Document -is [Collections.IList]) {
+        $list = [object[]]::new($Document.Count)
+        for ($place = 0; $place -lt $list.Length; $place++) { $list[$place] = ConvertTo-Tree $Document[$place] }
+        return , $list
+    }
+    # PowerShell 7 reads texts that look like times as times.
+    if ($Document -is [DateTime]) { return $Document.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ', $Invariant) }
+    , $Document
+}
+
+# .SYNOPSIS
+# The tree of a JSON text.
+function ConvertFrom-JsonText {
+    [CmdletBinding()]
+    param([string] $Text)
+    ConvertTo-Tree (ConvertFrom-Json $Text)
+}
+
+# .SYNOPSIS
+# The tree of a JSON file.
+function Read-Json {
+    [CmdletBinding()]
+    param([string] $Path)
+    ConvertFrom-JsonText ([IO.File]::ReadAllText($Path))
+}
+
+# .SYNOPSIS
+# A text in JSON, ASCII only.
+function ConvertTo-JsonString {
+    [CmdletBinding()]
+    param([string] $Text)
+    $text = $Text.Replace('\', '\\').Replace('"', '\"')
+    if ($text -match '[^\x20-\x7e]') {
+        $escape = { param($match) '\u{0:x4}' -f [int] [char] $match.Value }
+        $text = [regex]::Replace($text, '[^\x20-\x7e]', [Text.RegularExpressions.MatchEvaluator] $escape)
+    }
+    '"' + $text + '"'
+}
+
+# .SYNOPSIS
+# JSON as text. ConvertTo-Json of Windows PowerShell wraps some lists in objects and escapes what need not be.
+function ConvertTo-JsonText {
+    [CmdletBinding()]
+    param($Tree)
+    if ($null -eq $Tree) { return 'null' }
+    if ($Tree -is [bool]) { return $Tree.ToString().ToLowerInvariant() }
+    if ($Tree -is [string]) { return ConvertTo-JsonString $Tree }
+    if ($Tree -is [Collections.IDictionary]) {
+        $members = foreach ($key in $Tree.Keys) {
+            (ConvertTo-JsonString $key) + ': ' + (ConvertTo-JsonText $Tree[$key])
+        }
+        return '{' + (@($members) -join ', ') + '}'
+    }
+    if ($Tree -is [Collections.IEnumerable]) {
+        $items = foreach ($each in $Tree) { ConvertTo-JsonText $each }
+        return '[' + (@($items) -join ', ') + ']'
+    }
+    if ($Tree -is [ValueType]) { return [Convert]::ToString($Tree, $Invariant) }
+    throw (New-Failure 'step-invalid' "no JSON for a $($Tree.GetType().Name)")
+}

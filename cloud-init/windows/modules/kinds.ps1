@@ -1,0 +1,74 @@
+# Kinds of step: seconds of one try, and fields with their types; ? marks a field that may lack, commas are choices.
+# Of each kind there are functions Test-<Kind>Step and Set-<Kind>Step in kinds\.
+
+$Kinds = @{
+    'access'                = 120, 'path:text access:private,public readers:list?'
+    'archive'               = 600, 'source:text target:text strip:number? members:list?'
+    'artifact'              = 900, 'url:text digest:text path:text size:number?'
+    'build'                 = 120, 'build:text minimum_ubr:number?'
+    'certificate-authority' = 120, 'url:text hash:text path:text'
+    'command'               = 600, 'argv:list creates:text? requires:text? environment:map?'
+    'defender-exclusion'    = 120, 'processes:list paths:list'
+    'directory'             = 120, 'path:text access:private,public?'
+    'environment'           = 120, 'variable:text value:text'
+    'feature'               = 1800, 'feature:text'
+    'file'                  = 120, 'path:text content:any format:json,documents? access:private,public?'
+    'firewall-rule'         = 120, 'rule:text protocol:tcp,udp ports:list sources:list?'
+    'hns-network'           = 300, ('network:text type:Overlay,L2Bridge subnet:text gateway:text vni:number? ' +
+        'endpoint:text? endpoint_address:text?')
+    'hostname'              = 120, 'value:text'
+    'link'                  = 120, 'path:text target:text'
+    'metadata-route'        = 120, 'address:text'
+    'pagefile'              = 120, 'initial_mb:number maximum_mb:number'
+    'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
+    'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'
+    'reboot'                = 120, ''
+    'registry'              = 120, 'key:text value:text type:DWord,QWord,String,ExpandString,MultiString data:any'
+    'secret'                = 120, 'secret:text path:text member:text?'
+    'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +
+        'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text?')
+    'source-vip'            = 120, 'network:text plugin:text data_directory:text'
+    'task'                  = 120, 'task:text command:list schedule:map description:text?'
+    'wait'                  = 300, 'condition:map'
+}
+
+# .SYNOPSIS
+# The noun of a kind's functions: metadata-route has Test-MetadataRouteStep.
+function Get-KindNoun {
+    [CmdletBinding()]
+    param([string] $Kind)
+    -join ($Kind.Split('-') | ForEach-Object { $_.Substring(0, 1).ToUpperInvariant() + $_.Substring(1) })
+}
+
+# .SYNOPSIS
+# Whether a value is of the type.
+function Test-FieldType {
+    [CmdletBinding()]
+    param($Value, [string] $Type)
+    switch ($Type) {
+        'text' { $Value -is [string] }
+        'number' { ($Value -is [int] -or $Value -is [long]) -and $Value -ge 0 }
+        'list' { $Value -is [Collections.IList] }
+        'map' { $Value -is [Collections.IDictionary] }
+        'any' { $true }
+        default { $Value -is [string] -and $Value -cin $Type.Split(',') }
+    }
+}
+
+# .SYNOPSIS
+# Refuses a step that lacks a field of its kind, or has a value of another type.
+function Assert-Field {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Step)
+    foreach ($field in @($Kinds[$Step['kind']][1].Split(' ')) + 'timeout_seconds:number?', 'retries:number?') {
+        if (-not $field) { continue }
+        $name, $type = $field.TrimEnd('?').Split(':')
+        if (-not $Step.Contains($name)) {
+            if ($field.EndsWith('?')) { continue }
+            throw (New-Failure 'step-invalid' "kind $($Step['kind']) needs $name")
+        }
+        if (-not (Test-FieldType $Step[$name] $type)) {
+            throw (New-Failure 'step-invalid' "$name of kind $($Step['kind']) is not of type $type")
+        }
+    }
+}

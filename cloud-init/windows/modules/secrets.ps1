@@ -1,0 +1,64 @@
+# Secrets: read with the machine's identity, and never said.
+
+$Shortest = 6    # characters of a line that is hidden: shorter ones would hide ordinary words
+
+# .SYNOPSIS
+# A secret's text from the cloud's store, or one member of it when it is a JSON object.
+function Get-Secret {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name, [string] $Member)
+    if (-not $Run.Stored.ContainsKey($Name)) { $Run.Stored[$Name] = Request-Secret $Run $Name }
+    $text = $Run.Stored[$Name]
+    if ($Member) {
+        try { $found = (ConvertFrom-Json $text).PSObject.Properties[$Member] } catch { $found = $null }
+        if (-not $found) { throw (New-Failure 'secret-unavailable' "secret $Name has no member $Member") }
+        $text = $found.Value
+        if ($text -isnot [string]) { $text = ConvertTo-JsonText (ConvertTo-Tree $text) }
+        Add-Unsaid $Run $text
+    }
+    if (-not $text) { throw (New-Failure 'secret-unavailable' "secret $Name, member '$Member', is empty") }
+    $text
+}
+
+# .SYNOPSIS
+# What the secret service says.
+function Request-Secret {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    $service = Get-Reference $Run 'facts.secret_service'
+    if (-not $service.StartsWith('https://') -and $Run.Told.facts['world'] -ne 'sandbox') {
+        throw (New-Failure 'secret-unavailable' "$service is not https")
+    }
+    $headers = @{ 'content-type' = 'application/x-amz-json-1.1'; 'x-amz-target' = 'secretsmanager.GetSecretValue' }
+    $asked = @{
+        Url = $service; Service = 'secretsmanager'; Method = 'POST'; Headers = $headers
+        Body = ConvertTo-JsonText @{ SecretId = $Name }
+    }
+    try { $answer = Invoke-SignedRequest @asked }
+    catch {
+        $why = $_.Exception.GetBaseException().Message
+        throw (New-Failure 'secret-unavailable' "secret $Name at ${service}: $why")
+    }
+    $found = (ConvertFrom-Json $Utf8.GetString($answer)).PSObject.Properties['SecretString']
+    $text = if ($found) { [string] $found.Value } else { '' }
+    Add-Unsaid $Run $text
+    $text
+}
+
+# .SYNOPSIS
+# Keeps each line of a secret unsaid, also as it stands in JSON.
+function Add-Unsaid {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Text)
+    $lines = @($Text.Split("`n")) + $Text + (ConvertTo-JsonString $Text).Trim('"')
+    foreach ($line in $lines) { if ($line.Trim().Length -ge $Shortest) { $Run.Unsaid[$line.Trim()] = $true } }
+}
+
+# .SYNOPSIS
+# The text without any line of a secret that this run read.
+function Hide-Secret {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Text)
+    foreach ($each in @($Run.Unsaid.Keys | Sort-Object Length -Descending)) { $Text = $Text.Replace($each, '[secret]') }
+    $Text
+}

@@ -1,0 +1,131 @@
+"""Scripts for Windows hold nothing that Windows PowerShell 5.1 lacks: its own parser reads them, tables judge them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from components.bundle import CLOUD_INIT
+from tests.cloud_init.windows import FILES, Machine
+
+LINT = Path(__file__).with_name("powershell_lint.ps1")
+
+OPERATORS = ["QuestionQuestion", "QuestionQuestionEquals", "QuestionDot", "QuestionLBracket", "AndAnd", "OrOr"]
+"""Tokens that PowerShell 7 brought ("What's New in PowerShell 7.0")."""
+FORBIDDEN = ["Invoke-Expression", "Test-Json", "Join-String", "Get-Error", "ConvertFrom-Markdown", "Remove-Alias",
+             "Invoke-WebRequest", "Invoke-RestMethod", "Get-FileHash", "Get-WmiObject", "Get-Date"]  # fmt: skip
+"""Not in 5.1, or not for us: two web clients are enough; a clock that jumps must end no wait (Stopwatch does)."""
+MEMBERS = ["Kill($true)", "CreateSymbolicLink", "SkipLast", "GetRelativePath", "CustomTrustStore", "TrustMode",
+           "ImportFromPem", "HashData", "ToHexString", "ArgumentList", "SplitOptions"]  # fmt: skip
+"""Members that .NET has and .NET Framework 4.7.2, that of Windows Server 2019, has not."""
+COMMON = ["ErrorAction", "Confirm"]
+COMMANDS: dict[str, list[str]] = {
+    "Add-Type": ["AssemblyName"],
+    "ConvertFrom-Json": [],
+    "ForEach-Object": [],
+    "Get-Acl": ["LiteralPath"],
+    "Get-Command": [],
+    "Get-Item": ["LiteralPath", "Force"],
+    "Join-Path": [],
+    "New-Item": ["ItemType", "Path", "Target"],
+    "New-Object": [],
+    "Out-String": [],
+    "Rename-Computer": ["NewName", "Force"],
+    "Restart-Computer": ["Force"],
+    "Select-Object": ["First", "Skip"],
+    "Set-Acl": ["LiteralPath", "AclObject"],
+    "Set-StrictMode": ["Version"],
+    "Sort-Object": ["Descending"],
+    "Start-Sleep": ["Seconds", "Milliseconds"],
+    "Where-Object": [],
+    # ScheduledTasks
+    "Get-ScheduledTask": ["TaskName"],
+    "New-ScheduledTaskAction": ["Execute", "Argument"],
+    "New-ScheduledTaskPrincipal": ["UserId", "LogonType", "RunLevel"],
+    "New-ScheduledTaskSettingsSet": ["ExecutionTimeLimit", "MultipleInstances"],
+    "New-ScheduledTaskTrigger": ["AtStartup"],
+    "Register-ScheduledTask": ["Force"],
+    "Start-ScheduledTask": ["TaskName"],
+    # NetSecurity, NetTCPIP
+    "Get-NetFirewallAddressFilter": [],
+    "Get-NetFirewallPortFilter": [],
+    "Get-NetFirewallRule": ["Name"],
+    "Get-NetRoute": ["DestinationPrefix"],
+    "New-NetFirewallRule": [],
+    "New-NetRoute": ["PolicyStore"],
+    "Remove-NetFirewallRule": ["Name"],
+    "Remove-NetRoute": [],
+    "Set-NetIPInterface": ["InterfaceAlias", "InterfaceIndex", "AddressFamily", "Forwarding"],
+    # ServerManager, Defender, hns.psm1 of microsoft/SDN, programs
+    "Get-WindowsFeature": ["Name"],
+    "Add-MpPreference": [],
+    "Get-MpComputerStatus": [],
+    "Get-MpPreference": [],
+    "Invoke-HnsRequest": [],
+    "netsh.exe": [],
+}
+"""Commands that scripts use beside their own functions, with the parameters they name: all are in Windows PowerShell
+5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019)."""
+
+
+@pytest.mark.windows
+@pytest.mark.subprocess
+def test_powershells_own_parser_finds_nothing_that_5_1_lacks_and_no_rule_broken(machine: Machine) -> None:
+    for file in FILES:
+        target = machine.path(r"C:\scripts") / file.relative_to(CLOUD_INIT / "windows")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.read_bytes())
+    commands = {name: [*known, *COMMON] for name, known in COMMANDS.items()}
+    rules = {"operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": commands}
+    machine.path(r"C:\lint.json").write_text(json.dumps(rules))
+    machine.path(r"C:\lint.ps1").write_bytes(LINT.read_bytes())
+    assert machine.pwsh(r"& C:\lint.ps1")[1].strip() == ""
+
+
+@pytest.mark.windows
+@pytest.mark.subprocess
+def test_the_lint_finds_what_it_is_for(machine: Machine) -> None:
+    """One script that breaks each rule."""
+    broken = {
+        "?: is not in 5.1": "$x = $true ? 1 : 2",
+        "?? is not in 5.1": "$x = $null ?? 1",
+        "&& is not in 5.1": "hostname && hostname",
+        "alias gci": "gci",
+        "Invoke-Expression is forbidden": "Invoke-Expression '1'",
+        "Get-Nothing is not in the table": "Get-Nothing",
+        "ConvertFrom-Json -AsHashtable is not in the table": "ConvertFrom-Json '{}' -AsHashtable",
+        "Do-It has no approved verb": "function Do-It { }",
+        "Get-It has no CmdletBinding": "function Get-It { }",
+        "Get-That has no comment help": "function Get-That { [CmdletBinding()] param() }",
+        "CreateSymbolicLink is not in .NET Framework": "[IO.File]::CreateSymbolicLink('a', 'b')",
+        "Missing closing '}'": "if ($true) {",
+    }
+    machine.path(r"C:\scripts").mkdir()
+    for number, text in enumerate(broken.values()):
+        machine.path(rf"C:\scripts\{number}.ps1").write_text(text)
+    rules = {"operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": {"ConvertFrom-Json": []}}
+    machine.path(r"C:\lint.json").write_text(json.dumps(rules))
+    machine.path(r"C:\lint.ps1").write_bytes(LINT.read_bytes())
+    said = machine.pwsh(r"& C:\lint.ps1")[1]
+    assert [each for each in broken if each not in said] == [], said
+
+
+def test_scripts_are_ascii_with_short_lines() -> None:
+    for file in FILES:
+        lines = file.read_bytes().decode("ascii").splitlines()
+        assert max(map(len, lines)) <= 120, (file.name, [line for line in lines if len(line) > 120])
+        assert len(lines) <= 250, file.name
+
+
+def test_the_wall_clock_is_only_written_down_never_compared() -> None:
+    """A clock that jumps neither ends a wait nor prolongs it; signatures need the time, corrected by the service's."""
+    allowed = (
+        r"-f \[DateTime\]::UtcNow|\(\[DateTime\]::UtcNow \+ \$Site\.Offset\)|ToUniversalTime\(\) - \[DateTime\]::UtcNow"
+    )
+    for file in FILES:
+        for line in file.read_text().splitlines():
+            assert not re.search(r"\[DateTime\]::(Now|UtcNow|Today)|TickCount", re.sub(allowed, "", line)), (
+                file.name,
+                line,
+            )

@@ -1,0 +1,130 @@
+# Stand-ins for NetSecurity, NetTCPIP and hns.psm1; windows_modules.psm1 keeps their books.
+
+function Get-NetFirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    $kept = Get-Kept 'rules'
+    if ($kept.ContainsKey($Name)) { [pscustomobject] $kept[$Name] }
+}
+
+function Get-NetFirewallPortFilter {
+    [CmdletBinding()]
+    param([Parameter(ValueFromPipeline)] $AssociatedNetFirewallRule)
+    process {
+        [pscustomobject] @{
+            Protocol = $AssociatedNetFirewallRule.Protocol; LocalPort = $AssociatedNetFirewallRule.LocalPort
+        }
+    }
+}
+
+# As Windows shows ranges: with a mask.
+function Get-NetFirewallAddressFilter {
+    [CmdletBinding()]
+    param([Parameter(ValueFromPipeline)] $AssociatedNetFirewallRule)
+    process {
+        $shown = @($AssociatedNetFirewallRule.RemoteAddress | Where-Object { $_ } | ForEach-Object {
+                $address, $bits = $_.Split('/')
+                if (-not $bits -or $bits -eq '32') { $address }
+                else {
+                    $mask = [uint32] (([uint64] 4294967295 -shl (32 - $bits)) -band 4294967295)
+                    $octets = [BitConverter]::GetBytes($mask)
+                    [Array]::Reverse($octets)
+                    "$address/$($octets -join '.')"
+                }
+            })
+        [pscustomobject] @{ RemoteAddress = if ($shown) { $shown } else { 'Any' } }
+    }
+}
+
+function Remove-NetFirewallRule {
+    [CmdletBinding()]
+    param([string] $Name)
+    $kept = Get-Kept 'rules'
+    $kept.Remove($Name)
+    Set-Kept 'rules' $kept
+}
+
+function New-NetFirewallRule {
+    [CmdletBinding()]
+    param(
+        [string] $Name, [string] $DisplayName,
+        [ValidateSet('Inbound', 'Outbound')] [string] $Direction, [ValidateSet('Allow', 'Block')] [string] $Action,
+        [ValidateSet('TCP', 'UDP')] [string] $Protocol, [string[]] $LocalPort, [string[]] $RemoteAddress
+    )
+    $kept = Get-Kept 'rules'
+    if ($kept.ContainsKey($Name)) { throw 'Cannot create a file when that file already exists.' }
+    $kept[$Name] = $PSBoundParameters + @{ Enabled = 'True' }
+    Set-Kept 'rules' $kept
+}
+
+function Get-NetRoute {
+    [CmdletBinding()]
+    param([string] $DestinationPrefix)
+    $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
+    $kept = Get-Kept 'routes'
+    $routes = @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
+    foreach ($route in $routes) {
+        if ($route -and $route.DestinationPrefix -eq $DestinationPrefix) {
+            [pscustomobject] ($route + @{ RouteMetric = 0; InterfaceMetric = 15 })
+        }
+    }
+}
+
+function Remove-NetRoute {
+    [CmdletBinding(SupportsShouldProcess)]
+    param([Parameter(ValueFromPipeline)] $InputObject)
+    process {
+        $kept = Get-Kept 'routes'
+        $kept.Remove($InputObject.DestinationPrefix)
+        Set-Kept 'routes' $kept
+    }
+}
+
+function New-NetRoute {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $DestinationPrefix, [Parameter(Mandatory)] [uint32] $InterfaceIndex,
+        [string] $NextHop, [ValidateSet('ActiveStore', 'PersistentStore')] [string] $PolicyStore
+    )
+    $kept = Get-Kept 'routes'
+    if ($kept.ContainsKey($DestinationPrefix)) { throw 'Instance MSFT_NetRoute already exists' }
+    $kept[$DestinationPrefix] = @{
+        DestinationPrefix = $DestinationPrefix; InterfaceIndex = $InterfaceIndex; NextHop = $NextHop
+    }
+    Set-Kept 'routes' $kept
+}
+
+function Set-NetIPInterface {
+    [CmdletBinding()]
+    param(
+        [string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
+        [ValidateSet('Enabled', 'Disabled')] [string] $Forwarding
+    )
+    Write-Asked 'Set-NetIPInterface' $PSBoundParameters
+}
+
+# As in hns.psm1 of microsoft/SDN, with HNS behind it.
+function Invoke-HnsRequest {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('GET', 'POST', 'DELETE')] [string] $Method,
+        [Parameter(Mandatory)] [ValidateSet('networks', 'endpoints')] [string] $Type,
+        [ValidateSet('attach')] [string] $Action, [string] $Data, [Guid] $Id
+    )
+    $kept = Get-Kept $Type
+    $body = if ($Data) { ConvertFrom-Json $Data -AsHashtable }
+    if ($Method -eq 'GET') { return $kept.Values | ForEach-Object { ConvertFrom-Json (ConvertTo-Json $_ -Depth 9) } }
+    if ($Method -eq 'DELETE') {
+        if (-not $kept.ContainsKey("$Id")) { throw 'The network or endpoint was not found.' }
+        $kept.Remove("$Id")
+    }
+    elseif ($Action) { $kept["$Id"].SharedContainers = @('00000000-0000-0000-0000-000000000000') }
+    else {
+        if ($kept.Values | Where-Object { $_.Name -eq $body.Name }) { throw 'The object already exists.' }
+        $body.ID = "$([Guid]::NewGuid())"
+        if ($Type -eq 'networks' -and $body.Type -notin 'Overlay', 'L2Bridge') { throw 'Invalid JSON document string.' }
+        $kept[$body.ID] = $body
+    }
+    Set-Kept $Type $kept
+    if ($body) { [pscustomobject] $body }
+}

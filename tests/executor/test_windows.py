@@ -1,0 +1,80 @@
+"""The conformance suite against node.ps1, on one Windows machine for all cases of a worker."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import pytest
+
+from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.windows import new_machine
+from tests.executor import on_windows
+from tests.executor.case import Case, cases
+from tests.executor.downloads import Downloads
+from tests.executor.downloads import serving as serving_downloads
+from tests.executor.windows_machine import Driver, small_disk
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+CASES = [case for case in cases() if "windows" in case.systems]
+TLS = ("$tls", "$fartls")
+"""Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302): tests/cloud_init/
+test_windows_certificates.py judges the part of it that is ours, with real chains."""
+NUMBERS = itertools.count()
+
+
+def takes_tls(case: Case) -> bool:
+    """Whether the case downloads by https."""
+    return any(each in case.model_dump_json() for each in TLS)
+
+
+def fills_a_disk(case: Case) -> bool:
+    """Whether a disk is full in one of its runs."""
+    return any(run.disk for run in case.runs)
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Downloads]:
+    """The download server."""
+    with serving_downloads() as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """Metadata, stores and secrets."""
+    with serving(tmp_path_factory.mktemp("cloud")) as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud) -> Iterator[Driver]:
+    """A machine with the executor."""
+    machine = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
+    on_windows.install(machine, cloud)
+    here = Driver(machine)
+    yield here
+    here.stop()
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not takes_tls(case) and not fills_a_disk(case)],
+                         ids=lambda case: case.name)  # fmt: skip
+def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+    problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
+def test_on_a_small_disk(
+    case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: Cloud,
+    missing: Callable[[str, str], NoReturn],
+) -> None:  # fmt: skip
+    """A real one, full to the last byte."""
+    if os.geteuid() != 0 or not shutil.which("nsenter"):
+        missing("linuxnode", "a disk of its own takes a mount namespace, which takes root, unshare and nsenter")
+    machine = new_machine(winpwsh, tmp_path_factory.mktemp("small") / "machine")
+    on_windows.install(machine, cloud)
+    with small_disk(machine) as driver:
+        problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+    assert not problems, "\n".join(problems)

@@ -1,0 +1,124 @@
+# Carries out jobs on a machine, one after the other, in one process: runs of the executor as the boot task starts it,
+# and what a case arranges or looks at. A job is C:\jobs\job.json, its answer C:\jobs\answer.json.
+# Power goes by the end of this process, at a place in the executor that a breakpoint finds.
+
+$Node = "$env:ProgramFiles\mullion\bundles\b\node.ps1"
+$Memory = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
+$Names = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName'
+$Path = $env:PATH
+$global:Notes = [Collections.ArrayList]::new()
+
+# What would wait for minutes does not; waits between tries are written down.
+function global:Start-Sleep {
+    param([int] $Seconds, [int] $Milliseconds)
+    if ((Get-PSCallStack)[1].FunctionName -eq 'Invoke-Step') { [void]$Notes.Add(@('wait', $Seconds)); return }
+    [Threading.Thread]::Sleep(50)
+}
+
+function Stop-Power { [Diagnostics.Process]::GetCurrentProcess().Kill() }
+
+# Kills this process at the given hit of a command, in the step, after it began to set.
+function Set-Cut([hashtable] $Cut) {
+    $global:Cut = $Cut
+    $global:Setting = $false
+    $global:Hits = 0
+    $begin = { if ($Result['step'] -eq $Cut.step) { $global:Setting = $true } }
+    $end = { if ($Setting -and $Result['step'] -eq $Cut.step -and ++$global:Hits -eq $Cut.hit) { Stop-Power } }
+    [void](Set-PSBreakpoint -Command $Cut.begin -Action $begin)
+    [void](Set-PSBreakpoint -Command $Cut.command -Action $end)
+}
+
+function Invoke-RunJob([hashtable] $Job) {
+    $global:Notes.Clear()
+    $env:ProgramData = "$($Job.home)\data"
+    $env:PATH = "$($Job.home)\programs;$Path"
+    $env:MULLION_FAKES = $Job.fakes
+    Get-PSBreakpoint | Remove-PSBreakpoint
+    [void](Set-PSBreakpoint -Command New-StartInfo -Action { [void]$Notes.Add(@('program', (@($Program) + $Arguments -join ' '))) })
+    [void](Set-PSBreakpoint -Command Start-PlannedService -Action { [void]$Notes.Add(@('start', $Name)) })
+    if ($Job.cut) { Set-Cut $Job.cut }
+    if ($Job.meet) {
+        $meet = {
+            if ([IO.File]::Exists('C:\jobs\met')) { return }
+            [IO.File]::WriteAllText('C:\jobs\met', '')
+            while (-not [IO.File]::Exists('C:\jobs\go')) { [Threading.Thread]::Sleep(20) }
+        }
+        foreach ($noun in $Job.meet) { [void](Set-PSBreakpoint -Command "Set-${noun}Step" -Action $meet) }
+    }
+    $out, $console, $errors = [IO.StringWriter]::new(), [Console]::Out, [Console]::Error
+    [Console]::SetOut($out)
+    [Console]::SetError($out)
+    try { $said = & $Node -Check:([bool] $Job.check) *>&1 | Out-String } catch { $said = "$_ $($_.ScriptStackTrace)" }
+    finally { [Console]::SetOut($console); [Console]::SetError($errors) }
+    @{ exit = $LASTEXITCODE; output = $said + $out.ToString(); notes = @($global:Notes) }
+}
+
+function Set-Service([string] $Name, [string] $State) {
+    $there = [ServiceProcess.ServiceController]::GetServices() | Where-Object { $_.ServiceName -eq $Name }
+    if (-not $there) { return }
+    if ($State -eq 'running') { if ("$($there.Status)" -ne 'Running') { $there.Start(); $there.WaitForStatus('Running', '00:00:20') } }
+    elseif ("$($there.Status)" -ne 'Stopped') { $there.Stop(); $there.WaitForStatus('Stopped', '00:00:20') }
+    if ($State -eq 'absent') { sc.exe delete $Name | Out-Null }
+}
+
+function Set-Value([string] $Key, [string] $Name, $Value) {
+    if ($Value) {
+        $data = switch ($Value.type) {
+            'MultiString' { , [string[]] @($Value.data) }
+            'DWord' { [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32] $Value.data), 0) }
+            'QWord' { [long] $Value.data }
+            default { [string] $Value.data }
+        }
+        return [Microsoft.Win32.Registry]::SetValue($Key, $Name, $data, $Value.type)
+    }
+    $open = [Microsoft.Win32.Registry]::LocalMachine.OpenSubKey($Key.Substring(19), $true)
+    if ($open) { $open.DeleteValue($Name, $false); $open.Dispose() }
+}
+
+function Get-Value([string] $Key, [string] $Name) {
+    $open = [Microsoft.Win32.Registry]::LocalMachine.OpenSubKey($Key.Substring(19))
+    if (-not $open) { return }
+    $data = $open.GetValue($Name, $null, 'DoNotExpandEnvironmentNames')
+    if ($null -eq $data) { return }
+    $kind = "$($open.GetValueKind($Name))"
+    if ($kind -eq 'DWord') { $data = [BitConverter]::ToUInt32([BitConverter]::GetBytes($data), 0) }
+    @{ type = $kind; data = $data }
+}
+
+function Invoke-ArrangeJob([hashtable] $Job) {
+    $env:MULLION_FAKES = $Job.fakes
+    foreach ($name in $Job.services.Keys) { Set-Service $name $Job.services[$name] }
+    foreach ($each in $Job.values) { Set-Value $each.key $each.name $each.value }
+    foreach ($name in $Job.variables.Keys) {
+        foreach ($reach in 'Machine', 'Process') { [Environment]::SetEnvironmentVariable($name, $Job.variables[$name], $reach) }
+    }
+    if ($Job.boot) {
+        $boot = 1 + [int] [Microsoft.Win32.Registry]::GetValue("$Memory\PrefetchParameters", 'BootId', 0)
+        [Microsoft.Win32.Registry]::SetValue("$Memory\PrefetchParameters", 'BootId', $boot)
+        $name = [Microsoft.Win32.Registry]::GetValue("$Names\ComputerName", 'ComputerName', '')
+        [Microsoft.Win32.Registry]::SetValue("$Names\ActiveComputerName", 'ComputerName', $name)
+    }
+    @{}
+}
+
+function Invoke-LookJob([hashtable] $Job) {
+    $found = @{ services = @{}; values = @(); variables = @{} }
+    foreach ($name in $Job.services) {
+        $there = [ServiceProcess.ServiceController]::GetServices() | Where-Object { $_.ServiceName -eq $name }
+        $found.services[$name] = if ($there) { "$($there.Status)".ToLowerInvariant() } else { 'absent' }
+    }
+    foreach ($each in $Job.values) { $found.values += , (Get-Value $each.key $each.name) }
+    foreach ($name in $Job.variables) { $found.variables[$name] = [Environment]::GetEnvironmentVariable($name, 'Machine') }
+    $found
+}
+
+$handlers = @{ run = 'Invoke-RunJob'; arrange = 'Invoke-ArrangeJob'; look = 'Invoke-LookJob' }
+for (; ; ) {
+    if (-not [IO.File]::Exists('C:\jobs\job.json')) { [Threading.Thread]::Sleep(10); continue }
+    $job = ConvertFrom-Json ([IO.File]::ReadAllText('C:\jobs\job.json')) -AsHashtable
+    [IO.File]::Delete('C:\jobs\job.json')
+    if ($job.kind -eq 'end') { exit 0 }
+    try { $answer = & $handlers[$job.kind] $job } catch { $answer = @{ broken = "$_ $($_.ScriptStackTrace)" } }
+    [IO.File]::WriteAllText('C:\jobs\answer.new', (ConvertTo-Json $answer -Depth 9))
+    [IO.File]::Move('C:\jobs\answer.new', 'C:\jobs\answer.json')
+}

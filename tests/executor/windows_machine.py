@@ -1,0 +1,150 @@
+"""A Windows machine that plays one case after the other, in a PowerShell process that lives until something cuts it."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.cloud_init.windows import FOLDER, Machine
+
+DRIVER = Path(__file__).with_name("windows_driver.ps1")
+JOB_SECONDS = 120
+"""Longest that one job may take; a run under Wine takes about one."""
+IDLE_SECONDS = 1200
+
+
+class PowerGone(Exception):
+    """The process ended in mid-job."""
+
+
+@dataclass
+class Driver:
+    """Jobs for windows_driver.ps1 on one machine."""
+
+    machine: Machine
+    process: subprocess.Popen[str] | None = None
+    full: Path | None = None
+    """C:\\full as the test sees it: a small disk that can be full."""
+    keeper: subprocess.Popen[bytes] | None = None
+    """Keeps the machine on while its PowerShell processes come and go: Wine would name it anew."""
+
+    def __post_init__(self) -> None:
+        """Put the driver there."""
+        self.jobs.mkdir(exist_ok=True)
+        (self.jobs / "driver.ps1").write_bytes(DRIVER.read_bytes())
+
+    @property
+    def jobs(self) -> Path:
+        """C:\\jobs."""
+        return self.machine.path(r"C:\jobs")
+
+    def call(self, kind: str, **job: Any) -> dict[str, Any]:
+        """The answer to a job. PowerGone when the process ended; the next job starts another."""
+        self.send(kind, **job)
+        return self.answer()
+
+    def send(self, kind: str, **job: Any) -> None:
+        """Hand the job over."""
+        if self.process is None or self.process.poll() is not None:
+            for name in ("job.json", "answer.json", "answer.new", "met", "go"):
+                (self.jobs / name).unlink(missing_ok=True)
+            if self.keeper is None or self.keeper.poll() is not None:
+                words = [
+                    *self.machine.entry,
+                    self.machine.tool,
+                    "run",
+                    str(self.machine.folder),
+                    "ping.exe",
+                    "-n",
+                    "9999",
+                    "127.0.0.1",
+                ]
+                environment = {**os.environ, "WINPWSH_TIMEOUT": "9999"}
+                self.keeper = subprocess.Popen(
+                    words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+                )
+            self.process = self.machine.start(r"& C:\jobs\driver.ps1", IDLE_SECONDS)
+        new = self.jobs / "job.new"
+        new.write_text(json.dumps({"kind": kind, **job}))
+        new.rename(self.jobs / "job.json")
+
+    def answer(self) -> dict[str, Any]:
+        """What came of it."""
+        place, end = self.jobs / "answer.json", time.monotonic() + JOB_SECONDS
+        process = self.process
+        assert process is not None
+        while not place.exists():
+            if process.poll() is not None and not place.exists():
+                raise PowerGone(f"exit {process.returncode}: {last_words(process)}")
+            assert time.monotonic() < end, f"no answer within {JOB_SECONDS} s"
+            time.sleep(0.01)
+        found = json.loads(place.read_text())
+        place.unlink()
+        assert "broken" not in found, found
+        return found
+
+    def kill(self) -> None:
+        """The power of the whole machine goes: every process ends, disk and registry stay."""
+        self.machine.cut()
+        for process in (self.process, self.keeper):
+            if process is not None:
+                process.wait(30)
+        self.keeper = None
+
+    def second_run(self, data: str) -> str:
+        """Output of a start of the executor in a process of its own."""
+        command = rf"$env:ProgramData = '{data}'; & '{FOLDER}\node.ps1'"
+        return self.machine.pwsh(command)[1]
+
+    def stop(self) -> None:
+        """The machine goes off."""
+        self.machine.cut()
+        for process in (self.process, self.keeper):
+            if process is not None:
+                process.communicate(timeout=30)
+
+
+def last_words(process: subprocess.Popen[str]) -> str:
+    """The end of its output; a console of Wine may hold the pipe for longer than the process."""
+    assert process.stdout is not None
+    with process.stdout, suppress(subprocess.TimeoutExpired):
+        return process.communicate(timeout=5)[0][-800:]
+    return ""
+
+
+@contextmanager
+def small_disk(machine: Machine) -> Iterator[Driver]:
+    """A driver on the machine, whose C:\\full is a disk of 1 MiB in a mount namespace of its own."""
+    place = machine.path(r"C:\full")
+    place.mkdir()
+    script = 'mount -t tmpfs -o size=1m mullion "$1" && echo mounted && exec sleep 9999'
+    words = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", str(place)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == "mounted\n"
+            machine.entry = ("nsenter", "-m", "-t", str(holder.pid), "--")
+            driver = Driver(machine, full=Path(f"/proc/{holder.pid}/root{place}"))
+            yield driver
+            driver.stop()
+        finally:
+            holder.kill()
+
+
+def fill(folder: Path) -> None:
+    """Not one byte more fits on the disk of the folder."""
+    with (folder / "filler").open("wb", buffering=0) as filler, suppress(OSError):
+        for block in (4096, 1):
+            with suppress(OSError):
+                while filler.write(bytes(block)):
+                    pass
+
+
+def clear(folder: Path) -> None:
+    """There is space again."""
+    (folder / "filler").unlink()

@@ -1,0 +1,64 @@
+"""node.ps1: how long a second run takes when nothing is to be done, under PowerShell for Windows (MULLION_WINPWSH).
+
+The stand-ins of the tests answer for modules that such a machine lacks, access lists among them: their time is in ours.
+"""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.cloud_init.cloud import serving
+from tests.cloud_init.windows import Machine, new_machine, place
+
+Show = Callable[..., None]
+Best = Callable[..., list[float]]
+GOAL = 3.0
+RUNS = 7
+KEY = r"HKLM\SOFTWARE\Bench"
+
+
+def steps() -> list[dict[str, Any]]:
+    """A hundred, with small files."""
+    folders = [{"kind": "directory", "name": f"folder-{n}", "path": rf"C:\bench\{n}"} for n in range(20)]
+    files = [
+        {"kind": "file", "name": f"file-{n}", "path": rf"C:\bench\{n % 20}\f{n}", "content": "a line\n" * 50}
+        for n in range(60)
+    ]
+    values = [
+        {"kind": "registry", "name": f"value-{n}", "key": KEY, "value": f"v{n}", "type": "DWord", "data": n}
+        for n in range(10)
+    ]
+    services = [
+        {"kind": "service", "name": f"service-{n}", "service": f"bench-{n}", "command": [r"C:\bench\s.exe"],
+         "start": "boot"} for n in range(5)
+    ]  # fmt: skip
+    variables = [{"kind": "environment", "name": f"BENCH{n}", "variable": f"BENCH{n}", "value": "x"} for n in range(5)]
+    return [*folders, *files, *values, *services, *variables]
+
+
+def bare(machine: Machine) -> None:
+    """A PowerShell that does nothing."""
+    words = [machine.tool, "pwsh", str(machine.folder), "-NoProfile", "-NonInteractive", "-Command", "exit 0"]
+    subprocess.run(words, check=True, capture_output=True, timeout=60)
+
+
+def windows(best: Best, show: Show) -> None:
+    """The second run against a bare start of PowerShell."""
+    tool = os.environ.get("MULLION_WINPWSH")
+    if not tool:
+        print("node.ps1: MULLION_WINPWSH names no program that makes Windows machines with PowerShell", flush=True)
+        return
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as cloud:
+        machine = new_machine(tool, Path(folder) / "machine")
+        place(machine, cloud, steps())
+        if machine.node()[0] != 0:
+            raise SystemExit(f"node.ps1: {machine.result()}")
+        ours, other = best(RUNS, machine.node, lambda: bare(machine))
+        outcomes = {step["outcome"] for phase in machine.result()["phases"] for step in phase["steps"]}
+        if outcomes != {"held"}:
+            raise SystemExit(f"node.ps1: a second run set something: {outcomes}")
+        machine.cut()
+    show("node.ps1, 100 steps, second run / bare PowerShell", ours, other, GOAL)
