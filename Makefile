@@ -3,6 +3,9 @@
 STACK ?= aws-dev
 # Two cores are enough for all of it; more help only the tests.
 JOBS ?= 2
+# Kubernetes versions whose real programs judge: in the lab, and in soak.
+LAB_VERSIONS ?= 1.37.1 1.24.17
+SOAK_VERSIONS ?= 1.20.15 1.24.17 1.29.6 1.31.4 1.34.4 1.37.1
 # Extra words for the program that a target runs: make test ARGS="-k naming", make lock ARGS=--upgrade
 ARGS ?=
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
@@ -11,7 +14,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine up down test lint format bench generate lock clean
+.PHONY: help venv engine machines up down test lab soak lint format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +27,18 @@ down: engine ## Remove STACK from the sandbox cloud
 
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not lab and not soak and not live" $(ARGS)
+
+machines: venv ## Set up what tests boot: Linux machines (root on Debian), Windows ones where MULLION_WINPWSH is set
+	@.venv/bin/python -m tools.linuxnode setup
+	@if [ -n "$$MULLION_WINPWSH" ]; then "$$MULLION_WINPWSH" setup; fi
+
+lab: engine ## Judge what is rendered by real Kubernetes programs (LAB_VERSIONS), built once
+	@.venv/bin/python -m tools.lab build $(LAB_VERSIONS)
+	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m lab $(ARGS)
+
+soak: engine ## Every cut, chaos, and the programs of all SOAK_VERSIONS: takes hours
+	-@.venv/bin/python -m tools.lab build $(SOAK_VERSIONS)
+	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
 lint: venv ## Check format, style and types
 	.venv/bin/ruff format --check .
