@@ -42,7 +42,7 @@ class Tags:
         more: Mapping[str, pulumi.Input[str]] | None = None,
         *,
         few: bool = False,
-    ) -> pulumi.Input[dict[str, str]]:
+    ) -> pulumi.Input[Mapping[str, pulumi.Input[str]]]:
         """Tags for a child of `parent`, itself a child of the cluster: of this class, with this logical name.
 
         more: tags of ours besides, without the prefix. few: without the user's own.
@@ -55,7 +55,7 @@ class Tags:
             **{f"mullion:{k}": v for k, v in (more or {}).items()},
         }
 
-        def complete(root: str) -> dict[str, str]:
+        def complete(root: str) -> Mapping[str, pulumi.Input[str]]:
             return {**rest, "mullion:urn": tag_value(descendant(root, types, name))}
 
         return (

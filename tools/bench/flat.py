@@ -99,10 +99,9 @@ def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str,
         aws.s3.BucketPolicy(purpose, bucket=bucket.id, policy=policy, opts=ResourceOptions(depends_on=[closed]))
         if purpose == "snapshots":
             aws.s3.BucketVersioning(purpose, bucket=bucket.id, versioning_configuration={"status": "Enabled"})
-            rule = {"id": "old", "status": "Enabled", "filter": {}}
-            aws.s3.BucketLifecycleConfiguration(
-                purpose, bucket=bucket.id, rules=[{**rule, "noncurrent_version_expiration": {"noncurrent_days": 30}}]
-            )
+            old: Any = {"id": "old", "status": "Enabled", "filter": {}}
+            old["noncurrent_version_expiration"] = {"noncurrent_days": 30}
+            aws.s3.BucketLifecycleConfiguration(purpose, bucket=bucket.id, rules=[old])
             continue
         for key in ("control", "linux", "web", "ca", "pointer"):
             stored = aws.s3.BucketObjectv2(key, bucket=bucket.id, key=key, content="x" * 1000, tags=TAGS)
