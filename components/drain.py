@@ -9,7 +9,7 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from components.kubernetes_api import PATCH, KubernetesApi, Refused
+from components.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable
 
 PAUSE = 2.0
 """Seconds between looks at what is left."""
@@ -24,7 +24,8 @@ class Undrained(Exception):
 async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
     """Cordon a node and evict its pods, within so many seconds; say what was done.
 
-    Undrained when pods are left; Unreachable or Refused when the API does not do its part.
+    Undrained when pods are left, or the API does not say whether any are. Unreachable or Refused when the node cannot
+    be cordoned: once it is, an API that fails is asked again.
     """
     path = f"/api/v1/nodes/{node}"
     try:
@@ -33,26 +34,38 @@ async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
         if error.status != 404:
             raise
         return "the cluster has no such node"
-    version = await _eviction_version(api)
-    end, evicted, reasons = time.monotonic() + seconds, set[str](), dict[str, str]()
-    while pods := await _evictable(api, node):
-        for pod in pods:
-            if pod["metadata"]["uid"] not in evicted and (reason := await _evict(api, version, pod)):
-                reasons[_name(pod)] = reason
-            elif pod["metadata"]["uid"] not in evicted:
-                evicted.add(pod["metadata"]["uid"])
+    end, evicted = time.monotonic() + seconds, set[str]()
+    while True:
+        try:
+            left = await _evicted(api, node, evicted)
+        except (Unreachable, Refused) as error:
+            left = f"which ones, the API does not say ({error})"
+        if not left:
+            return f"{len(evicted)} pods were evicted"
         if time.monotonic() >= end:
-            left = "; ".join(f"{_name(each)} ({reasons.get(_name(each), 'it does not end')})" for each in pods)
             raise Undrained(f"pods are left on node {node} after {seconds:.0f} s: {left}")
         await asyncio.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
-    return f"{len(evicted)} pods were evicted"
+
+
+async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
+    """Evict what is not in `evicted` yet, by uid, and add it; say what is still there, and why."""
+    pods, reasons = await _evictable(api, node), dict[str, str]()
+    version = await _eviction_version(api) if pods else ""
+    for pod in pods:
+        if pod["metadata"]["uid"] not in evicted and (reason := await _evict(api, version, pod)):
+            reasons[_name(pod)] = reason
+        else:
+            evicted.add(pod["metadata"]["uid"])
+    return "; ".join(f"{_name(each)} ({reasons.get(_name(each), 'it does not end')})" for each in pods)
 
 
 async def _eviction_version(api: KubernetesApi) -> str:
     """policy/v1 evicts from Kubernetes 1.22 on; before it, v1beta1 did."""
     try:
         await api.call("GET", "/apis/policy/v1")
-    except Refused:
+    except Refused as error:
+        if error.status != 404:
+            raise
         return "policy/v1beta1"
     return "policy/v1"
 

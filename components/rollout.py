@@ -198,17 +198,24 @@ class Rollout:
             return None
         try:
             found = await api.call("GET", f"/api/v1/nodes?labelSelector={POOL_LABEL}%3D{pool.name}")
-        except (Unreachable, Refused) as error:
+        except Unreachable as error:
             self._leave_alone(error)
             return None
+        except Refused:
+            return None  # it is there: whoever drains asks it all the same
         return {each["metadata"]["name"]: _is_ready(each) for each in found["items"]}
 
     async def _drain(self, name: str, seconds: float, resource: pulumi.Resource | None) -> None:
         """Drain a node, or say once why not. RuntimeError where pods refuse to go."""
         try:
             said = await drain(api, name, seconds) if (api := await self._api()) else ""
-        except (Unreachable, Refused) as error:
+        except Unreachable as error:
             said = self._leave_alone(error)
+        except Refused as error:
+            raise RuntimeError(
+                f"the Kubernetes API does not let {name} be cordoned ({error}). {name} was not touched, nor what comes "
+                "after it; run this again when the API answers"
+            ) from error
         except Undrained as error:
             raise RuntimeError(
                 f"{error}. {name} was cordoned and not deleted, and nothing after it was touched. Let these pods go "

@@ -83,7 +83,8 @@ class Upgrade:
         end = time.monotonic() + PATIENCE * len(self._plan.control_plane.machines)
         while self._waits:
             reported = in_order(await self.source.reported())
-            if reported and reported[0] == self._wanted:
+            whole = len(reported) >= len(self._plan.control_plane.machines)
+            if whole and reported[0] == self._wanted:
                 return
             if self._simulated or time.monotonic() > end:
                 raise RuntimeError(

@@ -82,8 +82,8 @@ def template(os_family: OsFamily) -> tuple[str, str]:
 
 
 def without_comments(script: str) -> str:
-    """Drop the lines of a script that are empty or only a comment."""
-    return "".join(f"{line}\n" for line in script.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+    """Drop a script's indentation, and the lines that are empty or only a comment."""
+    return "".join(f"{line.lstrip()}\n" for line in script.splitlines() if line.strip() and line.lstrip()[0] != "#")
 
 
 def _json(document: Mapping[str, Any]) -> str:

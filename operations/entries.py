@@ -44,10 +44,16 @@ def known(entries: list[Entry]) -> Catalogue:
 
 
 def entry(name: str, version: str, os_family: str, url: str, digest: str, source: str, size: int | None) -> Entry:
-    """Return an entry with a known digest (sha256:<hex> or sha512:<hex>)."""
+    """Return an entry with a known digest (sha256:<hex> or sha512:<hex>). Stop where no stack would take it."""
     algorithm, _, digits = digest.partition(":")
     sizes = {} if size is None else {"size": size}
-    return {"name": name, "version": version, "os": os_family, "url": url, algorithm: digits, "source": source} | sizes
+    made = {"name": name, "version": version, "os": os_family, "url": url, algorithm: digits, "source": source} | sizes
+    try:
+        ArtifactEntry.model_validate(made)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Stop(Exit.USAGE, f"{'.'.join(map(str, first['loc']))}: {first['msg']}. Nothing was pinned") from None
+    return made
 
 
 def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 BLOCK = 1 << 20
 STALLED_SECONDS = 30
@@ -48,12 +49,15 @@ class NoSpace(Exception):
 
 
 class _SameSecurity(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but never from https to http."""
+    """Follows redirects, but never from https to http, and tells another host no password."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             raise Unreachable(f"{req.full_url} redirects to plain http ({newurl}); it is not followed", code)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+        following = super().redirect_request(req, fp, code, msg, headers, newurl)
+        if following and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
+            following.remove_header("Authorization")
+        return following
 
 
 def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes:
@@ -72,12 +76,14 @@ def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes
 def fetch(url: str, place: Path, digest: str | None, heard: Heard = lambda done, total: None) -> str:
     """Make `place` the file at the URL; return its digest, of the algorithm of `digest` (None: any file, sha256).
 
-    A part stays beside it (.part) when the way breaks, and the next call goes on from there. WrongDigest, Unreachable
+    A part stays beside it (.part) when the way breaks; a call with a digest goes on there. WrongDigest, Unreachable
     and NoSpace leave `place` as it was.
     """
     algorithm = digest.partition(":")[0] if digest else "sha256"
     part = place.with_name(f"{place.name}.part")
     place.parent.mkdir(parents=True, exist_ok=True)
+    if digest is None:  # nothing would tell that an older part is of another file
+        part.unlink(missing_ok=True)
     while True:
         resumed = part.exists() and part.stat().st_size > 0
         _again(url, lambda: _more(url, part, heard))

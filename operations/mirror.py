@@ -24,6 +24,7 @@ from operations.stored import bars, kept, stored
 
 AT_ONCE = 4
 IMAGES = "images.txt"
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IMAGE = re.compile(r'"image": "([^"]+)"')
 """A container image of a manifest in a node plan."""
 
@@ -116,7 +117,9 @@ def _to_server(base: str) -> Put:
     """With PUT, each file read back and compared. Name and password come from the user's netrc file."""
     if "@" in urlsplit(base).netloc or "?" in base:
         raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into the file ~/.netrc")
-    headers = _authorization(urlsplit(base).hostname or "")
+    headers = _authorization(host := urlsplit(base).hostname or "")
+    if headers and base.startswith("http://") and host not in LOOPBACK:
+        raise Stop(Exit.USAGE, f"the netrc file has a password for {host}, which plain http would show: write https://")
 
     def held(url: str, digest: str) -> bool:
         try:

@@ -57,11 +57,16 @@ def look_up(name: str, os: str, *, sandbox: bool) -> str:
                 pass  # lays the sandbox out, where there is none yet
         removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
         with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
-            options = auto.LocalWorkspaceOptions(work_dir=scratch, pulumi_command=EngineCommand(found))
+            # by a file of ours: `set_config` would put each value, and an aws:secretKey, on a command line
+            own_config = {
+                key: value for key, value in config.items() if key.startswith("aws:") and isinstance(value, str)
+            }
+            options = auto.LocalWorkspaceOptions(
+                work_dir=scratch,
+                pulumi_command=EngineCommand(found),
+                stack_settings={"image": auto.StackSettings(config=own_config)},
+            )
             run = auto.create_stack("image", project_name="mullion", program=program, opts=options)
-            for key, value in config.items():
-                if key.startswith("aws:") and isinstance(value, str):
-                    run.set_config(key, auto.ConfigValue(value))
             return run.up(show_secrets=False, color="never").outputs[FOUND].value
 
 

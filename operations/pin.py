@@ -98,6 +98,8 @@ def _published(wanted: Wanted, url: str) -> tuple[str | None, str]:
     if wanted.first_use:
         today = datetime.now(timezone.utc).date().isoformat()
         return None, f"what {url} gave on {today}; not compared with anything"
+    if "?" in (given := wanted.checksums or "") or "@" in given:
+        raise Stop(Exit.USAGE, "--checksums: a query or a user may be a secret, and the entry names its source")
     found = publishers.published(wanted.name, url, checksums=wanted.checksums)
     return found.digest, found.source
 

@@ -69,7 +69,7 @@ def published(
     folder, _, file_name = url.rpartition("/")
     asked: list[fetching.Unreachable] = []
     for shape in (checksums,) if checksums else BESIDE.get(name, ()):
-        place = shape.format(url=url, folder=folder)
+        place = checksums or shape.format(url=url, folder=folder)
         try:
             found = Published(_read(place, file_name, waits), place)
         except fetching.Unreachable as failure:
@@ -78,7 +78,10 @@ def published(
         if found.digest.startswith(algorithm):
             return found
     if name in RELEASES and not checksums:
-        return _from_release(url, file_name, waits)
+        found = _from_release(url, file_name, waits)
+        if found.digest.startswith(algorithm):
+            return found
+        raise NotPublished(f"{found.source} gives no {algorithm} of {file_name}")
     silent = bool(asked) and all(each.status is None for each in asked)
     why = "; ".join(str(each) for each in asked)
     raise NotPublished(why or f"nobody is known to publish such digests of {name}", silent=silent)

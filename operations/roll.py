@@ -27,7 +27,12 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
             raise Stop(Exit.USAGE, f"stack {name} has no machine {machine or 'of pool ' + pool} yet; mullion up {name}")
         return old
 
-    runs.up(name, sandbox=sandbox, yes=yes, replaced=chosen)
+    try:
+        runs.up(name, sandbox=sandbox, yes=yes, replaced=chosen)
+    except Stop as end:
+        if end.code is Exit.REFUSED and left.begun:  # nothing of it was done: the next one is a whole one again
+            left.done()
+        raise
     left.done()
 
 
@@ -47,7 +52,7 @@ class _Left:
     """What is left of a roll: the ids that its machines had when it began."""
 
     def __init__(self, stack: str, what: str) -> None:
-        self._stack, self._what = stack, what
+        self._stack, self._what, self.begun = stack, what, False
         self._file: Path = worlds.folder(stack) / "rolls.json"
 
     def of(self, instances: dict[str, str]) -> list[str]:
@@ -59,6 +64,7 @@ class _Left:
                 f"mullion: going on with the roll of {self._what}: {len(old)} of {len(instances)} left", file=sys.stderr
             )
             return sorted(old)
+        self.begun = True
         self._write({**rolls, self._what: instances})
         return sorted(instances)
 

@@ -149,7 +149,7 @@ class Run:
         """Runs a program within the time of this try. Failure when it fails (`check`) or takes too long."""
         ended = programs.start(argv, max(self.left(), SHORTEST_TIME), environment, text or "")
         if check and ended.returncode:
-            said = (ended.stdout + ended.stderr).strip()[-1500:]
+            said = self.redact((ended.stdout + ended.stderr).strip())[-1500:]  # half a secret would not be known
             raise Failure("command-failed", f"{argv[0]} ended with {ended.returncode}: {said}")
         return ended
 

@@ -39,13 +39,9 @@ function Get-Sha256 {
 function Get-Metadata {
     [CmdletBinding()]
     param([string] $Path)
-    $client = [Net.WebClient]::new()
-    $client.Proxy = $null
-    $client.Headers.Add('X-aws-ec2-metadata-token-ttl-seconds', '300')
-    $token = $client.UploadString("$Metadata/latest/api/token", 'PUT', '')
-    $client.Headers.Clear()
-    $client.Headers.Add('X-aws-ec2-metadata-token', $token)
-    $client.DownloadString($Metadata + $Path).Trim()
+    $ttl = @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '300' }
+    $token = $Utf8.GetString((Send-Request "$Metadata/latest/api/token" 'PUT' @() $ttl))
+    $Utf8.GetString((Send-Request ($Metadata + $Path) 'GET' @() @{ 'X-aws-ec2-metadata-token' = $token })).Trim()
 }
 
 # .SYNOPSIS
@@ -107,6 +103,32 @@ function Read-Refusal {
 }
 
 # .SYNOPSIS
+# Bytes of the answer to one request. Straight to the service, whatever WPAD or the user SYSTEM says of proxies, and
+# nowhere else: what a signature lets in must not follow a redirect.
+function Send-Request {
+    [CmdletBinding()]
+    param([Uri] $Url, [string] $Method, [byte[]] $Bytes, [hashtable] $Headers)
+    $request = [Net.WebRequest]::CreateHttp($Url)
+    $request.Method, $request.Proxy, $request.AllowAutoRedirect = $Method, $null, $false
+    foreach ($name in $Headers.Keys) {
+        if ($name -eq 'content-type') { $request.ContentType = $Headers[$name] }
+        else { $request.Headers.Add($name, $Headers[$name]) }
+    }
+    if ($Method -ne 'GET') {
+        $request.ContentLength = $Bytes.Length
+        $stream = $request.GetRequestStream()
+        try { $stream.Write($Bytes, 0, $Bytes.Length) } finally { $stream.Dispose() }
+    }
+    $answer, $content = $request.GetResponse(), [IO.MemoryStream]::new()
+    try {
+        if ([int] $answer.StatusCode -ge 300) { throw "$Url redirects, with status $([int] $answer.StatusCode)" }
+        $answer.GetResponseStream().CopyTo($content)
+    }
+    finally { $answer.Dispose() }
+    return , $content.ToArray()
+}
+
+# .SYNOPSIS
 # Bytes of the answer to a request made with the machine's identity. The clock is not set if it is far off: requests
 # are dated by the service's own, which its refusal tells.
 function Invoke-SignedRequest {
@@ -115,12 +137,7 @@ function Invoke-SignedRequest {
     $bytes = $Utf8.GetBytes($Body)
     for ($attempt = 0; ; $attempt++) {
         $sent = & $Signers[$Site.Cloud] -Method $Method -Url $Url -Service $Service -Bytes $bytes -Headers $Headers
-        $client = [Net.WebClient]::new()
-        foreach ($name in $sent.Keys) { $client.Headers.Add($name, $sent[$name]) }
-        try {
-            if ($Method -eq 'GET') { return , $client.DownloadData($Url) }
-            return , $client.UploadData($Url, $Method, $bytes)
-        }
+        try { return , (Send-Request $Url $Method $bytes $sent) }
         catch {
             $told = Read-Refusal $_.Exception
             if (-not $told.Late -or $attempt) { throw $told.Message }
@@ -246,5 +263,10 @@ catch {
     Write-Log $_.Exception.Message
     exit 1
 }
-& "$Mullion\bundles\$([IO.File]::ReadAllText("$Mullion\current.txt"))\node.ps1"
-exit $LASTEXITCODE
+# A run that failed is tried again, as systemd does on Linux: the task itself starts at boot alone.
+for (; ; ) {
+    try { & "$Mullion\bundles\$([IO.File]::ReadAllText("$Mullion\current.txt"))\node.ps1" }
+    catch { Write-Log $_.Exception.Message; $global:LASTEXITCODE = 1 }
+    if ($LASTEXITCODE -ne 1) { exit $LASTEXITCODE }
+    Start-Sleep -Seconds 60
+}

@@ -92,5 +92,10 @@ if (-not $mine) {
     [Console]::Error.WriteLine("mullion: E$($Errors['locked']['code']) locked: another run is under way")
     exit 1
 }
-try { $code = Get-ExitCode (Start-Node) } finally { $lock.ReleaseMutex() }
+try { $code = Get-ExitCode (Start-Node) }
+finally {
+    $lock.ReleaseMutex()
+    $lock.Dispose()
+    if ($Serial) { $Serial.Dispose() }    # the next run in this process opens it anew
+}
 exit $code

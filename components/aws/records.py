@@ -69,6 +69,8 @@ class Records:
             record = json.loads(await self._body(key))
         except (Unanswered, ValueError) as error:
             return {"state": "absent", "message": str(error)}
+        if not isinstance(record, dict) or not isinstance(record.get("state"), str):  # a worker may write anything
+            return {"state": "absent", "message": "it is no status record"}
         return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
 
     async def desired(self) -> str | None:

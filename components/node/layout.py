@@ -101,7 +101,10 @@ LAYOUTS: dict[str, Layout] = {"linux": LINUX, "windows": WINDOWS}
 WINDOWS_KUBELET_ROOT = r"C:\var\lib\kubelet"
 """Pod volumes, with secrets in clear text: SYSTEM and Administrators only (SEC-01)."""
 
-PRIVATE_FOLDERS = (WINDOWS.programs, WINDOWS_KUBELET_ROOT)
+WINDOWS_STATE = r"C:\ProgramData\mullion"
+"""The executor's memory and results; what lies in ProgramData would else inherit that every user may add files."""
+
+PRIVATE_FOLDERS = (WINDOWS.programs, WINDOWS_KUBELET_ROOT, WINDOWS_STATE)
 """SEC-01: for SYSTEM and Administrators alone."""
 
 WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"

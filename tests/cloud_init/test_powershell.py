@@ -115,7 +115,8 @@ def test_scripts_are_ascii_with_short_lines() -> None:
     for file in FILES:
         lines = file.read_bytes().decode("ascii").splitlines()
         assert max(map(len, lines)) <= 120, (file.name, [line for line in lines if len(line) > 120])
-        assert len(lines) <= 250, file.name
+        # the loader is user-data, so one file; tests/components/test_userdata.py limits its bytes
+        assert len(lines) <= 250 or file.name == "loader.ps1", file.name
 
 
 def test_the_wall_clock_is_only_written_down_never_compared() -> None:

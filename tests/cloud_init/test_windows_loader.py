@@ -111,3 +111,25 @@ def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_
     assert machine.boot_task()[0] == 7, "a clock that is off by a day is the services' to correct"
     assert current(machine) == second.sha256
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"
+
+
+def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Machine, cloud: Cloud) -> None:
+    script = "$done = [IO.File]::Exists('C:\\ran.txt'); [IO.File]::AppendAllText('C:\\ran.txt', 'x')\n"
+    script += "if ($done) { exit 7 }; exit 1\n"
+    made = bundle(NodePlan("worker", "web", "windows-2019", ()), {"node.ps1": script.encode()})
+    cloud.objects[f"/{made.key}"] = made.content
+    machine.pwsh(f"& {tell(machine, cloud, made)}")
+    sleep = "function global:Start-Sleep { param([int] $Seconds) [IO.File]::AppendAllText('C:\\slept.txt', $Seconds) }"
+    assert machine.pwsh(rf"{sleep}; & '{MULLION}\loader.ps1'")[0] == 7
+    assert machine.path(r"C:\ran.txt").read_text() == "xx"
+    assert machine.path(r"C:\slept.txt").read_text() == "60"
+
+
+def test_a_redirect_is_not_followed_since_the_signature_would_go_with_it(
+    machine: Machine, installed: Bundle, cloud: Cloud
+) -> None:
+    cloud.services.faults.plan("s3 GET *", "redirect", f"{cloud.url}/public/elsewhere")
+    cloud.objects["/public/elsewhere"] = cloud.objects[f"/{installed.key}"]
+    assert machine.boot_task()[0] == 7, "the next try is answered by the store itself"
+    assert "redirects, with status 30" in machine.path(LOG).read_text()
+    assert not [each for each in cloud.asked if "elsewhere" in each]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components import drain
-from components.kubernetes_api import Refused
+from components.kubernetes_api import Refused, Unreachable
 
 NODE = "web-1"
 
@@ -141,3 +141,29 @@ def test_another_refusal_is_passed_on() -> None:
 
     with pytest.raises(Refused, match="403: nodes is forbidden"):
         run(Closed())
+
+
+class Breaking(Api):
+    """Fails when it is asked for pods: so often, with this error."""
+
+    def __init__(self, times: int, error: Exception) -> None:
+        super().__init__(pod("a"))
+        self.times, self.error = times, error
+
+    async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        if path.startswith("/api/v1/pods") and self.times:
+            self.times -= 1
+            raise self.error
+        return await super().call(method, path, body, kind)
+
+
+@pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
+def test_an_api_that_fails_once_the_node_is_cordoned_is_asked_again(error: Exception) -> None:
+    api = Breaking(2, error)
+    assert run(api) == "1 pods were evicted"
+    assert api.asked == [("cordon", NODE), ("evict", "a")]
+
+
+def test_a_node_whose_pods_nobody_tells_is_not_drained() -> None:
+    with pytest.raises(drain.Undrained, match=r"the API does not say \(reset by peer\)"):
+        run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -104,9 +104,10 @@ def reach(found: Upgrade) -> None:
 
 
 def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:
-    stores = Stores(["1.35.8"], ["1.35.8"], [], [WANTED, "1.35.8"], [WANTED, WANTED])
+    older, all_of_it = ["1.35.8"] * 3, [WANTED] * 3
+    stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, "1.35.8", WANTED], all_of_it)
     reach(made(stores, simulated=False))
-    assert stores.looks == [[WANTED, WANTED]]
+    assert stores.looks == [all_of_it]
 
 
 def test_one_that_does_not_get_there_is_said_with_what_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:

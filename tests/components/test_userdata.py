@@ -104,8 +104,8 @@ def test_equal_documents_give_equal_user_data_in_any_order() -> None:
     assert user_data("linux", one) == user_data("linux", other)
 
 
-def test_comments_and_empty_lines_go_and_nothing_else() -> None:
-    assert without_comments("# a\n\n  # b\nx = 1  # kept\n    y\n") == "x = 1  # kept\n    y\n"
+def test_comments_empty_lines_and_indentation_go_and_nothing_else() -> None:
+    assert without_comments("# a\n\n  # b\nx = 1  # kept\n    y \n'@\n") == "x = 1  # kept\ny \n'@\n"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -1,6 +1,8 @@
 """Downloads against a server with faults, on loopback."""
 
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,25 @@ def test_the_proxy_of_the_environment_is_used(
     digest = downloads.digest("sha256", "file")
     assert fetching.fetch("http://far.test/file", tmp_path / "f", digest) == digest
     assert downloads.count("proxy") == 1
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
+    heard: list[str | None] = []
+
+    class Moved(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None: ...
+
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("Authorization"))
+            here, port = self.server.server_address[:2]
+            self.send_response(200 if self.path == "/there" else 302)
+            self.send_header("Location", f"http://{'localhost' if elsewhere else str(here)}:{port}/there")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Moved) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        fetching.remote_digest(f"http://127.0.0.1:{server.server_port}/", "sha256", {"Authorization": "Basic eA=="})
+        server.shutdown()
+    assert heard == ["Basic eA==", None if elsewhere else "Basic eA=="]

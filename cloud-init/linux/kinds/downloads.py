@@ -105,10 +105,10 @@ def transfer(run: Run, step: Step, until: float) -> bool:
                 part_of.write_text(json.dumps({"digest": step["digest"], "tag": tag if tag.startswith('"') else ""}))
             check_space(path.parent, int(answer.headers.get("Content-Length") or 0))
             with partial.open("ab" if resumed else "wb") as file:
-                receive(answer, file, until)
+                receive(answer, file, until, step.get("size", 0))
                 file.flush()
                 os.fsync(file.fileno())
-    except (OSError, HTTPException) as error:
+    except (OSError, HTTPException, ValueError) as error:  # the last: a length that is no number
         if isinstance(error, HTTPError):
             error.close()
         if isinstance(error, HTTPError) and error.code == 416:
@@ -134,12 +134,17 @@ def left(until: float) -> float:
     return until - time.monotonic()
 
 
-def receive(answer: Any, file: Any, until: float) -> None:
-    """Copies the body. TimeoutError when the time is over, OSError when the server stops before the end it named."""
+def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
+    """Copies the body. TimeoutError when the time is over, OSError when the server stops before the end it named.
+
+    OSError also when the file becomes larger than `most`, which is what the plan says: a body may have no end.
+    """
     named, got = int(answer.headers.get("Content-Length") or -1), 0
     while block := answer.read1(BLOCK):
         file.write(block)
         got += len(block)
+        if most and file.tell() > most:
+            raise OSError(f"it is larger than its {most} bytes")
         if left(until) < 0:
             raise TimeoutError(f"it did not end in its time; {got} bytes came")
     if got < named:

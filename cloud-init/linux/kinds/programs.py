@@ -29,7 +29,8 @@ def probe_holds(run: Run, step: Step) -> bool:
     ended = run.command(*step["argv"], check=False)
     said, expected = ended.stdout.strip(), step.get("expect", r"(?s).+")
     if ended.returncode or not re.fullmatch(expected, said):
-        about = f"{step['argv'][0]} ended with {ended.returncode}: {(said + ' ' + ended.stderr).strip()[-500:]!r}"
+        shown = run.redact((said + " " + ended.stderr).strip())[-500:]  # half a secret would not be known
+        about = f"{step['argv'][0]} ended with {ended.returncode}: {shown!r}"
         wanted = f", expected {step['expect']!r}" if "expect" in step else ""
         raise Failure("probe-failed", f"{step['message']}: {about}{wanted}")
     if "records" in step:

@@ -87,6 +87,7 @@ function Assert-Progress {
     if ($place -ne $Download.Place) { $Download.Place = $place; $Download.Still.Restart() }
     $why = if ($Download.Still.Elapsed.TotalSeconds -gt $StallSeconds) { "nothing came for $StallSeconds s" }
     elseif ($Download.Watch.Elapsed.TotalSeconds -gt $Download.Seconds) { "it took longer than $($Download.Seconds) s" }
+    elseif ($Download.Size -and $place -gt $Download.Size) { "it is larger than its $($Download.Size) bytes" }
     if ($why) { throw (New-Failure 'download-failed' "$($Download.Url): $why") }
 }
 
@@ -137,7 +138,7 @@ function New-Download {
     param([string] $Url, [string] $Part, [int] $Seconds)
     @{
         Url = [Uri] $Url; Part = $Part; Seconds = $Seconds; Failure = $null; Stage = 'new'; Task = $null; Hops = 0
-        Have = 0; Place = -2; Length = $null; File = $null; Answer = $null
+        Have = 0; Place = -2; Length = $null; File = $null; Answer = $null; Size = 0
         Cancel = [Threading.CancellationTokenSource]::new()
         Watch = [Diagnostics.Stopwatch]::new(); Still = [Diagnostics.Stopwatch]::StartNew()
     }

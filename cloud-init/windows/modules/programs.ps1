@@ -76,7 +76,11 @@ function Invoke-Program {
     finally { [void]$native::CloseHandle($job); $process.Dispose() }
     if ($code -ne 0 -and -not $AllowFailure) {
         $end = $output.Trim()
-        if ($end.Length -gt $Shown) { $end = $end.Substring($end.Length - $Shown) }
+        if ($end.Length -gt $Shown) {
+            # Whole lines: half of a secret would not be known as one.
+            $end = $end.Substring($end.Length - $Shown)
+            $end = $end.Substring($end.IndexOf("`n") + 1)
+        }
         throw (New-Failure 'command-failed' "$Program ended with ${code}: $end")
     }
     @{ Code = $code; Output = $output }

@@ -49,6 +49,9 @@ function Invoke-Step {
             if ($failure.Name -eq 'reboot' -or -not $Errors[$failure.Name]['retry'] -or $attempt -ge $retries) { throw }
             $wait = $Waits[[Math]::Min($attempt, $Waits.Count - 1)]
             Write-Said $Run "$($Step['name']): $($failure.Message); again in $wait s"
+            # What was found out before may not be so any more; what probes recorded stays.
+            $Run.Stored.Clear()
+            foreach ($key in 'address', 'provider_id', 'pod_subnet') { $Run.Found.Remove($key) }
             Start-Sleep -Seconds $wait
         }
     }
