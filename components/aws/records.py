@@ -7,7 +7,7 @@ engine, which waits for the hook that asks (components/after.py).
 import json
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pulumi
@@ -66,10 +66,11 @@ class Records:
         """The status record of an instance; state absent, with the reason, where none can be read."""
         key = f"status/{await self.role_id.future()}:{instance}.json"
         try:
-            record = json.loads(await self._body(key))
+            found: Any = json.loads(await self._body(key))
         except (Unanswered, ValueError) as error:
             return {"state": "absent", "message": str(error)}
-        if not isinstance(record, dict) or not isinstance(record.get("state"), str):  # a worker may write anything
+        record = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+        if not isinstance(record.get("state"), str):  # a worker may write anything
             return {"state": "absent", "message": "it is no status record"}
         return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
 

@@ -166,9 +166,9 @@ def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
 
         def do_GET(self) -> None:
             heard.append(self.headers.get("Authorization"))
-            here, port = self.server.server_address[:2]
+            here, _, port = str(self.headers["Host"]).rpartition(":")
             self.send_response(200 if self.path == "/there" else 302)
-            self.send_header("Location", f"http://{'localhost' if elsewhere else str(here)}:{port}/there")
+            self.send_header("Location", f"http://{'localhost' if elsewhere else here}:{port}/there")
             self.send_header("Content-Length", "0")
             self.end_headers()
 
