@@ -1,7 +1,6 @@
 """A file of artefact entries: read, and written whole, one entry a line in order, so that changes can be reviewed."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from pydantic import ValidationError
 
 from components.artifacts import Catalogue, catalogue
 from components.spec.options import ArtifactEntry, Artifacts
+from operations.editing import write_whole
 from operations.exits import Exit, Stop
 
 Entry = dict[str, Any]
@@ -60,16 +60,11 @@ def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
     """Write the file whole or not at all; `added` take the place of entries for the same name, version and system."""
     merged = {_identity(each): each for each in [*entries, *added]}
     rows = [{field: each[field] for field in FIELDS if field in each} for each in sorted(merged.values(), key=_place)]
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    text = "[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n"
     try:
-        partial.write_text("[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n", encoding="ascii")
-        if path.exists():
-            partial.chmod(path.stat().st_mode)
-        partial.replace(path)
+        write_whole(path, text.encode("ascii"), path.stat().st_mode if path.exists() else None)
     except OSError as error:
         raise Stop(Exit.FAILED, f"{path}: {error.strerror}; it is as it was") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _identity(each: Entry) -> tuple[str, str, str]:

@@ -3,7 +3,6 @@
 import secrets
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pulumi import automation as auto
@@ -11,6 +10,7 @@ from pulumi import automation as auto
 from components import releases
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
 from operations import engine, failures, stacks
+from operations.editing import node_at, write_whole
 from operations.engine_process import EngineCommand
 from operations.exits import Exit, Stop
 from operations.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
@@ -72,16 +72,16 @@ def look_up(name: str, os: str, *, sandbox: bool) -> str:
 
 def with_image(text: str, os: str, image: str, path: Path) -> str:
     """Return the stack file's text with the image of one system set; every other character as it was."""
-    cluster = _child(_child(yaml.compose(text, Loader=yaml.SafeLoader), "config"), CLUSTER)
+    cluster = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER)
     by_hand = Stop(Exit.USAGE, f"{path.name} cannot be edited in place; add to {CLUSTER}: images: {{{os}: {image}}}")
     if not isinstance(cluster, yaml.MappingNode) or cluster.flow_style or not cluster.value:
         raise by_hand
-    images = _child(cluster, "images")
+    images = node_at(cluster, "images")
     if images is None:
         first = cluster.value[0][0].start_mark
         line = " " * first.column
         return f"{text[: first.index]}images: {{{os}: {image}}}\n{line}{text[first.index :]}"
-    known = _child(images, os)
+    known = node_at(images, os)
     inside = cluster.start_mark.index <= images.start_mark.index and images.end_mark.index <= cluster.end_mark.index
     if not isinstance(images, yaml.MappingNode) or not images.value or not inside:
         raise by_hand
@@ -94,16 +94,8 @@ def with_image(text: str, os: str, image: str, path: Path) -> str:
 
 def _write_if_right(name: str, path: Path, text: str) -> None:
     """Write the file, once what it says has no errors."""
-    from operations.scale import write_whole
-
     with tempfile.TemporaryDirectory() as scratch:
         tried = Path(scratch) / path.name
         tried.write_text(text, "utf-8")
         read_stack(name, stack_file_config(tried))
     write_whole(path, text.encode(), path.stat().st_mode)
-
-
-def _child(node: Any, key: str) -> yaml.Node | None:
-    if not isinstance(node, yaml.MappingNode):
-        return None
-    return next((value for name, value in node.value if name.value == key), None)

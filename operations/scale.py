@@ -1,6 +1,5 @@
 """`mullion scale`: change one number in the user's stack file, and nothing else in it."""
 
-import os
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +12,7 @@ from components.spec.stack import CLUSTER, read_stack, stack_file_config
 from operations import plan as planning
 from operations import runs, stacks, worlds
 from operations.against import compare, from_plan
+from operations.editing import node_at, write_whole
 from operations.exits import Exit, Stop
 
 
@@ -55,23 +55,12 @@ def _edit(name: str, pool: str, count: int, path: Path) -> dict[str, Any]:
     return compare(new, from_plan(old))
 
 
-def write_whole(path: Path, content: bytes, mode: int) -> None:
-    """Write the file whole or not at all, with its mode."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_bytes(content)
-        partial.chmod(mode)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
 def with_count(text: str, pool: str, count: int, path: Path) -> str:
     """Return the stack file's text with another count of one pool; every other character as it was."""
-    node = _at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER, "pools", pool)
+    node = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER, "pools", pool)
     if not isinstance(node, yaml.MappingNode):
         raise Stop(Exit.USAGE, f"{path.name}: pool {pool} cannot be edited in place; set its count by hand")
-    value = _at(node, "count")
+    value = node_at(node, "count")
     if value is None:
         raise Stop(Exit.USAGE, f"{path.name}: pool {pool} has no count; add to it: count: {count}")
     # An alias or a merge would change another place: the value must stand inside the pool itself.
@@ -79,12 +68,3 @@ def with_count(text: str, pool: str, count: int, path: Path) -> str:
     if not isinstance(value, yaml.ScalarNode) or not inside:
         raise Stop(Exit.USAGE, f"{path.name}: the count of pool {pool} is no plain number; set it by hand")
     return text[: value.start_mark.index] + str(count) + text[value.end_mark.index :]
-
-
-def _at(node: yaml.Node | None, *keys: str) -> yaml.Node | None:
-    """Return the node below these keys, or None."""
-    for key in keys:
-        if not isinstance(node, yaml.MappingNode):
-            return None
-        node = next((value for name, value in node.value if name.value == key), None)
-    return node
