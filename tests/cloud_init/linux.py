@@ -1,5 +1,6 @@
 """What tests of the Linux executor share: stand-ins for programs, archives, a certificate, and steps of most kinds."""
 
+import gzip
 import hashlib
 import io
 import stat
@@ -75,14 +76,14 @@ def sha256(content: bytes) -> str:
 
 
 def tar_of(files: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A tar.gz of these files."""
+    """A tar.gz of these files; the same bytes whenever it is made."""
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode, entry.type = len(content), 0o755, kind
             archive.addfile(entry, io.BytesIO(content))
-    return buffer.getvalue()
+    return gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def fetched(cloud: Cloud, content: bytes, **unpack: Any) -> list[dict[str, Any]]:

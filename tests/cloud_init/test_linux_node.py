@@ -43,7 +43,9 @@ def test_each_failure_has_its_number_phase_and_step(
 
 
 @pytest.mark.parametrize(
-    ("name", "content"), [("digest-mismatch", b"other"), ("archive-unsafe", UNSAFE), ("archive-broken", b"no archive")]
+    ("name", "content"),
+    [("digest-mismatch", b"other"), ("archive-unsafe", UNSAFE), ("archive-broken", b"no archive")],
+    ids=["digest", "unsafe", "broken"],
 )
 def test_a_bad_download_leaves_nothing_in_its_place(
     execute: Execute, cloud: Cloud, root: Path, name: str, content: bytes

@@ -1,5 +1,6 @@
 """The bytes of served files: texts, long ones, archives of every kind and with every fault."""
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -46,13 +47,13 @@ def _zip(entries: list[Entry]) -> bytes:
 
 def _tar(entries: list[Entry], kind: str) -> bytes:
     buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w" if kind == "tar" else "w:gz") as archive:
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for each in entries:
             entry = tarfile.TarInfo(each.name)
             entry.type, entry.mode, entry.linkname = TYPES[each.kind], each.mode, each.target
             entry.size = len(each.text.encode()) if each.kind == "file" else 0
             archive.addfile(entry, io.BytesIO(each.text.encode()))
-    return buffer.getvalue()
+    return buffer.getvalue() if kind == "tar" else gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def _deb(package: Package) -> bytes:
