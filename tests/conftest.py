@@ -27,6 +27,9 @@ PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.sp
 FREE = ("engine", "subprocess", "lab", "soak", "live")
 """Markers of tests that may do both."""
 
+ALONE = ("grpc.use_local_subchannel_pool", 1)
+"""Option of a gRPC channel that shares nothing with others."""
+
 _guarded: str | None = None
 """The unit test that runs; an audit hook cannot be taken away, so it looks here."""
 
@@ -85,8 +88,26 @@ def missing() -> Callable[[str, str], NoReturn]:
     return end
 
 
+def forget_dead_engines() -> None:
+    """Let no channel of the SDK know what another one found at its address.
+
+    All channels of a process share that by default. Here engines come and go by the hundred: where one listens, by
+    chance, at the port of one that is gone and was called once more, it would be taken for gone too, for up to two
+    minutes (UNAVAILABLE, connection refused).
+    """
+    from pulumi.runtime import _grpc_settings
+
+    if ALONE not in _grpc_settings._GRPC_CHANNEL_OPTIONS:
+        _grpc_settings._GRPC_CHANNEL_OPTIONS.append(ALONE)  # pyright: ignore[reportArgumentType]
+
+
 @pytest.fixture(scope="session")
-def engine(missing: Callable[[str, str], NoReturn]) -> engines.Engine:
+def engine(missing: Callable[[str, str], NoReturn]) -> Iterator[engines.Engine]:
     """Give the real Pulumi engine of this machine; tests never build one, `make engine` does."""
+    forget_dead_engines()
     found = engines.installed()
-    return found or missing("engine", "there is no Pulumi engine here; `make engine` finds or builds one")
+    found = found or missing("engine", "there is no Pulumi engine here; `make engine` finds or builds one")
+    with pytest.MonkeyPatch.context() as patch:
+        # named, for tests with a cache of their own: there the command would find none and build one, for minutes
+        patch.setenv("MULLION_PULUMI", str(found.path))
+        yield found
