@@ -2,11 +2,13 @@
 
 The spec has the version that is wanted. The desired-state pointer tells it to the control plane, which says in its
 status records what it has reached. While that is less, pools are planned as if the spec had the version that is
-reported: so nothing of them changes, and nodes are never newer than the API.
+reported: so nothing of them changes, and nodes are never newer than the API. While a machine of the control plane is
+silent, they stay at the version that the pointer remembers of them: it may be the one that is behind.
 """
 
 import asyncio
 import time
+from dataclasses import dataclass
 from typing import Protocol
 
 import pulumi
@@ -22,6 +24,16 @@ PAUSE = 15.0
 """Seconds between two looks."""
 
 
+@dataclass(frozen=True)
+class Desired:
+    """The versions in the desired-state pointer."""
+
+    kubernetes: str
+    """What the control plane shall have."""
+    pools: str
+    """What the pools had in the run that wrote it: the whole control plane was there by then."""
+
+
 class ControlPlaneVersions(Protocol):
     """What a cloud's stores tell of the control plane."""
 
@@ -29,8 +41,8 @@ class ControlPlaneVersions(Protocol):
         """The versions that its machines report, one for each that does."""
         ...
 
-    async def desired(self) -> str | None:
-        """The version in the pointer, as it is now; None where there is none."""
+    async def desired(self) -> Desired | None:
+        """What the pointer says now; None where there is none."""
         ...
 
 
@@ -51,22 +63,34 @@ class Upgrade:
 
     def pool(self, pool: MachineGroup) -> Output[MachineGroup]:
         """A pool as it is in this run."""
-        return self.version.apply(lambda version: pool_at(self._plan, pool, version))
+        return self.version.apply(lambda version: self._at(pool, version))
+
+    def _at(self, pool: MachineGroup, version: str) -> MachineGroup:
+        try:
+            return pool_at(self._plan, pool, version)
+        except LookupError as error:
+            raise pulumi.RunError(
+                f"kubernetes: pool {pool.name} stays at {version} until the control plane has {self._wanted}, and "
+                f"cannot be planned so: {error}. Put back what {version} needs (artifacts: file or entries; mullion "
+                "pin) until the upgrade is through"
+            ) from None
 
     async def _decide(self, begins: bool) -> str:
         if begins:
             return self._wanted
-        reported = await self.source.reported()
-        known = in_order(reported or filter(None, [await self.source.desired()]))
+        reported, machines = await self.source.reported(), len(self._plan.control_plane.machines)
+        whole = len(reported) >= machines
+        desired = None if whole else await self.source.desired()
+        known = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
         if not known:
             return self._wanted  # the run that should have made the control plane was cut off
         if why := refusal(known, self._wanted):
             raise pulumi.RunError(f"kubernetes: {why}")
-        if not reported and known[0] != self._wanted:
+        if not whole and known[-1] != self._wanted:
             raise pulumi.RunError(
-                f"kubernetes: no machine of the control plane reports which version it has, so it cannot go from "
-                f"{known[0]} to {self._wanted}. Look after its status records (bundle store, status/), or write "
-                f"{known[0]}"
+                f"kubernetes: {len(reported) or 'none'} of the control plane's {machines} machines report which "
+                f"version they have, so it cannot go from {known[-1]} to {self._wanted}. Look after the status records "
+                f"of the others (bundle store, status/), or write {known[-1]}"
             )
         if known[0] == self._wanted:
             return self._wanted

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,16 @@ from typing import Any
 from components.spec.report import SpecError
 from components.spec.stack import CLUSTER, read_stack
 from operations import engine, invariants, stacks
-from operations.chaos_changes import CHANGES, Change, Document
+from operations.chaos_changes import CHANGES, Change, Document, Draw, older
 from operations.cuts import CUTS, Cut, Done
 from operations.exits import Exit, Stop
+from operations.invariants import Asked
 from operations.replica import Replica
 
 LENGTH = 4
 """Changes between the first `up` and the last `down` of a sequence."""
-CALLS_OF_ALL, CALLS_OF_CHANGE = 60, 4
-"""Among so many first calls of the cloud a disturbance comes: of a whole build or removal, of a change."""
+CALLS_OF_ALL = 60
+"""Among so many first calls of the cloud a disturbance comes, of a whole build or removal."""
 LINES = 12
 """Of what a run said last, where it is shown."""
 ENDINGS = {Exit.OK, Exit.FAILED, Exit.INTERRUPTED, -9}
@@ -101,11 +102,13 @@ def chaos(stack: str, *, seed: int | None, runs: int) -> None:
 
 def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say) -> int:
     """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
-    runs = 0
+    runs, now = 0, invariants.snapshot(replica)
     for number, action in enumerate(actions(replica.stack, config, seed), 1):
         begun = time.monotonic()
         try:
             codes, wrong = _act(replica, action)
+            before, now = now, now if wrong else invariants.snapshot(replica)
+            wrong += [] if wrong else invariants.broken(before, now, asked(replica.stack, action.change))
         except subprocess.TimeoutExpired as hung:
             codes, wrong = [], [f"it hangs: {hung}"]
         if wrong:
@@ -118,14 +121,16 @@ def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say) -
 def actions(stack: str, config: Mapping[str, Any], seed: int) -> Iterator[Action]:
     """Draw a sequence: build, changes, removal."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be guessed
-    cluster: Document = config[CLUSTER]
+    begun = _drawn(rng, stack, config, (older,))
+    cluster: Document = begun.document
     up, down = ("up", stack, "--sandbox", "--yes"), ("down", stack, "--sandbox", "--yes", "--confirm", stack)
-    yield Action(up, Change("up", cluster), *_disturbance(rng, CALLS_OF_ALL, 0.5))
+    yield Action(up, begun, *_disturbance(rng, CALLS_OF_ALL, 0.5))
     for _ in range(LENGTH):
-        change = _drawn(rng, stack, {**config, CLUSTER: cluster})
+        change = _drawn(rng, stack, {**config, CLUSTER: cluster}, CHANGES)
         cluster = change.document
-        words = ("scale", stack, *change.scaled, "--sandbox", "--yes") if change.scaled else up
-        yield Action(words, change, *_disturbance(rng, CALLS_OF_CHANGE, 0.75))
+        command, *more = change.words
+        words = (command, stack, *more, "--sandbox", "--yes")
+        yield Action(words, change, *_disturbance(rng, change.calls, 0.75))
     yield Action(down, Change("down", cluster), *_disturbance(rng, CALLS_OF_ALL, 0.5))
 
 
@@ -134,10 +139,12 @@ def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | N
     return (kind if rng.random() < likely else None), call
 
 
-def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any]) -> Change:
-    """A change that leaves the spec without errors."""
+def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
+    """A change of one of these kinds that leaves the spec without errors."""
     while True:
-        change = rng.choice(CHANGES)(rng, config[CLUSTER], config["aws:region"])
+        change = rng.choice(kinds)(rng, config[CLUSTER], config["aws:region"])
+        if change is None:
+            continue
         try:
             read_stack(stack, {**config, CLUSTER: change.document})
         except SpecError:
@@ -146,11 +153,10 @@ def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any]) -> Change:
 
 
 def _act(replica: Replica, action: Action) -> tuple[list[int], list[str]]:
-    """Do it, again without a disturbance where that did not come through; exit codes, and what does not hold."""
-    before = invariants.snapshot(replica)
-    if not action.change.scaled:
+    """Do it, again without a disturbance where that did not come through; exit codes, and what is wrong with them."""
+    if not action.change.scales:
         replica.write(action.change.document)
-    again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scaled else action.words
+    again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scales else action.words
     runs = [DISTURBANCES[action.disturbed](replica, action.words, action.call)] if action.disturbed else []
     if not runs or runs[0].returncode:
         replica.write(action.change.document)  # a scaling that did not begin takes its number back
@@ -159,14 +165,18 @@ def _act(replica: Replica, action: Action) -> tuple[list[int], list[str]]:
     wrong = [f"exit code {each.returncode}: {_end(each)}" for each in runs[:-1] if each.returncode not in ENDINGS]
     wrong += [f"exit code {codes[-1]}: {_end(runs[-1])}"] if codes[-1] else []
     wrong += [f"a traceback: {_end(each)}" for each in runs if "Traceback" in each.stdout + each.stderr]
-    if not wrong:
-        most = limits(replica.stack, action.change.document)
-        wrong += invariants.broken(before, invariants.snapshot(replica), action.change.renewed, most)
     return codes, wrong
 
 
 def _end(run: Done) -> str:
     return "\n".join(["", *run.stderr.splitlines()[-LINES:]])
+
+
+def asked(stack: str, change: Change) -> Asked:
+    """What may and must come of a change, in the names of resources."""
+    replaced = None if change.replaced is None else tuple(f"{stack}-{each}" for each in change.replaced)
+    cluster = change.document
+    return Asked(change.renewed, limits(stack, cluster), cluster["kubernetes"], replaced)
 
 
 def limits(stack: str, cluster: Document) -> dict[str, int]:

@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from components import artifacts, releases
 from components.spec.choices import OperatingSystem
 from sandbox.aws.regions import images as image_ids
 
@@ -15,17 +16,27 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True)
 class Change:
-    """What was changed, the cluster that results, and the ends of the URNs of secrets that may be new then."""
+    """What was changed, the cluster that results, and what may come of it."""
 
     text: str
     document: Document
     renewed: tuple[str, ...] = ()
-    scaled: tuple[str, ...] = ()
-    """Pool and count, where `mullion scale` is to make the change itself."""
+    """Ends of the URNs of secrets that may be new then."""
+    replaced: tuple[str, ...] | None = ()
+    """Pools or machines that are made anew, and no others; None where that depends."""
+    words: tuple[str, ...] = ("up",)
+    """The command that makes it so, without the stack."""
+    calls: int = 4
+    """Among so many first calls of the cloud a disturbance comes."""
+
+    @property
+    def scales(self) -> bool:
+        """Whether `mullion scale` is to write the stack file itself."""
+        return self.words[0] == "scale"
 
 
-Draw = Callable[[random.Random, Document, str], Change]
-"""Draws a change of a cluster in a region; the document given stays as it is."""
+Draw = Callable[[random.Random, Document, str], Change | None]
+"""Draws a change of a cluster in a region, or None where there is none of the kind; the document given stays."""
 
 MEMORY = (  # the first is the default on Windows
     "2Gi",
@@ -44,6 +55,13 @@ ROTATED = {
 """Options of `rotation` that one may raise at any time, and the ends of the names of the secrets that are new then."""
 
 
+def older(rng: random.Random, cluster: Document, region: str) -> Change:
+    """The cluster as it is built first: at its version or at an older one, so that there are hops to make."""
+    known = artifacts.versions("kubernetes-node")
+    version = rng.choice([each for each in known if not releases.older(cluster["kubernetes"], each)])
+    return Change(f"up at {version}", {**deepcopy(cluster), "kubernetes": version})
+
+
 def _nothing(rng: random.Random, cluster: Document, region: str) -> Change:
     return Change("nothing", deepcopy(cluster))
 
@@ -52,7 +70,7 @@ def _scale(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, name, pool = _pool(rng, cluster)
     count = rng.choice([each for each in range(5) if each != pool.get("count", 1)])
     pool["count"] = count
-    return Change(f"scale {name} to {count}", changed, scaled=(name, str(count)))
+    return Change(f"scale {name} to {count}", changed, words=("scale", name, str(count)))
 
 
 def _label(rng: random.Random, cluster: Document, region: str) -> Change:
@@ -73,13 +91,13 @@ def _reserve(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, name, pool = _pool(rng, cluster)
     reserved = pool.setdefault("kubelet", {}).setdefault("system_reserved", {})
     reserved["memory"] = _other(rng, MEMORY, reserved.get("memory", MEMORY[0]))
-    return Change(f"reserve {reserved['memory']} on {name}", changed)
+    return Change(f"reserve {reserved['memory']} on {name}", changed, replaced=(name,))
 
 
 def _size(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, name, pool = _pool(rng, cluster)
     pool["size"] = _other(rng, SIZES, pool.get("size"))
-    return Change(f"size {name} {pool['size']}", changed)
+    return Change(f"size {name} {pool['size']}", changed, replaced=(name,))
 
 
 def _unavailable(rng: random.Random, cluster: Document, region: str) -> Change:
@@ -94,7 +112,8 @@ def _rotation(rng: random.Random, cluster: Document, region: str) -> Change:
     item = rng.choice(list(ROTATED))
     rotation = changed.setdefault("rotation", {})
     rotation[item] = rotation.get(item, 0) + 1
-    return Change(f"rotation {item} {rotation[item]}", changed, ROTATED[item])
+    replaced = None if item == "images" else ()
+    return Change(f"rotation {item} {rotation[item]}", changed, ROTATED[item], replaced)
 
 
 def _image(rng: random.Random, cluster: Document, region: str) -> Change:
@@ -102,17 +121,49 @@ def _image(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, _, pool = _pool(rng, cluster)
     system, images = pool["os"], changed.setdefault("images", {})
     if images.pop(system, None):
-        return Change(f"image of {system} as looked up", changed)
+        return Change(f"image of {system} as looked up", changed, replaced=None)
     windows = OperatingSystem(system).is_windows
     there = sorted(image_ids(region).items())
     images[system] = rng.choice([key for key, name in there if ("Windows" in name) is windows and "arm64" not in name])
-    return Change(f"image of {system} {images[system]}", changed)
+    return Change(f"image of {system} {images[system]}", changed, replaced=None)
+
+
+def _roll(rng: random.Random, cluster: Document, region: str) -> Change | None:
+    """Replace a pool's machines, or one of them, though nothing of them changed."""
+    changed, name, pool = _pool(rng, cluster)
+    count = pool.get("count", 1)
+    if not count:
+        return None
+    machine = f"{name}-{rng.randrange(count)}" if rng.random() < 0.3 else None
+    words = ("roll", name, "--machine", machine) if machine else ("roll", name)
+    return Change(f"roll {machine or name}", changed, replaced=(machine or name,), words=words, calls=6)
+
+
+def _patch(rng: random.Random, cluster: Document, region: str) -> Change | None:
+    """A later version of the same minor."""
+    return _kubernetes(rng, cluster, "patch", releases.minor(cluster["kubernetes"]))
+
+
+def _minor(rng: random.Random, cluster: Document, region: str) -> Change | None:
+    """A version of the next minor."""
+    return _kubernetes(rng, cluster, "minor", releases.next_minor(releases.minor(cluster["kubernetes"])))
+
+
+def _kubernetes(rng: random.Random, cluster: Document, kind: str, minor: str | None) -> Change | None:
+    """A later version of this minor, if there is one: the control plane first, then every pool, in one run."""
+    known = artifacts.versions("kubernetes-node")
+    later = [each for each in known if releases.minor(each) == minor and releases.older(cluster["kubernetes"], each)]
+    if not later:
+        return None
+    version = rng.choice(later)
+    changed = {**deepcopy(cluster), "kubernetes": version}
+    return Change(f"{kind} {version}", changed, replaced=tuple(changed["pools"]), calls=10)
 
 
 CHANGES: tuple[Draw, ...] = (
     _nothing,
     *(_scale, _scale, _scale),
-    *(_reserve, _reserve, _image, _size),
+    *(_reserve, _reserve, _image, _size, _roll, _roll, _patch, _minor),
     *(_label, _taint, _unavailable, _rotation),
 )
 """Those that make or replace machines stand here more often."""

@@ -1,5 +1,6 @@
 """What holds of a cluster in the sandbox after every run that ends well, whatever happened before it."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +13,14 @@ from operations.replica import Replica
 from operations.state import INSTANCE
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, SECRET, SIGNATURE
+from sandbox.world import World
 
 GENERATED = "mullion:index:Generated$"
 """In the URNs of what was made once; what was looked up once has others."""
 CONTROL_PLANE = "mullion:aws:ControlPlane$"
+POINTER = "-desired-state"
+"""End of the URN of the desired-state pointer, among those of objects."""
+OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 MASKED = "[secret]"
 
 
@@ -31,9 +36,12 @@ class Snapshot:
     """All that the world was ever asked for."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
     """Digests of the decrypted values, by URN."""
-    locks: tuple[Path, ...] = ()
     kept: frozenset[Thing] = frozenset()
     """What runs may have left in the world on purpose."""
+    left: tuple[Path, ...] = ()
+    """Files that a run takes away when it ends well: locks, and what is left of a roll."""
+    reported: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The version of Kubernetes that each machine says it has, by instance; only of machines that are ready."""
 
     @property
     def resources(self) -> list[dict[str, Any]]:
@@ -41,42 +49,91 @@ class Snapshot:
         return self.state.get("resources") or []
 
     @property
-    def control_planes(self) -> dict[str, str]:
+    def machines(self) -> dict[str, str]:
         """Instance ids by URN."""
-        return {each.urn: each.id for each in self.there if each.type == INSTANCE and CONTROL_PLANE in each.urn}
+        return {each.urn: each.id for each in self.there if each.type == INSTANCE}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the runs between two snapshots were asked for; machines and pools by the names of their resources."""
+
+    renewed: Collection[str] = ()
+    """Ends of the URNs of secrets that may be new."""
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many machines of a pool may be missing at any moment."""
+    kubernetes: str | None = None
+    """What every machine has then; None where that is not looked at."""
+    replaced: Collection[str] | None = None
+    """Pools or machines that are made anew, and no others; None where that is not known."""
 
 
 def snapshot(replica: Replica) -> Snapshot:
     """Look at a replica as it is now."""
     with replica.world() as world:
         there, calls = tuple(world.resources()), tuple(world.operations())
+        reported = _reported(world, {each.inputs.get("bucket", "") for each in there if each.type == OBJECT})
     secrets = {urn: digest for urn, digest in replica.secrets().items() if GENERATED in urn}
     kept = frozenset(agreement.kept_in(replica.sandbox))
-    return Snapshot(replica.state(), there, calls, secrets, tuple(replica.locks()), kept)
+    left = (*replica.locks(), *replica.rolls())
+    return Snapshot(replica.state(), there, calls, secrets, kept, left, reported)
 
 
-def broken(before: Snapshot, after: Snapshot, renewed: Collection[str], limits: Mapping[str, int]) -> Iterator[str]:
-    """Say what does not hold after runs that ended well.
+def _reported(world: World, buckets: Iterable[str]) -> dict[str, str]:
+    """What status records say, of machines that are ready."""
+    stored = (each for bucket in buckets for key, each in world.objects(bucket).items() if key.startswith("status/"))
+    records = [json.loads(each.content) for each in stored]
+    return {each["instance"]: each["kubernetes"] for each in records if each["state"] in ("ready", "registered")}
 
-    renewed: ends of the URNs of secrets that may be new. limits: how many machines of a pool may be missing at any
-    moment, by what their names begin with. A cluster that was removed has nothing to keep.
-    """
+
+def broken(before: Snapshot, after: Snapshot, asked: Asked) -> Iterator[str]:
+    """Say what does not hold after runs that ended well. A cluster that was removed has nothing to keep."""
     yield from at_rest(after)
     if not after.resources:
         return
     for urn, digest in before.secrets.items():
-        if after.secrets.get(urn) != digest and not (renewed and urn.endswith(tuple(renewed))):
+        if after.secrets.get(urn) != digest and not (asked.renewed and urn.endswith(tuple(asked.renewed))):
             yield f"the secret {urn} {'is another one' if urn in after.secrets else 'is gone'}"
-    for urn, machine in before.control_planes.items():
-        if after.control_planes.get(urn) != machine:
-            yield f"control plane {urn}: instance {machine} became {after.control_planes.get(urn)}"
+    for urn, machine in before.machines.items():
+        if CONTROL_PLANE in urn and after.machines.get(urn) != machine:
+            yield f"control plane {urn}: instance {machine} became {after.machines.get(urn)}"
     wanted = {each.urn for each in after.there}
-    yield from missing((each for each in after.calls[len(before.calls) :] if each.urn in wanted), limits)
+    calls = [each for each in after.calls[len(before.calls) :] if each.urn in wanted]
+    yield from missing(calls, asked.limits)
+    yield from _made_anew(before, after, asked.replaced)
+    if asked.kubernetes is not None:
+        yield from _versions(before, after, calls, asked.kubernetes)
+
+
+def _made_anew(before: Snapshot, after: Snapshot, replaced: Collection[str] | None) -> Iterator[str]:
+    """Workers that were there before and are: others where they should be, the same where not."""
+    for urn, machine in after.machines.items() if replaced is not None else ():
+        name = urn.rpartition("::")[2]
+        same, should = before.machines.get(urn) == machine, {name, name.rpartition("-")[0]} & set(replaced or ())
+        if urn in before.machines and CONTROL_PLANE not in urn and same is bool(should):
+            yield f"{name} {'is still' if same else 'was'} {before.machines[urn]}; " + (
+                "it was to be made anew" if should else f"it is {machine}, and nothing of it changed"
+            )
+
+
+def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wanted: str) -> Iterator[str]:
+    """All machines are ready and have the version; no worker got it before the control plane was asked for it."""
+    for urn, machine in after.machines.items():
+        if (found := after.reported.get(machine)) != wanted:
+            yield f"{urn.rpartition('::')[2]} ({machine}) reports Kubernetes {found}, not {wanted}"
+    older = {before.reported.get(each) for urn, each in before.machines.items() if CONTROL_PLANE in urn}
+    if not older or older == {wanted}:
+        return
+    done = [each for each in calls if not each.error and each.kind != "delete"]
+    pointed = next((each.sequence for each in done if each.type == OBJECT and each.urn.endswith(POINTER)), None)
+    for each in done:
+        if each.type == INSTANCE and (pointed is None or each.sequence < pointed):
+            yield f"{each.urn.rpartition('::')[2]} was made before the control plane was asked for {wanted}"
 
 
 def at_rest(now: Snapshot) -> Iterator[str]:
     """Say where state and world differ, and what runs left that they should not have."""
-    yield from (f"the lock {each} is left" for each in now.locks)
+    yield from (f"the file {each} is left" for each in now.left)
     for each in now.state.get("pending_operations") or []:
         yield f"{each['type']} {each['resource']['urn']} is pending"
     found = agreement.compare(now.resources, ((each.type, each.id) for each in now.there), now.kept)

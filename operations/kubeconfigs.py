@@ -26,7 +26,7 @@ STASH = "pulumi:index:Stash"
 
 def outputs(name: str, *, as_json: bool) -> None:
     """Print a stack's outputs; secret ones only as [secret]."""
-    with _stack(name) as run:
+    with built(name) as run:
         found = {key: "[secret]" if value.secret else value.value for key, value in run.outputs().items()}
     if as_json:
         print(json.dumps(found, indent=2))
@@ -42,7 +42,7 @@ def kubeconfig(name: str, output: str | None) -> None:
     """Write the administrator's kubeconfig, with a fresh certificate where the stored one ends soon."""
     if output is not None and Path(output).is_dir():
         raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
-    with _stack(name) as run:
+    with built(name) as run:
         found = run.outputs().get("kubeconfig")
         if found is None:
             raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
@@ -95,7 +95,7 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
 
 
 @contextmanager
-def _stack(name: str) -> Iterator[auto.Stack]:
+def built(name: str) -> Iterator[auto.Stack]:
     """A stack that exists, in the world it belongs to."""
     stacks.file(name)
     program = engine.find()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from components.artifacts import Artifact
 from operations import entries, fetching, publishers
@@ -125,19 +126,20 @@ def verify(name: str | None, file: str | None) -> None:
 
 
 def _compared(chosen: list[Artifact]) -> Iterator[tuple[Artifact, str, str]]:
-    """Yield (entry, state, why), in order. A host that does not answer once is not asked again."""
+    """Yield (entry, state, why), in order. A host that does not answer once is not asked for checksums again."""
     silent: dict[str, str] = {}
 
     def compare(each: Artifact) -> tuple[Artifact, str, str]:
-        host = each.url.split("/")[2]
-        if host in silent:
-            return each, "unreachable", silent[host]
+        hosts: set[str] = set()
         try:
+            hosts = {urlsplit(place).netloc for place in publishers.places(each.name, each.url)}
+            if hosts and hosts <= silent.keys():
+                return each, "unreachable", silent[min(hosts)]
             algorithm = each.digest.partition(":")[0]
             found = publishers.published(each.name, each.url, algorithm=algorithm, waits=())
         except publishers.NotPublished as error:
             if error.silent:
-                silent[host] = str(error)
+                silent.update(dict.fromkeys(hosts, str(error)))
             return each, "unreachable" if error.silent else "not published", str(error)
         except BadChecksums as error:
             return each, "not published", str(error)

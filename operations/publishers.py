@@ -53,6 +53,15 @@ def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
     return catalogue.find(name, newest, os).url.replace(newest, version)
 
 
+def places(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
+    """Addresses of the checksum files of a download, in the order they are asked: its publisher's, or the one given."""
+    if checksums:
+        return (checksums,)
+    if name in RELEASES:
+        return (_release(url),)
+    return tuple(shape.format(url=url, folder=url.rpartition("/")[0]) for shape in BESIDE.get(name, ()))
+
+
 def published(
     name: str,
     url: str,
@@ -66,47 +75,51 @@ def published(
     checksums: address of the checksum file, where the user knows one. algorithm: only digests of it are of use.
     Raises NotPublished, or BadChecksums with the file's address.
     """
-    folder, _, file_name = url.rpartition("/")
+    file_name, read = url.rpartition("/")[2], _read if checksums or name not in RELEASES else _from_release
     asked: list[fetching.Unreachable] = []
-    for shape in (checksums,) if checksums else BESIDE.get(name, ()):
-        place = checksums or shape.format(url=url, folder=folder)
+    others: list[str] = []
+    for place in places(name, url, checksums):
+        if fetching.forgeable(place):
+            raise NotPublished(f"{place} gives digests over plain http, where anybody on the way can change them")
         try:
-            found = Published(_read(place, file_name, waits), place)
+            digest = read(place, file_name, waits)
         except fetching.Unreachable as failure:
             asked.append(failure)
             continue
-        if found.digest.startswith(algorithm):
-            return found
-    if name in RELEASES and not checksums:
-        found = _from_release(url, file_name, waits)
-        if found.digest.startswith(algorithm):
-            return found
-        raise NotPublished(f"{found.source} gives no {algorithm} of {file_name}")
-    silent = bool(asked) and all(each.status is None for each in asked)
-    why = "; ".join(str(each) for each in asked)
+        if digest.startswith(algorithm):
+            return Published(digest, place)
+        others.append(f"{place} gives no {algorithm} of {file_name}")
+    silent = bool(asked) and not others and all(each.status is None for each in asked)
+    why = "; ".join([*map(str, asked), *others])
     raise NotPublished(why or f"nobody is known to publish such digests of {name}", silent=silent)
 
 
 def _read(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """The digest that a checksum file gives."""
     try:
         return digest_of(fetching.text(place, waits=waits), file_name)
     except BadChecksums as error:
         raise BadChecksums(f"{place}: {error}") from None
 
 
-def _from_release(url: str, file_name: str, waits: tuple[int, ...]) -> Published:
-    """From https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
+def _release(url: str) -> str:
+    """What describes the release of https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
     parts = urlsplit(url).path.strip("/").split("/")
     if len(parts) != 6 or parts[2:4] != ["releases", "download"]:
         raise NotPublished(f"{url} is no address of a release, whose API would give a digest")
-    place = API.format(owner=parts[0], repository=parts[1], tag=parts[4])
+    return API.format(owner=parts[0], repository=parts[1], tag=parts[4])
+
+
+def _from_release(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """The digest that the description of a release gives."""
+    content = fetching.text(place, "application/vnd.github+json", waits)
     try:
-        assets = json.loads(fetching.text(place, "application/vnd.github+json", waits))["assets"]
-        digests = {each["name"]: each.get("digest") for each in assets}
-    except fetching.Unreachable as failure:
-        raise NotPublished(str(failure), silent=failure.status is None) from None
+        digests = {each["name"]: each.get("digest") for each in json.loads(content)["assets"]}
     except (ValueError, KeyError, TypeError):
         raise BadChecksums(f"{place}: no description of a release") from None
     if not digests.get(file_name):
         raise NotPublished(f"{place} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
-    return Published(checked(digests[file_name]), place)
+    try:
+        return checked(str(digests[file_name]))
+    except ValueError as error:
+        raise BadChecksums(f"{place}: {error}") from None

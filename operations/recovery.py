@@ -16,7 +16,7 @@ from operations import agreement, locks
 from operations.engine_process import EngineCommand
 from operations.exits import Exit, Stop
 from operations.lookup import Lookup, Resource, given, tag_value
-from operations.workspace import backend, existing
+from operations.workspace import Run, backend, existing
 
 BEGUN = ("creating", "importing")
 """Kinds of pending operations after which the cloud may have a thing that the state has not. After others (updating,
@@ -28,20 +28,18 @@ MASKED = "[secret]"
 makes the engine take every secret there for null, without a word."""
 
 
-def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> auto.Stack | None:
-    """Return a stack that the next run can take, having said what was cleared up; None where there is none yet.
+def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> tuple[Run | None, dict[str, Any]]:
+    """Return a stack that the next run can take, and its state as `export` gives it; say what was cleared up.
 
-    Stop where a person has to do something first.
+    None, and an empty state, where there is no stack yet. Stop where a person has to do something first.
     """
     for lock in locks.cancel_dead(name, backend()):
         _say(f"cancelled the lock of a run that is gone ({lock})")
     run = existing(name, workspace)
-    if run:
-        _recover(run, lookup)
-    return run
+    return run, _recovered(run, lookup) if run else {"deployment": {}}
 
 
-def _recover(run: auto.Stack, lookup: Lookup | None) -> None:
+def _recovered(run: auto.Stack, lookup: Lookup | None) -> dict[str, Any]:
     exported = export(run)
     deployment = exported["deployment"]
     asked = unknown(deployment)
@@ -58,6 +56,7 @@ def _recover(run: auto.Stack, lookup: Lookup | None) -> None:
             _say(f"{each['type']} {named(each['resource'])} was cut off; it is done again where it is still wanted")
     if pending:
         write(run, exported)
+    return exported
 
 
 def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup) -> None:

@@ -37,7 +37,7 @@ class Replica:
         self.folder, self.engine, self.stack = folder, engine, stack
         for part in PARTS:
             if (REPOSITORY / part).is_dir():
-                shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(REPOSITORY / part, folder / part)
             else:
                 shutil.copy(REPOSITORY / part, folder)
         self.file = folder / "stacks" / f"Pulumi.{stack}.yaml"
@@ -118,6 +118,10 @@ class Replica:
     def locks(self) -> list[Path]:
         """Lock files of the backend."""
         return list((self.sandbox / "state" / ".pulumi" / "locks").rglob("*.json"))
+
+    def rolls(self) -> list[Path]:
+        """The file of what is left of rolls, where there is one."""
+        return list((self.folder / ".mullion" / self.stack).glob("rolls.json"))
 
     def engine_id(self) -> int | None:
         """Process id of the engine that works on the stack: it holds the lock."""

@@ -72,10 +72,21 @@ class _Left:
         """Forget the roll."""
         self._write({what: ids for what, ids in self._rolls().items() if what != self._what})
 
-    def _rolls(self) -> dict[str, Any]:
-        return json.loads(self._file.read_text("utf-8")) if self._file.exists() else {}
+    def _rolls(self) -> dict[str, dict[str, str]]:
+        """Ids by URN, by what is rolled; Stop where the file is damaged."""
+        try:
+            found: Any = json.loads(self._file.read_text("utf-8"))
+            return {what: dict(ids) for what, ids in found.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise Stop(
+                Exit.REFUSED,
+                f"{self._file} cannot be read ({error}), so what is left of a roll that was cut off is not known. "
+                "Remove the file, and the roll begins anew with all machines",
+            ) from None
 
-    def _write(self, rolls: dict[str, Any]) -> None:
+    def _write(self, rolls: dict[str, dict[str, str]]) -> None:
         if rolls:
             worlds.write(self._file, json.dumps(rolls))
         else:

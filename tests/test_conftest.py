@@ -5,11 +5,17 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
+import grpc
 import pytest
+from pulumi.runtime import _grpc_settings
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+
+from tests.conftest import forget_dead_engines
 
 REACHING_OUT: dict[str, Callable[[], object]] = {
     "connect": lambda: socket.create_connection(("192.0.2.1", 443), timeout=0.1),
@@ -52,3 +58,23 @@ def test_a_missing_tool_is_a_failure_only_where_it_is_required(
     monkeypatch.setenv("MULLION_REQUIRE", required)
     with pytest.raises(outcome.Exception, match="no engine here"):
         missing("engine", "no engine here")
+
+
+def test_a_new_engine_is_heard_at_the_port_of_one_that_is_gone() -> None:
+    forget_dead_engines()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    with grpc.insecure_channel(address, _grpc_settings._GRPC_CHANNEL_OPTIONS) as gone:
+        with pytest.raises(grpc.RpcError, match="Connection refused"):
+            engine_pb2_grpc.EngineStub(gone).Log(engine_pb2.LogRequest())
+        server = grpc.server(ThreadPoolExecutor(1))
+        engine_pb2_grpc.add_EngineServicer_to_server(engine_pb2_grpc.EngineServicer(), server)
+        assert server.add_insecure_port(address)
+        server.start()
+        with (
+            grpc.insecure_channel(address, _grpc_settings._GRPC_CHANNEL_OPTIONS) as new,
+            pytest.raises(grpc.RpcError, match="not implemented"),  # so it was reached
+        ):
+            engine_pb2_grpc.EngineStub(new).Log(engine_pb2.LogRequest())
+        server.stop(None).wait()

@@ -27,7 +27,7 @@ from components.releases.runtimes import (
     Docker,
 )
 from components.releases.spans import known
-from components.releases.systems import LINUX, WINDOWS, RegistryFix, WindowsRelease
+from components.releases.systems import LINUX, WINDOWS, LinuxRelease, RegistryFix, WindowsRelease
 
 __all__ = [
     "CNI_PLUGINS",
@@ -38,6 +38,7 @@ __all__ = [
     "NSSM",
     "Containerd",
     "Docker",
+    "LinuxRelease",
     "RegistryFix",
     "Release",
     "UnknownRelease",
@@ -55,6 +56,7 @@ __all__ = [
     "gates",
     "image",
     "in_order",
+    "linux",
     "locked_gates",
     "minor",
     "next_minor",
@@ -97,6 +99,11 @@ def next_minor(version: str) -> str | None:
 def windows(os: str) -> WindowsRelease:
     """What depends on the Windows release, given as windows-2019."""
     return _row(WINDOWS, os, "Windows releases")
+
+
+def linux(os: str) -> LinuxRelease:
+    """What depends on the Linux release, given as ubuntu-24.04."""
+    return _row(LINUX, os, "Linux releases")
 
 
 def image(cloud: str, os: str) -> str:

@@ -99,26 +99,25 @@ CONTROL_PLANE = spans(
   audit-webhook-batch-throttle-qps audit-webhook-config-file audit-webhook-initial-backoff audit-webhook-mode
   audit-webhook-truncate-enabled audit-webhook-truncate-max-batch-size audit-webhook-truncate-max-event-size
   audit-webhook-version authentication-kubeconfig authentication-skip-lookup authentication-token-webhook-cache-ttl
-  authentication-token-webhook-config-file authentication-token-webhook-version
-  authentication-tolerate-lookup-failure authorization-always-allow-paths authorization-kubeconfig
-  authorization-mode authorization-policy-file authorization-webhook-cache-authorized-ttl
-  authorization-webhook-cache-unauthorized-ttl authorization-webhook-config-file authorization-webhook-version
-  bind-address cert-dir cidr-allocator-type client-ca-file cloud-config cloud-provider cluster-cidr cluster-name
-  cluster-signing-cert-file cluster-signing-duration cluster-signing-key-file
-  cluster-signing-kube-apiserver-client-cert-file cluster-signing-kube-apiserver-client-key-file
-  cluster-signing-kubelet-client-cert-file cluster-signing-kubelet-client-key-file
-  cluster-signing-kubelet-serving-cert-file cluster-signing-kubelet-serving-key-file
-  cluster-signing-legacy-unknown-cert-file cluster-signing-legacy-unknown-key-file concurrent-deployment-syncs
-  concurrent-endpoint-syncs concurrent-gc-syncs concurrent-namespace-syncs concurrent-replicaset-syncs
-  concurrent-resource-quota-syncs concurrent-service-endpoint-syncs concurrent-service-syncs
-  concurrent-serviceaccount-token-syncs concurrent-statefulset-syncs concurrent-ttl-after-finished-syncs
-  concurrent_rc_syncs config configure-cloud-routes contention-profiling controller-start-interval controllers
-  cors-allowed-origins default-not-ready-toleration-seconds default-unreachable-toleration-seconds
-  default-watch-cache-size delete-collection-workers disable-admission-plugins disable-attach-detach-reconcile-sync
-  egress-selector-config-file enable-admission-plugins enable-aggregator-routing enable-bootstrap-token-auth
-  enable-dynamic-provisioning enable-garbage-collector enable-hostpath-provisioner enable-logs-handler
-  enable-priority-and-fairness encryption-provider-config endpoint-reconciler-type endpoint-updates-batch-period
-  endpointslice-updates-batch-period etcd-cafile etcd-certfile etcd-compaction-interval
+  authentication-token-webhook-config-file authentication-token-webhook-version authentication-tolerate-lookup-failure
+  authorization-always-allow-paths authorization-kubeconfig authorization-mode authorization-policy-file
+  authorization-webhook-cache-authorized-ttl authorization-webhook-cache-unauthorized-ttl
+  authorization-webhook-config-file authorization-webhook-version bind-address cert-dir cidr-allocator-type
+  client-ca-file cloud-config cloud-provider cluster-cidr cluster-name cluster-signing-cert-file
+  cluster-signing-duration cluster-signing-key-file cluster-signing-kube-apiserver-client-cert-file
+  cluster-signing-kube-apiserver-client-key-file cluster-signing-kubelet-client-cert-file
+  cluster-signing-kubelet-client-key-file cluster-signing-kubelet-serving-cert-file
+  cluster-signing-kubelet-serving-key-file cluster-signing-legacy-unknown-cert-file
+  cluster-signing-legacy-unknown-key-file concurrent-deployment-syncs concurrent-endpoint-syncs concurrent-gc-syncs
+  concurrent-namespace-syncs concurrent-replicaset-syncs concurrent-resource-quota-syncs
+  concurrent-service-endpoint-syncs concurrent-serviceaccount-token-syncs concurrent-statefulset-syncs
+  concurrent-ttl-after-finished-syncs concurrent-rc-syncs concurrent_rc_syncs config configure-cloud-routes
+  contention-profiling controller-start-interval controllers cors-allowed-origins default-not-ready-toleration-seconds
+  default-unreachable-toleration-seconds default-watch-cache-size delete-collection-workers disable-admission-plugins
+  disable-attach-detach-reconcile-sync egress-selector-config-file enable-admission-plugins enable-aggregator-routing
+  enable-bootstrap-token-auth enable-dynamic-provisioning enable-garbage-collector enable-hostpath-provisioner
+  enable-logs-handler enable-priority-and-fairness encryption-provider-config endpoint-reconciler-type
+  endpoint-updates-batch-period endpointslice-updates-batch-period etcd-cafile etcd-certfile etcd-compaction-interval
   etcd-count-metric-poll-period etcd-db-metric-poll-interval etcd-healthcheck-timeout etcd-keyfile etcd-prefix
   etcd-servers etcd-servers-overrides event-ttl external-cloud-volume-plugin external-hostname feature-gates
   flex-volume-plugin-dir goaway-chance help horizontal-pod-autoscaler-cpu-initialization-period
@@ -128,26 +127,25 @@ CONTROL_PLANE = spans(
   kubelet-client-certificate kubelet-client-key kubelet-port kubelet-preferred-address-types kubelet-read-only-port
   kubelet-timeout kubernetes-service-node-port large-cluster-size-threshold leader-elect leader-elect-lease-duration
   leader-elect-renew-deadline leader-elect-resource-lock leader-elect-resource-name leader-elect-resource-namespace
-  leader-elect-retry-period lease-reuse-duration-seconds livez-grace-period log-flush-frequency logging-format
-  master max-connection-bytes-per-sec max-endpoints-per-slice max-mutating-requests-inflight max-requests-inflight
+  leader-elect-retry-period lease-reuse-duration-seconds livez-grace-period log-flush-frequency logging-format master
+  max-connection-bytes-per-sec max-endpoints-per-slice max-mutating-requests-inflight max-requests-inflight
   min-request-timeout min-resync-period mirroring-concurrent-service-endpoint-syncs
   mirroring-endpointslice-updates-batch-period mirroring-max-endpoints-per-subset namespace-sync-period
   node-cidr-mask-size node-cidr-mask-size-ipv4 node-cidr-mask-size-ipv6 node-eviction-rate node-monitor-grace-period
-  node-monitor-period node-startup-grace-period node-status-update-frequency node-sync-period oidc-ca-file
-  oidc-client-id oidc-groups-claim oidc-groups-prefix oidc-issuer-url oidc-required-claim oidc-signing-algs
-  oidc-username-claim oidc-username-prefix permit-port-sharing profiling proxy-client-cert-file
-  proxy-client-key-file pv-recycler-increment-timeout-nfs pv-recycler-minimum-timeout-hostpath
-  pv-recycler-minimum-timeout-nfs pv-recycler-pod-template-filepath-hostpath pv-recycler-pod-template-filepath-nfs
-  pv-recycler-timeout-increment-hostpath pvclaimbinder-sync-period request-timeout requestheader-allowed-names
-  requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers
-  requestheader-username-headers resource-quota-sync-period root-ca-file route-reconciliation-period runtime-config
-  secondary-node-eviction-rate secure-port service-account-extend-token-expiration service-account-issuer
-  service-account-jwks-uri service-account-key-file service-account-lookup service-account-max-token-expiration
-  service-account-private-key-file service-account-signing-key-file service-cluster-ip-range service-node-port-range
-  show-hidden-metrics-for-version shutdown-delay-duration storage-backend storage-media-type
-  terminated-pod-gc-threshold tls-cert-file tls-cipher-suites tls-min-version tls-private-key-file tls-sni-cert-key
-  token-auth-file unhealthy-zone-threshold use-service-account-credentials version watch-cache watch-cache-sizes
-  write-config-to
+  node-monitor-period node-startup-grace-period node-sync-period oidc-ca-file oidc-client-id oidc-groups-claim
+  oidc-groups-prefix oidc-issuer-url oidc-required-claim oidc-signing-algs oidc-username-claim oidc-username-prefix
+  permit-port-sharing profiling proxy-client-cert-file proxy-client-key-file pv-recycler-increment-timeout-nfs
+  pv-recycler-minimum-timeout-hostpath pv-recycler-minimum-timeout-nfs pv-recycler-pod-template-filepath-hostpath
+  pv-recycler-pod-template-filepath-nfs pv-recycler-timeout-increment-hostpath pvclaimbinder-sync-period
+  request-timeout requestheader-allowed-names requestheader-client-ca-file requestheader-extra-headers-prefix
+  requestheader-group-headers requestheader-username-headers resource-quota-sync-period root-ca-file
+  route-reconciliation-period runtime-config secondary-node-eviction-rate secure-port
+  service-account-extend-token-expiration service-account-issuer service-account-jwks-uri service-account-key-file
+  service-account-lookup service-account-max-token-expiration service-account-private-key-file
+  service-account-signing-key-file service-cluster-ip-range service-node-port-range show-hidden-metrics-for-version
+  shutdown-delay-duration storage-backend storage-media-type terminated-pod-gc-threshold tls-cert-file
+  tls-cipher-suites tls-min-version tls-private-key-file tls-sni-cert-key token-auth-file unhealthy-zone-threshold
+  use-service-account-credentials version watch-cache watch-cache-sizes write-config-to
 -1.21: algorithm-provider hard-pod-affinity-symmetric-weight kubelet-https scheduler-name ssh-keyfile ssh-user
 -1.22: policy-config-file policy-configmap policy-configmap-namespace use-legacy-policy-config
 -1.23: deployment-controller-sync-period deserialization-cache-size enable-swagger-ui
@@ -160,6 +158,7 @@ CONTROL_PLANE = spans(
 -1.30: address cloud-provider-gce-lb-src-cidrs horizontal-pod-autoscaler-downscale-delay
   horizontal-pod-autoscaler-upscale-delay insecure-bind-address insecure-port port volume-host-allow-local-loopback
   volume-host-cidr-denylist
+-1.36: concurrent-service-syncs
 1.21-: allow-metric-labels disabled-metrics enable-leader-migration leader-migration-config permit-address-sharing
   strict-transport-security-directives
 1.22-: aggregator-reject-forwarding-redirect tracing-config-file
@@ -169,22 +168,18 @@ CONTROL_PLANE = spans(
 1.25-: etcd-readycheck-timeout
 1.26-: concurrent-horizontal-pod-autoscaler-syncs encryption-provider-config-automatic-reload
 1.27-: debug-socket-path shutdown-watch-termination-grace-period
-1.28-: concurrent-cron-job-syncs concurrent-job-syncs concurrent-node-syncs
-  concurrent-validating-admission-policy-status-syncs legacy-service-account-token-clean-up-period peer-advertise-ip
-  peer-advertise-port peer-ca-file webhook-bind-address webhook-cert-dir webhook-secure-port webhook-tls-cert-file
-  webhook-tls-private-key-file
+1.28-: concurrent-cron-job-syncs concurrent-job-syncs concurrent-validating-admission-policy-status-syncs
+  legacy-service-account-token-clean-up-period peer-advertise-ip peer-advertise-port peer-ca-file
 1.29-: allow-metric-labels-manifest authentication-config authorization-config
 1.30-: disable-force-detach-on-timeout log-text-info-buffer-size log-text-split-stream
 1.31-: disable-http2-serving emulated-version storage-initialization-timeout
 1.32-: concurrent-daemonset-syncs requestheader-uid-headers service-account-signing-endpoint
 1.33-: emulation-forward-compatible runtime-config-emulation-forward-compatible
-1.34-: coordinated-leadership-lease-duration coordinated-leadership-renew-deadline
-  coordinated-leadership-retry-period
-1.35-: concurrent-device-taint-eviction-syncs min-compatibility-version
-1.36-: concurrent-node-status-updates concurrent-resourceclaim-syncs tls-curve-preferences
-  webhook-disable-http2-serving webhook-tls-cipher-suites webhook-tls-curve-preferences webhook-tls-min-version
-  webhook-tls-sni-cert-key
-1.37-: concurrent-disruption-syncs concurrent-node-lifecycle-syncs
+1.34-: coordinated-leadership-lease-duration coordinated-leadership-renew-deadline coordinated-leadership-retry-period
+1.35-: concurrent-device-taint-eviction-syncs controller-shutdown-timeout min-compatibility-version
+1.36-: concurrent-resourceclaim-syncs tls-curve-preferences
+1.37-: concurrent-disruption-syncs
 """
 )
-"""Of kube-apiserver, kube-controller-manager and kube-scheduler together: what none of them has, none takes."""
+"""Of kube-apiserver, kube-controller-manager and kube-scheduler together: what none of them has, none takes. Flags of
+cloud-controller-manager alone (k8s.io/cloud-provider's node controller and webhooks) are not among them."""

@@ -29,6 +29,9 @@ class Release:
     """Tag of the pause image on Linux."""
     etcd: str
     """Tag of etcd's image, kubeadm's default."""
+    etcd_restore: tuple[str, ...]
+    """What restores a snapshot in that image. Revisions jump, so that no client takes what it knew for newer, where the
+    program can do that (etcd 3.5.10)."""
     coredns: str
     """Path and tag of CoreDNS's image, kubeadm's default."""
     crictl: dict[str, str]
@@ -54,8 +57,12 @@ class Release:
     """kube-log-runner: rotating by size (--log-file-size, from 1.34), plain, or missing (klog's own flags, to 1.22)."""
     cgroup_v2: str
     """How far support for control groups v2 was: alpha, beta (1.22), stable (1.25) (KEP-2254)."""
+    credential_provider: str | None
+    """Version of ecr-credential-provider, the nearest with a digest; None: the kubelet speaks no v1 (to 1.25)."""
     ignore_preflight: tuple[str, ...]
     """kubeadm checks for programs that nothing of ours uses on the host."""
+    metrics_server: str
+    """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
 
 def _both(version: str) -> dict[str, str]:
@@ -68,6 +75,7 @@ FIRST = Release(
     containerd=CONTAINERD["1.7"],
     pause="3.2",
     etcd="3.4.13-0",
+    etcd_restore=("etcdctl", "snapshot", "restore"),
     coredns="coredns:1.7.0",
     # crictl talks CRI v1, which containerd and cri-dockerd serve whatever the kubelet's minor
     crictl={"linux": "1.25.0", "windows": "1.28.0"},
@@ -82,8 +90,10 @@ FIRST = Release(
     dsr_gates=("WinDSR",),
     log_runner="missing",
     cgroup_v2="alpha",
+    credential_provider=None,
     # kube-proxy brings its own conntrack in its image
     ignore_preflight=("FileExisting-conntrack",),
+    metrics_server="0.5.2",
 )
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -97,6 +107,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "end_of_life": "2022-10-28",
         "pause": "3.5",
         "etcd": "3.5.6-0",
+        "etcd_restore": ("etcdutl", "snapshot", "restore"),
         "coredns": "coredns/coredns:v1.8.4",
         "kubeadm_api": "kubeadm.k8s.io/v1beta3",
         "registry": None,
@@ -116,6 +127,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "end_of_life": "2023-10-27",
         "pause": "3.8",
         "windows_pause": "registry.k8s.io/pause:3.7",
+        "metrics_server": "0.6.4",
         "etcd": "3.5.9-0",
         "coredns": "coredns/coredns:v1.9.3",
         "kubelet_patch": True,
@@ -126,7 +138,10 @@ CHANGES: dict[str, dict[str, Any]] = {
         "pause": "3.9",
         "windows_pause": None,
         "etcd": "3.5.10-0",
+        # a thousand million writes: more than any cluster makes in an hour, the age of a snapshot
+        "etcd_restore": ("etcdutl", "snapshot", "restore", "--bump-revision", "1000000000", "--mark-compacted"),
         "crictl": {"linux": "1.26.1", "windows": "1.28.0"},
+        "credential_provider": "1.33.0",
     },
     "1.27": {
         "end_of_life": "2024-06-28",
@@ -135,6 +150,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "crictl": {"linux": "1.27.1", "windows": "1.28.0"},
         "flagged": (),
         "infra_image": False,
+        "metrics_server": "0.7.2",
     },
     "1.28": {"end_of_life": "2024-10-28", "etcd": "3.5.15-0", "crictl": _both("1.28.0")},
     "1.29": {
@@ -154,6 +170,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "pause": "3.10",
         "etcd": "3.5.24-0",
         "crictl": _both("1.31.1"),
+        "metrics_server": "0.8.1",
         "kubeadm_api": "kubeadm.k8s.io/v1beta4",
     },
     "1.32": {
@@ -174,6 +191,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "etcd": "3.6.5-0",
         "coredns": "coredns/coredns:v1.12.1",
         "crictl": _both("1.34.0"),
+        "credential_provider": "1.34.0",
         "log_runner": "rotating",
     },
     "1.35": {
@@ -182,6 +200,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "etcd": "3.6.6-0",
         "coredns": "coredns/coredns:v1.13.1",
         "crictl": _both("1.35.0"),
+        "credential_provider": "1.35.0",
     },
     "1.36": {
         "end_of_life": "2027-06-28",
@@ -190,9 +209,15 @@ CHANGES: dict[str, dict[str, Any]] = {
         "etcd": "3.6.8-0",
         "coredns": "coredns/coredns:v1.14.2",
         "crictl": _both("1.36.0"),
+        "credential_provider": "1.36.1",
     },
     # cri-tools 1.37.0 has no trusted digest for Windows
-    "1.37": {"end_of_life": "2027-10-28", "etcd": "3.7.0-0", "coredns": "coredns/coredns:v1.14.6"},
+    "1.37": {
+        "end_of_life": "2027-10-28",
+        "etcd": "3.7.0-0",
+        "coredns": "coredns/coredns:v1.14.6",
+        "credential_provider": "1.37.0",
+    },
 }
 """What each minor has other than the one before it."""
 

@@ -115,9 +115,12 @@ class LinuxRelease:
     """By cloud, as for Windows."""
     end_of_life: str
     """End of standard support, ISO 8601."""
+    packages: dict[str, str] = field(default_factory=dict[str, str])
+    """Programs that nodes need and the cloud's image may lack, and the package of each."""
 
 
-LINUX_SOURCE = "https://endoflife.date/ubuntu"
+UBUNTU_SOURCE = "https://endoflife.date/ubuntu"
+DEBIAN_SOURCE = "https://endoflife.date/debian"
 
 
 def _ubuntu(version: str, volume: str, offer: str, sku: str, family: str) -> dict[str, str]:
@@ -141,6 +144,18 @@ LINUX: dict[str, LinuxRelease] = {
             "ubuntu-24.04",
             _ubuntu("24.04", "gp3", "ubuntu-24_04-lts", "server", "ubuntu-2404-lts-amd64"),
             "2029-05-31",
+        ),
+        LinuxRelease(
+            "debian-12",
+            {
+                "aws": "/aws/service/debian/release/12/latest/amd64",
+                "azure": "Debian:debian-12:12-gen2",
+                "gcp": "debian-cloud/debian-12",
+            },
+            # of regular support; volunteers go on to 2028
+            "2026-06-10",
+            # what closes addresses to pods, and maps host ports
+            packages={"/usr/sbin/iptables": "iptables"},
         ),
     )
 }

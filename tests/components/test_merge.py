@@ -13,10 +13,15 @@ from components.merge import merge
         ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
         ({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),
         ({"a": [1, 2]}, {"a": [3]}, {"a": [3]}),
+        (
+            {"a": [{"name": "x", "value": 1}, {"name": "y", "value": 1}]},
+            {"a": [{"name": "y", "value": 2}, {"name": "z", "value": 2}]},
+            {"a": [{"name": "x", "value": 1}, {"name": "y", "value": 2}, {"name": "z", "value": 2}]},
+        ),
         ({"a": {"x": 1}}, {"a": None}, {"a": None}),
         ({"a": {"ref": "node.address"}}, {"a": {"x": 1}}, {"a": {"x": 1}}),
     ],
-    ids=["added", "nested", "lists are replaced", "null is a value", "a reference is one value"],
+    ids=["added", "nested", "lists are replaced", "lists of names", "null is a value", "a reference is one value"],
 )
 def test_mappings_are_merged_and_all_else_is_replaced(ours: Any, theirs: Any, both: Any) -> None:
     assert merge(ours, theirs) == both

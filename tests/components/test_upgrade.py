@@ -8,8 +8,9 @@ import pulumi
 import pytest
 
 from components import upgrade
+from components.artifacts import UnknownArtifact
 from components.hops import refusal
-from components.upgrade import Upgrade
+from components.upgrade import Desired, Upgrade
 
 WANTED = "1.36.4"
 
@@ -24,13 +25,14 @@ class Begins:
 class Stores:
     """What the control plane reports, look by look, and what the pointer says."""
 
-    def __init__(self, *reported: list[str], desired: str | None = None) -> None:
-        self.looks, self.pointer = list(reported), desired
+    def __init__(self, *reported: list[str], desired: tuple[str, str] | None = None) -> None:
+        """desired: the control plane's version and that of the pools."""
+        self.looks, self.pointer = list(reported), Desired(*desired) if desired else None
 
     async def reported(self) -> list[str]:
         return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
 
-    async def desired(self) -> str | None:
+    async def desired(self) -> Desired | None:
         return self.pointer
 
 
@@ -62,19 +64,26 @@ def version(stores: Stores, *, begins: bool = False) -> str:
     return asyncio.run(decide(begins))
 
 
+OLD = "1.35.8"
+
+
 @pytest.mark.parametrize(
     ("reported", "desired", "pools"),
     [
-        ([WANTED, WANTED, WANTED], WANTED, WANTED),
-        (["1.35.8", "1.35.8"], "1.35.8", "1.35.8"),
-        ([WANTED, "1.35.8", WANTED], WANTED, "1.35.8"),  # one of three is not there yet
-        (["1.36.3"], "1.36.3", "1.36.3"),
-        ([], WANTED, WANTED),  # nobody reports, and nothing is asked for anew
+        ([WANTED] * 3, (WANTED, OLD), WANTED),
+        ([OLD] * 3, (OLD, OLD), OLD),
+        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three is not there yet
+        (["1.36.3"] * 3, ("1.36.3", "1.36.3"), "1.36.3"),
+        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the silent one may still have the older version
+        ([], (WANTED, OLD), OLD),
+        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all of them were there once
+        ([], (WANTED, WANTED), WANTED),  # none reports, and nothing is asked for anew
         ([], None, WANTED),  # the run that makes the cluster was cut off
+        ([WANTED], None, WANTED),
     ],
 )
 def test_pools_have_the_version_that_the_slowest_control_plane_has(
-    reported: list[str], desired: str | None, pools: str, warned: list[str]
+    reported: list[str], desired: tuple[str, str] | None, pools: str, warned: list[str]
 ) -> None:
     assert version(Stores(reported, desired=desired)) == pools
     assert bool(warned) is (pools != WANTED)
@@ -87,12 +96,17 @@ def test_a_cluster_that_is_made_now_asks_nobody() -> None:
 @pytest.mark.parametrize(
     ("reported", "desired", "said"),
     [
-        (["1.34.4"], WANTED, "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35 first"),
+        (["1.34.4"] * 3, (WANTED, "1.34.4"), "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35"),
         (["1.36.4", "1.37.0"], None, "1.36.4 is older than 1.37.0"),
-        ([], "1.35.8", "no machine of the control plane reports which version it has"),
+        ([WANTED], ("1.37.0", WANTED), "1.36.4 is older than 1.37.0"),
+        ([], (OLD, OLD), "none of the control plane's 3 machines report which version they have"),
+        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot go from 1.35.8 to 1.36.4"),
+        ([OLD], None, "1 of the control plane's 3 machines"),
     ],
 )
-def test_what_the_control_plane_cannot_do_ends_the_run(reported: list[str], desired: str | None, said: str) -> None:
+def test_what_the_control_plane_cannot_do_ends_the_run(
+    reported: list[str], desired: tuple[str, str] | None, said: str
+) -> None:
     with pytest.raises(pulumi.RunError, match=said):
         version(Stores(reported, desired=desired))
 
@@ -104,8 +118,8 @@ def reach(found: Upgrade) -> None:
 
 
 def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:
-    older, all_of_it = ["1.35.8"] * 3, [WANTED] * 3
-    stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, "1.35.8", WANTED], all_of_it)
+    older, all_of_it = [OLD] * 3, [WANTED] * 3
+    stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, OLD, WANTED], all_of_it)
     reach(made(stores, simulated=False))
     assert stores.looks == [all_of_it]
 
@@ -114,12 +128,27 @@ def test_one_that_does_not_get_there_is_said_with_what_it_reports(monkeypatch: p
     monkeypatch.setattr(upgrade, "PATIENCE", 0)
     for simulated in (True, False):
         with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
-            reach(made(Stores(["1.35.8"]), simulated=simulated))
+            reach(made(Stores([OLD] * 3), simulated=simulated))
 
 
 def test_another_change_of_the_pointer_waits_for_nothing() -> None:
-    stores = Stores([WANTED])
+    stores = Stores([WANTED] * 3)
     reach(made(stores, simulated=False))
+
+
+def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise UnknownArtifact("artifacts.json has no kubernetes-node 1.35.8 for windows; nearest are 1.35.7")
+
+    monkeypatch.setattr(upgrade, "pool_at", gone)
+    held: Any = SimpleNamespace(apply=lambda at: at(OLD))
+    found = made(Stores([OLD] * 3))
+    found.version = held
+    pool: Any = SimpleNamespace(name="web")
+    with pytest.raises(
+        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Put back"
+    ):
+        found.pool(pool)
 
 
 @pytest.mark.parametrize(

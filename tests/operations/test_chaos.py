@@ -2,19 +2,27 @@
 
 import shutil
 from collections.abc import Callable
-from itertools import chain
+from functools import cache
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
+from components.hops import refusal
 from components.spec.stack import CLUSTER, read_stack
 from operations import chaos, engine, stacks
-from operations.chaos_changes import CHANGES
+from operations.chaos_changes import CHANGES, Change
 from operations.exits import Exit
 
-SEEDS = range(60)
+SEEDS = range(30)
 STACKS = ("aws-ci", "aws-dev", "aws-prod")
+
+
+@cache
+def sequences(stack: str) -> list[list[chaos.Action]]:
+    """What the seeds draw for a stack."""
+    return [list(chaos.actions(stack, stacks.config(stack), seed)) for seed in SEEDS]
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -28,21 +36,37 @@ def test_a_seed_always_draws_the_same_and_another_one_something_else(stack: str)
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_sequence_builds_changes_and_removes_and_each_spec_in_it_is_good(stack: str) -> None:
     config = stacks.config(stack)
-    for seed in SEEDS:
-        build, *changes, removal = chaos.actions(stack, config, seed)
+    for build, *changes, removal in sequences(stack):
         assert (build.words[0], removal.words[0], len(changes)) == ("up", "down", chaos.LENGTH)
         for each in changes:
             read_stack(stack, {**config, CLUSTER: each.change.document})
-            assert each.words[0] == ("scale" if each.change.scaled else "up")
+            assert each.words == (each.change.words[0], stack, *each.change.words[1:], "--sandbox", "--yes")
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_each_new_version_is_one_hop_from_the_one_before(stack: str) -> None:
+    for sequence in sequences(stack):
+        drawn = [each.change.document["kubernetes"] for each in sequence]
+        assert [refusal([before], after) for before, after in pairwise(drawn)] == [""] * (len(drawn) - 1)
+
+
+def test_what_must_hold_is_said_in_the_names_of_resources() -> None:
+    cluster = stacks.config("aws-dev")[CLUSTER]
+    asked = chaos.asked("aws-dev", Change("roll", cluster, replaced=("web", "linux-0")))
+    assert (asked.replaced, asked.kubernetes) == (("aws-dev-web", "aws-dev-linux-0"), cluster["kubernetes"])
+    assert asked.limits == {"aws-dev-linux": 1, "aws-dev-web": 1}
+    assert chaos.asked("aws-dev", Change("image", cluster, replaced=None)).replaced is None
 
 
 def test_all_changes_and_disturbances_are_drawn() -> None:
-    drawn = list(chain.from_iterable(chaos.actions("aws-dev", stacks.config("aws-dev"), seed) for seed in SEEDS))
+    drawn = list(chain.from_iterable(sequences("aws-dev")))
     assert {each.disturbed for each in drawn} == {None, *chaos.DISTURBANCES}
     first_words = {each.change.text.split()[0] for each in drawn}
     kinds = {"nothing", "scale", "label", "taint", "reserve", "size", "max_unavailable", "rotation", "image"}
+    kinds |= {"roll", "patch", "minor"}
     assert first_words == kinds | {"up", "down"}
     assert len(set(CHANGES)) == len(kinds)
+    assert {each.words[0] for each in drawn} == {"up", "scale", "roll", "down"}
 
 
 def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from operations import invariants
-from operations.invariants import Snapshot
+from operations.invariants import Asked, Snapshot
 from operations.state import INSTANCE
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, REDACTED, SECRET, SIGNATURE
@@ -52,9 +52,10 @@ def in_world(*more: Record) -> Snapshot:
     return replace(GOOD, there=(*GOOD.there, *more))
 
 
+KINDS = {"*": "update", "+": "create", "-": "delete"}
 ORPHAN = record(OBJECT, "p", "urn:p")
 BAD = {
-    "the lock /x is left": replace(GOOD, locks=(Path("/x"),)),
+    "the file /x is left": replace(GOOD, left=(Path("/x"),)),
     "creating urn:p is pending": in_state(pending_operations=[{"type": "creating", "resource": {"urn": "urn:p"}}]),
     f"in the world alone: {OBJECT} p": in_world(ORPHAN),
     f"in the state alone: {OBJECT} p": in_state(resource(OBJECT, "p", "urn:p")),
@@ -79,32 +80,91 @@ BAD = {
 
 
 def test_a_cluster_as_it_was_breaks_nothing() -> None:
-    assert list(invariants.broken(GOOD, GOOD, (), {})) == []
+    assert list(invariants.broken(GOOD, GOOD, Asked())) == []
 
 
 @pytest.mark.parametrize("said", BAD)
 def test_each_break_is_said(said: str) -> None:
-    assert list(invariants.broken(GOOD, BAD[said], (), {})) == [said]
+    assert list(invariants.broken(GOOD, BAD[said], Asked())) == [said]
 
 
 def test_what_is_kept_on_purpose_and_what_was_rotated_breaks_nothing() -> None:
-    assert list(invariants.broken(GOOD, replace(in_world(ORPHAN), kept=frozenset({(OBJECT, "p")})), (), {})) == []
+    assert list(invariants.broken(GOOD, replace(in_world(ORPHAN), kept=frozenset({(OBJECT, "p")})), Asked())) == []
     rotated = replace(GOOD, secrets=dict.fromkeys(SECRETS, "2"))
-    assert list(invariants.broken(GOOD, rotated, ("-desired-state",), {})) == []
+    assert list(invariants.broken(GOOD, rotated, Asked(("-desired-state",)))) == []
 
 
 def test_a_cluster_that_was_removed_has_nothing_to_keep() -> None:
-    assert list(invariants.broken(GOOD, Snapshot(), (), {})) == []
+    assert list(invariants.broken(GOOD, Snapshot(), Asked())) == []
+
+
+def workers(**instances: str) -> Snapshot:
+    """The same with workers; `web_0="i-9"`. All machines report the same version but i-older."""
+    urns = {name: f"urn:x::y::z::small-{name.replace('_', '-')}" for name in instances}
+    state = [resource(INSTANCE, instances[name], urn) for name, urn in urns.items()]
+    there = [record(INSTANCE, instances[name], urn) for name, urn in urns.items()]
+    reported = {each: "1.35.8" if each == "i-older" else "1.36.4" for each in ("i-1", *instances.values())}
+    return replace(in_state(*state), there=(*GOOD.there, *there), reported=reported)
+
+
+TWO = workers(web_0="i-8", web_1="i-9")
+
+
+@pytest.mark.parametrize(
+    ("after", "replaced", "said"),
+    [
+        (TWO, (), []),
+        (TWO, None, []),
+        (workers(web_0="i-8", web_1="i-7"), None, []),
+        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7, and nothing of it changed"]),
+        (workers(web_0="i-8", web_1="i-7"), ("small-web-1",), []),
+        (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it was to be made anew"]),
+        (workers(web_0="i-6", web_1="i-7", web_2="i-5"), ("small-web",), []),
+        (workers(web_0="i-6"), ("small-web",), []),
+    ],
+)
+def test_machines_are_made_anew_where_they_should_be_and_nowhere_else(
+    after: Snapshot, replaced: tuple[str, ...] | None, said: list[str]
+) -> None:
+    assert list(invariants.broken(TWO, after, Asked(replaced=replaced))) == said
+
+
+def test_every_machine_reports_the_version_that_was_asked_for() -> None:
+    now = workers(web_0="i-8", web_1="i-older")
+    assert list(invariants.broken(now, now, Asked(kubernetes="1.36.4"))) == [
+        "small-web-1 (i-older) reports Kubernetes 1.35.8, not 1.36.4"
+    ]
+    silent = replace(TWO, reported={"i-8": "1.36.4", "i-9": "1.36.4"})
+    assert list(invariants.broken(silent, silent, Asked(kubernetes="1.36.4"))) == [
+        "small-control-plane-0 (i-1) reports Kubernetes None, not 1.36.4"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("*desired-state -web-0 +web-0", []),
+        ("*desired-state -web-0 !+web-0 +web-0 *desired-state", []),
+        ("-web-0 +web-0 *desired-state", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
+        ("!*desired-state +web-0", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
+    ],
+)
+def test_no_worker_gets_a_version_before_the_control_plane_is_asked_for_it(text: str, said: list[str]) -> None:
+    pointer = record(OBJECT, "d", "urn:x::y::z::small-desired-state")
+    before = replace(TWO, reported=dict.fromkeys(TWO.reported, "1.35.8"))
+    after = replace(TWO, there=(*TWO.there, pointer), kept=frozenset({(OBJECT, "d")}), calls=tuple(calls(text)))
+    assert list(invariants.broken(before, after, Asked(kubernetes="1.36.4"))) == said
+    assert list(invariants.broken(TWO, after, Asked(kubernetes="1.36.4"))) == [], "it had that version already"
 
 
 def calls(text: str) -> list[Operation]:
-    """`-web-0 +web-0`: deletions and creations of instances, in order; `!` in front: it failed."""
+    """`-web-0 +web-0`: deletions and creations of instances, in order; `*x`: an object's update; `!`: it failed."""
     return [
         Operation(
             number,
-            "create" if "+" in word else "delete",
-            INSTANCE,
-            f"urn:x::y::z::small-{word.lstrip('!+-')}",
+            next(kind for sign, kind in KINDS.items() if sign in word),
+            OBJECT if "*" in word else INSTANCE,
+            f"urn:x::y::z::small-{word.lstrip('!*+-')}",
             "i",
             0,
             "refused" if word.startswith("!") else None,

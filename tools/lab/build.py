@@ -47,6 +47,8 @@ def is_built(program: Program) -> bool:
 def build(program: Program, announce: Announce) -> Path:
     """Build the program unless it is there. NotBuilt says why it cannot be."""
     target = place(program)
+    if is_built(program):  # without the lock, which others hold for minutes
+        return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with _alone(announce):
         if is_built(program):

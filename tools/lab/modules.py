@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tools.lab.programs import CNI_CHECK, KUBERNETES, Program
+from tools.lab.programs import KUBERNETES, Program
 
 HERE = Path(__file__).parent
 
@@ -33,8 +33,8 @@ def lay_out(program: Program, folder: Path, go: Path, environment: Mapping[str, 
     if (source / "go.sum").is_file():
         shutil.copyfile(source / "go.sum", folder / "go.sum")
         (folder / "go.sum").chmod(0o644)
-    if program.package == CNI_CHECK:
-        shutil.copytree(HERE / CNI_CHECK, folder / CNI_CHECK)
+    if (HERE / program.package).is_dir():
+        shutil.copytree(HERE / program.package, folder / program.package)
 
 
 def download(program: Program, go: Path, environment: Mapping[str, str]) -> Path:

@@ -7,9 +7,22 @@ from components import releases
 KUBERNETES = "k8s.io/kubernetes"
 CONTAINERD = "github.com/containerd/containerd"
 CNI_PLUGINS = "github.com/containernetworking/plugins"
+ETCD = "go.etcd.io/etcd"
+COREDNS = "github.com/coredns/coredns"
+CRI_TOOLS = "sigs.k8s.io/cri-tools"
+CRI_API = "k8s.io/cri-api"
 
 CNI_CHECK = "cnicheck"
 """A program of ours, beside this file: it reads CNI files as container runtimes and plugins do."""
+
+STANDINS = "standins"
+"""A program of ours, beside this file, under the names of those that cannot live on the tests' Windows machines."""
+
+NOT_READY = "crinotready"
+"""A program of ours, too: a container runtime that is never ready."""
+
+CRICTL = "1.36.0"
+"""The one version of cri-tools that is to be had; it speaks CRI v1, as every containerd here does."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +47,9 @@ _OF_KUBERNETES = (
     ("kubelet", "windows", f"{KUBERNETES}/cmd/kubelet"),
     ("kube-proxy", "windows", f"{KUBERNETES}/cmd/kube-proxy"),
     ("kube-log-runner", "windows", "k8s.io/component-base/logs/kube-log-runner"),
+    ("kube-apiserver", "linux", f"{KUBERNETES}/cmd/kube-apiserver"),
+    ("kube-controller-manager", "linux", f"{KUBERNETES}/cmd/kube-controller-manager"),
+    ("kube-scheduler", "linux", f"{KUBERNETES}/cmd/kube-scheduler"),
 )
 
 _OF_CNI = (
@@ -44,9 +60,30 @@ _OF_CNI = (
     (CNI_CHECK, "windows", CNI_CHECK),
 )
 
-NOT_BUILT = {
-    ("1.29", "kubelet"): "its module k8s.io/legacy-cloud-providers is in no proxy",
-}
+_OF_CLUSTERS = (
+    ("kube-apiserver", "linux"),
+    ("kube-controller-manager", "linux"),
+    ("kubectl", "linux"),
+    ("kube-scheduler", "linux"),
+    ("kube-proxy", "linux"),
+    ("kubectl", "windows"),
+)
+
+_CNI_OF_CLUSTERS = (
+    ("bridge", f"{CNI_PLUGINS}/plugins/main/bridge"),
+    ("loopback", f"{CNI_PLUGINS}/plugins/main/loopback"),
+    ("host-local", f"{CNI_PLUGINS}/plugins/ipam/host-local"),
+    ("portmap", f"{CNI_PLUGINS}/plugins/meta/portmap"),
+    # ours, beside this file, as their originals are in no proxy, or written in C
+    ("flannel", "flannel"),
+    ("flanneld", "flanneld"),
+    ("pause", "pause"),
+)
+
+NOT_BUILT = dict.fromkeys(
+    (("1.29", name) for name in ("kubelet", "kube-apiserver", "kube-controller-manager")),
+    "its module k8s.io/legacy-cloud-providers is in no proxy",
+)
 """Programs that cannot be built, by minor and name, and why: whoever judges with the others leaves these out."""
 
 
@@ -64,7 +101,42 @@ def programs(kubernetes: str) -> tuple[Program, ...]:
     )
 
 
-def containerd(version: str, os: str) -> Program:
-    """That containerd."""
+def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
+    """The programs that real clusters of a Kubernetes version need besides the judges, in images or archives."""
+    release = releases.release(kubernetes)
+    etcd = release.etcd.partition("-")[0]
+    coredns = release.coredns.rpartition(":")[2].removeprefix("v")
+    first = [Program(name, os, KUBERNETES, kubernetes, f"{KUBERNETES}/cmd/{name}") for name, os in _OF_CLUSTERS]
+    judges = [each for each in programs(kubernetes) if each.os == "linux" and each.package != CNI_CHECK]
+    return (
+        # first, what a plain control plane of processes needs
+        Program("etcd", "linux", f"{ETCD}/server/v3", etcd, f"{ETCD}/server/v3"),
+        *first,
+        *(each for each in judges if each not in first),
+        *(Program(each, "linux", f"{ETCD}/{each}/v3", etcd, f"{ETCD}/{each}/v3") for each in ("etcdctl", "etcdutl")),
+        *(containerd(release.containerd.version, "linux", each) for each in ("containerd-shim-runc-v2", "ctr")),
+        *(Program(name, "linux", CNI_PLUGINS, releases.CNI_PLUGINS, package) for name, package in _CNI_OF_CLUSTERS),
+        Program("crictl", "linux", CRI_TOOLS, CRICTL, f"{CRI_TOOLS}/cmd/crictl"),
+        Program("coredns", "linux", COREDNS, coredns, "coredns"),
+    )
+
+
+STAND_IN = Program(STANDINS, "windows", "golang.org/x/sys", "0.47.0", STANDINS)
+"""It judges nothing, so it belongs to no version."""
+
+WITHOUT_RUNTIME = Program(NOT_READY, "linux", CRI_API, "0.37.1", NOT_READY)
+"""CRI v1, which kubelets from 1.23 on speak, is the same in every version of its module."""
+
+
+def joining_programs(kubernetes: str) -> tuple[Program, ...]:
+    """What a Windows node of a Kubernetes version needs besides the judges to join a real API server."""
+    served = ("etcd", "kube-apiserver", "kube-controller-manager")
+    real = cluster_programs(kubernetes)
+    tool = [each for each in real if (each.name, each.os) == ("kubectl", "windows")]
+    return (*(each for each in real if each.name in served), *tool, STAND_IN, WITHOUT_RUNTIME)
+
+
+def containerd(version: str, os: str, name: str = "containerd") -> Program:
+    """That containerd, or another program of it."""
     module = CONTAINERD if version.startswith("1.") else f"{CONTAINERD}/v2"
-    return Program("containerd", os, module, version, f"{module}/cmd/containerd")
+    return Program(name, os, module, version, f"{module}/cmd/{name}")

@@ -15,6 +15,17 @@ PROGRAMS = {
 }
 """Field of ClusterConfiguration -> whose arguments it holds."""
 
+PLANNED = {
+    ("apiServer", "encryption-provider-config"): "rotation.encryption",
+    ("apiServer", "service-cluster-ip-range"): "network.services",
+    ("controllerManager", "allocate-node-cidrs"): "network.mode",
+    ("controllerManager", "cluster-cidr"): "network.pods",
+    ("controllerManager", "node-cidr-mask-size"): "network.pods",
+    ("controllerManager", "service-cluster-ip-range"): "network.services",
+}
+"""Arguments that other parts of the cluster are planned by (keys that are stored, ranges of nodes and of proxies), and
+the option that decides each. kubeadm takes a user's value for ours."""
+
 
 def _unknown(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
@@ -23,6 +34,14 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
         for path, name in _names(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if name not in known:
                 yield at(*path, program=program, name=name, minor=subject.minor, fix=_fix(name, known))
+
+
+def _planned(subject: Subject) -> Iterator[Finding]:
+    cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
+    for field, program in PROGRAMS.items():
+        for path, name in _names(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+            if option := PLANNED.get((field, name)):
+                yield at(*path, program=program, name=name, option=option)
 
 
 def _names(component: Any, path: Path) -> Iterator[tuple[Path, str]]:
@@ -57,6 +76,14 @@ CHECKS = (
         _unknown,
         "{program} of Kubernetes {minor} has no --{name}, and one unknown flag ends it",
         "{fix}",
+        "SRV-13",
+    ),
+    error(
+        "extra-argument-planned",
+        "kubeadm.config",
+        _planned,
+        "the cluster is planned with --{name} of {program} as {option} makes it, and breaks with another value",
+        "remove it; {option} decides it",
         "SRV-13",
     ),
     error(

@@ -1,0 +1,83 @@
+"""kube-apiserver, kube-controller-manager and kube-scheduler take every flag that kubeadm hands on from us."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from components import releases
+from tests.lab.conftest import Find
+from tests.lab.real import Real
+from tests.lab.rendered import Rendered
+
+pytestmark = pytest.mark.lab
+
+PARTS = {
+    "kube-apiserver": "apiServer",
+    "kube-controller-manager": "controllerManager",
+    "kube-scheduler": "scheduler",
+}
+"""Program and its part of a ClusterConfiguration."""
+
+
+@pytest.fixture(scope="session")
+def parts(program: Find, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Real]:
+    """The three programs, by name."""
+    return {name: Real(name, "linux", program(name, "linux"), tmp_path_factory.mktemp(name)) for name in PARTS}
+
+
+def arguments(rendered: tuple[Rendered, ...], part: str) -> Iterator[tuple[str, list[str]]]:
+    """Control-plane machine, and the arguments of ours that kubeadm gives to a program of its."""
+    for machine in rendered:
+        if machine.pool != "control-plane":
+            continue
+        documents = machine.content("init-config")
+        cluster = next(each for each in documents if each["kind"] == "ClusterConfiguration")
+        ours = cluster.get(part, {}).get("extraArgs", [])  # a list from v1beta4 on, a map before
+        pairs = [(each["name"], each["value"]) for each in ours] if isinstance(ours, list) else list(ours.items())
+        yield machine.name, [f"--{name}={value}" for name, value in pairs]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_srv_13_every_argument_of_ours_is_taken(
+    name: str, kubernetes: str, parts: Mapping[str, Real], rendered: tuple[Rendered, ...]
+) -> None:
+    found = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
+    assert found or name == "kube-scheduler", "it gets arguments of ours"
+    answers = parts[name].each([*words, "--version"] for _, words in found)
+    wrong = {
+        machine: said[-500:]
+        for (machine, _), said in zip(found, answers, strict=True)
+        if f"Kubernetes v{kubernetes}" not in said
+    }
+    assert wrong == {}
+
+
+def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: str, parts: Mapping[str, Real]) -> None:
+    """A flag that the table lacks is refused to users though it exists; one too many ends a control plane."""
+    known = releases.control_plane_flags(kubernetes)
+    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values()))
+    assert listed <= known
+    nowhere = known - listed  # or hidden from help: whoever takes it says so
+    for each in parts.values():
+        nowhere &= each.refused(nowhere)
+    assert nowhere == frozenset()
+
+
+@pytest.mark.parametrize("wrong", ["one flag too many", "one flag less"])
+def test_a_wrong_row_of_the_table_fails(
+    wrong: str, kubernetes: str, parts: Mapping[str, Real], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = releases.control_plane_flags(kubernetes)
+    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values())) & known
+    rows = listed | {"webhook-port"} if wrong == "one flag too many" else listed - {"advertise-address"}
+    monkeypatch.setattr(releases, "control_plane_flags", lambda version: rows)
+    with pytest.raises(AssertionError):
+        test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes, parts)
+
+
+def test_srv_13_flags_that_are_gone_are_refused_by_all_three(kubernetes: str, parts: Mapping[str, Real]) -> None:
+    minors = releases.supported_minors()
+    before = minors[: minors.index(releases.minor(kubernetes))]
+    once = frozenset[str]().union(*map(releases.control_plane_flags, before))
+    gone = once - releases.control_plane_flags(kubernetes)
+    assert {name: gone - each.refused(gone) for name, each in parts.items()} == dict.fromkeys(PARTS, frozenset())
