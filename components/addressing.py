@@ -37,6 +37,12 @@ SLOTS = 512
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
+NODE_PODS = 24
+"""IPP-02: length of the prefix of a node's pod range."""
+
+POD_START = 3
+"""IPP-04: place of the first address in it that pods may have: before it are the gateway and the host's endpoint."""
+
 
 @dataclass(frozen=True)
 class Subnet:
@@ -137,6 +143,17 @@ def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
 def balancer_addresses(plan: NetworkPlan) -> list[IPv4Address]:
     """Fixed addresses of the API's internal load balancer, by zone."""
     return [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
+
+
+def pod_range(network: Network, address: IPv4Address) -> IPv4Network:
+    """A node's pods where the cloud routes them: the /24 at the place in the pod range that its address has in the node
+    range, so that nothing but the machine's own address decides it. IndexError when the pod range is too small.
+    """
+    place = int(address) - int(network.nodes.network_address)
+    first = int(network.pods.network_address) + (place << (network.pods.max_prefixlen - NODE_PODS))
+    if first > int(network.pods.broadcast_address):
+        raise IndexError(f"{network.pods} has no /{NODE_PODS} for {address} of {network.nodes}")
+    return IPv4Network((first, NODE_PODS))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
+from components.node import baking
 from components.node.plan import NodePlan, canonical
 
 OsFamily = Literal["linux", "windows"]
@@ -22,7 +23,10 @@ CLOUD_INIT = Path(__file__).resolve().parent.parent / "cloud-init"
 """The scripts' place: components/ and cloud-init/ are siblings in every copy of Mullion."""
 
 PLAN = "plan.json"
-ERRORS = "errors.json"
+ERRORS, REDACTION = "errors.json", "redaction.json"
+"""Tables that the scripts of both systems read: errors by name, and what in a text looks like a secret."""
+BAKE, IMAGE = "bake.json", "image/"
+"""What an image may not hold, and the folder of scripts for images alone."""
 _SUFFIXES = {"linux": (".py",), "windows": (".ps1",)}
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The oldest date a zip entry can have."""
@@ -55,8 +59,14 @@ def bundle(plan: NodePlan, scripts: Mapping[str, bytes]) -> Bundle:
 
 
 def scripts(os_family: OsFamily) -> dict[str, bytes]:
-    """Read the executor's files of one system by name inside the bundle, with the error table both systems share."""
-    return dict(_scripts(os_family))
+    """Read the executor's files of one system by name inside the bundle, with the tables that both systems share."""
+    return {name: content for name, content in _scripts(os_family).items() if not name.startswith(IMAGE)}
+
+
+def image_bundle(plan: NodePlan, cloud: str) -> Bundle:
+    """What makes an image for a pool of Windows machines: image phases, executor, and the scripts in image/."""
+    baked = canonical(baking.document(plan, cloud))
+    return bundle(baking.image_plan(plan), {BAKE: baked, **_scripts("windows")})
 
 
 @cache
@@ -64,7 +74,8 @@ def _scripts(os_family: OsFamily) -> Mapping[str, bytes]:
     folder = CLOUD_INIT / os_family
     found = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES[os_family])
     files = {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
-    return MappingProxyType({ERRORS: (CLOUD_INIT / ERRORS).read_bytes(), **files})
+    shared = {each: (CLOUD_INIT / each).read_bytes() for each in (ERRORS, REDACTION)}
+    return MappingProxyType({**shared, **files})
 
 
 def _archive(entries: Mapping[str, bytes]) -> bytes:

@@ -9,7 +9,7 @@ from enum import Enum
 from ipaddress import IPv4Network
 
 from components.addressing import ANYWHERE
-from components.spec.models import ApiAccess, ClusterSpec
+from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
 
 API_PORT = 6443
 KUBELET_PORT = 10250
@@ -70,11 +70,9 @@ def groups(spec: ClusterSpec) -> tuple[Group, ...]:
 def _rows(spec: ClusterSpec) -> list[_Row]:
     control_plane, workers = (Group.CONTROL_PLANE,), (Group.WORKERS,)
     api = (API_PORT, API_PORT)
-    vxlan = (spec.network.port, spec.network.port)
     balancers = tuple(each for each in groups(spec) if each not in NODES)
     return [
-        # NET-13
-        _Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes"),
+        *_pod_rows(spec),
         _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
         _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
         _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
@@ -97,6 +95,24 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             if balancers
             else []
         ),
+    ]
+
+
+def _pod_rows(spec: ClusterSpec) -> list[_Row]:
+    """Pod traffic. NET-13: encapsulated between nodes. NET-05: routed, it comes from the pod range, to pods and nodes.
+
+    A node that sends to another's pods is a member of its group; etcd stays closed to all but the control plane.
+    """
+    if spec.network.mode is not NetworkMode.L2BRIDGE:
+        vxlan = (spec.network.port, spec.network.port)
+        return [_Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes")]
+    sources, why = (spec.network.pods, *NODES), "pods, and nodes to pods"
+    below, above = (1, ETCD_PORTS[0] - 1), (ETCD_PORTS[1] + 1, 65535)
+    return [
+        _Row("pods", (Group.WORKERS,), sources, "all", ALL_PORTS, why),
+        _Row("pods-tcp-below-etcd", (Group.CONTROL_PLANE,), sources, "tcp", below, why),
+        _Row("pods-tcp-above-etcd", (Group.CONTROL_PLANE,), sources, "tcp", above, why),
+        _Row("pods-udp", (Group.CONTROL_PLANE,), sources, "udp", (1, 65535), why),
     ]
 
 
@@ -149,14 +165,20 @@ def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, 
         return (
             f"no outbound rule of {source.value} to {target.value if target else 'the internet'} on {protocol}/{port}"
         )
-    if target is not None and not any(
-        each.ingress and each.group is target and each.peer is source and _covers(each, protocol, port)
+    return None if target is None else lets_in(table, source, target, protocol, port)
+
+
+def lets_in(
+    table: tuple[Rule, ...], source: Group | IPv4Network | None, target: Group, protocol: str, port: int
+) -> str | None:
+    """None if target takes what comes from source, which may be a range, else what is missing."""
+    if any(
+        each.ingress and each.group is target and each.peer == source and _covers(each, protocol, port)
         for each in table
     ):
-        return (
-            f"no inbound rule of {target.value} from {source.value if source else 'the internet'} on {protocol}/{port}"
-        )
-    return None
+        return None
+    origin = "the internet" if source is None else _peer_name(source)
+    return f"no inbound rule of {target.value} from {origin} on {protocol}/{port}"
 
 
 def _covers(rule: Rule, protocol: str, port: int) -> bool:

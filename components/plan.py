@@ -7,16 +7,18 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 from components import facts, naming, userdata
 from components.addressing import (
+    POD_START,
     NetworkPlan,
     balancer_addresses,
     capacity,
     control_plane_address,
     meetings,
     network_plan,
+    pod_range,
     worker_addresses,
 )
 from components.bundle import Bundle, OsFamily, bundle, scripts
@@ -24,7 +26,7 @@ from components.firewall import API_PORT, Group, Rule, groups, load_balanced, ru
 from components.node import plan_node
 from components.node.plan import NodePlan, canonical
 from components.reachability import Path, paths
-from components.spec.models import ApiAccess, ClusterSpec, OperatingSystem
+from components.spec.models import ApiAccess, ClusterSpec, NetworkMode, OperatingSystem
 from components.spec.report import Problem, Severity, SpecError
 
 SPARE_BYTES = 1024
@@ -62,6 +64,8 @@ class Machine:
     index: int
     zone: int
     address: IPv4Address
+    pods: IPv4Network | None = None
+    """Its pod range where the cloud routes pods (l2bridge); in overlay the controller manager gives one out."""
 
 
 @dataclass(frozen=True)
@@ -98,14 +102,16 @@ class MachineGroup:
 
     def machine_document(self, machine: Machine) -> dict[str, str]:
         """The machine layer of the user-data."""
-        zone = str(machine.zone)
-        return {"name": machine.name, "address": str(machine.address), "pool": self.name, "zone": zone}
+        zone, pods = str(machine.zone), dict[str, str]()
+        if machine.pods is not None:
+            pods = {"pod_cidr": str(machine.pods), "pod_start": str(machine.pods[POD_START])}
+        return {"name": machine.name, "address": str(machine.address), "pool": self.name, "zone": zone, **pods}
 
     @cached_property
     def longest_user_data(self) -> int:
         """Bytes of the user-data, with every fact as long as it can get."""
         known = facts.longest(control_plane=self.is_control_plane)
-        longest = max(self.machines, key=lambda each: len(each.name) + len(str(each.address)), default=None)
+        longest = max(self.machines, key=lambda each: sum(map(len, self.machine_document(each).values())), default=None)
         if longest is None:
             return 0
         url = "x" * facts.LONGEST_BUNDLE_URL
@@ -146,7 +152,7 @@ class ClusterPlan:
         places = {
             group: [self.network.machines[zone] for zone in sorted(zones)] for group, zones in used.items() if zones
         }
-        return tuple(paths(self.network, self.rules, self.groups, places, self.spec.network.port))
+        return tuple(paths(self.network, self.rules, self.groups, places, self.spec.network))
 
     @cached_property
     def operating_systems(self) -> tuple[OperatingSystem, ...]:
@@ -229,8 +235,15 @@ def _group(
     addresses: list[IPv4Address],
 ) -> MachineGroup:
     zones = spec.network.zones
+    routed = spec.network.mode is NetworkMode.L2BRIDGE
     machines = tuple(
-        Machine(naming.machine_name(name, index), index, index % zones, address)
+        Machine(
+            naming.machine_name(name, index),
+            index,
+            index % zones,
+            address,
+            pod_range(spec.network, address) if routed else None,
+        )
         for index, address in enumerate(addresses)
     )
     packed = bundle(node_plan, scripts("windows" if os.is_windows else "linux"))

@@ -10,9 +10,13 @@ from functools import partial
 from itertools import pairwise
 
 from components.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
-from components.firewall import API_PORT, KUBELET_PORT, Group, Rule, allows
+from components.firewall import API_PORT, KUBELET_PORT, Group, Rule, allows, lets_in
+from components.spec.models import Network, NetworkMode
 
 HTTPS = 443
+
+POD_PORTS = (("tcp", 53), ("tcp", 8080), ("udp", 53))
+"""Asked of routed pods: one of each range that the rule table opens to them."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +67,11 @@ def paths(
     rules: tuple[Rule, ...],
     groups: tuple[Group, ...],
     places: Mapping[Group, list[Subnet]],
-    port: int,
+    network: Network,
 ) -> Iterator[Path]:
     """Every way the cluster needs, once for each group and subnet of machines.
 
-    places: the subnets in which each group has machines. port: the VXLAN port.
+    places: the subnets in which each group has machines.
     """
     inside: Callable[..., str | None] = partial(_inside, rules)
     balancer = [Group.API_INTERNAL] if Group.API_INTERNAL in groups else []
@@ -86,7 +90,7 @@ def paths(
             way = "load balancer" if len(hops) > 2 else "direct"
             yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
             for other in places:
-                yield Path(source, f"{other.value} {port}/udp", "direct", inside([group, other], "udp", port))
+                yield from _pod_ways(rules, network, source, group, other)
                 if group is Group.CONTROL_PLANE:
                     kubelet = inside([group, other], "tcp", KUBELET_PORT)
                     yield Path(source, f"kubelet of {other.value}", "direct", kubelet)
@@ -95,3 +99,14 @@ def paths(
         if not any(each.group is Group.API_PUBLIC and each.ingress for each in rules):
             missing = missing or "no inbound rule of api-public"
         yield Path("allowed ranges", "API", "public load balancer", missing)
+
+
+def _pod_ways(rules: tuple[Rule, ...], network: Network, source: str, group: Group, other: Group) -> Iterator[Path]:
+    """From a group's pods and machines to the pods on another: in VXLAN, or by routes of the cloud (NET-05)."""
+    if network.mode is not NetworkMode.L2BRIDGE:
+        missing = allows(rules, group, other, "udp", network.port)
+        yield Path(source, f"{other.value} {network.port}/udp", "direct", missing)
+        return
+    for protocol, port in POD_PORTS:
+        missing = allows(rules, group, other, protocol, port) or lets_in(rules, network.pods, other, protocol, port)
+        yield Path(source, f"pods of {other.value} {port}/{protocol}", "routed", missing)

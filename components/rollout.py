@@ -27,6 +27,8 @@ from components.spec.quantities import duration_seconds
 
 PATIENCE = {"linux": 15 * 60, "windows": 30 * 60}
 """Seconds from an instance's start to its ready record, at most; Windows reboots twice and unpacks large images."""
+ENOUGH = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
+"""States of a status record that a gate is content with."""
 PAUSE = 10.0
 """Seconds between two looks."""
 FRESH = 600.0
@@ -156,7 +158,7 @@ class Rollout:
         if time.monotonic() - self._ready.get(instance, -FRESH) < FRESH:
             return None
         record = await self._machines.record(instance)
-        if record["state"] == "ready":
+        if record["state"] in ENOUGH[self._options[pool.name].gate]:
             self._ready[instance] = time.monotonic()
             return None
         if record["state"] == "absent":

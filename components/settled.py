@@ -2,8 +2,9 @@
 
 Machines have fixed addresses in subnets of fixed ranges. Another range, number of zones or way
 out would move machines to addresses that others still hold, and control planes with them; the
-cloud refuses half-way. So the layout is kept in the state, and a differing one stops the run
-before anything is touched.
+cloud refuses half-way. Another pod network would part new nodes from old ones, and addresses of
+pods and services stand in certificates and objects of the cluster. So the layout is kept in the
+state, and a differing one stops the run before anything is touched.
 """
 
 import json
@@ -18,6 +19,9 @@ NETWORK_OPTIONS = {
     "zones": "network.zones",
     "zone_names": "network.zone_names",
     "egress": "network.egress",
+    "mode": "network.mode",
+    "pods": "network.pods",
+    "services": "network.services",
 }
 """Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
 

@@ -40,7 +40,11 @@ function Invoke-Plan {
     $Run.Kubernetes = $plan['kubernetes']
     if ($plan['egress']) { $Run.Egress = $plan['egress'] }
     Send-Status $Run $Result 'running'
-    foreach ($phase in $plan['phases']) { Invoke-Phase $Run $phase $Result }
+    foreach ($phase in $plan['phases']) {
+        Invoke-Phase $Run $phase $Result
+        $Run.Reached = if ($phase['reports']) { $phase['reports'] } else { 'ready' }
+        if ($phase['reports']) { Send-Status $Run $Result $Run.Reached }
+    }
     if (-not $Run.Checking -and (Update-Memory)['reboots']) { [void](Update-Memory @{ reboots = 0 }) }
     foreach ($key in 'phase', 'step') { $Result.Remove($key) }
 }

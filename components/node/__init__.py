@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.node import control_plane, worker
+from components.node import control_plane, evidence, worker
 from components.node.plan import NodePlan
 from components.node.role import role
 from components.spec.models import ClusterSpec
@@ -23,7 +23,7 @@ def plan_node(name: str, spec: ClusterSpec, pool: str | None) -> NodePlan:
         role="control-plane" if subject.is_control_plane else "worker",
         pool=subject.name,
         os=subject.os.value,
-        phases=phases,
+        phases=(evidence.phase(subject.system), *phases),
         registration=subject.registration,
         egress=_egress(spec),
         kubernetes=spec.kubernetes,

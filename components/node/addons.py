@@ -12,11 +12,11 @@ import yaml
 from components import releases
 from components.node import cni, network
 from components.node.kinds import OnChange, Step, step
-from components.node.layout import ADMIN_KUBECONFIG, LINUX
+from components.node.layout import ADMIN_KUBECONFIG
 from components.node.plan import Phase, Scope
 from components.node.role import Role, taint
 from components.node.runtime import WINDOWS_HANDLERS
-from components.spec.models import Pool
+from components.spec.models import NetworkMode, Pool
 
 Manifest = dict[str, Any]
 
@@ -26,13 +26,19 @@ _MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 
 
 def phase(role: Role) -> Phase:
-    """Manifests as files, and one command that applies them all."""
+    """Manifests as files, one an add-on, and one step that gives the cluster these and no others."""
+    made = {name: manifests for name, make in ADDONS.items() if (manifests := make(role))}
+    steps = [_file(name, manifests) for name, manifests in made.items()]
+    paths = [each.fields["path"] for each in steps]
     folder = step("directory", "addons", path=FOLDER, on_change=OnChange.AGENT)
-    return Phase("addons", Scope.NODE, (folder, *(_file(name, make(role)) for name, make in ADDONS.items()), _apply()))
+    apply = step("addons", "apply-addons", files=paths, kubeconfig=ADMIN_KUBECONFIG, on_change=OnChange.AGENT)
+    return Phase("addons", Scope.NODE, (folder, *steps, apply))
 
 
 def flannel(role: Role) -> list[Manifest]:
-    """Flannel for Linux nodes, with the cluster's network."""
+    """Flannel for Linux nodes, with the cluster's network; none where the cloud routes pods."""
+    if role.spec.network.mode is NetworkMode.L2BRIDGE:
+        return []
     manifests = _manifests("flannel.yaml")
     (settings,) = (each for each in manifests if each["kind"] == "ConfigMap")
     settings["data"] = {
@@ -56,10 +62,28 @@ def runtime_classes(role: Role) -> list[Manifest]:
     return [_runtime_class(releases.windows(os), each) for os, each in sorted(pools.items())]
 
 
+def pod_security(_: Role) -> list[Manifest]:
+    """What Kubernetes' own admission says of pods, in the namespaces that every cluster has."""
+    return _manifests("pod-security.yaml")
+
+
+def metrics_server(role: Role) -> list[Manifest]:
+    """metrics-server of the version that goes with the minor, where the spec wants it."""
+    if not role.spec.addons.metrics_server:
+        return []
+    manifests = _manifests("metrics-server.yaml")
+    (deployment,) = (each for each in manifests if each["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    container["image"] = f"registry.k8s.io/metrics-server/metrics-server:v{role.release.metrics_server}"
+    return manifests
+
+
 ADDONS: dict[str, Callable[[Role], list[Manifest]]] = {
     "flannel": flannel,
     "windows-nodes": windows_nodes,
     "runtime-classes": runtime_classes,
+    "pod-security": pod_security,
+    "metrics-server": metrics_server,
 }
 
 
@@ -79,12 +103,6 @@ def _file(name: str, manifests: list[Manifest]) -> Step:
     content = {"apiVersion": "v1", "kind": "List", "items": manifests}
     path = f"{FOLDER}/{name}.json"
     return step("file", f"addon-{name}", path=path, format="json", content=content, on_change=OnChange.AGENT)
-
-
-def _apply() -> Step:
-    # server side, so that a field somebody else owns comes back instead of stopping the rest
-    argv = [LINUX.program("kubectl"), "--kubeconfig", ADMIN_KUBECONFIG, "apply", "--server-side", "--force-conflicts"]
-    return step("command", "apply-addons", argv=[*argv, "--filename", FOLDER], on_change=OnChange.AGENT)
 
 
 def _manifests(file: str) -> list[Manifest]:

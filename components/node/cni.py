@@ -15,6 +15,15 @@ from components.spec.models import Network, NetworkMode, Runtime
 
 METADATA_ADDRESS = "169.254.169.254"
 
+ON_LINK: dict[str, tuple[str, ...]] = {
+    # EC2Launch routes them by the adapter that loses its address to the virtual switch: metadata, time, DNS, activation
+    "aws": (METADATA_ADDRESS, *(f"169.254.169.{each}" for each in (123, 249, 250, 251, 253))),
+    # 168.63.129.16 goes by the default route
+    "azure": (METADATA_ADDRESS,),
+    "gcp": (METADATA_ADDRESS,),
+}
+"""Addresses of a cloud's own services, which Windows machines have a route for."""
+
 
 @dataclass(frozen=True)
 class Closed:
@@ -47,6 +56,18 @@ def linux(network: Network) -> dict[str, Any]:
     return {"name": name(network), "cniVersion": "1.0.0", "plugins": [flannel, portmap]}
 
 
+def linux_bridge(network: Network) -> dict[str, Any]:
+    """Linux in l2bridge: a bridge with the planned range. The cloud routes, so it needs no agent and no image.
+
+    Not the plug-in's own ipMasq: it knows one range without translation, the node's, and pods of others must see who
+    calls (components/node/network.py masquerades).
+    """
+    ipam = {"type": "host-local", "ranges": [[{"subnet": ref("machine.pod_cidr")}]]}
+    bridge = {"type": "bridge", "bridge": "cni0", "isDefaultGateway": True, "hairpinMode": True, "ipam": ipam}
+    portmap = {"type": "portmap", "capabilities": {"portMappings": True}}
+    return {"name": name(network), "cniVersion": "1.0.0", "plugins": [bridge, portmap]}
+
+
 def windows(role: Role) -> dict[str, Any]:
     """NET-09, NET-10: overlay by flannel's plug-in and win-overlay; l2bridge by win-bridge from the planned range."""
     network, form = role.spec.network, _FORMS[role.runtime]
@@ -64,7 +85,9 @@ def windows(role: Role) -> dict[str, Any]:
     if overlay:
         plugin = {"type": "flannel", **capabilities, "delegate": plugin}
     else:
-        ipam = {"type": "host-local", "ranges": [[{"subnet": ref("node.pod_subnet")}]]}
+        # by itself host-local would give the second address, the host's endpoint, to a pod
+        pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
+        ipam = {"type": "host-local", "ranges": [[pods]]}
         plugin = {**plugin, **capabilities, "loopbackDSR": True, "ipam": ipam}
     version = releases.CNI_VERSIONS[role.runtime.value]
     return {"name": name(network), "cniVersion": version, "plugins": [plugin]}
@@ -79,19 +102,25 @@ class _Form:
     access_list: Callable[[dict[str, Any]], dict[str, Any]]
 
 
+_HOST: Any = ref("node.address_range")
+"""l2bridge: pods reach their own host through its bridge endpoint (win-bridge's sample configuration)."""
+
+
 def _hns(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]]:
     # win-overlay adds the provider address itself
+    routes = [services, *([] if overlay else [_HOST])]
     return [
         {"Type": "OutBoundNAT", "ExceptionList": inside},
-        {"Type": "ROUTE", "DestinationPrefix": services, "NeedEncap": True},
+        *({"Type": "ROUTE", "DestinationPrefix": each, "NeedEncap": True} for each in routes),
     ]
 
 
 def _hcn(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]]:
     provider = {"Type": "ProviderAddress", "Settings": {"ProviderAddress": ref("node.address")}}
+    routes = [services, *([] if overlay else [_HOST])]
     return [
         {"Type": "OutBoundNAT", "Settings": {"Exceptions": inside}},
-        {"Type": "SDNRoute", "Settings": {"DestinationPrefix": services, "NeedEncap": True}},
+        *({"Type": "SDNRoute", "Settings": {"DestinationPrefix": each, "NeedEncap": True}} for each in routes),
         *([provider] if overlay else []),
     ]
 

@@ -1,12 +1,12 @@
-"""The control plane's machines, the same plan for all of them: a marker decides who founds the cluster."""
+"""The control plane's machines, the same plan for all of them: a log of records decides who founds the cluster."""
 
 from typing import Any
 
+from components.addressing import control_plane_address, network_plan
 from components.firewall import API_PORT
-from components.node import addons, downloads, kubeadm, network, runtime, system
-from components.node.endpoint import reachable
+from components.node import addons, agent, downloads, kubeadm, network, runtime, system
 from components.node.kinds import Step, ref, step
-from components.node.layout import ADMIN_KUBECONFIG, STATE
+from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.waiting import wait
@@ -14,8 +14,14 @@ from components.node.waiting import wait
 FOUNDER, MEMBER, DONE = f"{STATE}/founder", f"{STATE}/member", f"{STATE}/joined"
 """Files: this machine founds the cluster; it joins one; it has done so, to the end."""
 
-MARKER = "founded"
-"""Object in the snapshot store that the founder wrote."""
+FOUNDED = f"{STATE}/founded"
+"""File: the founder has written that the cluster is founded."""
+
+RESTORED = f"{STATE}/restored"
+"""File: the founder has what its founding begins with; in it the key of a snapshot, or nothing."""
+
+LOG = "founding"
+"""Place of the records in the snapshot store that say who founds."""
 
 TOKEN_HOURS = 24
 """kubeadm's own default; longer than the slowest Windows machine needs to boot."""
@@ -41,12 +47,14 @@ def phases(role: Role) -> tuple[Phase, ...]:
     """All phases, in order."""
     return (
         system.identity(),
-        system.linux(),
+        system.linux(role),
         downloads.phase(role),
         runtime.phase(role),
         network.linux_phase(role),
+        *network.linux_pods(role),
         Phase("certificates", Scope.NODE, _certificates()),
-        Phase("control-plane", Scope.NODE, (*kubeadm.preparation(role), *_found_or_join(role))),
+        Phase("control-plane", Scope.NODE, (*_prepared(role), *_found_or_join(role))),
+        agent.phase(),
         addons.phase(role),
         _verify(),
     )
@@ -77,16 +85,38 @@ def _certificates() -> tuple[Step, ...]:
     )
 
 
-def _found_or_join(role: Role) -> tuple[Step, ...]:
+def _prepared(role: Role) -> tuple[Step, ...]:
     documents = kubeadm.init_documents(role)
     return (
+        *kubeadm.preparation(role),
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
+        *agent.upgrade(role, FOUNDER, TOKEN_HOURS),
+        kubeadm.service(role),
+    )
+
+
+def _found_or_join(role: Role) -> tuple[Step, ...]:
+    log: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "cluster": ref("facts.ca_hash")}
+    return (
+        # the first machine needs minutes; the others wait for it here
+        step("claim", "found-or-join", **log, founder=FOUNDER, member=MEMBER, timeout_seconds=1800),
+        _endpoint(role, "endpoint"),
         step(
-            "claim", "found-or-join", store=ref("facts.snapshot_store"), marker=MARKER, founder=FOUNDER, member=MEMBER
+            "etcd-restored",
+            "etcd-restored",
+            **log,
+            requires=FOUNDER,
+            done=RESTORED,
+            config=kubeadm.INIT_CONFIG,
+            argv=list(role.release.etcd_restore),
+            data="/var/lib/etcd",
+            node=ref("machine.name"),
+            address=ref("machine.address"),
         ),
-        kubeadm.init(creates=DONE, requires=FOUNDER),
-        # here, so that everybody else, and kubeadm-join below, finds a token
+        kubeadm.init(done=DONE, requires=FOUNDER),
+        step("founded", "founded", **log, founder=FOUNDER, path=FOUNDED),
+        # only now: nobody joins a cluster that another founder may still replace; kubeadm-join below reads it
         step(
             "bootstrap-token",
             "join-secret",
@@ -95,10 +125,34 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             lifetime_hours=TOKEN_HOURS,
             requires=FOUNDER,
         ),
-        reachable(),
-        kubeadm.join(role, creates=DONE, requires=MEMBER),
-        # written last: an init or join cut short runs again and says what stands in its way
-        step("file", "joined", path=DONE, content=""),
+        kubeadm.join(role, done=DONE, requires=MEMBER),
+        wait("own-api", timeout_seconds=600, url=f"https://127.0.0.1:{API_PORT}/readyz"),
+        step(
+            "restored-node",
+            "own-node",
+            requires=FOUNDER,
+            kubeconfig=ADMIN_KUBECONFIG,
+            node=ref("machine.name"),
+            provider_id=ref("node.provider_id"),
+        ),
+        _endpoint(role, "endpoint-own"),
+    )
+
+
+def _endpoint(role: Role, name: str) -> Step:
+    """CP: never through a load balancer, which may not send a machine back to itself."""
+    planned = network_plan(role.spec.network, role.spec.api.access)
+    peers = [str(control_plane_address(planned, index)) for index in range(role.spec.control_plane.count)]
+    return step(
+        "endpoint",
+        name,
+        host=ref("facts.api_host"),
+        address=ref("machine.address"),
+        peers=peers,
+        founder=FOUNDER,
+        joined=DONE,
+        ca=LINUX.ca,
+        timeout_seconds=600,
     )
 
 

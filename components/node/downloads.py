@@ -7,6 +7,7 @@ from typing import Any
 
 from components import releases
 from components.artifacts import Artifact, UnknownArtifact
+from components.node import registries
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout
 from components.node.plan import Phase, Scope
@@ -67,6 +68,12 @@ def needed(cluster: str, spec: ClusterSpec) -> tuple[Artifact, ...]:
     return tuple(found.values())
 
 
+def _providers(role: Role) -> Iterator[Download]:
+    for each in registries.wanted(role):
+        version = role.release.credential_provider or ""
+        yield Download(each.program, version, registries.folder(role), program=each.program)
+
+
 def _linux(role: Role, layout: Layout) -> Iterator[Download]:
     runtime, programs = role.containerd_release, layout.programs
     yield Download("containerd", runtime.version, programs, strip=1)
@@ -75,6 +82,7 @@ def _linux(role: Role, layout: Layout) -> Iterator[Download]:
     yield Download("crictl", role.release.crictl[role.system], programs)
     members = tuple(_KUBERNETES + each for each in ("kubelet", "kubeadm", "kubectl"))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
+    yield from _providers(role)
 
 
 def _windows(role: Role, layout: Layout) -> Iterator[Download]:
@@ -92,6 +100,7 @@ def _windows(role: Role, layout: Layout) -> Iterator[Download]:
     runner = () if role.release.log_runner == "missing" else ("kube-log-runner",)
     members = tuple(f"{_KUBERNETES}{each}.exe" for each in ("kubelet", "kube-proxy", "kubectl", *runner))
     yield Download("kubernetes-node", role.spec.kubernetes, programs, strip=3, members=members)
+    yield from _providers(role)
 
 
 def _docker(role: Role, programs: str) -> Iterator[Download]:

@@ -10,7 +10,7 @@ from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
 from components.node.role import Role
-from components.spec.models import ApiAccess
+from components.spec.models import ApiAccess, NetworkMode
 
 ENCRYPTION = "/etc/kubernetes/encryption/configuration.json"
 AUDIT_POLICY = "/etc/kubernetes/audit/policy.json"
@@ -57,6 +57,42 @@ SECRET_FILES: dict[str, str] = {
 """Members of the PKI secret and the files kubeadm finds them in; it makes every other certificate itself."""
 
 
+_OF_KUBELET = (
+    "/etc/kubernetes/bootstrap-kubelet.conf",
+    "/etc/kubernetes/kubelet.conf",
+    "/var/lib/kubelet/config.yaml",
+    "/var/lib/kubelet/kubeadm-flags.env",
+    "/var/lib/kubelet/pki",
+)
+
+_OF_WORKER = (*_OF_KUBELET, f"{PKI}/ca.crt")
+"""What `kubeadm join` makes on a worker; it refuses to begin where it finds one of them."""
+
+CERTIFICATES = (
+    *("apiserver", "apiserver-kubelet-client", "apiserver-etcd-client", "front-proxy-client"),
+    *("etcd/server", "etcd/peer", "etcd/healthcheck-client"),
+)
+
+_OF_CONTROL_PLANE = (
+    *_OF_KUBELET,
+    *(f"/etc/kubernetes/{each}.conf" for each in ("admin", "super-admin", "controller-manager", "scheduler")),
+    "/etc/kubernetes/manifests",
+    *(f"{PKI}/{name}.{ending}" for name in CERTIFICATES for ending in ("crt", "key")),
+)
+"""What kubeadm makes on a control plane from the authorities and keys it is given, so what it makes again.
+
+Never /var/lib/etcd: a member that was added keeps its memory of that, a founder its cluster.
+"""
+
+_BUSY = ("Port-10250",)
+
+_CONTROL_PLANE_BUSY = (
+    *("DirAvailable--var-lib-etcd", "Port-2379", "Port-2380", "Port-6443"),
+    *("Port-10250", "Port-10257", "Port-10259"),
+)
+"""Preflight checks that what an earlier try left fails: its containers run on until the kubelet starts again."""
+
+
 def cluster_configuration(role: Role) -> dict[str, Any]:
     """ClusterConfiguration, the user's merged last."""
     network = role.spec.network
@@ -79,8 +115,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
             "extraArgs": _arguments(role, _API_SERVER),
             "extraVolumes": [_volume(*each) for each in _VOLUMES],
         },
-        # IPP-02: a /24 for each node
-        "controllerManager": {"extraArgs": _arguments(role, {"node-cidr-mask-size": "24", "profiling": "false"})},
+        "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), "profiling": "false"})},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
     }
     if role.release.registry is not None:
@@ -122,8 +157,7 @@ def join_configuration(role: Role) -> dict[str, Any]:
 
 
 def preparation(role: Role) -> tuple[Step, ...]:
-    """The cluster's CA, how to find the API, our kubelet configuration as a patch, and the kubelet's service."""
-    command = [LINUX.program("kubelet"), *kubelet.flags(role)]
+    """The cluster's CA, how to find the API, and our kubelet configuration as a patch."""
     patched = role.release.kubelet_patch
     path = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
     return (
@@ -137,31 +171,51 @@ def preparation(role: Role) -> tuple[Step, ...]:
             format="json",
             content=kubelet.configuration(role),
         ),
-        # our own flags, not kubeadm-flags.env: the same on both systems; kubeadm starts it
-        step(
-            "service",
-            "kubelet",
-            service="kubelet",
-            command=command,
-            depends=["containerd"],
-            start="boot",
-            restart_seconds=10,
-        ),
     )
 
 
-def init(creates: str, requires: str) -> Step:
+def service(role: Role) -> Step:
+    """The kubelet's service: with our own flags, not kubeadm-flags.env, the same on both systems; kubeadm starts it."""
+    program = LINUX.program("kubelet")
+    return step(
+        "service",
+        "kubelet",
+        service="kubelet",
+        command=[program, *kubelet.flags(role)],
+        depends=["containerd"],
+        start="boot",
+        restart_seconds=10,
+        restarts_on=[program],
+    )
+
+
+def init(**conditions: Any) -> Step:
     """Runs `kubeadm init`; without printing the token it makes."""
     argv = [_PROGRAM, "init", "--config", INIT_CONFIG, "--skip-token-print"]
-    return step("command", "kubeadm-init", argv=argv, timeout_seconds=900, creates=creates, requires=requires)
+    # a restored cluster begins with data; on any other fresh machine there are none
+    argv += ["--ignore-preflight-errors", "DirAvailable--var-lib-etcd"]
+    return step("kubeadm", "kubeadm-init", argv=argv, **_again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY), **conditions)
 
 
 def join(role: Role, **conditions: Any) -> Step:
     """Runs `kubeadm join`, its configuration on standard input."""
     argv = [_PROGRAM, "join", "--config", "/dev/stdin"]
     document = join_configuration(role)
-    # the API answers a moment before the founder has stored the token
-    return step("command", "kubeadm-join", argv=argv, input=document, retries=20, timeout_seconds=900, **conditions)
+    made = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY) if role.is_control_plane else _again(_OF_WORKER, _BUSY)
+    # the API answers a moment before the founder has stored the token; a Node that was made stays Ready for 40 s
+    return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **made, **conditions)
+
+
+def _again(made: tuple[str, ...], busy: tuple[str, ...]) -> dict[str, Any]:
+    """How a try goes on where an earlier one was cut or failed."""
+    return {"clears": list(made), "again": ["--ignore-preflight-errors", ",".join(busy)]}
+
+
+def _pod_ranges(role: Role) -> dict[str, str]:
+    """IPP-02: a /24 for each node; where the cloud routes them they are planned, and the agent sets spec.podCIDR."""
+    if role.spec.network.mode is NetworkMode.L2BRIDGE:
+        return {"allocate-node-cidrs": "false"}
+    return {"node-cidr-mask-size": "24"}
 
 
 def _registration(role: Role) -> dict[str, Any]:

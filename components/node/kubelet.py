@@ -5,12 +5,12 @@ from typing import Any
 
 from components import releases, sizes
 from components.merge import merge
-from components.node import runtime
+from components.node import registries, runtime
 from components.node.kinds import ref
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
 from components.node.role import Role
 from components.spec.defaults import windows_cpu_milli
-from components.spec.models import Reserve
+from components.spec.models import PriorityClass, Reserve
 
 _AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {"enabled": True}}
 
@@ -68,7 +68,7 @@ def configuration(role: Role) -> dict[str, Any]:
     elif not role.release.kubelet_patch:
         ours |= _LINUX_WHOLE
     used = {key: value for key, value in ours.items() if value != {} and not _is_flag(key, role)}
-    return merge(used, role.kubelet.config)
+    return merge(used, {key: value for key, value in role.kubelet.config.items() if not _is_flag(key, role)})
 
 
 def system_reserved(role: Role) -> dict[str, str]:
@@ -78,6 +78,11 @@ def system_reserved(role: Role) -> dict[str, str]:
         size = sizes.size(role.size)
         reserved["cpu"] = f"{windows_cpu_milli(size.vcpu if size else 0)}m"
     return reserved
+
+
+def priority(chosen: PriorityClass | None) -> list[str]:
+    """RES-03: the flag of kubelet or kube-proxy on Windows; it has no field."""
+    return [] if chosen is None else [f"--windows-priorityclass={chosen.value}"]
 
 
 def path(role: Role) -> str:
@@ -97,6 +102,7 @@ def flags(role: Role) -> list[Any]:
         # else the kubelet may take the address of an HNS adapter after a reboot
         *("--node-ip", ref("node.address")),
         *("--node-labels", ref("registration.labels")),
+        *registries.flags(role),
         *_old_flags(role),
         f"--v={role.kubelet.verbosity}",
     ]
@@ -108,7 +114,8 @@ def _old_flags(role: Role) -> Iterator[Any]:
     elif role.release.dockershim:
         yield "--container-runtime=remote"
     if _is_flag("containerRuntimeEndpoint", role) and not runtime.uses_dockershim(role):
-        yield from ("--container-runtime-endpoint", runtime.endpoint(role))
+        theirs = role.kubelet.config.get("containerRuntimeEndpoint")
+        yield from ("--container-runtime-endpoint", theirs or runtime.endpoint(role))
     if _is_flag("registerWithTaints", role):
         yield from ("--register-with-taints", ref("registration.taint_text"))
     if _is_flag("resolvConf", role):

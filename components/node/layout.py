@@ -23,6 +23,7 @@ class Layout:
     kubelet_config: str
     kubelet_kubeconfig: str
     kubelet_bootstrap: str
+    credential_providers: str
     logs: str
 
     def path(self, *parts: str) -> str:
@@ -49,6 +50,7 @@ LINUX = Layout(
     kubelet_config="/var/lib/kubelet/config.yaml",
     kubelet_kubeconfig="/etc/kubernetes/kubelet.conf",
     kubelet_bootstrap="/etc/kubernetes/bootstrap-kubelet.conf",
+    credential_providers="/usr/local/lib/mullion/credential-providers",
     logs="/var/log",
 )
 
@@ -66,6 +68,7 @@ WINDOWS = Layout(
     kubelet_config=r"C:\k\kubelet.json",
     kubelet_kubeconfig=r"C:\k\kubelet.conf",
     kubelet_bootstrap=r"C:\k\bootstrap-kubelet.conf",
+    credential_providers=r"C:\k\credential-providers",
     logs=r"C:\var\log",
 )
 
@@ -93,6 +96,9 @@ DOCKER = DockerLayout(
     cri_socket="npipe:////./pipe/cri-dockerd",
 )
 
+WINDOWS_CONTAINERD_DATA = r"C:\ProgramData\containerd"
+"""containerd's own default for its root and state."""
+
 WHOLE_KUBELET_CONFIG = "/etc/mullion/kubelet.json"
 """The kubelet's own file on Linux where kubeadm takes no patch of ours; kubeadm's stays unread."""
 
@@ -104,16 +110,21 @@ WINDOWS_KUBELET_ROOT = r"C:\var\lib\kubelet"
 WINDOWS_STATE = r"C:\ProgramData\mullion"
 """The executor's memory and results; what lies in ProgramData would else inherit that every user may add files."""
 
-PRIVATE_FOLDERS = (WINDOWS.programs, WINDOWS_KUBELET_ROOT, WINDOWS_STATE)
-"""SEC-01: for SYSTEM and Administrators alone."""
+FLANNEL = r"C:\flannel"
+
+PRIVATE_FOLDERS = (
+    WINDOWS.programs, FLANNEL, WINDOWS_STATE, r"C:\var", WINDOWS.logs, WINDOWS_KUBELET_ROOT, r"C:\run"
+)  # fmt: skip
+"""SEC-01: for SYSTEM and Administrators alone. Also what they lie in: who may rename a folder may put another there."""
+
+CONTAINER_USER = "S-1-5-93-2-2"
+"""SID of ContainerUser, whom processes of Windows containers run as by default."""
 
 WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 """The node's own certificate and key, which the kubelet keeps fresh."""
 
 WINDOWS_NODE_KUBECONFIG = r"C:\k\node.conf"
 """Kubeconfig of flanneld and kube-proxy, with the node's own certificate."""
-
-FLANNEL = r"C:\flannel"
 
 FLANNEL_SUBNET_FILE = r"C:\run\flannel\subnet.env"
 """flanneld writes it once its network is ready; flannel's CNI plugin reads it."""

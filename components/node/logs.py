@@ -18,14 +18,19 @@ _OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """OPS-03. By kube-log-runner of the minor: what stands before a program and after it, beside --log-file."""
 
 
-def logged(role: Role, service: str, command: list[Any], config: str, depends: list[str]) -> tuple[Step, ...]:
-    """Log folder and service; restarted 10 s after a failure (SRV-06), and when its configuration file changes."""
+def logged(
+    role: Role, service: str, command: list[Any], config: str, depends: list[str], **more: Any
+) -> tuple[Step, ...]:
+    """Log folder and service; restarted 10 s after a failure (SRV-06), and when its configuration file changes.
+
+    more: further fields of the service.
+    """
     folder = WINDOWS.path(WINDOWS.logs, service)
     log = f"--log-file={WINDOWS.path(folder, service)}.log"
     before, after = _OPTIONS[role.release.log_runner]
     line = [*before, log, *command] if before else [*command, *after, log]
     return (
-        step("directory", f"{service}-logs", path=folder),
+        step("directory", f"{service}-logs", path=folder, access="private"),
         step(
             "service",
             service,
@@ -34,5 +39,6 @@ def logged(role: Role, service: str, command: list[Any], config: str, depends: l
             depends=depends,
             restarts_on=[config],
             restart_seconds=10,
+            **more,
         ),
     )

@@ -8,8 +8,8 @@ from components.node.layout import (
     FLANNEL,
     FLANNEL_SUBNET_FILE,
     HOST_LOCAL_STATE,
+    LINUX,
     WINDOWS,
-    WINDOWS_NODE_CERTIFICATE,
     WINDOWS_NODE_KUBECONFIG,
 )
 from components.node.plan import Phase, Scope
@@ -19,41 +19,89 @@ from components.spec.models import Network, NetworkMode
 
 
 def net_conf(network: Network) -> dict[str, Any]:
-    """FLN-01: flannel's net-conf.json, for the Linux ConfigMap and for Windows."""
-    backend: dict[str, Any] = {"Type": "vxlan", "VNI": network.vni, "Port": network.port}
-    if network.mode is not NetworkMode.OVERLAY:
-        # the cloud routes; flannel hands out the ranges on Linux
-        backend = {"Type": "alloc"}
-    return {"Network": str(network.pods), "Backend": backend}
+    """FLN-01: flannel's net-conf.json of an overlay, for the Linux ConfigMap and for Windows."""
+    return {
+        "Network": str(network.pods),
+        "Backend": {"Type": "vxlan", "VNI": network.vni, "Port": network.port},
+    }
+
+
+CNI_FILE = "10-flannel.conflist"
+"""On Windows; whatever else lies in its folder goes, for the first by name wins (NET-02)."""
 
 
 def windows_phase(role: Role) -> Phase:
-    """flanneld, then what needs its network, then the CNI file, which makes the node Ready, last."""
-    network = cni.name(role.spec.network)
+    """The pod network, then what needs it, then the CNI file, which makes the node Ready, last."""
     return Phase(
         "network",
         Scope.NODE,
         (
-            wait("node-certificate", timeout_seconds=900, file=WINDOWS_NODE_CERTIFICATE),
-            *_flanneld(role),
-            wait("flannel-network", timeout_seconds=600, file=FLANNEL_SUBNET_FILE),
-            # the first HNS network moves the address to another adapter and drops this route (NET-14)
-            step("metadata-route", "metadata-route", address=cni.METADATA_ADDRESS),
-            step(
-                "source-vip",
-                "source-vip",
-                network=network,
-                plugin=WINDOWS.program("host-local", WINDOWS.cni_programs),
-                data_directory=HOST_LOCAL_STATE,
-            ),
-            step("directory", "cni-config-folder", path=WINDOWS.cni_config, access="private"),
+            *(_bridge(role) if _routed(role) else _overlay(role)),
+            step("directory", "cni-config-folder", path=WINDOWS.cni_config, access="private", only=[CNI_FILE]),
             step(
                 "file",
                 "cni-config",
-                path=WINDOWS.path(WINDOWS.cni_config, "10-flannel.conflist"),
+                path=WINDOWS.path(WINDOWS.cni_config, CNI_FILE),
                 format="json",
                 content=cni.windows(role),
             ),
+        ),
+    )
+
+
+def _metadata_route(role: Role) -> Step:
+    # the first HNS network moves the address to another adapter, and these routes stay behind (NET-14)
+    return step("metadata-route", "metadata-route", addresses=list(cni.ON_LINK[role.spec.cloud.value]))
+
+
+def _stale(role: Role, subnet: Any, services: list[str], **more: str) -> Step:
+    """OPS-04; before anything uses the network, at each boot."""
+    network = cni.name(role.spec.network)
+    fields: dict[str, Any] = {"network": network, "subnet": subnet, "services": services, **more}
+    return step("stale-network", "stale-network", data_directory=HOST_LOCAL_STATE, **fields)
+
+
+def _bridge(role: Role) -> tuple[Step, ...]:
+    """l2bridge: the cloud routes the planned range to this machine, so no agent is needed."""
+    subnet = ref("machine.pod_cidr")
+    return (
+        _stale(role, subnet, ["kube-proxy"]),
+        step("hns-network", "hns-network", network=cni.L2BRIDGE, subnet=subnet, endpoint=f"{cni.L2BRIDGE}_ep"),
+        _metadata_route(role),
+    )
+
+
+def _overlay(role: Role) -> tuple[Step, ...]:
+    """FLN-07: flanneld starts once the Node object has a range, from a state that fits it."""
+    network, subnet, pods = cni.name(role.spec.network), ref("node.pod_subnet"), str(role.spec.network.pods)
+    return (
+        step(
+            "pod-range",
+            "pod-range",
+            node=ref("machine.name"),
+            kubeconfig=WINDOWS_NODE_KUBECONFIG,
+            kubectl=WINDOWS.program("kubectl"),
+        ),
+        _stale(role, subnet, ["kube-proxy", "flanneld"], subnet_file=FLANNEL_SUBNET_FILE),
+        *_flanneld(role),
+        step(
+            "overlay-network",
+            "overlay-network",
+            network=network,
+            subnet=subnet,
+            pods=pods,
+            subnet_file=FLANNEL_SUBNET_FILE,
+            service="flanneld",
+            address=ref("node.address"),
+        ),
+        _metadata_route(role),
+        step(
+            "source-vip",
+            "source-vip",
+            network=network,
+            subnet=subnet,
+            plugin=WINDOWS.program("host-local", WINDOWS.cni_programs),
+            data_directory=HOST_LOCAL_STATE,
         ),
     )
 
@@ -71,8 +119,9 @@ def _flanneld(role: Role) -> tuple[Step, ...]:
         *("--iface", ref("node.address")),
     ]
     return (
-        step("directory", "flannel-logs", path=WINDOWS.path(WINDOWS.logs, "flanneld")),
+        step("directory", "flannel-logs", path=WINDOWS.path(WINDOWS.logs, "flanneld"), access="private"),
         step("file", "net-conf", path=configuration, format="json", content=net_conf(role.spec.network)),
+        wait("node-address", address=ref("machine.address")),
         step(
             "service",
             "flanneld",
@@ -80,6 +129,7 @@ def _flanneld(role: Role) -> tuple[Step, ...]:
             command=command,
             wrapper=WINDOWS.program("nssm"),
             depends=["kubelet"],
+            demand=True,
             environment={"NODE_NAME": ref("machine.name")},
             log=WINDOWS.path(WINDOWS.logs, "flanneld", "flanneld.log"),
             restarts_on=[configuration],
@@ -90,28 +140,73 @@ def _flanneld(role: Role) -> tuple[Step, ...]:
 
 _UNIT = "mullion-closed-to-pods.service"
 
+_CHAIN = "MULLION-PODS"
+
 
 def linux_phase(role: Role) -> Phase:
-    """A unit that closes addresses to pods before the kubelet starts any."""
+    """A unit that closes addresses to pods before the kubelet starts any; where the cloud routes, it masquerades."""
     path = f"/etc/systemd/system/{_UNIT}"
+    rules = [rule for each in cni.CLOSED_TO_PODS[role.spec.cloud.value] for rule in _closed(each)]
+    rules += _masquerade(role.spec.network) if _routed(role) else []
     return Phase(
         "network",
         Scope.IMAGE,
         (
-            step("file", "closed-to-pods-unit", path=path, content=_unit(cni.CLOSED_TO_PODS[role.spec.cloud.value])),
+            step("file", "closed-to-pods-unit", path=path, content=_unit(rules)),
             step("command", "closed-to-pods", argv=["/usr/bin/systemctl", "enable", "--now", _UNIT]),
         ),
     )
 
 
-def _unit(closed: tuple[cni.Closed, ...]) -> str:
+def linux_pods(role: Role) -> tuple[Phase, ...]:
+    """Where the cloud routes, the CNI file with the planned range; in an overlay flannel brings its own."""
+    if not _routed(role):
+        return ()
+    path = LINUX.path(LINUX.cni_config, "10-bridge.conflist")
+    content = cni.linux_bridge(role.spec.network)
+    return (
+        Phase(
+            "pod-network",
+            Scope.NODE,
+            (
+                step("directory", "cni-config-folder", path=LINUX.cni_config),
+                step("file", "cni-config", path=path, format="json", content=content),
+            ),
+        ),
+    )
+
+
+def _routed(role: Role) -> bool:
+    return role.spec.network.mode is NetworkMode.L2BRIDGE
+
+
+def _unit(rules: list[str]) -> str:
     lines = ["[Unit]", "Description=Close metadata addresses to pods", "Before=kubelet.service", "", "[Service]"]
-    lines += ["Type=oneshot", "RemainAfterExit=yes"]
-    for each in closed:
-        ports = ",".join(map(str, each.tcp_ports))
-        match = (
-            f"FORWARD -d {each.address}/32 " + (f"-p tcp -m multiport --dports {ports} " if ports else "") + "-j DROP"
-        )
-        # delete first (it may fail: "-"), so that a second start leaves one rule
-        lines += [f"ExecStart=-/usr/sbin/iptables -w -D {match}", f"ExecStart=/usr/sbin/iptables -w -I {match}"]
+    lines += ["Type=oneshot", "RemainAfterExit=yes", *rules]
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target", ""])
+
+
+def _closed(closed: cni.Closed) -> list[str]:
+    ports = ",".join(map(str, closed.tcp_ports))
+    only = f"-p tcp -m multiport --dports {ports} " if ports else ""
+    # in mangle, before filter's FORWARD, which kube-proxy and flannel put their own rules at the head of
+    return _once("mangle", "I", f"FORWARD -d {closed.address}/32 {only}-j DROP")
+
+
+def _masquerade(network: Network) -> list[str]:
+    """Between pods addresses stay as they are; all else sees the node's, as with kubenet on the clouds for years.
+
+    Also in the cloud's own network: its name server may not answer addresses that are not of the network.
+    """
+    inside = [f"-d {each}" for each in (network.pods, "224.0.0.0/4")]
+    iptables = "/usr/sbin/iptables -w -t nat"
+    chain = [f"ExecStart=-{iptables} -N {_CHAIN}", f"ExecStart={iptables} -F {_CHAIN}"]
+    chain += [f"ExecStart={iptables} -A {_CHAIN} {each} -j RETURN" for each in inside]
+    chain += [f"ExecStart={iptables} -A {_CHAIN} -j MASQUERADE"]
+    return [*chain, *_once("nat", "A", f"POSTROUTING -s {network.pods} -j {_CHAIN}")]
+
+
+def _once(table: str, how: str, rule: str) -> list[str]:
+    # delete first (it may fail: "-"), so that a second start leaves one rule
+    iptables = "/usr/sbin/iptables -w" + ("" if table == "filter" else f" -t {table}")
+    return [f"ExecStart=-{iptables} -D {rule}", f"ExecStart={iptables} -{how} {rule}"]

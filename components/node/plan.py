@@ -44,6 +44,18 @@ class Phase:
     name: str
     scope: Scope
     steps: tuple[Step, ...]
+    reports: Literal["registered"] | None = None
+    """State of the machine's status record once the phase is over; the last phase's is that of a finished run."""
+
+    def document(self) -> dict[str, Any]:
+        """As it stands in plan.json."""
+        reports = {"reports": self.reports} if self.reports else {}
+        return {
+            "name": self.name,
+            "scope": self.scope.value,
+            **reports,
+            "steps": [each.document() for each in self.steps],
+        }
 
 
 @dataclass(frozen=True)
@@ -83,10 +95,6 @@ class NodePlan:
 
     def document(self) -> dict[str, Any]:
         """plan.json."""
-        phases = [
-            {"name": phase.name, "scope": phase.scope.value, "steps": [step.document() for step in phase.steps]}
-            for phase in self.phases
-        ]
         return {
             "format": FORMAT,
             "role": self.role,
@@ -95,7 +103,7 @@ class NodePlan:
             "registration": self.registration,
             **({"egress": self.egress} if self.egress else {}),
             **({"kubernetes": self.kubernetes} if self.kubernetes else {}),
-            "phases": phases,
+            "phases": [phase.document() for phase in self.phases],
         }
 
     @cached_property

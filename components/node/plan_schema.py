@@ -76,10 +76,11 @@ def _phase(system: str) -> Schema:
     members: Schema = {
         "name": {"type": "string", "minLength": 1},
         "scope": {"enum": [each.value for each in Scope]},
+        "reports": {"enum": ["registered"]},
         "steps": _list({"$ref": f"#/$defs/{system}-step"}),
     }
     is_image = {"properties": {"scope": {"const": Scope.IMAGE.value}}}
-    return {**_object(members), "if": is_image, "then": {"properties": {"steps": image}}}
+    return {**_object(members, optional=("reports",)), "if": is_image, "then": {"properties": {"steps": image}}}
 
 
 def _step(system: str) -> Schema:

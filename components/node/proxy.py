@@ -4,12 +4,12 @@ from typing import Any
 
 from components.merge import merge
 from components.node import cni
-from components.node.kinds import ref, step
+from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_NODE_KUBECONFIG
 from components.node.logs import logged
 from components.node.plan import Phase, Scope
 from components.node.role import Role
-from components.spec.models import NetworkMode
+from components.spec.models import NetworkMode, PriorityClass
 
 _CONFIG = r"C:\k\kube-proxy.json"
 
@@ -39,15 +39,41 @@ def _source_vip(role: Role) -> dict[str, Any]:
     return {"sourceVip": ref("node.source_vip")} if overlay else {}
 
 
+_PRIORITIES: dict[PriorityClass, int] = {
+    PriorityClass.IDLE: 1,
+    PriorityClass.BELOW_NORMAL: 5,
+    PriorityClass.NORMAL: 2,
+    PriorityClass.ABOVE_NORMAL: 6,
+    PriorityClass.HIGH: 3,
+    # Windows gives none by image name that is higher
+    PriorityClass.REALTIME: 3,
+}
+"""CpuPriorityClass of Image File Execution Options, which Windows reads when it starts a program of that name."""
+
+_OPTIONS = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Image File Execution Options"
+
+
 def windows_phase(role: Role) -> Phase:
-    """kube-proxy as a native service, with the node's own certificate."""
+    """kube-proxy as a native service, with the node's own certificate; it starts when what its file names is there."""
     # with --config it takes no other flag, but reads this one before the file (cmd/kube-proxy/app/server.go)
     program = [WINDOWS.program("kube-proxy"), "--windows-service", "--config", _CONFIG]
+    overlay = role.spec.network.mode is NetworkMode.OVERLAY
+    depends = ["kubelet", *(["flanneld"] if overlay else [])]
     return Phase(
         "proxy",
         Scope.NODE,
         (
+            *_priority(role),
             step("file", "kube-proxy-config", path=_CONFIG, format="json", content=configuration(role)),
-            *logged(role, "kube-proxy", program, _CONFIG, depends=["kubelet", "flanneld"]),
+            *logged(role, "kube-proxy", program, _CONFIG, depends, demand=True),
         ),
     )
+
+
+def _priority(role: Role) -> tuple[Step, ...]:
+    """The kubelet's priority for kube-proxy too: it has no flag for it (to 1.37), and starves by the same load."""
+    chosen = role.kubelet.priority_class
+    if chosen is None:
+        return ()
+    key, number = rf"{_OPTIONS}\kube-proxy.exe\PerfOptions", _PRIORITIES[chosen]
+    return (step("registry", "kube-proxy-priority", key=key, value="CpuPriorityClass", type="DWord", data=number),)

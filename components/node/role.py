@@ -7,7 +7,7 @@ from typing import Any
 
 from components import naming, releases
 from components.artifacts import Catalogue, catalogue
-from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem, Runtime
+from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeProxy, OperatingSystem, Runtime
 
 CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 """kubeadm's own: cluster add-ons tolerate it, workloads do not."""
@@ -33,6 +33,8 @@ class Role:
     runtime: Runtime
     containerd: Containerd
     labels: Mapping[str, str]
+    gate: Gate
+    """What a machine must have reached to count as there."""
     taints: tuple[str, ...]
     """key=value:Effect or key:Effect."""
 
@@ -93,6 +95,7 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
             runtime=Runtime.CONTAINERD,
             containerd=each.containerd,
             labels={},
+            gate=Gate.READY,
             taints=(CONTROL_PLANE_TAINT,),
         )
     workers = spec.pools[pool]
@@ -109,5 +112,6 @@ def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
         runtime=workers.runtime,
         containerd=workers.containerd,
         labels=workers.labels,
+        gate=workers.rollout.gate,
         taints=tuple(workers.taints),
     )

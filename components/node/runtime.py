@@ -4,8 +4,9 @@ from typing import Any
 
 from components import releases
 from components.merge import merge
+from components.node import mirrors, registries
 from components.node.kinds import Step, step
-from components.node.layout import DOCKER, LAYOUTS, WINDOWS, Layout
+from components.node.layout import DOCKER, LAYOUTS, WINDOWS, WINDOWS_CONTAINERD_DATA, Layout
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.toml import toml
@@ -37,15 +38,36 @@ _RUNTIMES: dict[str, dict[str, Any]] = {
     },
 }
 
+_LIMITS = {"LimitNOFILE": "1048576", "LimitNPROC": "infinity", "OOMScoreAdjust": "-999", "TasksMax": "infinity"}
+"""containerd on Linux starts every pod's processes, and is the last to go where memory runs out."""
+
 _PULL_DEADLINE = "20m"
 """RUN-03: pulls of Windows images make no progress for minutes; the default is one."""
 
 DAEMON: dict[str, Any] = {
+    # no network of its own: HNS would get a NAT one beside the pods' (NET-02)
+    "bridge": "none",
     "data-root": DOCKER.data,
     "log-driver": "json-file",
     "log-opts": {"max-file": "5", "max-size": "50m"},
 }
 """daemon.json."""
+
+
+_UNSCANNED = {
+    Runtime.CONTAINERD: (WINDOWS.containerd_programs, ("containerd", "ctr", "containerd-shim-runhcs-v1")),
+    Runtime.DOCKER: (DOCKER.programs, ("dockerd", "docker")),
+}
+
+
+def unscanned(role: Role) -> tuple[str, tuple[str, ...]]:
+    """Programs that Defender leaves alone on Windows, and their folder."""
+    return _UNSCANNED[role.runtime]
+
+
+def data_folder(role: Role) -> str:
+    """Where the runtime keeps images on Windows; made before it, for it takes a folder that is there as it is."""
+    return DOCKER.data if role.runtime is Runtime.DOCKER else WINDOWS_CONTAINERD_DATA
 
 
 def uses_dockershim(role: Role) -> bool:
@@ -77,11 +99,12 @@ def configuration(role: Role) -> dict[str, Any]:
         "conf_dir": layout.cni_config,
     }
     runtime = {"containerd": _RUNTIMES[role.system], "cni": cni}
+    hosts = {"registry": {"config_path": mirrors.folder(role)}} if role.containerd.mirrors else {}
     split = {
-        "io.containerd.cri.v1.images": {"pinned_images": {"sandbox": pause}},
+        "io.containerd.cri.v1.images": {"pinned_images": {"sandbox": pause}, **hosts},
         "io.containerd.cri.v1.runtime": runtime,
     }
-    whole = {"io.containerd.grpc.v1.cri": {"sandbox_image": pause, **runtime}}
+    whole = {"io.containerd.grpc.v1.cri": {"sandbox_image": pause, **runtime, **hosts}}
     version = containerd.config_version
     return merge({"version": version, "plugins": {2: whole, 3: split, 4: split}[version]}, role.containerd.config)
 
@@ -90,10 +113,11 @@ def phase(role: Role) -> Phase:
     """Configuration, services, and crictl pointed at them."""
     layout = LAYOUTS[role.system]
     if role.runtime is Runtime.DOCKER:
-        return Phase("runtime", Scope.IMAGE, (*_docker(), *_cri_dockerd(role), _crictl(role)))
+        steps = (*_docker(), *_cri_dockerd(role), _crictl(role), *registries.steps(role), _pause(role))
+        return Phase("runtime", Scope.IMAGE, steps)
     config = step("file", "containerd-config", path=layout.containerd_config, content=toml(configuration(role)))
-    steps = (*_windows(layout), _crictl(role)) if role.os.is_windows else _linux(layout)
-    return Phase("runtime", Scope.IMAGE, (config, *steps))
+    steps = (*_windows(layout), _crictl(role), _pause(role)) if role.os.is_windows else _linux(layout)
+    return Phase("runtime", Scope.IMAGE, (config, *mirrors.steps(role), *registries.steps(role), *steps))
 
 
 def dockershim_flags() -> tuple[str, ...]:
@@ -121,7 +145,7 @@ def _cni_flags() -> tuple[str, ...]:
 def _docker() -> tuple[Step, ...]:
     command = [WINDOWS.program("dockerd", DOCKER.programs), "--run-service", "--config-file", DOCKER.config]
     return (
-        step("directory", "docker-config-folder", path=DOCKER.config.rpartition("\\")[0]),
+        step("directory", "docker-config-folder", path=DOCKER.config.rpartition("\\")[0], access="private"),
         step("file", "docker-config", path=DOCKER.config, format="json", content=DAEMON),
         step("service", "docker", service="docker", command=command, restarts_on=[DOCKER.config], restart_seconds=10),
     )
@@ -131,7 +155,7 @@ def _cri_dockerd(role: Role) -> tuple[Step, ...]:
     if role.release.dockershim:
         return ()
     return (
-        step("directory", "cri-dockerd-logs", path=WINDOWS.path(WINDOWS.logs, "cri-dockerd")),
+        step("directory", "cri-dockerd-logs", path=WINDOWS.path(WINDOWS.logs, "cri-dockerd"), access="private"),
         step(
             "service",
             "cri-dockerd",
@@ -149,13 +173,22 @@ def _crictl(role: Role) -> Step:
     return step("environment", "crictl", variable="CONTAINER_RUNTIME_ENDPOINT", value=endpoint(role))
 
 
+def _pause(role: Role) -> Step:
+    """RUN-09: pulled now, and made for this build; else pods would hang in ContainerCreating."""
+    docker = role.runtime is Runtime.DOCKER
+    client, folder = ("docker", DOCKER.programs) if docker else ("crictl", WINDOWS.programs)
+    image, program = releases.pause_image(role.spec.kubernetes, role.os), WINDOWS.program(client, folder)
+    # a runtime that has just started takes a moment until it answers
+    return step("container-image", "pause-image", image=image, client=client, program=program, retries=6)
+
+
 def _windows(layout: Layout) -> tuple[Step, ...]:
     program, config = layout.program("containerd", layout.containerd_programs), layout.containerd_config
     log = layout.path(layout.logs, "containerd", "containerd.log")
     # without --log-file a service's output is lost (containerd docs/getting-started.md)
     command = [program, "--run-service", "--config", config, "--log-file", log]
     return (
-        step("directory", "containerd-logs", path=layout.path(layout.logs, "containerd")),
+        step("directory", "containerd-logs", path=layout.path(layout.logs, "containerd"), access="private"),
         step("service", "containerd", service="containerd", command=command, restarts_on=[config], restart_seconds=10),
     )
 
@@ -172,6 +205,7 @@ def _linux(layout: Layout) -> tuple[Step, ...]:
             service="containerd",
             command=command,
             delegate=True,
+            limits=_LIMITS,
             restarts_on=[config],
             restart_seconds=5,
         ),

@@ -1,33 +1,26 @@
-"""The operating system below Kubernetes: names, kernel, features, ports, firewall, folders."""
-
-from typing import Any
+"""Linux below Kubernetes: name, kernel, time."""
 
 from components import releases
 from components.node.kinds import Step, ref, step
-from components.node.layout import DOCKER, PRIVATE_FOLDERS, WINDOWS
 from components.node.plan import Phase, Scope
 from components.node.role import Role
-from components.spec.models import Runtime
+from components.spec.models import Cloud
 
 MODULES = ("overlay", "br_netfilter")
 
-SYSCTLS = ("net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables", "net.ipv4.ip_forward")
-"""CP-03: bridged pod traffic passes iptables, and the node forwards it."""
-
-DYNAMIC_PORTS = (34000, 31536)
-"""Start and count, to 65535: clear of NodePorts; load-balancer policies reserve 63 each (image-builder)."""
-
-UNSCANNED = (
-    (WINDOWS.programs, ("kubelet", "kube-proxy")),
-    (WINDOWS.cni_programs, ("flannel", "win-overlay", "host-local")),
-)
-"""Programs that Defender leaves alone, by their folder."""
-
-UNSCANNED_RUNTIMES = {
-    Runtime.CONTAINERD: (WINDOWS.containerd_programs, ("containerd", "ctr", "containerd-shim-runhcs-v1")),
-    Runtime.DOCKER: (DOCKER.programs, ("dockerd", "docker")),
+SYSCTLS = {
+    # CP-03: bridged pod traffic passes iptables, and the node forwards it
+    "net.bridge.bridge-nf-call-iptables": "1",
+    "net.bridge.bridge-nf-call-ip6tables": "1",
+    "net.ipv4.ip_forward": "1",
+    # the distributions' 128 are soon used up by pods; containerd then starts without CRI ("too many open files")
+    "fs.inotify.max_user_instances": "8192",
+    "fs.inotify.max_user_watches": "524288",
 }
-"""The runtime's."""
+"""Kernel settings by name."""
+
+TIME_SERVERS: dict[Cloud, str] = {Cloud.AWS: "169.254.169.123", Cloud.GCP: "metadata.google.internal"}
+"""The cloud's own time, by its network; Azure gives it by a device that its images use already."""
 
 
 def identity() -> Phase:
@@ -35,65 +28,36 @@ def identity() -> Phase:
     return Phase("identity", Scope.NODE, (step("hostname", "hostname", value=ref("machine.name")),))
 
 
-def linux() -> Phase:
-    """Kernel modules and settings, no swap."""
+def linux(role: Role) -> Phase:
+    """Control groups, kernel modules and settings, no swap, the cloud's time, and programs that the image may lack."""
     modules = (step("module", f"module-{each}", module=each) for each in MODULES)
-    sysctls = (step("sysctl", each, key=each, value="1") for each in SYSCTLS)
-    return Phase("system", Scope.IMAGE, (*modules, *sysctls, step("swap", "swap")))
+    sysctls = (step("sysctl", key, key=key, value=value) for key, value in SYSCTLS.items())
+    server = TIME_SERVERS.get(role.spec.cloud)
+    time = [step("time-source", "time-source", server=server)] if server else []
+    steps = (*_cgroups(role), *modules, *sysctls, step("swap", "swap"), *time, *_packages(role))
+    return Phase("system", Scope.IMAGE, steps)
 
 
-def windows_build(role: Role) -> Phase:
-    """OS-05, OS-06: the planned build, before anything is installed."""
-    release = releases.windows(role.os)
-    revision = release.dsr_ubr if role.kube_proxy.dsr and release.dsr_ubr else release.minimum_ubr
-    minimum: dict[str, Any] = {} if revision is None else {"minimum_ubr": revision}
-    return Phase("build", Scope.IMAGE, (step("build", "build", build=release.build, **minimum),))
+def _cgroups(role: Role) -> tuple[Step, ...]:
+    """Control groups v2, where the kubelet ends without them: unless its user says failCgroupV1: false."""
+    known = "failCgroupV1" in releases.fields("kubelet", role.spec.kubernetes)
+    if not known or role.kubelet.config.get("failCgroupV1") is False:
+        return ()
+    message = "the machine has no control groups v2 (boot it with systemd.unified_cgroup_hierarchy=1)"
+    argv = ["/usr/bin/stat", "--file-system", "--format=%T", "/sys/fs/cgroup"]
+    return (step("probe", "cgroups", argv=argv, expect="cgroup2fs", message=message),)
 
 
-def windows(role: Role) -> Phase:
-    """Registry fixes, the Containers feature and ports, before one reboot for all and the host name."""
-    fixes = (
-        step("registry", f"registry-{each.value}", key=each.key, value=each.value, type="DWord", data=each.number)
-        for each in releases.windows(role.os).fixes
+def _packages(role: Role) -> tuple[Step, ...]:
+    """From the distribution's own signed archive, where its image lacks a program."""
+    packages = releases.linux(role.os).packages
+    return tuple(
+        step(
+            "command",
+            f"package-{package}",
+            argv=["/bin/sh", "-c", f"apt-get update --quiet && apt-get install --yes --quiet {package}"],
+            environment={"DEBIAN_FRONTEND": "noninteractive"},
+            creates=program,
+        )
+        for program, package in packages.items()
     )
-    start, count = DYNAMIC_PORTS
-    unscanned = (UNSCANNED_RUNTIMES[role.runtime], *UNSCANNED)
-    programs = [WINDOWS.program(each, folder) for folder, names in unscanned for each in names]
-    return Phase(
-        "system",
-        Scope.IMAGE,
-        (
-            *fixes,
-            step("feature", "containers", feature="Containers"),
-            step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),
-            step("defender-exclusion", "defender", processes=programs, paths=[]),
-            step("reboot", "reboot"),
-        ),
-    )
-
-
-def windows_firewall(role: Role) -> Phase:
-    """NET-13: the firewall stays on; what nodes need of each other, and NodePorts (the cloud's rules limit who)."""
-    nodes = [str(role.spec.network.nodes)]
-    return Phase(
-        "firewall",
-        Scope.IMAGE,
-        (
-            _rule("vxlan", "udp", str(role.spec.network.port), nodes),
-            _rule("kubelet", "tcp", "10250", nodes),
-            _rule("kube-proxy-health", "tcp", "10256", nodes),
-            _rule("node-ports-tcp", "tcp", "30000-32767"),
-            _rule("node-ports-udp", "udp", "30000-32767"),
-        ),
-    )
-
-
-def _rule(name: str, protocol: str, ports: str, sources: list[str] | None = None) -> Step:
-    limit: dict[str, Any] = {} if sources is None else {"sources": sources}
-    return step("firewall-rule", f"firewall-{name}", rule=f"mullion-{name}", protocol=protocol, ports=[ports], **limit)
-
-
-def windows_folders() -> Phase:
-    """Private folders, before anything is put in them."""
-    folders = (step("directory", f"folder-{path}", path=path, access="private") for path in PRIVATE_FOLDERS)
-    return Phase("folders", Scope.IMAGE, tuple(folders))

@@ -37,6 +37,13 @@ def windows_cpu_milli(vcpus: int) -> int:
     return max(500, vcpus * 100)
 
 
+RANGES: dict[str, dict[str, str]] = {
+    "overlay": {"pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
+    # the cloud routes: each node address owns a /24 at the same place in the pod range (components/addressing.py)
+    "l2bridge": {"pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"},
+}
+"""IPP-01, by network mode; all other modes are refused."""
+
 DNS_INDEX = 10
 """IPP-06: the tenth address of the service range."""
 
@@ -55,10 +62,14 @@ def _filled(data: dict[str, Any], **missing: Any) -> dict[str, Any]:
 
 
 def network(data: Any) -> Any:
-    """The DNS address, from the service range."""
+    """Ranges from the mode, the DNS address from the service range."""
     given = _mapping(data)
-    if given is None or given.get("dns") is not None:
+    if given is None:
         return data
+    mode = given.get("mode")
+    given = _filled(given, **RANGES.get(str(getattr(mode, "value", mode)), RANGES["overlay"]))
+    if given.get("dns") is not None:
+        return given
     try:
         services = IPv4Network(given.get("services") or "10.96.0.0/12")
         return _filled(given, dns=str(services[DNS_INDEX]))

@@ -27,6 +27,7 @@ from components.spec.choices import (
     System,
 )
 from components.spec.options import (
+    Addons,
     ArtifactEntry,
     Artifacts,
     Containerd,
@@ -39,6 +40,7 @@ from components.spec.options import (
 )
 
 __all__ = [
+    "Addons",
     "Api",
     "ApiAccess",
     "ArtifactEntry",
@@ -85,12 +87,12 @@ class Network(Model):
 
     mode: NetworkMode = NetworkMode.OVERLAY
     """Flannel VXLAN (overlay) or routed (l2bridge)."""
-    pods: IPv4Network = IPv4Network("10.244.0.0/16")
-    """Pod range; each node gets a /24 of it (IPP-01, IPP-02)."""
+    pods: IPv4Network
+    """Pod range; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16, in l2bridge 10.244.0.0/14."""
     services: IPv4Network = IPv4Network("10.96.0.0/12")
     """Service range (IPP-01)."""
-    nodes: IPv4Network = IPv4Network("10.20.0.0/16")
-    """Range of the cloud network; machines get fixed addresses in it."""
+    nodes: IPv4Network
+    """Range of the cloud network; machines get fixed addresses in it. Default: 10.20.0.0/16, in l2bridge a /22."""
     dns: IPv4Address
     """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
     domain: str = "cluster.local"
@@ -111,6 +113,8 @@ class Network(Model):
     """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
     neighbour_pods: list[IPv4Network] = []
     """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    route_limit: Annotated[int, Field(ge=1)] | None = None
+    """Most routes in one route table of this account, for l2bridge. Default by cloud: AWS 500."""
     existing: ExistingNetwork | None = None
     """Use a network that exists instead of making one."""
 
@@ -231,6 +235,8 @@ class ClusterSpec(Model):
     """Workers by pool name."""
     kubeadm: Kubeadm = Kubeadm()
     """kubeadm on all Linux machines."""
+    addons: Addons = Addons()
+    """Add-ons beside those that every cluster has."""
     images: dict[OperatingSystem, str] = {}
     """Pinned image ids by operating system. Default: looked up once, then kept."""
     owner: str | None = None

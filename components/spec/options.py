@@ -25,6 +25,18 @@ Memory = Annotated[str, AfterValidator(check_memory), _form(MEMORY)]
 Duration = Annotated[str, AfterValidator(check_duration), _form(DURATION)]
 
 
+def _address(text: str) -> str:
+    """The URL itself, if it has the form that machines can use and nothing in it that may be a secret."""
+    if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
+        raise ValueError("it is no http or https URL; write https://host/path")
+    if "?" in text or "@" in text:
+        raise ValueError("it carries a query or a user, which may be a secret; write a plain address")
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+
+
 class Reserve(Model):
     """Resources kept from pods."""
 
@@ -69,6 +81,8 @@ class Containerd(Model):
 
     version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
+    mirrors: dict[Annotated[str, Field(pattern=r"^(\*|[a-z0-9.-]+(:\d+)?)$")], list[Address]] = {}
+    """URLs that are asked before a registry, by the registry's host, e.g. registry.k8s.io; *: before every registry."""
     config: dict[str, Any] = {}
     """config.toml as nested tables, merged last over what Mullion renders."""
 
@@ -82,6 +96,13 @@ class Kubeadm(Model):
     """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
 
 
+class Addons(Model):
+    """Add-ons beside those that every cluster has."""
+
+    metrics_server: bool = False
+    """metrics-server: what kubectl top and autoscalers read. It trusts kubelets by the cluster's own authority."""
+
+
 class Rollout(Model):
     """How a pool's machines are replaced."""
 
@@ -91,18 +112,6 @@ class Rollout(Model):
     """How long evicting pods may take before a machine is deleted. Pods left after it stop the roll."""
     gate: Gate = Gate.READY
     """What members must have reached before the next goes. registered: their last phase; ready: also Node Ready."""
-
-
-def _address(text: str) -> str:
-    """The URL itself, if it has the form that machines can use and nothing in it that may be a secret."""
-    if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
-        raise ValueError("it is no http or https URL; write https://host/path")
-    if "?" in text or "@" in text:
-        raise ValueError("it carries a query or a user, which may be a secret; write a plain address")
-    return text
-
-
-Address = Annotated[str, AfterValidator(_address)]
 
 
 _SHA256, _SHA512 = re.compile("[0-9a-f]{64}"), re.compile("[0-9a-f]{128}")

@@ -13,7 +13,7 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 """What the YAML language server reads best."""
 
 FILLED = {
-    "Network": ("dns", "zones", "nat_gateways"),
+    "Network": ("pods", "nodes", "dns", "zones", "nat_gateways"),
     "ControlPlane": ("size",),
     "Pool": ("size", "disk_gb", "taints"),
     "ClusterSpec": ("network", "control_plane"),

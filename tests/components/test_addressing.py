@@ -1,6 +1,6 @@
 """Subnets and addresses: properties that hold for every cluster, and the borders."""
 
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 from hypothesis import given
@@ -107,3 +107,23 @@ def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
 def test_the_range_of_the_defaults_is_private() -> None:
     spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13"})
     assert spec.network.nodes.subnet_of(IPv4Network("10.0.0.0/8"))
+
+
+@given(prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX), zones=st.integers(1, 3))
+def test_net_05_each_node_address_owns_a_range_of_pods_that_no_other_has(prefix: int, zones: int) -> None:
+    """IPP-02. The smallest range of pods that the check takes: a /24 for each address of the node range."""
+    routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
+    plan = addressing.network_plan(routed, ApiAccess.PRIVATE)
+    addresses = [addressing.control_plane_address(plan, index) for index in range(3)]
+    addresses += addressing.worker_addresses(plan, "web", pool(40))
+    addresses += [plan.cidr[0], plan.cidr[-1]]
+    ranges = [addressing.pod_range(routed, each) for each in addresses]
+    assert all(each.prefixlen == 24 and each.subnet_of(routed.pods) for each in ranges)
+    assert len(set(ranges)) == len(set(addresses))
+
+
+def test_a_pod_range_without_a_place_for_a_node_is_refused() -> None:
+    small = network(nodes="10.20.0.0/22", pods="10.244.0.0/16")
+    assert addressing.pod_range(small, IPv4Address("10.20.0.255")) == IPv4Network("10.244.255.0/24")
+    with pytest.raises(IndexError, match=r"no /24 for 10\.20\.1\.0"):
+        addressing.pod_range(small, IPv4Address("10.20.1.0"))

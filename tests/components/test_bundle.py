@@ -49,12 +49,16 @@ def test_a_script_whose_name_would_leave_the_folder_or_hide_the_plan_is_refused(
 
 
 @pytest.mark.parametrize(("family", "ending"), [("linux", ".py"), ("windows", ".ps1")])
-def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_error_table(family: OsFamily, ending: str) -> None:
+def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tables(
+    family: OsFamily, ending: str
+) -> None:
     found, folder = scripts(family), CLOUD_INIT / family
     files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
     assert {f"node{ending}", f"loader{ending}"} <= files
-    assert found.keys() == files | {"errors.json"}
-    assert found["errors.json"] == (CLOUD_INIT / "errors.json").read_bytes()
+    shared = {"errors.json", "redaction.json"}
+    of_images = {each for each in files if each.startswith("image/")}
+    assert found.keys() == files - of_images | shared, "no machine fetches what makes images"
+    assert all(found[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
 
 
 def test_what_a_caller_does_with_the_scripts_changes_no_later_bundle() -> None:

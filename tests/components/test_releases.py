@@ -51,7 +51,7 @@ def test_every_program_of_a_minor_has_a_digest(minor: str) -> None:
         (releases.release, ("1.19.16",), "Kubernetes releases has no row for '1.19'"),
         (releases.release, ("1.38.0",), "Kubernetes releases has no row for '1.38'"),
         (releases.windows, ("windows-2016",), "Windows releases has no row for 'windows-2016'"),
-        (releases.image, ("aws", "debian-12"), "operating system images has no row for 'debian-12'"),
+        (releases.image, ("aws", "debian-11"), "operating system images has no row for 'debian-11'"),
         (releases.image, ("ovh", "windows-2019"), "images of windows-2019 has no row for 'ovh'"),
         (releases.containerd, ("1.5.18",), "containerd lines has no row for '1.5'"),
         (releases.takes, ("1.19.16", "1.7.25"), "containerd support has no row for '1.19'"),

@@ -22,11 +22,11 @@ FAILED: dict[str, Any] = {"state": "failed", "phase": "kubelet", "step": "kubele
 ABSENT: dict[str, Any] = {"state": "absent", "message": "404"}
 
 
-def plan(count: int = 3, unavailable: int = 1) -> ClusterPlan:
+def plan(count: int = 3, unavailable: int = 1, gate: str = "registered") -> ClusterPlan:
     """aws-prod with a pool web of this size, gates by status records."""
     config = stack_file_config(STACK)
     web = {**config[CLUSTER]["pools"]["web"], "count": count}
-    web["rollout"] = {"max_unavailable": unavailable, "gate": "registered"}
+    web["rollout"] = {"max_unavailable": unavailable, "gate": gate}
     cluster = {**config[CLUSTER], "pools": {"web": web}}
     return plan_cluster("aws-prod", read_stack("aws-prod", {**config, CLUSTER: cluster}).spec)
 
@@ -113,6 +113,19 @@ def test_a_member_goes_when_all_others_are_ready_and_is_drained() -> None:
     made = rolling(Machines(plan()), "web-0")
     leave(made, "web-0")
     assert made.__dict__["drained"] == [("web-0", 600)]
+
+
+def test_a_member_that_is_registered_counts_where_the_gate_asks_for_no_more() -> None:
+    registered = {"web-2": {"state": "registered"}}
+    leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
+    made = rolling(Machines(plan(gate="ready"), registered), "web-0")
+    made._nodes = _no_api  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="i-web-2 says registered"):
+        leave(made, "web-0")
+
+
+async def _no_api(_: Any) -> None:
+    """No answer, so that records alone decide."""
 
 
 @pytest.mark.parametrize(

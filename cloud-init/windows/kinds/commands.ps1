@@ -128,7 +128,8 @@ function Set-WaitStep {
     while (-not (Test-WaitStep $Run $Step)) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
             $what = ConvertTo-JsonText $Step['condition']
-            throw (New-Failure 'wait-timeout' "$what did not hold within $($Run.Limit) s")
+            $name = if ($Step['error']) { $Step['error'] } else { 'wait-timeout' }
+            throw (New-Failure $name "$what did not hold within $($Run.Limit) s")
         }
         Start-Sleep -Seconds $PollSeconds
     }

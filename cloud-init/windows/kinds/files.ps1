@@ -7,6 +7,7 @@ $Access = @{
     private = @{ $System = 'FullControl'; $Administrators = 'FullControl' }
     public  = @{ $System = 'FullControl'; $Administrators = 'FullControl'; $Users = 'ReadAndExecute, Synchronize' }
 }
+$Writes = 'Modify, Synchronize'
 
 # .SYNOPSIS
 # The rights that a step wants, by SID.
@@ -15,6 +16,7 @@ function Get-WantedAccess {
     param($Step)
     $wanted = $Access[$(if ($Step['access']) { $Step['access'] } else { 'public' })].Clone()
     foreach ($sid in $Step['readers']) { $wanted[$sid] = $Access.public[$Users] }
+    foreach ($sid in $Step['writers']) { $wanted[$sid] = $Writes }
     $wanted
 }
 
@@ -56,7 +58,17 @@ function Set-Access {
 function Test-DirectoryStep {
     [CmdletBinding()]
     param($Run, $Step)
-    [IO.Directory]::Exists($Step['path']) -and (Test-Access $Step['path'] (Get-WantedAccess $Step))
+    [IO.Directory]::Exists($Step['path']) -and (Test-Access $Step['path'] (Get-WantedAccess $Step)) -and
+    -not (Get-OtherFile $Step)
+}
+
+# .SYNOPSIS
+# Files of a directory that do not belong there: an older CNI file would win by its name (NET-02).
+function Get-OtherFile {
+    [CmdletBinding()]
+    param($Step)
+    if (-not $Step['only']) { return }
+    [IO.Directory]::GetFiles($Step['path']) | Where-Object { [IO.Path]::GetFileName($_) -notin $Step['only'] }
 }
 
 # .SYNOPSIS
@@ -66,6 +78,7 @@ function Set-DirectoryStep {
     param($Run, $Step)
     [void][IO.Directory]::CreateDirectory($Step['path'])
     Set-Access $Step['path'] (Get-WantedAccess $Step)
+    Get-OtherFile $Step | ForEach-Object { [IO.File]::Delete($_) }
 }
 
 # .SYNOPSIS

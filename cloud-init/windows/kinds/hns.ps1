@@ -25,7 +25,7 @@ function Send-HnsRequest {
         if ($Id) { $words['Id'] = [Guid] $Id }
         if ($Action) { $words['Action'] = $Action }
         if ($data) { $words['Data'] = $data }
-        return Invoke-HnsRequest @words
+        return Invoke-HnsRequest @words | Where-Object { $null -ne $_ }
     }
     $path = (@('', $Type, $Id, $Action) | Where-Object { $_ -or $_ -eq '' }) -join '/'
     $said = ''
@@ -34,7 +34,7 @@ function Send-HnsRequest {
     if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
         throw (New-Failure 'network-missing' "HNS refuses $Method $path with ${code}: $said")
     }
-    if ($answer -and $answer.PSObject.Properties['Output']) { $answer.Output }
+    if ($answer -and $answer.PSObject.Properties['Output']) { @($answer.Output) | Where-Object { $null -ne $_ } }
 }
 
 # .SYNOPSIS
@@ -46,29 +46,66 @@ function Get-HnsObject {
 }
 
 # .SYNOPSIS
-# Whether the network is the planned one.
-function Test-HnsNetwork {
+# Removes all load balancers of kube-proxy, which makes them anew: HNS keeps a network that one of them uses.
+function Remove-HnsPolicyList {
     [CmdletBinding()]
-    param($Network, $Step)
-    if (-not $Network -or $Network.Type -ne $Step['type'] -or @($Network.Subnets).Count -ne 1) { return $false }
-    $subnet = @($Network.Subnets)[0]
-    $vni = if ($subnet.PSObject.Properties['Policies']) {
-        $subnet.Policies | Where-Object { $_.Type -eq 'VSID' } | ForEach-Object { $_.VSID }
+    param()
+    foreach ($each in @(Send-HnsRequest 'GET' 'policylists')) {
+        if ($each) { [void](Send-HnsRequest 'DELETE' 'policylists' -Id $each.ID) }
     }
-    $subnet.AddressPrefix -eq $Step['subnet'] -and $subnet.GatewayAddress -eq $Step['gateway'] -and
-    $vni -eq $Step['vni']
 }
 
 # .SYNOPSIS
-# Whether the endpoint is there and belongs to the host.
+# Removes a network, with all that would hold it.
+function Remove-HnsNetwork {
+    [CmdletBinding()]
+    param($Network)
+    Remove-HnsPolicyList
+    [void](Send-HnsRequest 'DELETE' 'networks' -Id $Network.ID)
+}
+
+# .SYNOPSIS
+# An address of the range: the first is the gateway, the second the host's in a bridge (win-bridge routes through it).
+function Get-RangeAddress {
+    [CmdletBinding()]
+    param([string] $Subnet, [int] $Place)
+    $octets = $Subnet.Split('/')[0].Split('.')
+    ($octets[0..2] + ([int] $octets[3] + $Place)) -join '.'
+}
+
+# .SYNOPSIS
+# Whether the network is the planned one.
+function Test-Bridge {
+    [CmdletBinding()]
+    param($Network, $Step)
+    if (-not $Network -or $Network.Type -ne 'L2Bridge') { return $false }
+    (Test-NetworkRange $Network $Step['subnet']) -and
+    @($Network.Subnets)[0].GatewayAddress -eq (Get-RangeAddress $Step['subnet'] 1)
+}
+
+# .SYNOPSIS
+# Whether the endpoint is there, belongs to the host, and the host forwards between it and the management adapter.
 function Test-HnsEndpoint {
     [CmdletBinding()]
     param($Network, $Step)
-    if (-not $Step['endpoint']) { return $true }
     $endpoint = Get-HnsObject 'endpoints' $Step['endpoint']
     if (-not $endpoint -or $endpoint.VirtualNetwork -ne $Network.ID) { return $false }
-    $shared = if ($endpoint.PSObject.Properties['SharedContainers']) { @($endpoint.SharedContainers) }
-    $endpoint.IPAddress -eq $Step['endpoint_address'] -and $shared
+    if ($endpoint.IPAddress -ne (Get-RangeAddress $Step['subnet'] 2)) { return $false }
+    if (-not $endpoint.PSObject.Properties['SharedContainers'] -or -not @($endpoint.SharedContainers)) { return $false }
+    foreach ($adapter in Get-BridgeAdapter $Step) {
+        $found = Get-NetIPInterface @adapter -AddressFamily IPv4 -ErrorAction Ignore
+        if (-not $found -or "$($found.Forwarding)" -ne 'Enabled') { return $false }
+    }
+    $true
+}
+
+# .SYNOPSIS
+# The two adapters that packets of pods pass, in the words of the NetTCPIP cmdlets.
+function Get-BridgeAdapter {
+    [CmdletBinding()]
+    param($Step)
+    @{ InterfaceAlias = "vEthernet ($($Step['endpoint']))" }
+    @{ InterfaceIndex = (Get-DefaultRoute).InterfaceIndex }
 }
 
 # .SYNOPSIS
@@ -77,7 +114,7 @@ function Test-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
     $network = Get-HnsObject 'networks' $Step['network']
-    (Test-HnsNetwork $network $Step) -and (Test-HnsEndpoint $network $Step)
+    (Test-Bridge $network $Step) -and (Test-HnsEndpoint $network $Step)
 }
 
 # .SYNOPSIS
@@ -86,17 +123,27 @@ function New-PlannedNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
     $address = Get-OwnAddress
-    $policies = @(if ($Step['vni']) { @{ Type = 'VSID'; VSID = $Step['vni'] } })
-    $subnet = @{ AddressPrefix = $Step['subnet']; GatewayAddress = $Step['gateway']; Policies = $policies }
-    $network = @{ Name = $Step['network']; Type = $Step['type']; Subnets = @(, $subnet) }
+    $subnet = @{ AddressPrefix = $Step['subnet']; GatewayAddress = Get-RangeAddress $Step['subnet'] 1 }
+    $network = @{ Name = $Step['network']; Type = 'L2Bridge'; Subnets = @(, $subnet) }
     [void](Send-HnsRequest 'POST' 'networks' -Body $network)
-    for (; ; ) {
-        try { if ((Get-OwnAddress) -eq $address) { return } } catch { [void] 'not yet' }
+    while ($gone = Get-AddressProblem $address) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
-            throw (New-Failure 'network-missing' "$address did not come back after $($Step['network']) was made")
+            throw (New-Failure 'network-missing' "$gone after $($Step['network']) was made")
         }
         Start-Sleep -Milliseconds 500
     }
+}
+
+# .SYNOPSIS
+# What of the machine's own way is missing while a virtual switch takes the adapter over; nothing when it is back.
+function Get-AddressProblem {
+    [CmdletBinding()]
+    param([string] $Address)
+    try {
+        [void](Test-Address $Address)
+        [void](Get-DefaultRoute)
+    }
+    catch { "$Address did not come back: $($_.Exception.GetBaseException().Message)" }
 }
 
 # .SYNOPSIS
@@ -107,13 +154,14 @@ function New-PlannedEndpoint {
     $old = Get-HnsObject 'endpoints' $Step['endpoint']
     if ($old) { [void](Send-HnsRequest 'DELETE' 'endpoints' -Id $old.ID) }
     $network = Get-HnsObject 'networks' $Step['network']
-    $endpoint = @{ Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $Step['endpoint_address'] }
+    $address = Get-RangeAddress $Step['subnet'] 2
+    $endpoint = @{ Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $address }
     $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
     $where = @{ SystemType = 'Host'; CompartmentId = $HostCompartment }
     [void](Send-HnsRequest 'POST' 'endpoints' -Id $made.ID -Action 'attach' -Body $where)
-    Set-NetIPInterface -InterfaceAlias "vEthernet ($($Step['endpoint']))" -AddressFamily IPv4 -Forwarding Enabled
-    $management = (Get-DefaultRoute).InterfaceIndex
-    Set-NetIPInterface -InterfaceIndex $management -AddressFamily IPv4 -Forwarding Enabled
+    foreach ($adapter in Get-BridgeAdapter $Step) {
+        Set-NetIPInterface @adapter -AddressFamily IPv4 -Forwarding Enabled
+    }
 }
 
 # .SYNOPSIS
@@ -122,9 +170,9 @@ function Set-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
     $network = Get-HnsObject 'networks' $Step['network']
-    if (-not (Test-HnsNetwork $network $Step)) {
-        if ($network) { [void](Send-HnsRequest 'DELETE' 'networks' -Id $network.ID) }
+    if (-not (Test-Bridge $network $Step)) {
+        if ($network) { Remove-HnsNetwork $network }
         New-PlannedNetwork $Run $Step
     }
-    if ($Step['endpoint']) { New-PlannedEndpoint $Run $Step }
+    New-PlannedEndpoint $Run $Step
 }

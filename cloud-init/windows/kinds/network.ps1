@@ -1,7 +1,4 @@
-# Addresses, the host's firewall, the metadata route, the source VIP of kube-proxy.
-
-$SubnetFile = 'C:\run\flannel\subnet.env'
-$Holder = 'kube-proxy'    # who holds the source VIP, in host-local's books
+# Addresses, the host's firewall, the metadata route.
 
 # .SYNOPSIS
 # The address that packets to the metadata service would leave from; nothing is sent.
@@ -24,18 +21,6 @@ function Get-ProviderId {
     param()
     $zone = Get-Metadata '/latest/meta-data/placement/availability-zone'
     "aws:///$zone/$(Get-Metadata '/latest/meta-data/instance-id')"
-}
-
-# .SYNOPSIS
-# The pod range of this node. flanneld names the subnet by its gateway (10.244.3.1/24); a range starts with its network.
-function Get-PodSubnet {
-    [CmdletBinding()]
-    param()
-    $text = if ([IO.File]::Exists($SubnetFile)) { [IO.File]::ReadAllText($SubnetFile) } else { '' }
-    if ($text -notmatch '(?m)^FLANNEL_SUBNET=([0-9.]+)/(\d+)') {
-        throw (New-Failure 'network-missing' "$SubnetFile has no FLANNEL_SUBNET")
-    }
-    Get-Network $Matches[1] ([int] $Matches[2])
 }
 
 # .SYNOPSIS
@@ -110,74 +95,35 @@ function Get-DefaultRoute {
 }
 
 # .SYNOPSIS
-# Whether the metadata address has one route, through the interface of the default route.
+# Addresses that have not just one route, through the interface of the default route.
+function Get-Unrouted {
+    [CmdletBinding()]
+    param($Step, $Route)
+    foreach ($address in $Step['addresses']) {
+        $found = @(Get-NetRoute -DestinationPrefix "$address/32" -ErrorAction Ignore)
+        $right = $found.Count -eq 1 -and $found[0].InterfaceIndex -eq $Route.InterfaceIndex
+        if (-not $right -or $found[0].NextHop -ne $Route.NextHop) { $address }
+    }
+}
+
+# .SYNOPSIS
+# Whether all addresses have.
 function Test-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $route = Get-DefaultRoute
-    $found = @(Get-NetRoute -DestinationPrefix "$($Step['address'])/32" -ErrorAction Ignore)
-    $found.Count -eq 1 -and $found[0].InterfaceIndex -eq $route.InterfaceIndex -and $found[0].NextHop -eq $route.NextHop
+    -not (Get-Unrouted $Step (Get-DefaultRoute))
 }
 
 # .SYNOPSIS
-# Makes the route anew; a boot loses it.
+# Makes routes anew; a boot loses them.
 function Set-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $prefix, $route = "$($Step['address'])/32", (Get-DefaultRoute)
-    Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
-    $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
-    [void](New-NetRoute @new -PolicyStore ActiveStore)
-}
-
-# .SYNOPSIS
-# The address that host-local holds for us, or nothing. It keeps a file per address that starts with the holder.
-function Get-HeldAddress {
-    [CmdletBinding()]
-    param($Step)
-    $folder = "$($Step['data_directory'])\$($Step['network'])"
-    if (-not [IO.Directory]::Exists($folder)) { return }
-    foreach ($file in [IO.Directory]::GetFiles($folder)) {
-        $name = [IO.Path]::GetFileName($file)
-        if ($name -match '^[0-9.]+$' -and @([IO.File]::ReadAllLines($file))[0] -eq $Holder) { return $name }
+    $route = Get-DefaultRoute
+    foreach ($address in @(Get-Unrouted $Step $route)) {
+        $prefix = "$address/32"
+        Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
+        $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
+        [void](New-NetRoute @new -PolicyStore ActiveStore)
     }
-}
-
-# .SYNOPSIS
-# Asks host-local to reserve (ADD) or release (DEL) our address.
-function Invoke-HostLocal {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step, [string] $Verb, [string] $Subnet)
-    $books = @{ type = 'host-local'; dataDir = $Step['data_directory']; ranges = @(, @(@{ subnet = $Subnet })) }
-    $program = @{
-        Program = $Step['plugin']
-        InputText = ConvertTo-JsonText @{ cniVersion = '1.0.0'; name = $Step['network']; ipam = $books }
-        TimeoutSeconds = Get-SecondsLeft $Run
-        Environment = @{
-            CNI_COMMAND = $Verb; CNI_CONTAINERID = $Holder; CNI_NETNS = $Holder
-            CNI_IFNAME = 'source-vip'; CNI_PATH = [IO.Path]::GetDirectoryName($Step['plugin'])
-        }
-    }
-    [void](Invoke-Program @program)
-}
-
-# .SYNOPSIS
-# Whether an address of the node's present subnet is held; one of an earlier subnet does not count.
-function Test-SourceVipStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    $subnet, $held = (Get-Reference $Run 'node.pod_subnet'), (Get-HeldAddress $Step)
-    if (-not $held -or (Get-Network $held ([int] $subnet.Split('/')[1])) -ne $subnet) { return $false }
-    $Run.Found['source_vip'] = $held
-    $true
-}
-
-# .SYNOPSIS
-# Releases an address of an earlier subnet, then reserves one.
-function Set-SourceVipStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    $subnet, $held = (Get-Reference $Run 'node.pod_subnet'), (Get-HeldAddress $Step)
-    if ($held) { Invoke-HostLocal $Run $Step 'DEL' (Get-Network $held ([int] $subnet.Split('/')[1])) }
-    Invoke-HostLocal $Run $Step 'ADD' $subnet
 }

@@ -128,12 +128,12 @@ function Test-BuildStep {
 }
 
 # .SYNOPSIS
-# The name for the next boot; one that this boot does not use yet asks for a restart.
+# The name for the next boot; one that this boot does not use yet asks for a restart, unless the step says no.
 function Test-HostnameStep {
     [CmdletBinding()]
     param($Run, $Step)
     if ((Get-RegistryValue $ComputerName 'ComputerName') -ne $Step['value']) { return $false }
-    if ([Environment]::MachineName -ne $Step['value']) { Request-Reboot $Run }
+    if ($Step['restart'] -ne $false -and [Environment]::MachineName -ne $Step['value']) { Request-Reboot $Run }
     $true
 }
 

@@ -3,6 +3,8 @@
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
+$LogBytes = 50MB    # of a log that nssm keeps, before it begins another
+$Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE_DISABLED
 
 # .SYNOPSIS
 # Running, Stopped, StartPending and so on; empty when there is no such service.
@@ -38,7 +40,7 @@ function Get-ServiceValue {
     $map = $Step['environment']
     $variables = [string[]] @(if ($map) { $map.Keys | Sort-Object | ForEach-Object { "$_=$($map[$_])" } })
     $own = @{
-        Start = 'DWord', 2; ImagePath = 'ExpandString', ($words -join ' ')
+        Start = 'DWord', (Get-ServiceStart $Step); ImagePath = 'ExpandString', ($words -join ' ')
         DependOnService = 'MultiString', [string[]] @($Step['depends'] | Where-Object { $_ })
     }
     if (-not $Step['wrapper']) {
@@ -53,8 +55,20 @@ function Get-ServiceValue {
         AppRestartDelay = 'DWord', (1000 * (Get-RestartSecond $Step))
         AppEnvironmentExtra = 'MultiString', $variables
     }
-    if ($Step['log']) { foreach ($name in 'AppStdout', 'AppStderr') { $inner[$name] = 'ExpandString', $Step['log'] } }
+    if ($Step['log']) {
+        foreach ($name in 'AppStdout', 'AppStderr') { $inner[$name] = 'ExpandString', $Step['log'] }
+        foreach ($name in 'AppRotateFiles', 'AppRotateOnline') { $inner[$name] = 'DWord', 1 }
+        $inner['AppRotateBytes'] = 'DWord', $LogBytes
+    }
     @{ '' = $own; '\Parameters' = $inner; '\Parameters\AppExit' = @{ '' = 'String', 'Restart' } }
+}
+
+# .SYNOPSIS
+# SERVICE_AUTO_START, or SERVICE_DEMAND_START of one that this step starts at each boot, after what it needs (winsvc.h).
+function Get-ServiceStart {
+    [CmdletBinding()]
+    param($Step)
+    if ($Step['demand']) { 3 } else { 2 }
 }
 
 # .SYNOPSIS
@@ -91,10 +105,33 @@ function Test-WatchedFile {
 }
 
 # .SYNOPSIS
+# Whether somebody deleted the service, and it is still there because it runs or something holds it open.
+function Test-DeletedService {
+    [CmdletBinding()]
+    param([string] $Name)
+    (Get-RegistryValue "$ServiceRoot\$Name" 'DeleteFlag') -eq 1
+}
+
+# .SYNOPSIS
+# Waits until a service that was deleted is gone: Windows makes no other of its name before.
+function Wait-DeletedService {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    while (Test-DeletedService $Name) {
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            $what = 'close what shows services (services.msc, Task Manager), or restart the machine'
+            throw (New-Failure 'service-failed' "$Name is deleted, and something still holds it open: $what")
+        }
+        Start-Sleep -Milliseconds 250
+    }
+}
+
+# .SYNOPSIS
 # Whether the service is there with its values, and runs.
 function Test-ServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
+    if (Test-DeletedService $Step['service']) { return $false }
     $values = Get-ServiceValue $Step
     foreach ($path in $values.Keys) {
         foreach ($name in $values[$path].Keys) {
@@ -114,9 +151,10 @@ function Set-ServiceStep {
     $name, $values = $Step['service'], (Get-ServiceValue $Step)
     $before = Get-ServiceState $name
     if ($before -notin '', 'Stopped') { Stop-PlannedService $Run $name }
+    Wait-DeletedService $Run $name
     $service = @{
         Name = $name; Command = $values['']['ImagePath'][1]; Depends = $values['']['DependOnService'][1]
-        Description = $Step['description']; RestartSeconds = Get-RestartSecond $Step
+        Description = $Step['description']; RestartSeconds = Get-RestartSecond $Step; Start = Get-ServiceStart $Step
     }
     Set-ScmService @service
     foreach ($path in $values.Keys) {
@@ -159,4 +197,26 @@ function Start-PlannedService {
     finally { $service.Dispose() }
     $now = Wait-ServiceState $Run $Name 'Running', 'Stopped', ''
     if ($now -ne 'Running') { throw (New-Failure 'service-failed' "$Name is $now, read its log") }
+}
+
+# .SYNOPSIS
+# Whether a service of Windows itself starts as wanted, and runs or not.
+function Test-SystemServiceStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $state = if ($Step['start'] -eq 'auto') { 'Running' } else { 'Stopped' }
+    (Get-RegistryValue "$ServiceRoot\$($Step['service'])" 'Start') -eq $Starts[$Step['start']] -and
+    (Get-ServiceState $Step['service']) -eq $state
+}
+
+# .SYNOPSIS
+# Says how it starts, then starts or stops it.
+function Set-SystemServiceStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $name, $now = $Step['service'], (Get-ServiceState $Step['service'])
+    if (-not $now) { throw (New-Failure 'service-failed' "this Windows has no service $name") }
+    Set-ScmStart $name $Starts[$Step['start']]
+    if ($Step['start'] -eq 'disabled') { if ($now -ne 'Stopped') { Stop-PlannedService $Run $name } }
+    elseif ($now -ne 'Running') { Start-PlannedService $Run $name }
 }

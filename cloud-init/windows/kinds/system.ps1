@@ -1,4 +1,4 @@
-# Parts of Windows: features, dynamic ports, Defender.
+# Parts of Windows: features, dynamic ports, Defender, the firewall as a whole.
 
 # .SYNOPSIS
 # What a cmdlet of Windows returns; one that takes too long is stopped, which it allows only in a runspace of its own.
@@ -105,4 +105,22 @@ function Set-DefenderExclusionStep {
     param($Run, $Step)
     $missing = Get-MissingExclusion $Step
     Add-MpPreference @missing
+}
+
+# .SYNOPSIS
+# Whether the firewall is on in all profiles and lets nothing in by itself.
+function Test-FirewallProfilesStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $open = @(Get-NetFirewallProfile | Where-Object {
+            "$($_.Enabled)" -ne 'True' -or "$($_.DefaultInboundAction)" -eq 'Allow' })
+    $open.Count -eq 0
+}
+
+# .SYNOPSIS
+# Switches it on.
+function Set-FirewallProfilesStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    Set-NetFirewallProfile -Profile 'Domain', 'Private', 'Public' -Enabled 'True' -DefaultInboundAction 'Block'
 }

@@ -3,33 +3,43 @@
 
 $Kinds = @{
     'access'                = 120, 'path:text access:private,public readers:list?'
+    'api-version'           = 1800, 'url:text ca:text version:text kubectl:text?'
     'archive'               = 600, 'source:text target:text strip:number? members:list?'
     'artifact'              = 900, 'url:text digest:text path:text size:number?'
     'build'                 = 120, 'build:text minimum_ubr:number?'
     'certificate-authority' = 120, 'url:text hash:text path:text'
     'command'               = 600, 'argv:list creates:text? requires:text? environment:map?'
+    'container-image'       = 900, 'image:text client:crictl,docker program:text'
     'defender-exclusion'    = 120, 'processes:list paths:list'
-    'directory'             = 120, 'path:text access:private,public?'
+    'directory'             = 120, 'path:text access:private,public? writers:list? only:list?'
     'environment'           = 120, 'variable:text value:text'
     'feature'               = 1800, 'feature:text'
     'file'                  = 120, 'path:text content:any format:json,documents? access:private,public?'
+    'firewall-profiles'     = 120, ''
     'firewall-rule'         = 120, 'rule:text protocol:tcp,udp ports:list sources:list?'
-    'hns-network'           = 300, ('network:text type:Overlay,L2Bridge subnet:text gateway:text vni:number? ' +
-        'endpoint:text? endpoint_address:text?')
-    'hostname'              = 120, 'value:text'
+    'hns-network'           = 300, 'network:text subnet:text endpoint:text'
+    'hostname'              = 120, 'value:text restart:flag?'
+    'kubelet-bootstrap'     = 120, 'path:text kubeconfig:any secret:text certificate:text node:text'
     'link'                  = 120, 'path:text target:text'
-    'metadata-route'        = 120, 'address:text'
+    'metadata-route'        = 120, 'addresses:list'
+    'node-object'           = 600, ('node:text kubeconfig:text kubectl:text state:registered,ready provider_id:text? ' +
+        'kubelet:text? labels:map?')
+    'overlay-network'       = 600, 'network:text subnet:text pods:text subnet_file:text service:text address:text'
     'pagefile'              = 120, 'initial_mb:number maximum_mb:number'
+    'pod-range'             = 900, 'node:text kubeconfig:text kubectl:text'
     'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
     'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'
     'reboot'                = 120, ''
     'registry'              = 120, 'key:text value:text type:DWord,QWord,String,ExpandString,MultiString data:any'
     'secret'                = 120, 'secret:text path:text member:text?'
     'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +
-        'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text?')
-    'source-vip'            = 120, 'network:text plugin:text data_directory:text'
+        'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text? demand:flag?')
+    'source-vip'            = 120, 'network:text subnet:text plugin:text data_directory:text'
+    'stale-network'         = 120, 'network:text subnet:text data_directory:text services:list subnet_file:text?'
+    'system-service'        = 120, 'service:text start:auto,disabled'
     'task'                  = 120, 'task:text command:list schedule:map description:text?'
-    'wait'                  = 300, 'condition:map'
+    'wait'                  = 300, ('condition:map ' +
+        'error:runtime-down,kubelet-down,flanneld-down,proxy-down,node-unregistered?')
 }
 
 # .SYNOPSIS
@@ -48,6 +58,7 @@ function Test-FieldType {
     switch ($Type) {
         'text' { $Value -is [string] }
         'number' { ($Value -is [int] -or $Value -is [long]) -and $Value -ge 0 }
+        'flag' { $Value -is [bool] }
         'list' { $Value -is [Collections.IList] }
         'map' { $Value -is [Collections.IDictionary] }
         'any' { $true }

@@ -2,7 +2,7 @@
 
 $Serial = $null
 $EventSource = 'mullion'
-$States = @{ done = 'ready'; reboot = 'reboot'; failed = 'failed' }    # in the status record, by state of the result
+$States = @{ reboot = 'reboot'; failed = 'failed' }    # in the status record, by state of the result
 $Told = 1000    # characters of a message in the status record
 
 # .SYNOPSIS
@@ -98,5 +98,5 @@ function Write-Result {
     $summary = Get-Summary $Result
     Write-Said $Run $summary
     Write-Event $Run $summary $Result['code']
-    Send-Status $Run $Result $States[$Result['state']]
+    Send-Status $Run $Result $(if ($Result['state'] -eq 'done') { $Run.Reached } else { $States[$Result['state']] })
 }

@@ -33,7 +33,8 @@ function Get-Failure {
 
 # .SYNOPSIS
 # Run: values for references (Told, Found), secrets read (Stored), what may not be said (Unsaid), commands done (Done),
-# what downloads of this phase came to (Fetched), digests of files (Digests), time and limit of this try.
+# what downloads of this phase came to (Fetched), digests of files (Digests), what an asker saw last (Seen), what the
+# status record says when all is done (Reached), time and limit of this try.
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -41,6 +42,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
+        Seen = ''; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }
@@ -67,7 +69,7 @@ function Get-Reference {
             switch ($key) {
                 'address' { $Run.Found[$key] = Get-OwnAddress }
                 'provider_id' { $Run.Found[$key] = Get-ProviderId }
-                'pod_subnet' { $Run.Found[$key] = Get-PodSubnet }
+                'address_range' { return "$(Get-Reference $Run 'node.address')/32" }
                 'bootstrap_token' { return Get-Secret $Run (Get-Reference $Run 'facts.join_secret') }
             }
         }

@@ -1,7 +1,6 @@
 # The service control manager, by its own functions (winsvc.h): sc.exe has no way to quote a command line for certain.
 
 $ScmOwn = 0x10                       # winnt.h: SERVICE_WIN32_OWN_PROCESS
-$ScmStart = 2                        # SERVICE_AUTO_START
 $ScmError = 1                        # SERVICE_ERROR_NORMAL
 $ScmAccess = 0xF01FF                 # SERVICE_ALL_ACCESS
 $ScmManager = 0x3                    # SC_MANAGER_CONNECT, SC_MANAGER_CREATE_SERVICE
@@ -32,7 +31,10 @@ function Get-ScmType {
 # Makes the service, or gives one that is there this command line and these dependencies.
 function Set-ScmService {
     [CmdletBinding()]
-    param([string] $Name, [string] $Command, [string[]] $Depends, [string] $Description, [int] $RestartSeconds)
+    param(
+        [string] $Name, [string] $Command, [string[]] $Depends, [string] $Description, [int] $RestartSeconds,
+        [int] $Start
+    )
     $scm, $none, $same = (Get-ScmType), [NullString]::Value, [IntPtr]::Zero
     $manager = $scm::OpenSCManagerW($none, $none, $ScmManager)
     $service = $same
@@ -41,17 +43,32 @@ function Set-ScmService {
     try {
         $service = $scm::OpenServiceW($manager, $Name, $ScmAccess)
         if ($service -ne $same) {
-            $done = $scm::ChangeServiceConfigW($service, $ScmOwn, $ScmStart, $ScmError, $Command, $none, $same,
+            $done = $scm::ChangeServiceConfigW($service, $ScmOwn, $Start, $ScmError, $Command, $none, $same,
                 $list, $none, $none, $none)
         }
         else {
-            $service = $scm::CreateServiceW($manager, $Name, $Name, $ScmAccess, $ScmOwn, $ScmStart, $ScmError,
+            $service = $scm::CreateServiceW($manager, $Name, $Name, $ScmAccess, $ScmOwn, $Start, $ScmError,
                 $Command, $none, $same, $list, $none, $none)
             $done = $service -ne $same
         }
         if (-not $done) { throw (New-Failure 'service-failed' "Windows does not take the service $Name with $Command") }
         Set-ScmDescription $service $Description
         Set-ScmRestart $service $RestartSeconds
+    }
+    finally { foreach ($each in $service, $manager) { if ($each -ne $same) { [void]$scm::CloseServiceHandle($each) } } }
+}
+
+# .SYNOPSIS
+# Says when a service that is there starts (winsvc.h); all else of it stays.
+function Set-ScmStart {
+    [CmdletBinding()]
+    param([string] $Name, [uint32] $Start)
+    $scm, $none, $same, $kept = (Get-ScmType), [NullString]::Value, [IntPtr]::Zero, [uint32]::MaxValue
+    $manager = $scm::OpenSCManagerW($none, $none, $ScmManager)
+    $service = $scm::OpenServiceW($manager, $Name, $ScmAccess)
+    try {
+        if (-not $scm::ChangeServiceConfigW($service, $kept, $Start, $kept, $none, $none, $same, $none, $none, $none,
+                $none)) { throw (New-Failure 'service-failed' "Windows does not let $Name start in another way") }
     }
     finally { foreach ($each in $service, $manager) { if ($each -ne $same) { [void]$scm::CloseServiceHandle($each) } } }
 }

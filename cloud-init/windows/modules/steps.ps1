@@ -51,7 +51,7 @@ function Invoke-Step {
             Write-Said $Run "$($Step['name']): $($failure.Message); again in $wait s"
             # What was found out before may not be so any more; what probes recorded stays.
             $Run.Stored.Clear()
-            foreach ($key in 'address', 'provider_id', 'pod_subnet') { $Run.Found.Remove($key) }
+            foreach ($key in 'address', 'provider_id') { $Run.Found.Remove($key) }
             Start-Sleep -Seconds $wait
         }
     }

@@ -26,8 +26,6 @@ def problems(value: Any, kind: Type, where: str) -> Iterator[str]:
     name = reference(value)
     if name is not None:
         yield from _reference_problems(name, kind, where)
-    elif "not" in kind:
-        yield f"{where} must not be there"
     elif "enum" in kind:
         if not any(value == each and type(value) is type(each) for each in kind["enum"]):
             yield f"{where} is {value!r}, not one of {kind['enum']}"

@@ -24,9 +24,13 @@ FILES: dict[str, Kind] = {
         {
             "path": Field(PATH, "Where."),
             "access": Field(ACCESS, _ACCESS, required=False),
+            "writers": Field(NAMES, "SIDs that may change what lies in it too.", required=False, systems=("windows",)),
+            "only": Field(NAMES, "Files that may lie in it; all others go.", required=False, systems=("windows",)),
         },
-        compares="That a directory is there, with exactly this mode (0755, 0700) or these access rules.",
-        sets="Makes it with those above it, then sets mode or rules; what lies in it stays.",
+        compares="That a directory is there, with exactly this mode (0755, 0700) or these access rules, and no file but"
+        " those of only.",
+        sets="Makes it with those above it, then sets mode or rules; what lies in it stays, unless only says else.",
+        undo="files that only does not name",
     ),
     "file": Kind(
         "The file holds the content.",

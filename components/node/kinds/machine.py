@@ -1,7 +1,7 @@
 """Kinds about the machine itself: name, restarts, the host's firewall, the Linux kernel."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import NAME, PROTOCOL, TEXT
+from components.node.kinds.values import FLAG, NAME, PROTOCOL, TEXT
 
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _PORTS = {"type": "string", "pattern": r"^\d{1,5}(-\d{1,5})?$"}
@@ -10,7 +10,16 @@ _LINUX = ("linux",)
 MACHINE: dict[str, Kind] = {
     "hostname": Kind(
         "The machine has this host name.",
-        {"value": Field(NAME, "The name.")},
+        {
+            "value": Field(NAME, "The name."),
+            "restart": Field(
+                FLAG,
+                "Whether it asks for a reboot step while this boot uses another name (default), or just holds from the"
+                " next boot on.",
+                required=False,
+                systems=("windows",),
+            ),
+        },
         compares="Linux: /etc/hostname and the kernel's. Windows: the name of the next boot; a reboot step is asked for"
         " while this boot uses another.",
         sets="Both; on Windows for the next boot.",
@@ -68,6 +77,14 @@ MACHINE: dict[str, Kind] = {
         compares="/proc/swaps and /etc/fstab.",
         sets="Turns its lines in fstab into comments, then swapoff --all.",
         undo="swap in use",
+        cuts=_STEPPED,
+        systems=_LINUX,
+    ),
+    "time-source": Kind(
+        "The machine's clock follows this server.",
+        {"server": Field(NAME, "Its address or name.")},
+        compares="The files below /etc/chrony/sources.d and /etc/systemd/timesyncd.conf.d.",
+        sets="Writes both, and restarts whichever of chrony and systemd-timesyncd runs.",
         cuts=_STEPPED,
         systems=_LINUX,
     ),

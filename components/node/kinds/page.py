@@ -33,7 +33,9 @@ finished by the next, and what drifted is repaired at every boot.
   A change concerns machines made from now on.
 - `kubernetes`, optional: the version, for the machine's status record.
 - `phases`: in order. A phase of scope `image` can be baked into an image, so its steps hold no reference and nothing
-  that belongs to one machine or is secret; `node` phases can hold everything.
+  that belongs to one machine or is secret; `node` phases can hold everything. `reports: registered`, optional: the
+  state of the machine's status record once the phase is over; the last phase's word (default `ready`) is that of a
+  finished run.
 - Steps have a `kind`, a `name` that no other step of the plan has, and their kind's fields. Nothing else.
 
 ## What a change means

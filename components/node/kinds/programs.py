@@ -21,6 +21,9 @@ from components.node.kinds.values import (
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _NEW = OnChange.NEW_NODES
 
+DOWN = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down", "node-unregistered")
+"""Errors of a node that lacks one of its parts (OPS-01); cloud-init/errors.json has them."""
+
 PROGRAMS: dict[str, Kind] = {
     "service": Kind(
         "The service exists with exactly this command, starts at boot and again after it ended, and runs.",
@@ -48,8 +51,20 @@ PROGRAMS: dict[str, Kind] = {
             "wrapper": Field(
                 PATH, "nssm.exe, which runs a program that has no service mode.", required=False, systems=("windows",)
             ),
+            "demand": Field(
+                FLAG,
+                "It does not start at boot: this step starts it, once those before it hold.",
+                required=False,
+                systems=("windows",),
+            ),
             "delegate": Field(
                 FLAG, "Its processes outlive it and manage their own cgroups.", required=False, systems=("linux",)
+            ),
+            "limits": Field(
+                VARIABLES,
+                "Settings of systemd.exec(5) and systemd.resource-control(5) by name, such as LimitNOFILE.",
+                required=False,
+                systems=("linux",),
             ),
         },
         compares="Linux: the whole unit file, enabled, active. Windows: every value below its registry key, RUNNING."
@@ -123,9 +138,12 @@ PROGRAMS: dict[str, Kind] = {
                 "{address: A}: the address is this machine's, or the name resolves; {tcp: [host, port]}: it takes"
                 " connections; {url: U}: it answers below 500; {file: P}: it exists; {service: S}: it runs.",
             ),
+            "error": Field(
+                one_of(*DOWN), "The error that ends the run when the time is over; default 404.", required=False
+            ),
         },
         compares="The condition.",
-        sets="Asks again every 2 seconds until the time is over (404).",
+        sets="Asks again every 2 seconds until the time is over (404, or the error).",
         cuts=(Cut.BEFORE_SET,),
         on_change=_NEW,
         seconds=300,

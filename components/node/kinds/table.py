@@ -2,12 +2,26 @@
 
 from components.node.kinds.cluster import CLUSTER
 from components.node.kinds.files import FILES
+from components.node.kinds.joining import JOINING
 from components.node.kinds.machine import MACHINE
 from components.node.kinds.model import Field, Kind, OnChange
+from components.node.kinds.pod_network import POD_NETWORK
 from components.node.kinds.programs import PROGRAMS
+from components.node.kinds.restoring import RESTORING
 from components.node.kinds.windows import WINDOWS
+from components.node.kinds.windows_parts import WINDOWS_PARTS
 
-KINDS: dict[str, Kind] = {**FILES, **CLUSTER, **PROGRAMS, **MACHINE, **WINDOWS}
+KINDS: dict[str, Kind] = {
+    **FILES,
+    **CLUSTER,
+    **PROGRAMS,
+    **MACHINE,
+    **WINDOWS,
+    **WINDOWS_PARTS,
+    **JOINING,
+    **POD_NETWORK,
+    **RESTORING,
+}
 
 TUNING: dict[str, Field] = {
     "timeout_seconds": Field(

@@ -19,8 +19,6 @@ ACCESS: Type = {"enum": ["private", "public"]}
 """private: root, or SYSTEM and Administrators, alone; public: others may read, and run what can be run."""
 DOCUMENT: Type = {}
 """Any JSON value."""
-NEVER: Type = {"not": {}}
-"""No value at all: the field must not be there."""
 VARIABLES: Type = {"type": "object", "additionalProperties": TEXT}
 ARGUMENTS: Type = {"type": "array", "items": TEXT, "minItems": 1}
 NAMES: Type = {"type": "array", "items": NAME}

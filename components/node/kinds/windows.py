@@ -1,14 +1,11 @@
 """Kinds that Windows alone has."""
 
 from components.node.kinds.model import Cut, Field, Kind, When
-from components.node.kinds.values import COUNT, DOCUMENT, NAME, NEVER, PATH, PATHS, PORT, PROTOCOL, TEXT, one_of
+from components.node.kinds.values import COUNT, DOCUMENT, NAME, PATHS, PORT, PROTOCOL, TEXT, one_of
 
 _ONE = (Cut.BEFORE_SET, Cut.AFTER_SET)
-_STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _WINDOWS = ("windows",)
 _MEGABYTES = {"type": "integer", "minimum": 512, "maximum": 1048576}
-_ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
-_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
 
 WINDOWS: dict[str, Kind] = {
     "build": Kind(
@@ -84,62 +81,5 @@ WINDOWS: dict[str, Kind] = {
         sets="Adds what is missing; others stay.",
         cuts=_ONE,
         systems=_WINDOWS,
-    ),
-    "metadata-route": Kind(
-        "The metadata address is routed through the interface of the default route.",
-        {"address": Field(_ADDRESS, "169.254.169.254.")},
-        compares="The one route to the address/32: interface and next hop of the default route.",
-        sets="Makes it anew in the active store: a boot loses it.",
-        undo="routes to the address through other interfaces",
-        cuts=_STEPPED,
-        systems=_WINDOWS,
-        image=False,
-    ),
-    "hns-network": Kind(
-        "The HNS network exists, and the host's endpoint in it where one is given.",
-        {
-            "network": Field(NAME, "Its name."),
-            "type": Field(one_of("Overlay", "L2Bridge"), "As HNS names it."),
-            "subnet": Field(_RANGE, "Its range."),
-            "gateway": Field(_ADDRESS, "The gateway in it."),
-            "vni": Field(
-                {"type": "integer", "minimum": 4096, "maximum": 16777214},
-                "Overlay: the virtual network identifier; 4096 is the least that Windows takes.",
-                required=False,
-            ),
-            "endpoint": Field(
-                NAME,
-                "L2Bridge: name of the host's endpoint, attached to compartment 1, with forwarding"
-                " on it and on the management adapter.",
-                required=False,
-            ),
-            "endpoint_address": Field(_ADDRESS, "Its address.", required=False),
-        },
-        compares="Get-HnsNetwork by name: type, subnet, gateway, vni; Get-HnsEndpoint by name: address, attached.",
-        sets="Removes a network of that name that differs, makes it, waits until the management address is back (504),"
-        " then makes and attaches the endpoint.",
-        undo="a network of that name that differs, with its endpoints",
-        cuts=_STEPPED,
-        systems=_WINDOWS,
-        image=False,
-        seconds=300,
-        whens=(
-            When("type", "Overlay", {"endpoint": NEVER, "endpoint_address": NEVER}),
-            When("type", "L2Bridge", {"vni": NEVER}),
-        ),
-    ),
-    "source-vip": Kind(
-        "host-local holds one address of the node's subnet for kube-proxy: node.source_vip.",
-        {
-            "network": Field(NAME, "Name of the pod network."),
-            "plugin": Field(PATH, "host-local.exe."),
-            "data_directory": Field(PATH, "host-local's books."),
-        },
-        compares="The held address and the node's subnet now.",
-        sets="Releases an address of another subnet, reserves one.",
-        undo="an address of an earlier subnet",
-        cuts=_STEPPED,
-        systems=_WINDOWS,
-        image=False,
     ),
 }

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from components.addressing import NODE_PODS, SMALLEST_PREFIX
 from components.spec.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.models import ApiAccess, Egress, NatGateways, NetworkMode
 
@@ -11,6 +12,12 @@ VNI_SMALLEST, VNI_LARGEST = 4096, 65535
 
 PORT = 4789
 """FLN-02: the only VXLAN port that Windows HNS uses."""
+
+ROUTE_LIMITS = {"aws": 500, "azure": 400, "gcp": 250}
+"""NET-06: most routes of one table. AWS: 500 since June 2025, before 50; Azure: 400; GCP: of one network's quota."""
+
+OTHER_ROUTES = 2
+"""The network's own range, and the way out."""
 
 _DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
 _AWS_ZONE = re.compile(r"[a-z]$")
@@ -34,6 +41,24 @@ def _port(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
     if net.mode is NetworkMode.OVERLAY and net.port != PORT:
         yield at("network", "port", value=net.port, port=PORT)
+
+
+def _pod_places(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    wanted = net.nodes.prefixlen - (net.nodes.max_prefixlen - NODE_PODS)
+    if net.mode is NetworkMode.L2BRIDGE and net.pods.prefixlen > wanted:
+        nodes = net.pods.prefixlen + (net.nodes.max_prefixlen - NODE_PODS)
+        smaller = f", or a /{nodes} in network.nodes" if nodes <= SMALLEST_PREFIX else ""
+        yield at("network", "pods", value=net.pods, nodes=net.nodes, prefix=wanted, smaller=smaller)
+
+
+def _routes(subject: Subject) -> Iterator[Finding]:
+    spec = subject.spec
+    limit = spec.network.route_limit or ROUTE_LIMITS[spec.cloud.value]
+    wanted = sum(group.count for group in subject.groups) + OTHER_ROUTES
+    if spec.network.mode is NetworkMode.L2BRIDGE and wanted > limit:
+        machines = wanted - OTHER_ROUTES
+        yield at("network", "mode", machines=machines, routes=wanted, limit=limit)
 
 
 def _domain(subject: Subject) -> Iterator[Finding]:
@@ -128,6 +153,22 @@ CHECKS = (
         "Windows sends VXLAN to UDP {port} only, not {value}",
         "write {port}, or leave network.port out",
         "FLN-02",
+    ),
+    error(
+        "pods-smaller-than-nodes",
+        "network.pods network.nodes network.mode",
+        _pod_places,
+        "in l2bridge each address of {nodes} owns the /24 at the same place in the pod range, and {value} has too few",
+        "write a /{prefix} or larger in network.pods{smaller}",
+        "NET-05",
+    ),
+    error(
+        "routes-above-limit",
+        "network.mode network.route_limit cloud control_plane.count pools.*.count",
+        _routes,
+        "{machines} machines need {routes} routes in each table, and a table takes {limit}",
+        "write mode: overlay, or fewer machines; or raise the quota and write it in network.route_limit",
+        "NET-06",
     ),
     error(
         "domain-form",

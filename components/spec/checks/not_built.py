@@ -8,8 +8,6 @@ from components.spec.models import (
     CloudController,
     ClusterSpec,
     MachineAccess,
-    NetworkMode,
-    OperatingSystem,
     Pool,
 )
 
@@ -19,14 +17,6 @@ _PoolUsed = Callable[[Pool], bool]
 CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     ("cloud-azure", "cloud", lambda s: s.cloud is Cloud.AZURE, "clusters on Azure", "write cloud: aws", ""),
     ("cloud-gcp", "cloud", lambda s: s.cloud is Cloud.GCP, "clusters on GCP", "write cloud: aws", ""),
-    (
-        "mode-l2bridge",
-        "network.mode",
-        lambda s: s.network.mode is NetworkMode.L2BRIDGE,
-        "l2bridge",
-        "write mode: overlay",
-        "NET-05 NET-06",
-    ),
     (
         "existing-network",
         "network.existing",
@@ -46,9 +36,9 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "registry-credentials",
         "registry_credentials",
-        lambda s: bool(s.registry_credentials),
-        "credential providers for registries",
-        "remove the list and use imagePullSecrets",
+        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set())),
+        "this credential provider",
+        "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",
     ),
     (
@@ -79,19 +69,10 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "write 0",
         "",
     ),
-    (
-        "control-plane-debian",
-        "control_plane.os",
-        lambda s: s.control_plane.os is OperatingSystem.DEBIAN_12,
-        "Debian 12",
-        "write ubuntu-24.04 or ubuntu-22.04",
-        "",
-    ),
 )
 """Id, path, whether it is used, what is not built, what to do, requirements."""
 
 POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
-    ("debian", "os", lambda p: p.os is OperatingSystem.DEBIAN_12, "Debian 12", "write ubuntu-24.04", ""),
     ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
 )
 """The same for options of a pool."""

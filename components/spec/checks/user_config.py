@@ -9,6 +9,7 @@ from components import releases
 from components.spec.checks.check import Finding, Group, Path, Rule, Subject, at, error, warning
 from components.spec.checks.versions import supported
 from components.spec.explain import known_words, shown
+from components.spec.models import Runtime
 
 Document = tuple[str, Path, Mapping[str, Any], Callable[[str], frozenset[str]]]
 """Key of releases.set_by_us, path in the spec, the user's fields, and what the version knows."""
@@ -18,7 +19,13 @@ def kubelets(subject: Subject) -> Iterator[Document]:
     """The KubeletConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kubelet", "config")
-        yield f"kubelet-{_system(group)}", path, group.kubelet.config, partial(releases.top_fields, "kubelet")
+        yield f"kubelet-{_system(group)}", path, group.kubelet.config, partial(_kubelet_fields, group)
+
+
+def _kubelet_fields(group: Group, kubernetes: str) -> frozenset[str]:
+    """What the version knows; a runtime's endpoint reaches one that has no field for it as a flag, but dockershim."""
+    known = releases.top_fields("kubelet", kubernetes)
+    return known if group.runtime is Runtime.DOCKER else known | {"containerRuntimeEndpoint"}
 
 
 def kube_proxies(subject: Subject) -> Iterator[Document]:

@@ -58,6 +58,12 @@ def _cgroups(subject: Subject) -> Iterator[Finding]:
         yield at("kubernetes", minor=subject.minor, stage=stage)
 
 
+def _credentials_early(subject: Subject) -> Iterator[Finding]:
+    asked = subject.spec.registry_credentials and supported(subject)
+    if asked and releases.release(subject.minor).credential_provider is None:
+        yield at("registry_credentials", minor=subject.minor)
+
+
 def _dsr_2019(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         if group.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
@@ -124,6 +130,13 @@ CHECKS = (
         _cgroups,
         "the Linux images boot with control groups v2 alone, which Kubernetes {minor} supports as {stage} only",
         "write a version of 1.25 or newer",
+    ),
+    error(
+        "registry-credentials-early",
+        "registry_credentials kubernetes",
+        _credentials_early,
+        "no published credential provider speaks to the kubelet of {minor}",
+        "write Kubernetes 1.26 or newer, or remove the list and use imagePullSecrets",
     ),
     warning(
         "dsr-on-windows-2019",

@@ -10,6 +10,8 @@ from typing import Any
 import pulumi_aws
 import pytest
 
+from components.aws.identity import statements
+from components.firewall import NODES
 from components.naming import MAX_NODE_NAME
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
@@ -17,7 +19,7 @@ from operations import answers
 from operations.recorder import Recording, Registered, record
 from sandbox.values import Secret
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod")
+STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed")
 ROOT = Path(__file__).resolve().parents[3]
 URNS = ROOT / "tests" / "golden" / "urns"
 INSTANCE = "aws:ec2/instance:Instance"
@@ -188,7 +190,7 @@ def test_instances_are_as_planned_and_hardened(stack: str) -> None:
         disk = {"encrypted": True, "volumeType": "gp3", "volumeSize": group.disk_gb, "tags": inputs["tags"]}
         assert inputs["rootBlockDevice"] == disk
         assert "volumeTags" not in inputs, "they would be written over those of a CSI driver's volumes"
-        assert inputs["sourceDestCheck"] is True, "overlay pods never send from their own address"
+        assert inputs["sourceDestCheck"] is (machine.pods is None), "overlay pods never send from their own address"
         assert inputs["associatePublicIpAddress"] is (plan(stack).spec.network.egress.value == "public")
         assert inputs["tags"]["mullion:pool"] == group.name
 
@@ -229,6 +231,32 @@ def test_the_control_plane_is_chained_and_ignores_image_size_and_user_data(stack
         assert each.protect is plan(stack).spec.protect
     for before, each in pairwise(members):
         assert before.urn in each.dependencies
+
+
+def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_interface_in_every_table_of_machines() -> None:
+    network = {**config("aws-routed")[CLUSTER]["network"], "zones": 2, "nat_gateways": "zonal"}
+    found = record("aws-routed", changed("aws-routed", network=network))
+
+    def known(type_: str, output: str) -> dict[str, str]:
+        """Names of resources by an output of theirs."""
+        those = [each for each in found.resources.values() if each.type == type_]
+        return {answers.computed(type_, each.name, each.urn, "eu-west-1", {})[output]: each.name for each in those}
+
+    tables, interfaces = known("aws:ec2/routeTable:RouteTable", "id"), known(INSTANCE, "primaryNetworkInterfaceId")
+    routes = {
+        (tables[each.inputs["routeTableId"]], interfaces[interface]): each.inputs["destinationCidrBlock"]
+        for each in found.resources.values()
+        if each.type == "aws:ec2/route:Route" and (interface := each.inputs.get("networkInterfaceId"))
+    }
+    spec = read_stack("aws-routed", changed("aws-routed", network=network)).spec
+    planned = plan_cluster("aws-routed", spec).machines
+    assert routes == {
+        (f"aws-routed-machines-{zone}", f"aws-routed-{each.name}"): str(each.pods)
+        for zone in (0, 1)
+        for each in planned
+    }
+    overlay = [each for each in recording("aws-dev").resources.values() if "networkInterfaceId" in each.inputs]
+    assert overlay == []
 
 
 def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
@@ -282,8 +310,19 @@ def test_roles_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
     ]
     assert len(reads) == 1 and "-join" in reads[0], "workers read the bootstrap token, nothing else"
     for rows in policies.values():
-        [written] = [r for each in rows if each["Action"] == ["s3:PutObject"] for r in each["Resource"]]
-        assert written.endswith("/status/${aws:userid}.json"), "a machine writes its own record, and no other's"
+        written = [r for each in rows if each["Action"] == ["s3:PutObject"] for r in each["Resource"]]
+        own = [r.rpartition("/")[0].rpartition("/")[2] for r in written if r.endswith("/${aws:userid}.json")]
+        assert own == ["status", "logs"], "a machine writes its own record and answers, and no other's"
+        assert len(own) == len(written)
+
+
+def test_machines_pull_from_the_clouds_registries_only_where_the_spec_asks_for_it() -> None:
+    arns = {name: f"arn:aws-cn:x:::{name}" for name in ("bundles", "snapshots", "join", "pki", "desired-state")}
+    for group in NODES:
+        more = [each for each in statements(group, arns, registries=True) if each not in statements(group, arns)]
+        assert {action.partition(":")[0] for each in more for action in each["Action"]} == {"ecr"}
+        assert [each["Resource"] for each in more] == [["*"], ["arn:aws-cn:ecr:*:*:repository/*"]]
+        assert more[0]["Action"] == ["ecr:GetAuthorizationToken"], "it knows no resources"
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -298,6 +337,23 @@ def test_workers_alone_are_gated_and_the_pointer_waits_for_the_control_plane(sta
         is_pointer = each.inputs.get("key") == "desired-state.json"
         wanted = gated if each.name in pools else reached if is_pointer else ([], [], [])
         assert found == wanted, each.urn
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_who_may_be_a_node_is_published_before_machines_and_written_by_none_of_them(stack: str) -> None:
+    resources = recording(stack).resources
+    [members] = [each for each in resources.values() if each.inputs.get("key") == "members.json"]
+    listed = json.loads(members.inputs["content"])
+    assert {each["name"] for each in listed["members"]} == {each.name for each in plan(stack).machines}
+    assert isinstance(listed["serial"], int)
+    first = [each for name, each in instances(recording(stack)).items() if name.endswith("-0")]
+    assert all(members.urn in each.request.dependencies for each in first), "the others are chained to these"
+    signed = ("/desired-state.json", "/members.json")
+    for each in resources.values():
+        for row in json.loads(each.inputs["policy"])["Statement"] if each.type.endswith(":RolePolicy") else []:
+            if any(place.endswith(signed) for place in row["Resource"]):
+                assert (each.name, row["Action"]) == (f"{stack}-control-plane", ["s3:GetObject"])
+            assert not any(place.endswith("bundles/*") for place in row["Resource"] if "s3:PutObject" in row["Action"])
 
 
 def test_older_snapshots_go_after_a_month() -> None:

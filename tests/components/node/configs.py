@@ -79,7 +79,7 @@ DOCUMENTS: dict[str, Callable[[str], Any]] = {
     "cni-windows-l2bridge-containerd": lambda v: cni.windows(_bridged(v, "containerd")),
     "cni-windows-l2bridge-docker": lambda v: cni.windows(_bridged(v, "docker")),
     "flannel-net-conf-overlay": lambda v: network.net_conf(_windows(v).spec.network),
-    "flannel-net-conf-l2bridge": lambda v: network.net_conf(_bridged(v, "containerd").spec.network),
+    "cni-linux-l2bridge": lambda v: cni.linux_bridge(_bridged(v, "containerd").spec.network),
 }
 """Document -> what it is for a Kubernetes version: tables and lists as data, files that are text as text."""
 

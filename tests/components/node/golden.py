@@ -1,12 +1,24 @@
-"""Golden plans: three whole, all others as digests. `make generate` writes them."""
+"""Golden plans: four whole, all others as digests; and who may read what they write. `make generate` writes them."""
 
 import hashlib
 import json
+from typing import Any
 
+from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
 from tests.components.node.samples import KUBERNETES, PATCHES, SYSTEMS, plan
 
-WHOLE = {"control-plane": None, "ubuntu-22.04": "ubuntu-22.04", "windows-2019": "windows-2019"}
+ROUTED: dict[str, Any] = {"network": {"mode": "l2bridge"}}
+
+WHOLE: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "control-plane": (None, {}),
+    "ubuntu-22.04": ("ubuntu-22.04", {}),
+    "windows-2019": ("windows-2019", {}),
+    "windows-2022-l2bridge": ("windows-2022", ROUTED),
+    "windows-2019-dockershim": ("windows-2019", {"pool": {"runtime": "docker"}, "kubernetes": "1.23.17"}),
+    "windows-2019-cri-dockerd": ("windows-2019", {"pool": {"runtime": "docker"}}),
+}
+"""Name -> operating system (None: the control plane's), and the cluster's options."""
 
 
 def whole(made: NodePlan) -> str:
@@ -18,19 +30,50 @@ def digests() -> dict[str, str]:
     """Digest of each plan by role or system and patch; the golden files show what a difference is about."""
     systems = {"control-plane": None, **{each: each for each in SYSTEMS}}
     return {
-        f"{name} {kubernetes}": hashlib.sha256(canonical(plan(os, kubernetes=kubernetes).document())).hexdigest()
+        f"{name} {kubernetes}{mode}": _digest(plan(os, kubernetes=kubernetes, **options))
+        for mode, options in (("", {}), (" l2bridge", ROUTED))
         for kubernetes in PATCHES.values()
         for name, os in systems.items()
     }
 
 
-DIGESTS = "digests.json"
-NAMES = (*(f"{name}-{KUBERNETES}.json" for name in WHOLE), DIGESTS)
+def _digest(made: NodePlan) -> str:
+    return hashlib.sha256(canonical(made.document())).hexdigest()
+
+
+def mode(step: Step) -> str:
+    """Rights of what a step makes at its path: a folder's end with /."""
+    private = step.fields.get("access") == "private" or step.kind in PRIVATE
+    if step.kind == "directory":
+        return "0700/" if private else "0755/"
+    executable = 0o111 if step.fields.get("executable") else 0
+    return f"{(0o600 | executable & 0o100) if private else (0o644 | executable):04o}"
+
+
+def modes() -> str:
+    """Every path that a step names as its own, with its rights; of Windows' machines private and public ones alike."""
+    lines: list[str] = []
+    for name, (os, options) in WHOLE.items():
+        lines.append(f"### {name}")
+        made = [each for each in plan(os, **options).steps if "path" in each.fields]
+        lines += sorted(f"{mode(each):6} {each.fields['path']} ({each.kind})" for each in made)
+    return "\n".join(lines) + "\n"
+
+
+PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
+"""Kinds that write for root, or SYSTEM and Administrators, alone."""
+
+DIGESTS, MODES = "digests.json", "modes.txt"
+PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
+NAMES = (*PLANS, DIGESTS, MODES)
 """Golden files."""
 
 
 def file(name: str) -> str:
     """Text of a golden file."""
+    if name == MODES:
+        return modes()
     if name == DIGESTS:
         return json.dumps(digests(), indent=1) + "\n"
-    return whole(plan(WHOLE[name.removesuffix(f"-{KUBERNETES}.json")]))
+    os, options = PLANS[name]
+    return whole(plan(os, **options))

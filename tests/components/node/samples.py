@@ -15,7 +15,7 @@ KUBERNETES = "1.32.13"
 PATCHES = {releases.minor(each): each for each in artifacts.versions("kubernetes-node")}
 """By minor, the newest patch with digests for both systems."""
 
-SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "windows-2019", "windows-2022", "windows-2025")
+SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "debian-12", "windows-2019", "windows-2022", "windows-2025")
 
 
 def spec(os: str | None = None, pool: dict[str, Any] | None = None, **cluster: Any) -> ClusterSpec:
@@ -32,6 +32,11 @@ def plan(os: str | None, pool: dict[str, Any] | None = None, **cluster: Any) -> 
 def one(node_plan: NodePlan, name: str) -> Step:
     """The step of that name."""
     return next(each for each in node_plan.steps if each.name == name)
+
+
+def phase(node_plan: NodePlan, name: str) -> tuple[Step, ...]:
+    """The steps of the phase of that name."""
+    return next(each.steps for each in node_plan.phases if each.name == name)
 
 
 def content(node_plan: NodePlan, name: str) -> Any:

@@ -31,9 +31,12 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("command", {"argv": ["a"], "retries": -1}, "retries is -1"),
     ("command", {"argv": ["a"], "timeout_seconds": {"ref": "machine.name"}}, "cannot be the reference"),
     ("hostname", {"value": {"ref": "registration.taints"}}, "cannot be the reference registration.taints"),
-    ("hns-network", {"network": "n", "type": "Overlay", "subnet": "10.0.0.0/24", "gateway": "10.0.0.1",
-                     "endpoint": "e"}, "endpoint must not be there"),
+    ("hns-network", {"network": "n", "subnet": "10.0.0.0", "endpoint": "e"}, "subnet is '10.0.0.0'"),
 ]  # fmt: skip
+
+
+LOOKING = {name for name, kind in KINDS.items() if kind.on_change is OnChange.NEW_NODES and name != "reboot"}
+"""Kinds that wait or look, and set nothing."""
 
 
 @pytest.mark.parametrize(("kind", "fields", "said"), REFUSED)
@@ -117,9 +120,11 @@ def test_every_other_field_replaces_machines() -> None:
         for field, each in kind.fields.items()
         if (each.on_change or kind.on_change) is not OnChange.REPLACE
     }
-    looking = {(name, field) for name in ("wait", "probe") for field in KINDS[name].fields}
+    asking = ("wait", "probe", "api-version", "node-object", "pod-range", "overlay-network")
+    looking = {(name, field) for name in (*asking, "stale-network") for field in KINDS[name].fields}
     others = {("artifact", "url"), ("artifact", "size"), ("service", "restart_seconds"), ("service", "restarts_on")}
     others |= {("service", "description"), ("task", "description")}
+    others |= {("addons", field) for field in KINDS["addons"].fields}  # the control plane's own, in place
     assert steering == looking | others
 
 
@@ -131,7 +136,8 @@ def test_kinds_that_write_can_be_cut_before_and_after() -> None:
     quiet = {name for name, kind in KINDS.items() if kind.sets == "nothing"}
     assert quiet == {name for name, kind in KINDS.items() if not kind.cuts} == {"probe", "build"}
     for name, kind in KINDS.items():
-        assert name in quiet or name == "wait" or {Cut.BEFORE_SET, Cut.AFTER_SET} <= set(kind.cuts), name
+        waits = kind.cuts == (Cut.BEFORE_SET,) and kind.on_change is OnChange.NEW_NODES
+        assert name in quiet or waits or {Cut.BEFORE_SET, Cut.AFTER_SET} <= set(kind.cuts), name
 
 
 def test_secrets_and_what_belongs_to_one_machine_are_never_baked() -> None:

@@ -8,7 +8,8 @@ import pytest
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan, references
-from tests.components.node.samples import PATCHES, content, one, plan, position
+from components.plan import plan_cluster
+from tests.components.node.samples import PATCHES, content, one, plan, position, spec
 
 
 def _documents(made: NodePlan) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def test_cp_03_bridged_traffic_passes_iptables_with_the_module_loaded_first(linu
 def test_a_worker_joins_once_with_the_known_ca_and_the_token_on_standard_input(linux: NodePlan) -> None:
     join = one(linux, "kubeadm-join")
     document = join.fields["input"]
-    assert join.fields["creates"] == "/etc/kubernetes/kubelet.conf"
+    assert join.fields["done"].startswith("/var/lib/mullion/"), "not a file that a join cut short has made already"
     assert document["apiVersion"] == "kubeadm.k8s.io/v1beta4"
     assert document["discovery"]["tlsBootstrapToken"] == ref("node.bootstrap_token")
     assert document["discovery"]["file"]["kubeConfigPath"] == one(linux, "discovery").fields["path"]
@@ -59,7 +60,9 @@ def test_metadata_is_closed_to_pods_before_the_kubelet_starts(os: str | None) ->
     made = plan(os)
     unit = content(made, "closed-to-pods-unit")
     assert "Before=kubelet.service" in unit
-    assert "-I FORWARD -d 169.254.169.254/32 -j DROP" in unit
+    drop = "FORWARD -d 169.254.169.254/32 -j DROP"
+    assert f"iptables -w -t mangle -I {drop}" in unit, "no rule of kube-proxy or flannel comes before it there"
+    assert f"ExecStart=-/usr/sbin/iptables -w -t mangle -D {drop}" in unit, "a second start leaves one rule"
     assert position(made, "closed-to-pods") < position(made, "kubelet")
 
 
@@ -96,16 +99,84 @@ def test_the_certificate_has_the_endpoints_name_and_the_public_one_where_there_i
     assert references(cluster["apiServer"]["certSANs"]) == names
 
 
-def test_all_machines_have_one_plan_and_a_marker_decides_who_founds(control_plane: NodePlan) -> None:
-    claim = one(control_plane, "found-or-join").fields
+def test_all_machines_have_one_plan_and_a_log_of_records_decides_who_founds(control_plane: NodePlan) -> None:
+    claim, founded = one(control_plane, "found-or-join").fields, one(control_plane, "founded").fields
     init, join = one(control_plane, "kubeadm-init").fields, one(control_plane, "kubeadm-join").fields
     assert (init["requires"], join["requires"]) == (claim["founder"], claim["member"])
-    assert init["creates"] == join["creates"] == one(control_plane, "joined").fields["path"]
-    order = ["kubeadm-init", "join-secret", "endpoint", "kubeadm-join", "joined"]
+    assert {name: founded[name] for name in ("store", "log", "cluster", "founder")} == {
+        name: claim[name] for name in ("store", "log", "cluster", "founder")
+    }
+    assert claim["cluster"] == ref("facts.ca_hash"), "a cluster is what its authority is"
+    order = ["found-or-join", "endpoint", "kubeadm-init", "founded", "kubeadm-join", "own-api", "endpoint-own"]
     assert [position(control_plane, each) for each in order] == sorted(position(control_plane, each) for each in order)
-    assert one(control_plane, "join-secret").fields["requires"] == claim["founder"], "a member joins with that token"
+    assert position(control_plane, "endpoint-own") < position(control_plane, "apply-addons")
     assert "--skip-token-print" in init["argv"]
     assert join["input"]["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == ref("machine.address")
+
+
+def test_nobody_has_a_token_before_the_founding_is_over(control_plane: NodePlan) -> None:
+    publishes = [each.name for each in control_plane.steps if each.kind == "bootstrap-token"]
+    assert all(position(control_plane, each) > position(control_plane, "founded") for each in publishes)
+
+
+def test_a_control_plane_reaches_its_peers_at_their_addresses_and_itself_once_it_has_an_api() -> None:
+    made = plan(None, control_plane={"count": 3}, network={"zones": 3})
+    before, after = one(made, "endpoint").fields, one(made, "endpoint-own").fields
+    assert before == after
+    planned = plan_cluster("dev", spec(None, control_plane={"count": 3}, network={"zones": 3})).control_plane.machines
+    assert before["peers"] == [str(each.address) for each in planned]
+    assert before["founder"] == one(made, "found-or-join").fields["founder"]
+    assert before["joined"] == one(made, "kubeadm-join").fields["done"] == one(made, "kubeadm-init").fields["done"]
+
+
+def test_what_kubeadm_begins_anew_on_is_all_that_it_makes_and_nothing_that_it_is_given() -> None:
+    for made in (plan(None), plan("ubuntu-24.04")):
+        given = {each.fields["path"] for each in made.steps if each.kind in ("file", "secret", "directory")}
+        for each in (each for each in made.steps if each.kind == "kubeadm"):
+            assert not given & set(each.fields["clears"])
+            assert not [path for path in each.fields["clears"] if "/var/lib/etcd" in path], "a member keeps its memory"
+            assert "/etc/kubernetes/kubelet.conf" in each.fields["clears"]
+
+
+def test_a_newer_pool_waits_for_the_control_plane_to_have_its_version(linux: NodePlan) -> None:
+    waits = one(linux, "api-version").fields
+    assert (waits["version"], waits["ca"]) == ("1.32.13", one(linux, "cluster-ca").fields["path"])
+    assert position(linux, "api-version") < position(linux, "kubeadm-join")
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "config", "judged"),
+    [
+        ("1.36.4", {}, True),
+        ("1.36.4", {"failCgroupV1": False}, False),
+        ("1.36.4", {"failCgroupV1": True}, True),
+        ("1.24.17", {}, False),
+    ],
+    ids=["default", "allowed", "refused", "kubelet-without-the-field"],
+)
+def test_control_groups_of_version_1_are_refused_before_the_kubelet_would(
+    kubernetes: str, config: dict[str, Any], judged: bool
+) -> None:
+    made = plan("ubuntu-24.04", {"kubelet": {"config": config}}, kubernetes=kubernetes)
+    probes = [each.fields["expect"] for each in made.steps if each.name == "cgroups"]
+    assert probes == (["cgroup2fs"] if judged else [])
+
+
+@pytest.mark.parametrize(("os", "packages"), [("ubuntu-22.04", []), ("debian-12", ["/usr/sbin/iptables"])])
+def test_what_an_image_lacks_comes_from_the_distributions_own_archive(os: str, packages: list[str]) -> None:
+    made = plan(os)
+    found = [each for each in made.steps if each.name.startswith("package-")]
+    assert [each.fields["creates"] for each in found] == packages
+    assert all(position(made, each.name) < position(made, "closed-to-pods") for each in found)
+
+
+def test_containerd_may_open_and_start_as_much_as_its_pods_need(linux: NodePlan) -> None:
+    limits = one(linux, "containerd").fields["limits"]
+    assert (limits["TasksMax"], limits["OOMScoreAdjust"]) == ("infinity", "-999")
+
+
+def test_the_clock_follows_the_clouds_own_time(linux: NodePlan) -> None:
+    assert one(linux, "time-source").fields["server"] == "169.254.169.123"
 
 
 def test_keys_come_from_the_secret_store_and_are_there_before_kubeadm(control_plane: NodePlan) -> None:
@@ -196,6 +267,77 @@ def test_windows_nodes_may_read_nodes_and_nothing_more_for_flannel(control_plane
     )
 
 
-def test_addons_are_applied_after_the_cluster_is_there(control_plane: NodePlan) -> None:
-    assert position(control_plane, "apply-addons") > position(control_plane, "joined")
-    assert one(control_plane, "apply-addons").fields["argv"][-1] == one(control_plane, "addons").fields["path"]
+def test_addons_are_applied_after_the_cluster_is_there_and_replace_no_machine(control_plane: NodePlan) -> None:
+    files = [each.fields["path"] for each in control_plane.steps if each.name.startswith("addon-")]
+    apply = one(control_plane, "apply-addons")
+    assert apply.fields["files"] == files
+    assert position(control_plane, "apply-addons") > position(control_plane, "endpoint-own")
+    (phase,) = [each for each in control_plane.phases if each.name == "addons"]
+    assert [each.name for each in phase.steps if each.replacing() is not None] == []
+
+
+def test_metrics_server_is_chosen_in_the_spec_and_trusts_kubelets_by_the_clusters_authority() -> None:
+    assert "addon-metrics-server" not in {each.name for each in plan(None).steps}
+    for kubernetes, version in (("1.24.17", "0.5.2"), ("1.30.14", "0.7.2"), ("1.36.4", "0.8.1")):
+        made = plan(None, kubernetes=kubernetes, addons={"metrics_server": True})
+        (deployment,) = [each for each in _manifests(made, "metrics-server") if each["kind"] == "Deployment"]
+        pod = deployment["spec"]["template"]["spec"]
+        assert pod["nodeSelector"] == {"kubernetes.io/os": "linux"}, "CP-04"
+        (container,) = pod["containers"]
+        assert container["image"].endswith(f":v{version}")
+        assert not [each for each in container["args"] if "insecure" in each]
+        assert [each for each in container["args"] if each.startswith("--kubelet-certificate-authority=/var/run/")]
+        assert one(made, "addon-metrics-server").fields["path"] in one(made, "apply-addons").fields["files"]
+
+
+def test_pods_of_users_are_warned_beyond_the_baseline_and_the_clusters_own_are_privileged(
+    control_plane: NodePlan,
+) -> None:
+    found = {each["metadata"]["name"]: each for each in _manifests(control_plane, "pod-security")}
+    (own,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "Namespace"]
+    found |= {own["metadata"]["name"]: own}
+    said = {
+        name: {key.rpartition("/")[2]: level for key, level in each["metadata"]["labels"].items()}
+        for name, each in found.items()
+    }
+    assert said == {
+        "default": {"audit": "baseline", "warn": "baseline"},
+        "kube-system": {"enforce": "privileged"},
+        "kube-flannel": {"enforce": "privileged"},
+    }
+
+
+def test_cp_04_every_pod_of_ours_selects_linux() -> None:
+    made = plan(None, pools={"web": {"os": "windows-2019"}}, addons={"metrics_server": True})
+    (files,) = [each.fields["files"] for each in made.steps if each.kind == "addons"]
+    names = [path.rpartition("/")[2].removesuffix(".json") for path in files]
+    pods = [
+        each["spec"]["template"]["spec"]
+        for name in names
+        for each in _manifests(made, name)
+        if "template" in each.get("spec", {})
+    ]
+    assert len(pods) == 2
+    assert all(each["nodeSelector"]["kubernetes.io/os"] == "linux" for each in pods)
+
+
+def test_net_05_where_the_cloud_routes_pods_linux_has_a_bridge_with_the_planned_range_and_no_flannel() -> None:
+    routed = {"network": {"mode": "l2bridge"}}
+    for made in (plan("ubuntu-24.04", **routed), plan(None, **routed)):
+        bridge, portmap = content(made, "cni-config")["plugins"]
+        assert (bridge["type"], portmap["type"]) == ("bridge", "portmap")
+        assert bridge["ipam"]["ranges"] == [[{"subnet": ref("machine.pod_cidr")}]]
+        assert "ipMasq" not in bridge, "it would hide pods from pods of other nodes"
+        unit = content(made, "closed-to-pods-unit")
+        returned = [line.split()[-3] for line in unit.splitlines() if line.endswith("-j RETURN")]
+        assert returned == ["10.244.0.0/14", "224.0.0.0/4"], "the cloud's name server is asked by the node's address"
+        assert position(made, "cni-config") < position(made, "kubelet")
+    assert not [each for each in plan("ubuntu-24.04").steps if each.name == "cni-config"], "flannel brings its own"
+
+
+def test_fln_05_flannel_is_no_add_on_where_the_cloud_routes_pods() -> None:
+    names = {each.name for each in plan(None, network={"mode": "l2bridge"}).steps}
+    assert "addon-flannel" not in names
+    assert "addon-windows-nodes" in names
+    arguments = _documents(plan(None, network={"mode": "l2bridge"}))["ClusterConfiguration"]["controllerManager"]
+    assert {"name": "allocate-node-cidrs", "value": "false"} in arguments["extraArgs"]

@@ -41,7 +41,7 @@ RUNTIMES: dict[str, dict[str, Any]] = {
 
 NETWORKS = {
     "overlay": None,
-    "l2bridge": "not-built-mode-l2bridge",
+    "l2bridge": None,
     "l2tunnel": "mode-l2tunnel",
     "transparent": "mode-transparent",
     "nat": "mode-nat",
@@ -53,7 +53,6 @@ def _refused(minor: int, os: str, runtime: str, network: str) -> set[str]:
     """Ids of the errors that the combination must have."""
     rows = {
         NETWORKS[network]: NETWORKS[network] is not None,
-        "not-built-debian": os == "debian-12",
         "windows-before-kubernetes": minor < FIRST_MINOR.get(os, 0),
         "docker-on-linux": runtime == "docker" and not os.startswith("windows"),
         "containerd-support": runtime in TAKEN and minor not in TAKEN[runtime],

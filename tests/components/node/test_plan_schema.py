@@ -17,6 +17,7 @@ from tests.components.node.samples import SYSTEMS, plan
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 PLANS = {str(os): plan(os).document() for os in (*SYSTEMS, None)}
+PLANS |= {f"{os} routed": plan(os, network={"mode": "l2bridge"}).document() for os in ("windows-2022", None)}
 VALUES = st.sampled_from(
     [
         *("", "a", "/a", "C:\\a", "private", "tcp", "auto", "http://h/x", "sha256:" + "0" * 64, "4789", "DWord"),
@@ -59,7 +60,7 @@ def _accepts_by_schema(document: dict[str, Any]) -> bool:
 
 def test_the_schema_is_one_and_its_keywords_are_those_our_own_check_knows() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
-    known = {"type", "enum", "not", "pattern", "minLength", "minimum", "maximum", "items", "prefixItems", "minItems"}
+    known = {"type", "enum", "pattern", "minLength", "minimum", "maximum", "items", "prefixItems", "minItems"}
     known |= {"properties", "additionalProperties", "minProperties", "maxProperties"}
     types = [each.type for kind in KINDS.values() for each in kind.fields.values()]
     types += [each for kind in KINDS.values() for when in kind.whens for each in when.types.values()]
@@ -107,15 +108,27 @@ def _minimal(name: str) -> dict[str, Any]:
         "initial_mb": 4096,
         "maximum_mb": 4096,
         "address": "169.254.169.254",
+        "addresses": ["169.254.169.254"],
         "access": "private",
         "content": "a",
         "subnet": "10.0.0.0/24",
-        "gateway": "10.0.0.1",
+        "pods": "10.0.0.0/16",
         "user": "a",
         "variable": "A",
+        "peers": ["10.20.0.4"],
+        "files": ["/a"],
+        "version": "1.32.13",
         "service": "a",
     }
-    special = {"hns-network": {"type": "Overlay"}, "sysctl": {"key": "net.ipv4.ip_forward"}, "port-range": {"start": 1}}
+    special = {
+        "stale-network": {"services": ["a"]},
+        "etcd-restored": {"data": "/a"},
+        "sysctl": {"key": "net.ipv4.ip_forward"},
+        "port-range": {"start": 1},
+        "system-service": {"start": "auto"},
+        "node-object": {"state": "ready"},
+        "container-image": {"client": "crictl"},
+    }
     fields = {each: examples.get(each, "/a") for each, field in KINDS[name].fields.items() if field.required}
     return {"kind": name, "name": "one", **fields, **special.get(name, {})}
 

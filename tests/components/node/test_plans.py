@@ -95,12 +95,12 @@ def test_another_patch_minor_system_or_range_replaces_machines(os: str) -> None:
 def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kubernetes: str) -> None:
     if os and os.startswith("windows"):
         expected = {"build", "identity", "system", "firewall", "folders", "downloads", "runtime", "kubelet"}
-        expected |= {"network", "proxy", "verify"}
+        expected |= {"network", "proxy", "registered", "ready"}
     else:
         expected = {"identity", "system", "downloads", "runtime", "network", "verify"}
-        expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons"}
+        expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons", "agent"}
     made = plan(os, kubernetes=kubernetes)
-    assert {each.name for each in made.phases} == expected
+    assert {each.name for each in made.phases} == expected | {"evidence"}
     assert all(each.steps for each in made.phases)
 
 

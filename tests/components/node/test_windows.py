@@ -17,15 +17,15 @@ def _flag(command: list[Any], name: str) -> Any:
 
 
 def test_os_05_and_os_06_the_build_is_checked_before_anything_else(windows: NodePlan) -> None:
-    first = windows.steps[0]
+    first = next(phase for phase in windows.phases if phase.name != "evidence").steps[0]
     assert first.kind == "build"
     assert (first.fields["build"], first.fields["minimum_ubr"]) == ("10.0.17763", 379)
-    assert "minimum_ubr" not in plan("windows-2022").steps[0].fields
+    assert "minimum_ubr" not in one(plan("windows-2022"), "build").fields
 
 
 def test_svc_03_direct_server_return_wants_a_later_update_of_2019() -> None:
     made = plan("windows-2019", {"kube_proxy": {"dsr": True}})
-    assert made.steps[0].fields["minimum_ubr"] == 1432
+    assert one(made, "build").fields["minimum_ubr"] == 1432
 
 
 @pytest.mark.parametrize(("kubernetes", "gates"), [("1.32.13", {"WinDSR": True}), ("1.33.13", None), ("1.37.0", None)])
@@ -34,18 +34,6 @@ def test_svc_03_the_gate_is_named_only_while_it_is_off(kubernetes: str, gates: d
     configuration = content(made, "kube-proxy-config")
     assert configuration["winkernel"]["enableDSR"] is True
     assert configuration.get("featureGates") == gates
-
-
-@pytest.mark.parametrize("os", WINDOWS)
-def test_registry_fixes_are_those_of_the_build_and_come_before_the_one_reboot(os: str) -> None:
-    made = plan(os)
-    fixes = {each.fields["value"]: each.fields["data"] for each in made.steps if each.kind == "registry"}
-    assert fixes == {each.value: each.number for each in releases.windows(os).fixes}
-    assert fixes["EnableCompartmentNamespace"] == 1
-    reboots = [each for each in made.steps if each.kind == "reboot"]
-    assert len(reboots) == 1
-    before = {"hostname", "containers", *(each.name for each in made.steps if each.kind == "registry")}
-    assert all(position(made, each) < position(made, "reboot") for each in before)
 
 
 def test_fln_04_one_network_name_in_all_places(windows: NodePlan) -> None:
@@ -106,8 +94,9 @@ def test_dynamic_ports_are_clear_of_node_ports(windows: NodePlan) -> None:
 
 
 def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(windows: NodePlan) -> None:
-    order = ["containerd", "kubelet", "flanneld", "flannel-network", "metadata-route", "source-vip", "cni-config"]
-    order.append("kube-proxy")
+    order = ["containerd", "kubelet", "node-certificate", "pod-range", "stale-network", "node-address", "flanneld"]
+    order += ["overlay-network", "metadata-route", "source-vip", "cni-config-folder", "cni-config"]
+    order += ["kube-proxy-config", "kube-proxy"]
     assert [position(windows, each) for each in order] == sorted(position(windows, each) for each in order)
     depends = {
         each.fields["service"]: each.fields.get("depends", []) for each in windows.steps if each.kind == "service"
@@ -118,6 +107,54 @@ def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(wind
         "flanneld": ["kubelet"],
         "kube-proxy": ["kubelet", "flanneld"],
     }
+
+
+def test_ops_04_what_uses_the_network_starts_by_its_step_at_each_boot_after_what_is_left_is_gone(
+    windows: NodePlan,
+) -> None:
+    demanded = {each.name for each in windows.steps if each.kind == "service" and each.fields.get("demand")}
+    assert demanded == {"flanneld", "kube-proxy"}
+    stale = one(windows, "stale-network").fields
+    assert set(stale["services"]) == demanded
+    assert stale["subnet"] == ref("node.pod_subnet"), "the Node object's, not what flanneld once wrote"
+    assert stale["data_directory"] == one(windows, "source-vip").fields["data_directory"]
+
+
+def test_ops_06_and_ops_07_the_network_is_judged_before_anything_uses_it(windows: NodePlan) -> None:
+    gate = one(windows, "overlay-network").fields
+    assert (gate["pods"], gate["subnet"]) == ("10.244.0.0/16", ref("node.pod_subnet"))
+    command = one(windows, "flanneld").fields["command"]
+    assert gate["subnet_file"] == _flag(command, "--subnet-file")
+    assert gate["address"] == _flag(command, "--iface"), "by address, at each start (FLN-07)"
+
+
+def test_net_02_no_other_cni_file_can_win_by_its_name(windows: NodePlan) -> None:
+    folder, file = one(windows, "cni-config-folder").fields, one(windows, "cni-config").fields
+    assert [f"{folder['path']}\\{each}" for each in folder["only"]] == [file["path"]]
+
+
+def test_res_03_kube_proxy_has_the_kubelets_priority_though_it_has_no_flag_for_it() -> None:
+    made = plan("windows-2019", {"kubelet": {"priority_class": "HIGH_PRIORITY_CLASS"}})
+    priority = one(made, "kube-proxy-priority").fields
+    assert priority["key"].endswith(r"\Image File Execution Options\kube-proxy.exe\PerfOptions")
+    assert (priority["value"], priority["data"]) == ("CpuPriorityClass", 3)
+    assert one(plan("windows-2019"), "kube-proxy-priority").fields["data"] == 6
+    assert not [each for each in one(made, "kube-proxy").fields["command"] if "priorityclass" in str(each)]
+
+
+def test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere() -> None:
+    made = plan("windows-2022", network={"mode": "l2bridge"})
+    assert "flanneld" not in {each.name for each in made.steps if each.kind == "service"}
+    bridge = one(made, "hns-network").fields
+    assert (bridge["network"], bridge["endpoint"]) == ("cbr0", "cbr0_ep"), "FLN-04"
+    (plugin,) = content(made, "cni-config")["plugins"]
+    pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
+    assert plugin["ipam"]["ranges"] == [[pods]], "the host's endpoint has the address before it"
+    assert bridge["subnet"] == one(made, "stale-network").fields["subnet"] == ref("machine.pod_cidr")
+    assert content(made, "kube-proxy-config")["winkernel"] == {"networkName": "cbr0", "enableDSR": False}, "SRV-10"
+    assert one(made, "kube-proxy").fields["depends"] == ["kubelet"]
+    routes = [each["value"]["Settings"] for each in plugin["policies"] if each["value"]["Type"] == "SDNRoute"]
+    assert [each["DestinationPrefix"] for each in routes] == ["10.96.0.0/12", ref("node.address_range")]
 
 
 def test_srv_03_only_flanneld_needs_a_wrapper(windows: NodePlan) -> None:
@@ -199,15 +236,6 @@ def test_res_03_the_kubelet_runs_above_normal_priority(chosen: str | None) -> No
     assert f"--windows-priorityclass={chosen or 'ABOVE_NORMAL_PRIORITY_CLASS'}" in command
 
 
-def test_sec_01_folders_with_secrets_are_private_before_anything_lies_in_them(windows: NodePlan) -> None:
-    for path in (r"C:\k", r"C:\var\lib\kubelet"):
-        made = [each for each in windows.steps if each.kind == "directory" and each.fields["path"] == path]
-        assert [each.fields.get("access") for each in made] == ["private"], path
-        assert position(windows, made[0].name) < position(windows, "download-containerd")
-    below = [each for each in windows.steps if each.kind == "directory" and each.fields["path"].startswith("C:\\k")]
-    assert {each.fields.get("access") for each in below} == {"private"}
-
-
 def test_flanneld_and_kube_proxy_use_the_nodes_own_certificate(windows: NodePlan) -> None:
     user = content(windows, "node-kubeconfig")["users"][0]["user"]
     assert (
@@ -226,14 +254,3 @@ def test_run_06_containerds_config_has_the_version_handler_pause_and_cni_folders
     assert r'"C:\\k\\cni"' in text
     assert r'conf_dir = "C:\\k\\cni\\config"' in text
     assert f'"{releases.pause_image(kubernetes, "windows-2019")}"' in text
-
-
-def test_ops_01_done_means_that_all_four_services_run(windows: NodePlan) -> None:
-    verify = windows.phases[-1]
-    waits = [each.fields["condition"] for each in verify.steps]
-    assert [each["service"] for each in waits if "service" in each] == [
-        "containerd",
-        "kubelet",
-        "flanneld",
-        "kube-proxy",
-    ]

@@ -38,7 +38,7 @@ def test_a_stack_file_names_the_schema_and_fits_it(name: str) -> None:
 
 
 def test_the_stacks_are_those_of_the_design() -> None:
-    assert set(NAMES) >= {"aws-ci", "aws-dev", "aws-prod"}
+    assert set(NAMES) >= {"aws-ci", "aws-dev", "aws-docker", "aws-prod"}
     specs = {name: read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml")).spec for name in NAMES}
     assert specs["aws-dev"].pools["web"].os is OperatingSystem.WINDOWS_2019
     assert specs["aws-ci"].expires == "8h"

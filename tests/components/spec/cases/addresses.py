@@ -31,7 +31,7 @@ CASES = (
     ),
     Case(
         "nodes-overlap-neighbour",
-        net(mode="l2bridge", neighbour_pods=["10.20.128.0/17"]),
+        net(mode="l2bridge", neighbour_pods=["10.20.0.0/17"]),
         "network.neighbour_pods.0",
         net(mode="l2bridge", neighbour_pods=["10.21.0.0/17"]),
     ),

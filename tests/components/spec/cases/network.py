@@ -18,6 +18,26 @@ CASES = (
     Case("vni-out-of-range", net(vni=4095), "network.vni", net(vni=4096)),
     Case("vni-out-of-range", net(vni=65536), "network.vni", net(vni=65535)),
     Case("vni-out-of-range", net(vni=1), "network.vni", net(vni=1, mode="l2bridge")),
+    Case(
+        "pods-smaller-than-nodes",
+        net(mode="l2bridge", pods="10.244.0.0/15"),
+        "network.pods",
+        net(mode="l2bridge", pods="10.244.0.0/14"),
+    ),
+    Case(
+        "pods-smaller-than-nodes",
+        net(mode="l2bridge", nodes="10.20.0.0/21"),
+        "network.pods",
+        net(mode="overlay", nodes="10.20.0.0/21"),
+    ),
+    # GOOD has 8 machines, and each table two routes of its own
+    Case(
+        "routes-above-limit",
+        net(mode="l2bridge", route_limit=9),
+        "network.mode",
+        net(mode="l2bridge", route_limit=10),
+    ),
+    Case("routes-above-limit", net(mode="l2bridge", route_limit=1), "network.mode", net(route_limit=1)),
     Case("vxlan-port", net(port=8472), "network.port", net(port=4789)),
     Case("domain-form", net(domain="Cluster.local"), "network.domain", net(domain="cluster.local")),
     Case("domain-form", net(domain="a." * 32), "network.domain", net(domain="a." * 31 + "a")),

@@ -1,13 +1,12 @@
 """What is not built yet, and acknowledgements."""
 
-from tests.components.spec.documents import Case, net, plane, web
+from tests.components.spec.documents import Case, net, web
 
 _NETWORK = {"network": "vpc-1", "subnets": ["subnet-1"]}
 
 CASES = (
     Case("not-built-cloud-azure", {"cloud": "azure"}, "cloud", {"cloud": "aws"}),
     Case("not-built-cloud-gcp", {"cloud": "gcp"}, "cloud", {"cloud": "aws"}),
-    Case("not-built-mode-l2bridge", net(mode="l2bridge"), "network.mode", net(mode="overlay")),
     Case("not-built-existing-network", net(existing=_NETWORK), "network.existing", net(existing=None)),
     Case(
         "not-built-cloud-controller",
@@ -17,9 +16,9 @@ CASES = (
     ),
     Case(
         "not-built-registry-credentials",
-        {"registry_credentials": ["ecr"]},
+        {"registry_credentials": ["ecr", "gar"]},
         "registry_credentials",
-        {"registry_credentials": []},
+        {"registry_credentials": ["ecr"]},
     ),
     Case("not-built-session-access", {"access": "session"}, "access", {"access": "none"}),
     Case("not-built-proxy", {"proxy": {}}, "proxy", {"proxy": None}),
@@ -33,8 +32,6 @@ CASES = (
         "rotation.certificate_authorities",
         {"rotation": {"certificate_authorities": 0, "administrator": 1}},
     ),
-    Case("not-built-control-plane-debian", plane(os="debian-12"), "control_plane.os", plane(os="ubuntu-22.04")),
-    Case("not-built-debian", {"pools": {"linux": {"os": "debian-12"}}}, "pools.linux.os", {}),
     Case("not-built-spot", web(spot=True), "pools.web.spot", web(spot=False)),
     Case(
         "acknowledge-unknown",

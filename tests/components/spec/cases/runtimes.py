@@ -23,6 +23,10 @@ def _api_arguments(written: object) -> Change:
     return {"kubeadm": {"config": {"ClusterConfiguration": {"apiServer": {"extraArgs": written}}}}}
 
 
+def _controller_arguments(written: object) -> Change:
+    return {"kubeadm": {"config": {"ClusterConfiguration": {"controllerManager": {"extraArgs": written}}}}}
+
+
 def _proxy_gate(name: str, value: object = True) -> dict[str, object]:
     return dict(web(kube_proxy={"config": {"featureGates": {name: value}}}))
 
@@ -135,6 +139,18 @@ CASES = (
         _at("1.25.16", _api_arguments({"service-account-api-audiences": "x"})),
         "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.service-account-api-audiences",
         _at("1.24.17", _api_arguments({"service-account-api-audiences": "x"})),
+    ),
+    Case(
+        "extra-argument-planned",
+        _at("1.31.14", _api_arguments([{"name": "encryption-provider-config", "value": "/mine.yaml"}])),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _at("1.31.14", _api_arguments([{"name": "audit-log-maxage", "value": "90"}])),
+    ),
+    Case(
+        "extra-argument-planned",
+        _at("1.30.14", _controller_arguments({"node-cidr-mask-size": "25"})),
+        "kubeadm.config.ClusterConfiguration.controllerManager.extraArgs.node-cidr-mask-size",
+        _at("1.30.14", _controller_arguments({"node-monitor-period": "3s"})),
     ),
     Case(
         "kubelet-extra-arguments",

@@ -56,6 +56,12 @@ CASES = (
     ),
     Case("windows-2019-late", _at("1.36.4", web(os="windows-2019")), "pools.web.os", _at("1.36.4")),
     Case(
+        "registry-credentials-early",
+        {"kubernetes": "1.25.16", "registry_credentials": ["ecr"]},
+        "registry_credentials",
+        {"kubernetes": "1.26.15", "registry_credentials": ["ecr"]},
+    ),
+    Case(
         "dsr-on-windows-2019",
         web(os="windows-2019", kube_proxy={"dsr": True}),
         "pools.web.kube_proxy.dsr",

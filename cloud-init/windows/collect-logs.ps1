@@ -1,0 +1,234 @@
+# Packs what tells why this machine is no node, or no good one: logs, events, networks, versions, its plan and results.
+# Needs neither the kubelet nor the API. Files that hold secrets are left out, all other text is redacted.
+# -Output FILE writes the zip there. -Requested looks into the bundle store whether somebody asked (mullion logs); then
+# the zip goes there, under the name that only this machine may write. Its task does so every two minutes.
+[CmdletBinding(DefaultParameterSetName = 'File')]
+param(
+    [Parameter(Mandatory, ParameterSetName = 'File')] [string] $Output,
+    [Parameter(Mandatory, ParameterSetName = 'Requested')] [switch] $Requested
+)
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+$ProgressPreference = 'SilentlyContinue'
+. "$PSScriptRoot\loader.ps1" -Functions
+
+$PerFile = 1MB     # of a file the end
+$Whole = 12MB      # of text in the archive
+$Seconds = 30      # a program may take
+$Events = 400      # of one log, the newest
+$ComputeLog = 'Microsoft-Windows-Hyper-V-Compute-Operational'
+$Books = 'C:\var\lib\cni\networks\'    # of host-local
+$Answered = "$env:ProgramData\mullion\answered.txt"
+
+# In the order of what matters most when there is too much: folder in the archive, then patterns of files.
+$Files = [ordered] @{
+    mullion    = "$env:ProgramData\mullion\*.json", "$env:ProgramData\mullion\*.log", "$Mullion\machine.json"
+    plan       = "$PSScriptRoot\plan.json"
+    kubelet    = 'C:\var\log\kubelet\*', 'C:\k\kubelet.json'
+    flanneld   = 'C:\var\log\flanneld\*', 'C:\flannel\*.json', 'C:\run\flannel\subnet.env'
+    'kube-proxy' = 'C:\var\log\kube-proxy\*', 'C:\k\kube-proxy.json'
+    runtime    = ('C:\var\log\containerd\*', 'C:\Program Files\containerd\config.toml',
+        'C:\ProgramData\containerd\root\panic.log', 'C:\var\log\cri-dockerd\*',
+        'C:\ProgramData\docker\config\daemon.json')
+    cni        = 'C:\k\cni\config\*', "$Books*\*"
+    launch     = ('C:\ProgramData\Amazon\EC2-Windows\Launch\Log\*.log', 'C:\ProgramData\Amazon\EC2Launch\log\*.log',
+        'C:\WindowsAzure\Logs\Plugins\Microsoft.Compute.CustomScriptExtension\*\*.log')
+}
+$Programs = [ordered] @{
+    'system\services'       = 'sc.exe', 'queryex', 'type=', 'service', 'state=', 'all'
+    'system\addresses'      = 'ipconfig.exe', '/all'
+    'system\routes'         = 'route.exe', 'print'
+    'system\ports'          = 'netsh.exe', 'int', 'ipv4', 'show', 'dynamicportrange', 'tcp'
+    'system\proxy'          = 'netsh.exe', 'winhttp', 'show', 'proxy'
+    'system\firewall'       = 'netsh.exe', 'advfirewall', 'show', 'allprofiles'
+    'system\processes'      = 'tasklist.exe', '/v'
+    'versions\kubelet'      = 'C:\k\kubelet.exe', '--version'
+    'versions\kube-proxy'   = 'C:\k\kube-proxy.exe', '--version'
+    'versions\kubectl'      = 'C:\k\kubectl.exe', 'version', '--client'
+    'versions\containerd'   = 'C:\Program Files\containerd\containerd.exe', '--version'
+    'versions\docker'       = 'C:\Program Files\docker\dockerd.exe', '--version'
+    'runtime\containers'    = 'C:\k\crictl.exe', '--timeout', '10s', 'ps', '--all'
+    'runtime\sandboxes'     = 'C:\k\crictl.exe', '--timeout', '10s', 'pods'
+}
+$Reads = [ordered] @{
+    'versions\windows'      = { Get-WindowsText }
+    'hns\networks'          = { Get-HnsText 'networks' }
+    'hns\endpoints'         = { Get-HnsText 'endpoints' }
+    'hns\policies'          = { Get-HnsText 'policylists' }
+    'events\services'       = { Get-EventText 'System' 'Service Control Manager', 'EventLog', 'User32' }
+    'events\application'    = { Get-EventText 'Application' }
+    'events\containers'     = { Get-WinEvent $ComputeLog -MaxEvents $Events | Out-String }
+}
+
+# .SYNOPSIS
+# What HNS has of a type.
+function Get-HnsText {
+    [CmdletBinding()]
+    param([string] $Type)
+    ConvertTo-JsonText @(Send-HnsRequest 'GET' $Type | ForEach-Object { ConvertTo-Tree $_ })
+}
+
+# .SYNOPSIS
+# Which Windows this is.
+function Get-WindowsText {
+    [CmdletBinding()]
+    param()
+    $key = 'HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion'
+    $names = 'ProductName', 'InstallationType', 'ReleaseId', 'CurrentBuildNumber', 'UBR'
+    ($names | ForEach-Object { "${_}: $([Microsoft.Win32.Registry]::GetValue($key, $_, ''))" }) -join "`r`n"
+}
+
+# .SYNOPSIS
+# The newest events of a log, or those of some sources (1074 and 6008 say why and how the machine went off).
+function Get-EventText {
+    [CmdletBinding()]
+    param([string] $Log, [string[]] $Sources)
+    $entries = [Diagnostics.EventLog]::new($Log).Entries
+    $lines = [Collections.ArrayList]::new()
+    for ($place = $entries.Count - 1; $place -ge 0 -and $lines.Count -lt $Events; $place--) {
+        $one = $entries[$place]
+        if ($Sources -and $one.Source -notin $Sources) { continue }
+        $head = '{0:s} {1} {2} {3}' -f $one.TimeGenerated, $one.EntryType, $one.Source, ($one.InstanceId -band 0xFFFF)
+        [void]$lines.Add("${head}: $($one.Message)")
+    }
+    $lines.Reverse()
+    $lines -join "`r`n"
+}
+
+# .SYNOPSIS
+# The end of a file that others may be writing to.
+function Get-FileEnd {
+    [CmdletBinding()]
+    param([string] $Path)
+    $file = [IO.FileStream]::new($Path, 'Open', 'Read', 'ReadWrite, Delete')
+    try {
+        if ($file.Length -gt $PerFile) { [void]$file.Seek(-$PerFile, 'End') }
+        [IO.StreamReader]::new($file, $Utf8).ReadToEnd()
+    }
+    finally { $file.Dispose() }
+}
+
+# .SYNOPSIS
+# Files of a pattern, in whose folders a * may stand too; the newest first. None where there is no such folder.
+function Find-File {
+    [CmdletBinding()]
+    param([string] $Pattern)
+    $folder, $name = [IO.Path]::GetDirectoryName($Pattern), [IO.Path]::GetFileName($Pattern)
+    $folders = if ([IO.Path]::GetFileName($folder) -ne '*') { @($folder) } else {
+        $above = [IO.Path]::GetDirectoryName($folder)
+        if ([IO.Directory]::Exists($above)) { [IO.Directory]::GetDirectories($above) }
+    }
+    @($folders | Where-Object { $_ -and [IO.Directory]::Exists($_) } |
+            ForEach-Object { [IO.Directory]::GetFiles($_, $name) } |
+            Sort-Object { [IO.File]::GetLastWriteTimeUtc($_) } -Descending)
+}
+
+# .SYNOPSIS
+# What there is: name in the archive, and how to get its text (File, Program or Read) from what.
+function Get-Source {
+    [CmdletBinding()]
+    param()
+    foreach ($folder in $Files.Keys) {
+        foreach ($path in @($Files[$folder] | ForEach-Object { Find-File $_ })) {
+            # host-local's files are named after an address alone: their network is their folder
+            $start = if ($path.StartsWith($Books)) { $Books.Length } else { $path.LastIndexOf('\') + 1 }
+            @{ Name = "$folder\$($path.Substring($start))"; How = 'File'; What = $path }
+        }
+    }
+    foreach ($name in $Programs.Keys) { @{ Name = "$name.txt"; How = 'Program'; What = $Programs[$name] } }
+    foreach ($name in $Reads.Keys) { @{ Name = "$name.txt"; How = 'Read'; What = $Reads[$name] } }
+}
+
+# .SYNOPSIS
+# The text of one source; of what cannot be collected, why.
+function Get-SourceText {
+    [CmdletBinding()]
+    param([hashtable] $Source)
+    $what = $Source.What
+    try {
+        switch ($Source.How) {
+            'File' { return Get-FileEnd $what }
+            'Program' {
+                $words = @($what | Select-Object -Skip 1)
+                return (Invoke-Program $what[0] $words -TimeoutSeconds $Seconds -AllowFailure).Output
+            }
+            'Read' { return [string] (& $what) }
+        }
+    }
+    catch { return "not collected: $($_.Exception.GetBaseException().Message)" }
+}
+
+# .SYNOPSIS
+# The text without what looks like a secret, and without those that this run read.
+function Protect-Text {
+    [CmdletBinding()]
+    param([hashtable] $Run, [object[]] $Patterns, [string] $Text)
+    foreach ($pattern in $Patterns) { $Text = $pattern.Replace($Text, '$1[secret]') }
+    Hide-Secret $Run $Text
+}
+
+# .SYNOPSIS
+# A run that knows the bootstrap token, where it can still be read: so no log says it.
+function New-Collection {
+    [CmdletBinding()]
+    param($Told)
+    $run = New-Run $Told $true
+    try { [void](Get-Secret $run $Told['facts']['join_secret']) } catch { [void] 'patterns remain' }
+    $run
+}
+
+# .SYNOPSIS
+# Bytes of the zip.
+function Get-Archive {
+    [CmdletBinding()]
+    param([hashtable] $Run)
+    Add-Type -AssemblyName System.IO.Compression
+    $rows = (Read-Json "$PSScriptRoot\redaction.json")['patterns']
+    $patterns = @($rows | ForEach-Object { [regex]::new($_['pattern']) })
+    $memory, $left = [IO.MemoryStream]::new(), $Whole
+    $zip = [IO.Compression.ZipArchive]::new($memory, [IO.Compression.ZipArchiveMode]::Create, $true)
+    foreach ($source in @(Get-Source)) {
+        $text = Protect-Text $Run $patterns (Get-SourceText $source)
+        if ($text.Length -gt $left) { $text = "left out: the archive has $Whole characters already" }
+        $left -= $text.Length
+        $entry = $zip.CreateEntry($source.Name.Replace('\', '/')).Open()
+        try { $entry.Write($Utf8.GetBytes($text), 0, $Utf8.GetByteCount($text)) } finally { $entry.Dispose() }
+    }
+    $zip.Dispose()
+    return , $memory.ToArray()
+}
+
+# .SYNOPSIS
+# Where requests to this machine and its answers lie in the bundle store: the status record's place tells its name.
+function Get-Place {
+    [CmdletBinding()]
+    param($Facts)
+    $store = $Facts['bundle_store']
+    $name = $Facts['status_url'].Substring("$store/status/".Length) + (Get-Metadata '/latest/meta-data/instance-id')
+    @{ Request = "$store/requests/$name.json"; Answer = "$store/logs/$name.json" }
+}
+
+$Told = ConvertFrom-Json ([IO.File]::ReadAllText("$Mullion\machine.json"))
+$facts = @{}
+foreach ($fact in $Told.facts.PSObject.Properties) { $facts[$fact.Name] = $fact.Value }
+$Site.Cloud = $facts['cloud']
+if ($Requested) {
+    try {
+        $place = Get-Place $facts
+        $asked = ConvertFrom-Json $Utf8.GetString((Invoke-SignedRequest -Url $place.Request -Service 's3'))
+    }
+    catch { exit 0 }    # nobody asked, or the store is out of reach
+    if ([IO.File]::Exists($Answered) -and [IO.File]::ReadAllText($Answered) -eq $asked.id) { exit 0 }
+}
+foreach ($folder in 'modules', 'kinds') {
+    foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
+}
+$archive = Get-Archive (New-Collection (Read-Json "$Mullion\machine.json"))
+if (-not $Requested) {
+    Set-WholeFile ([IO.Path]::GetFullPath($Output)) $archive
+    exit 0
+}
+$answer = ConvertTo-JsonText ([ordered] @{ id = $asked.id; archive = [Convert]::ToBase64String($archive) })
+$sent = @{ Url = $place.Answer; Service = 's3'; Method = 'PUT'; Headers = @{ 'content-type' = 'application/json' } }
+[void](Invoke-SignedRequest @sent -Body $answer)
+Set-WholeFile $Answered $Utf8.GetBytes([string] $asked.id)

@@ -1,0 +1,67 @@
+# Generalizes this machine with its cloud's own program, which shuts it down; the image is taken of what is left.
+# A clone gets a name, an identity and user-data of its own from the same program at its first boot.
+[CmdletBinding()]
+param([Parameter(Mandatory)] [ValidateSet('aws', 'azure', 'gcp')] [string] $Cloud)
+Set-StrictMode -Version 2.0
+$ErrorActionPreference = 'Stop'
+
+$Ec2LaunchV1 = "$env:ProgramData\Amazon\EC2-Windows\Launch\Scripts"
+$Ec2LaunchV2 = "$env:ProgramFiles\Amazon\EC2Launch\EC2Launch.exe"
+$GceSysprep = "$env:ProgramFiles\Google\Compute Engine\sysprep\gcesysprep.bat"
+$Sysprep = "$env:SystemRoot\System32\Sysprep\sysprep.exe"
+$Setup = 'HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows\CurrentVersion\Setup\State'
+$Resealed = 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE'
+$Agents = 'RdAgent', 'WindowsAzureGuestAgent'
+$Answers = "$env:SystemRoot\System32\Sysprep\unattend.xml", "$env:SystemRoot\Panther\unattend.xml"
+
+# .SYNOPSIS
+# Runs a program to its end.
+function Invoke-Own {
+    [CmdletBinding()]
+    param([string] $Program, [string[]] $Words = @())
+    & $Program @Words
+    if ($LASTEXITCODE) { throw "$Program ended with $LASTEXITCODE" }
+}
+
+# .SYNOPSIS
+# EC2Launch v2 (Windows Server 2022 and newer, and the EC2LaunchV2 images of 2019). User-data runs at the next boot.
+function Start-Ec2LaunchV2 {
+    [CmdletBinding()]
+    param()
+    Invoke-Own $Ec2LaunchV2 'sysprep', '--clean', '--shutdown'
+}
+
+# .SYNOPSIS
+# EC2Launch v1 (Windows Server 2019). Without the schedule a clone would run no user-data.
+function Start-Ec2LaunchV1 {
+    [CmdletBinding()]
+    param()
+    & "$Ec2LaunchV1\InitializeInstance.ps1" -Schedule
+    & "$Ec2LaunchV1\SysprepInstance.ps1"
+}
+
+# .SYNOPSIS
+# Azure: its agents must run and no answer file of this machine may be left; the image must be sealed before it stops.
+function Start-AzureSysprep {
+    [CmdletBinding()]
+    param()
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    Add-Type -AssemblyName System.ServiceProcess
+    foreach ($name in $Agents) {
+        $agent = [ServiceProcess.ServiceController]::new($name)
+        try { $agent.WaitForStatus('Running', [TimeSpan]::FromMinutes(5)) } finally { $agent.Dispose() }
+    }
+    foreach ($file in $Answers) { [IO.File]::Delete($file) }
+    Invoke-Own $Sysprep '/oobe', '/generalize', '/mode:vm', '/quiet', '/quit'
+    while ([Microsoft.Win32.Registry]::GetValue($Setup, 'ImageState', '') -ne $Resealed) {
+        if ($watch.Elapsed.TotalMinutes -gt 30) { throw 'sysprep does not seal the image; read setupact.log' }
+        Start-Sleep -Seconds 5
+    }
+    Invoke-Own 'shutdown.exe' '/s', '/t', '0'
+}
+
+switch ($Cloud) {
+    'aws' { if ([IO.File]::Exists($Ec2LaunchV2)) { Start-Ec2LaunchV2 } else { Start-Ec2LaunchV1 } }
+    'azure' { Start-AzureSysprep }
+    'gcp' { Invoke-Own $GceSysprep }
+}

@@ -1,0 +1,128 @@
+"""How a Windows machine becomes a node: the way in, the kubelet, and what must be true of it in the end."""
+
+from typing import Any
+
+from components import releases
+from components.node import kubelet, runtime
+from components.node.endpoint import authority, kubeconfig, reachable
+from components.node.kinds import Step, ref, step
+from components.node.layout import WINDOWS, WINDOWS_KUBELET_ROOT, WINDOWS_NODE_CERTIFICATE, WINDOWS_NODE_KUBECONFIG
+from components.node.logs import logged
+from components.node.plan import Phase, Scope
+from components.node.role import POOL_LABEL, Role
+from components.node.waiting import wait
+from components.node.windows_system import rotate_logs
+from components.spec.choices import Gate
+from components.spec.models import NetworkMode
+
+_KUBECTL = WINDOWS.program("kubectl")
+
+_PAGE_FILES = r"HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
+
+_RUNTIMES = ("containerd", "docker", "cri-dockerd")
+
+_DOWN = {**dict.fromkeys(_RUNTIMES, "runtime-down"), "kubelet": "kubelet-down", "flanneld": "flanneld-down",
+         "kube-proxy": "proxy-down"}  # fmt: skip
+"""OPS-01: each service that does not run has its own number."""
+
+_HEALTH = {"kubelet": "http://127.0.0.1:10248/healthz", "kube-proxy": "http://127.0.0.1:10256/healthz"}
+
+
+def phase(role: Role) -> Phase:
+    """The kubelet, which joins with the token by TLS bootstrap, once; then with its own certificate."""
+    command = [
+        WINDOWS.program("kubelet"),
+        "--windows-service",
+        *kubelet.flags(role),
+        *("--cert-dir", WINDOWS.path(WINDOWS_KUBELET_ROOT, "pki")),
+        *kubelet.priority(role.kubelet.priority_class),
+    ]
+    config = kubelet.configuration(role)
+    return Phase(
+        "kubelet",
+        Scope.NODE,
+        (
+            authority(WINDOWS.ca),
+            reachable(),
+            step(
+                "api-version",
+                "api-version",
+                url=ref("facts.api_url"),
+                ca=WINDOWS.ca,
+                version=role.spec.kubernetes,
+                kubectl=_KUBECTL,
+            ),
+            # the API answers a moment before the founder has stored the token
+            _bootstrap("bootstrap", retries=20),
+            _private("node-kubeconfig", WINDOWS_NODE_KUBECONFIG, kubeconfig(WINDOWS.ca, _OWN)),
+            _private("kubelet-config", WINDOWS.kubelet_config, config),
+            rotate_logs(),
+            *logged(role, "kubelet", command, WINDOWS.kubelet_config, depends=[runtime.services(role)[-1]]),
+            wait("node-certificate", 900, file=WINDOWS_NODE_CERTIFICATE, error="node-unregistered"),
+            # the token is good for other machines too: it goes as soon as this one has no use for it
+            _bootstrap("joined"),
+        ),
+    )
+
+
+_OWN = {"client-certificate": WINDOWS_NODE_CERTIFICATE, "client-key": WINDOWS_NODE_CERTIFICATE}
+
+
+def _bootstrap(name: str, **tuning: Any) -> Step:
+    return step(
+        "kubelet-bootstrap",
+        name,
+        path=WINDOWS.kubelet_bootstrap,
+        kubeconfig=kubeconfig(WINDOWS.ca, {}),
+        secret=ref("facts.join_secret"),
+        certificate=WINDOWS_NODE_CERTIFICATE,
+        node=ref("machine.name"),
+        **tuning,
+    )
+
+
+def _private(name: str, path: str, content: Any) -> Step:
+    return step("file", name, path=path, format="json", content=content, access="private")
+
+
+def registered(role: Role) -> Phase:
+    """OPS-01: all services run and are healthy, and the cluster has the Node as planned."""
+    flanneld = ("flanneld",) if role.spec.network.mode is NetworkMode.OVERLAY else ()
+    services = (*runtime.services(role), "kubelet", *flanneld, "kube-proxy")
+    labels = {"node.kubernetes.io/windows-build": releases.windows(role.os).build, POOL_LABEL: role.name}
+    page_file = ["reg.exe", "query", _PAGE_FILES, "/v", "ExistingPageFiles"]
+    return Phase(
+        "registered",
+        Scope.NODE,
+        (
+            step(
+                "probe",
+                "page-file-in-use",
+                argv=page_file,
+                expect=r"(?s).*pagefile\.sys.*",
+                message="RES-07: Windows uses no page file, which its nodes must have; is C: full?",
+            ),
+            *(wait(f"{each}-runs", service=each, error=_DOWN[each]) for each in services),
+            *(wait(f"{each}-healthy", url=url, error=_DOWN[each]) for each, url in _HEALTH.items()),
+            _node(
+                "node-registered",
+                state="registered",
+                provider_id=ref("node.provider_id"),
+                kubelet=f"v{role.spec.kubernetes}",
+                labels=labels,
+            ),
+        ),
+        reports="registered",
+    )
+
+
+def ready(role: Role) -> tuple[Phase, ...]:
+    """Node Ready, where the pool's gate asks for it."""
+    if role.gate is not Gate.READY:
+        return ()
+    return (Phase("ready", Scope.NODE, (_node("node-ready", state="ready", timeout_seconds=900),)),)
+
+
+def _node(name: str, **wanted: Any) -> Step:
+    own = {"kubectl": _KUBECTL, "kubeconfig": WINDOWS_NODE_KUBECONFIG, "node": ref("machine.name")}
+    return step("node-object", name, **own, **wanted)

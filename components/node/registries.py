@@ -1,0 +1,75 @@
+"""Credential providers of registries: programs that the kubelet asks when it pulls, with the machine's own identity."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from components.node.kinds import Step, step
+from components.node.layout import LAYOUTS
+from components.node.role import Role
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A program of a cloud, by the name of its download; image patterns as KEP-2133 has them."""
+
+    program: str
+    images: tuple[str, ...]
+
+
+PROVIDERS: dict[str, Provider] = {
+    "ecr": Provider(
+        "ecr-credential-provider",
+        (
+            "*.dkr.ecr.*.amazonaws.com",
+            "*.dkr.ecr.*.amazonaws.com.cn",
+            "*.dkr.ecr-fips.*.amazonaws.com",
+            "public.ecr.aws",
+        ),
+    ),
+}
+"""By the word in registry_credentials; versions are those of the release tables."""
+
+
+def wanted(role: Role) -> Iterator[Provider]:
+    """The providers of a machine."""
+    known = dict.fromkeys(role.spec.registry_credentials)
+    return (PROVIDERS[each] for each in known if each in PROVIDERS)
+
+
+def folder(role: Role) -> str:
+    """Where their programs lie; the kubelet runs what it finds there."""
+    return LAYOUTS[role.system].credential_providers
+
+
+def steps(role: Role) -> tuple[Step, ...]:
+    """The kubelet's CredentialProviderConfig."""
+    if not role.spec.registry_credentials:
+        return ()
+    content = {
+        "apiVersion": "kubelet.config.k8s.io/v1",
+        "kind": "CredentialProviderConfig",
+        "providers": [
+            {
+                "name": each.program,
+                "matchImages": list(each.images),
+                "defaultCacheDuration": "12h",
+                "apiVersion": "credentialprovider.kubelet.k8s.io/v1",
+            }
+            for each in wanted(role)
+        ],
+    }
+    return (step("file", "credential-providers", path=_config(role), format="json", content=content),)
+
+
+def flags(role: Role) -> list[str]:
+    """How the kubelet is told; there are no fields for it."""
+    if not role.spec.registry_credentials:
+        return []
+    return [
+        f"--image-credential-provider-config={_config(role)}",
+        f"--image-credential-provider-bin-dir={folder(role)}",
+    ]
+
+
+def _config(role: Role) -> str:
+    return LAYOUTS[role.system].path(folder(role), "config.json")

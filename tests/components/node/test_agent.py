@@ -1,0 +1,59 @@
+"""The control-plane agent in the control plane's plan."""
+
+from typing import Any
+
+from components.node import agent
+from components.node.kinds import OnChange
+from tests.components.node.samples import content, one, plan, position, text
+
+FLAG = {"ClusterConfiguration": {"apiServer": {"extraArgs": {"v": "3"}}}}
+
+
+def configuration(**cluster: Any) -> dict[str, Any]:
+    return content(plan(None, **cluster), "agent-config")
+
+
+def test_kubeadm_upgrades_before_a_newer_kubelet_starts_and_only_in_a_turn() -> None:
+    control_plane = plan(None)
+    order = [position(control_plane, each) for each in ("unpack-kubernetes-node", "init-config", "agent-config")]
+    order += [position(control_plane, each) for each in ("kubeadm-upgrade", "kubelet", "kubeadm-init", "agent")]
+    assert order == sorted(order)
+    step = one(control_plane, "kubeadm-upgrade")
+    assert step.fields["requires"] == agent.TURN
+    assert step.fields["argv"][-1] == "agent.upgrade"
+    assert one(control_plane, "kubelet").fields["restarts_on"] == ["/usr/local/bin/kubelet"]
+
+
+def test_the_digest_follows_what_static_pods_are_made_from_and_nothing_else() -> None:
+    before = configuration()["digest"]
+    assert configuration(kubernetes="1.32.12")["digest"] != before
+    assert configuration(kubeadm={"config": FLAG})["digest"] != before
+    assert configuration(control_plane={"kubelet": {"config": {"maxPods": 50}}})["digest"] != before
+    assert configuration(control_plane={"size": "m6i.2xlarge"})["digest"] == before
+    assert configuration(owner="somebody")["digest"] == before
+
+
+def test_the_first_machine_applies_and_the_others_follow() -> None:
+    """One hop of kubeadm: its configuration is uploaded first, so that flags change with it."""
+    commands = configuration(kubeadm={"ignore_preflight": ["SystemVerification"]})["upgrade"]
+    uploaded, applied, proxied = commands["apply"]
+    (followed,) = commands["node"]
+    assert uploaded[1:5] == ["init", "phase", "upload-config", "kubeadm"]
+    assert applied[1:5] == ["upgrade", "apply", "v1.32.13", "--yes"]
+    assert proxied[1:5] == ["init", "phase", "addon", "kube-proxy"]
+    assert followed[1:3] == ["upgrade", "node"]
+    for each in (applied, followed):
+        assert each[each.index("--ignore-preflight-errors") + 1] == "SystemVerification"
+        assert each[each.index("--patches") + 1] == "/etc/mullion/kubeadm/patches"
+
+
+def test_patches_are_named_only_where_kubeadm_takes_ours() -> None:
+    assert "--patches" not in configuration(kubernetes="1.24.17")["upgrade"]["node"][0]
+
+
+def test_workers_have_no_agent_and_its_steps_replace_no_machine() -> None:
+    for os in ("ubuntu-24.04", "windows-2019"):
+        assert agent.CONFIG not in text(plan(os))
+    assert {one(plan(None), each).on_change for each in ("agent-config", "kubeadm-upgrade", "agent")} == {
+        OnChange.AGENT
+    }

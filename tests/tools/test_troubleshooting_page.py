@@ -1,0 +1,42 @@
+"""docs/troubleshooting.md names steps, errors and checks that exist, and every item of the seeds' list."""
+
+import json
+import re
+
+from components.bundle import CLOUD_INIT, ERRORS
+from components.spec.checks import CHECKS
+from tests.components.node.samples import plan
+from tools import troubleshooting_page as page
+
+LISTED = {
+    "OPS": (1, 2, 4, 5, 6, 7, 8),
+    "SRV": (1, 3, 4, 5, 6, 7, 12),
+    "NET": (5, 10, 11, 12),
+    "RUN": (7, 8, 9, 10),
+    "SMK": (9, 11, 14),
+    "OS": (7,),
+    "SVC": (10,),
+}
+"""Requirements of the troubleshooting items that the Kubernetes documentation has."""
+
+
+def test_every_listed_item_is_there_and_says_what_becomes_of_it() -> None:
+    listed = {f"{area}-{number:02}" for area, numbers in LISTED.items() for number in numbers}
+    assert {need for item in page.ITEMS for need in item.needs.split()} >= listed
+    begins = ("Prevented", "Repaired", "Reported", "Refused", "A limit of Windows", "It holds", "`mullion logs")
+    assert [item.title for item in page.ITEMS if not item.how.startswith(begins)] == []
+
+
+def test_steps_errors_and_checks_that_it_names_exist() -> None:
+    steps = {each.name for each in plan("windows-2019").steps}
+    errors = {each["name"] for each in json.loads((CLOUD_INIT / ERRORS).read_text())["errors"]}
+    checks = {each.id for each in CHECKS}
+    for item in page.ITEMS:
+        assert set(item.steps) <= steps, item.title
+        assert set(item.errors) <= errors, item.title
+        assert set(item.checks) <= checks, item.title
+
+
+def test_every_row_of_the_page_has_all_its_cells() -> None:
+    rows = [line for line in page.render().splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {7}

@@ -1,0 +1,178 @@
+"""Renders docs/troubleshooting.md: what goes wrong on Windows nodes everywhere, and what Mullion does about each."""
+
+from dataclasses import dataclass
+
+HEADER = """# Troubleshooting Windows nodes
+
+Written by `make generate` from `tools/troubleshooting_page.py`.
+
+What the Kubernetes documentation lists under troubleshooting for Windows, item by item, and what becomes of it here:
+prevented by the plan, repaired at the next boot (the executor tests every step again), or reported with a number of
+[errors.md](errors.md). A test compares the steps, numbers and checks named here with those that exist.
+
+What a machine says stands in its status record and in `C:\\ProgramData\\mullion\\result.json`; `mullion logs STACK
+NODE` fetches its logs. `node.ps1 -Check` on the machine says what differs from its plan and changes nothing.
+
+"""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that goes wrong. `how` begins with what becomes of it."""
+
+    title: str
+    needs: str
+    """Requirement IDs."""
+    how: str
+    steps: tuple[str, ...] = ()
+    """Steps of a Windows plan that do it."""
+    errors: tuple[str, ...] = ()
+    """Names of errors.json that say so."""
+    checks: tuple[str, ...] = ()
+    """Checks of the spec that refuse or warn before."""
+
+
+_SERVICES = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down")
+
+ITEMS: tuple[Item, ...] = (
+    Item(
+        "Has the node's set-up finished?",
+        "OPS-01",
+        "Reported: the status record says `registered` once all services run and the Node object is as planned, `ready`"
+        " once it is Ready; what is missing has its own number.",
+        steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
+        errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
+    ),
+    Item(
+        "Do the node's programs run without a window, and again after a crash or a boot?",
+        "SRV-03 SRV-04 SRV-05 SRV-06 SRV-07",
+        "Prevented: all are services with dependencies that Windows restarts 10 s after a failure; a service that"
+        " somebody deleted is made again once it is gone.",
+        steps=("containerd", "kubelet", "flanneld", "kube-proxy"),
+        errors=("service-failed",),
+    ),
+    Item(
+        "Pods have no network: the hypervisor or cloud drops frames with their addresses (MAC spoofing)",
+        "NET-05",
+        "Prevented: an overlay needs no address of a pod outside its node; with l2bridge the cloud routes each node's"
+        " range to it, and its address check is off for those machines.",
+    ),
+    Item(
+        "Pods cannot ping the outside",
+        "NET-10 NET-11 SMK-09",
+        "A limit of Windows: only TCP and UDP are translated, so ask with curl. Traffic inside the cluster is never"
+        " translated: the CNI file excepts the ranges of pods and services, with l2bridge also of nodes.",
+        steps=("cni-config",),
+    ),
+    Item(
+        "A NodePort or a Service's address does not answer on the Windows node itself",
+        "SMK-11",
+        "A limit of Windows Server 2019: use another node, or a pod. Nothing of Mullion asks that way.",
+    ),
+    Item(
+        "vNICs and HNS endpoints of containers are deleted",
+        "SRV-12",
+        "Prevented: kubelet, kube-proxy and flanneld are told one node name, the planned one.",
+        steps=("kubelet", "kube-proxy-config", "flanneld", "hostname"),
+    ),
+    Item(
+        "A node that joins again with another pod range has the old network",
+        "OPS-04",
+        "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
+        steps=("pod-range", "stale-network", "source-vip"),
+    ),
+    Item(
+        "The kubelet's certificate is over, lost, or another node's",
+        "CP-05",
+        "Repaired at boot: the machine reads a fresh token and joins again; with a good certificate there is no token.",
+        steps=("bootstrap", "joined", "node-certificate"),
+        errors=("secret-unavailable", "node-unregistered"),
+    ),
+    Item(
+        "flanneld waits for its network for ever",
+        "OPS-05",
+        "Repaired: it is started anew, a few times; then reported.",
+        steps=("overlay-network",),
+        errors=("network-missing",),
+    ),
+    Item(
+        "/run/flannel/subnet.env is missing or of another cluster",
+        "OPS-06",
+        "Repaired or reported: it must fit the plan and the node's range before the CNI file is written.",
+        steps=("overlay-network",),
+        errors=("network-missing",),
+    ),
+    Item(
+        "No network adapter is found when a pod starts",
+        "OPS-07 SRV-01",
+        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there.",
+        steps=("node-address", "overlay-network"),
+        errors=("network-missing", "wait-timeout"),
+    ),
+    Item(
+        "The metadata service does not answer once pods run",
+        "NET-14",
+        "Repaired, at each boot too: the first HNS network moves the machine's address, and the route stays behind.",
+        steps=("metadata-route",),
+    ),
+    Item(
+        "Pods stay in ContainerCreating",
+        "RUN-07 RUN-08 RUN-09 OS-07",
+        "Prevented or reported: the pause image fits the version, is pulled before the node joins, and its build is"
+        " compared with the machine's; so is the machine's with the plan's.",
+        steps=("pause-image", "build"),
+        errors=("image-refused", "build-refused"),
+        checks=("several-windows-builds", "windows-before-kubernetes"),
+    ),
+    Item(
+        "DNS names do not resolve in pods",
+        "SVC-10 NET-12",
+        "Prevented: the kubelet hands out the cluster's DNS address, and no resolv.conf is mapped. Ask with"
+        " Resolve-DnsName: nslookup knows no search list here.",
+        steps=("kubelet-config",),
+    ),
+    Item(
+        "kubectl port-forward fails (wincat)",
+        "RUN-10 SMK-14",
+        "Prevented: every pause image that Mullion plans has it, and every Kubernetes that it builds is new enough.",
+        steps=("pause-image",),
+    ),
+    Item(
+        "What is the pause container?",
+        "RUN-07",
+        "It holds a pod's network. Its image is chosen by table and stands in the plan; the runtime is told it.",
+        steps=("pause-image", "containerd-config"),
+    ),
+    Item(
+        "The node lies behind a web proxy",
+        "OPS-08",
+        "Refused for now, before anything is built.",
+        checks=("not-built-proxy",),
+    ),
+    Item(
+        "Windows uses no page file",
+        "RES-07",
+        "Repaired at boot, with a restart; reported where Windows cannot make one.",
+        steps=("pagefile", "page-file-in-use"),
+        errors=("probe-failed",),
+    ),
+    Item(
+        "Where are the logs, and what does a report need?",
+        "OPS-02 OPS-03",
+        "`mullion logs STACK NODE` fetches all of it, redacted; logs lie in C:\\var\\log and are cut to size.",
+        steps=("collect-logs", "rotate-logs"),
+    ),
+)
+
+
+def render() -> str:
+    """The page, in Markdown."""
+    lines = ["| what | what becomes of it | steps | errors | checks | requirements |", "|---|---|---|---|---|---|"]
+    for each in ITEMS:
+        cells = (each.title, each.how, _code(each.steps), _code(each.errors), _code(each.checks), each.needs)
+        lines.append(f"| {' | '.join(cells)} |")
+    return HEADER + "\n".join(lines) + "\n"
+
+
+def _code(names: tuple[str, ...]) -> str:
+    return " ".join(f"`{each}`" for each in names)
