@@ -35,11 +35,11 @@ class NetworkArgs(TypedDict):
     mode: NotRequired[NetworkMode]
     """Flannel VXLAN (overlay) or routed (l2bridge)."""
     pods: NotRequired[str]
-    """Pod range; each node gets a /24 of it (IPP-01, IPP-02)."""
+    """Pod range; each node gets a /24 of it (IPP-01, IPP-02). Default: 10.244.0.0/16, in l2bridge 10.244.0.0/14."""
     services: NotRequired[str]
     """Service range (IPP-01)."""
     nodes: NotRequired[str]
-    """Range of the cloud network; machines get fixed addresses in it."""
+    """Range of the cloud network; machines get fixed addresses in it. Default: 10.20.0.0/16, in l2bridge a /22."""
     dns: NotRequired[str]
     """Cluster DNS service address. Default: the tenth address of the service range (IPP-06)."""
     domain: NotRequired[str]
@@ -60,6 +60,8 @@ class NetworkArgs(TypedDict):
     """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
     neighbour_pods: NotRequired[list[str]]
     """Pod ranges of other clusters on the same network; they may overlap only in overlay mode (IPP-05)."""
+    route_limit: NotRequired[int]
+    """Most routes in one route table of this account, for l2bridge. Default by cloud: AWS 500."""
     existing: NotRequired[ExistingNetworkArgs]
     """Use a network that exists instead of making one."""
 
@@ -117,6 +119,8 @@ class ContainerdArgs(TypedDict):
 
     version: NotRequired[str]
     """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
+    mirrors: NotRequired[dict[str, list[str]]]
+    """URLs that are asked before a registry, by the registry's host, e.g. registry.k8s.io; *: before every registry."""
     config: NotRequired[dict[str, Any]]
     """config.toml as nested tables, merged last over what Mullion renders."""
 
@@ -191,6 +195,13 @@ class KubeadmArgs(TypedDict):
     """Preflight checks that kubeadm only warns about, by kubeadm's own names."""
     config: NotRequired[dict[str, dict[str, Any]]]
     """Fields by document kind (ClusterConfiguration, InitConfiguration, JoinConfiguration), merged last."""
+
+
+class AddonsArgs(TypedDict):
+    """Add-ons beside those that every cluster has."""
+
+    metrics_server: NotRequired[bool]
+    """metrics-server: what kubectl top and autoscalers read. It trusts kubelets by the cluster's own authority."""
 
 
 class RotationArgs(TypedDict):
@@ -272,6 +283,8 @@ class ClusterArgs(TypedDict):
     """Workers by pool name."""
     kubeadm: NotRequired[KubeadmArgs]
     """kubeadm on all Linux machines."""
+    addons: NotRequired[AddonsArgs]
+    """Add-ons beside those that every cluster has."""
     images: NotRequired[dict[str, str]]
     """Pinned image ids by operating system. Default: looked up once, then kept."""
     owner: NotRequired[str]

@@ -1,6 +1,7 @@
 """A cluster on AWS: the planned parts, wired together. Decides nothing."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 import pulumi
 import pulumi_aws as aws
@@ -13,6 +14,7 @@ from components.aws.identity import Identity
 from components.aws.images import Images
 from components.aws.machines import Site
 from components.aws.network import Network
+from components.aws.pod_routes import PodRoutes
 from components.aws.records import ControlPlaneRecords, Records
 from components.aws.storage import Storage
 from components.aws.urls import SANDBOX, service_url
@@ -41,13 +43,11 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
     images = Images(
         name, plan.operating_systems, spec.images, plan.network.zone_names, spec.rotation.images, opts=child
     )
-    network = Network(
-        name, plan.network, images.zone_names, spec.network.egress, tags, protect=spec.protect, opts=child
-    )
+    network = Network(name, plan.network, images.zone_names, spec.network, tags, protect=spec.protect, opts=child)
     firewall = Firewall(name, network.vpc_id, plan.groups, plan.rules, tags, opts=child)
     upgrade = Upgrade(plan, generated.begins, simulated=world == SANDBOX)
     storage = Storage(name, plan, generated, tags, world, upgrade, opts=child)
-    identity = Identity(name, storage, tags, opts=child)
+    identity = Identity(name, storage, tags, registries="ecr" in plan.spec.registry_credentials, opts=child)
     machine_subnets = [network.subnet_ids[each.name] for each in plan.network.machines]
     edge_subnets = [network.subnet_ids[each.name] for each in plan.network.edge]
     api = Api(
@@ -72,7 +72,7 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         status_urls={group: _status_url(storage, role) for group, role in identity.role_ids.items()},
         public=spec.network.egress is Egress.PUBLIC,
         routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
-        routes=network.routes,
+        routes=[*network.routes, storage.members],
     )
     records = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.WORKERS])
     access = generated.access(api.public_host.apply(plan.endpoint.for_people), plan.endpoint.host)
@@ -80,8 +80,10 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
     control_plane = ControlPlane(name, plan.control_plane, site, tags, protect=spec.protect, opts=child)
     said = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.CONTROL_PLANE])
     upgrade.source = ControlPlaneRecords(said, control_plane.instance_ids)
-    for pool in plan.pools:
-        Workers(name, pool, site, tags, rollout, upgrade, opts=child)
+    pools = [Workers(name, pool, site, tags, rollout, upgrade, opts=child) for pool in plan.pools]
+    interfaces = chain(control_plane.interface_ids, *(each.interface_ids for each in pools))
+    if site.routed_pods:
+        PodRoutes(name, plan.network, network.table_ids, dict(zip(plan.machines, interfaces, strict=True)), opts=child)
     return Parts(api.public_host, storage.bundle_store, storage.snapshot_store)
 
 

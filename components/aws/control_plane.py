@@ -17,6 +17,8 @@ class ControlPlane(pulumi.ComponentResource):
 
     instance_ids: list[Output[str]]
     """Ids of the instances, by index."""
+    interface_ids: list[Output[str]]
+    """Ids of their network interfaces, by index."""
 
     def __init__(
         self,
@@ -31,7 +33,7 @@ class ControlPlane(pulumi.ComponentResource):
         super().__init__("mullion:aws:ControlPlane", name, {"count": len(group.machines)}, opts)
         arguments = instance_arguments(self, group, Output.from_input(group), site, tags)
         before: list[pulumi.Resource] = site.routes
-        self.instance_ids = []
+        self.instance_ids, self.interface_ids = [], []
         for machine in group.machines:
             full = f"{name}-{machine.name}"
             instance = aws.ec2.Instance(
@@ -47,4 +49,5 @@ class ControlPlane(pulumi.ComponentResource):
             )
             before = [instance]
             self.instance_ids.append(instance.id)
+            self.interface_ids.append(instance.primary_network_interface_id)
         self.register_outputs({"instance_ids": self.instance_ids})

@@ -21,23 +21,28 @@ ASSUME = json.dumps(
     }
 )
 
+_OWN = "${aws:userid}.json"
+"""A machine's own object and no other's: aws:userid of a machine is <role id>:<instance id>."""
 
-def statements(group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
-    """What machines of a group may do.
+
+_PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
+
+
+def statements(group: Group, arns: Mapping[str, str], *, registries: bool = False) -> list[dict[str, Any]]:
+    """What machines of a group may do; registries: also pull from the cloud's registries.
 
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     bundles, snapshots = arns["bundles"], arns["snapshots"]
-    read = [f"{bundles}/bundles/*", f"{bundles}/ca.crt"]
+    read = [f"{bundles}/bundles/*", f"{bundles}/ca.crt", f"{bundles}/requests/{_OWN}"]
     rows: list[tuple[list[str], list[str]]] = [
         (["s3:GetObject"], read),
-        # its own record and no other: aws:userid of a machine is <role id>:<instance id>
-        (["s3:PutObject"], [f"{bundles}/status/${{aws:userid}}.json"]),
+        (["s3:PutObject"], [f"{bundles}/{folder}/{_OWN}" for folder in ("status", "logs")]),
         (["secretsmanager:GetSecretValue"], [arns["join"]]),
     ]
     if group is Group.CONTROL_PLANE:
         rows += [
-            (["s3:GetObject"], [f"{bundles}/desired-state.json", f"{bundles}/status/*"]),
+            (["s3:GetObject"], [f"{bundles}/desired-state.json", f"{bundles}/members.json", f"{bundles}/status/*"]),
             # the marker that decides who inits, and etcd snapshots with their retention
             (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{snapshots}/*"]),
             (["s3:ListBucket"], [snapshots]),
@@ -46,6 +51,10 @@ def statements(group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
             # whether a member's machine is really gone; the action knows no resources
             (["ec2:DescribeInstances"], ["*"]),
         ]
+    if registries:
+        partition = bundles.split(":")[1]
+        # a token is for the caller's own account; the registries' own policies let other accounts in
+        rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
     return [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
 
 
@@ -57,12 +66,18 @@ class Identity(pulumi.ComponentResource):
     role_ids: Mapping[Group, Output[str]]
     """The unique ids of the roles, AROA..."""
 
-    def __init__(self, name: str, storage: Storage, tags: Tags, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, storage: Storage, tags: Tags, *, registries: bool, opts: ResourceOptions | None = None
+    ) -> None:
         super().__init__("mullion:aws:Identity", name, {"groups": [each.value for each in NODES]}, opts)
+        self._registries = registries
         made = {group: self._profile(f"{name}-{group.value}", group, storage, tags) for group in NODES}
         self.profiles = {group: profile for group, (profile, _) in made.items()}
         self.role_ids = {group: role for group, (_, role) in made.items()}
         self.register_outputs({"profiles": {group.value: each for group, each in self.profiles.items()}})
+
+    def _statements(self, group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
+        return statements(group, arns, registries=self._registries)
 
     def _profile(self, name: str, group: Group, storage: Storage, tags: Tags) -> tuple[Output[str], Output[str]]:
         """Name of the instance profile, and unique id of its role."""
@@ -76,7 +91,7 @@ class Identity(pulumi.ComponentResource):
             name,
             role=role.name,
             policy=storage.arns.apply(
-                lambda arns: json.dumps({"Version": "2012-10-17", "Statement": statements(group, arns)})
+                lambda arns: json.dumps({"Version": "2012-10-17", "Statement": self._statements(group, arns)})
             ),
             opts=ResourceOptions(parent=self),
         )

@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 
 from components.addressing import INTERNET, NetworkPlan
 from components.settled import settled
-from components.spec.models import Egress
+from components.spec.models import Network as NetworkOptions
 from components.tags import Tags
 
 
@@ -22,6 +22,8 @@ class Network(pulumi.ComponentResource):
     """Ids of the subnets, by planned name (edge-0, machines-0)."""
     gateway: pulumi.Resource
     """The internet gateway."""
+    table_ids: Mapping[str, Output[str]]
+    """Ids of the route tables, by planned name."""
     routes: list[pulumi.Resource]
     """What must exist before a machine can reach anything."""
 
@@ -30,7 +32,7 @@ class Network(pulumi.ComponentResource):
         name: str,
         plan: NetworkPlan,
         zone_names: Output[list[str]],
-        egress: Egress,
+        network: NetworkOptions,
         tags: Tags,
         *,
         protect: bool = False,
@@ -40,7 +42,9 @@ class Network(pulumi.ComponentResource):
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
         names = zone_names.apply(lambda known: _first(plan.zones, known))
-        layout = {"nodes": str(plan.cidr), "zones": str(plan.zones), "zone_names": names, "egress": egress.value}
+        layout = {"nodes": str(plan.cidr), "zones": str(plan.zones), "zone_names": names}
+        layout |= {"egress": network.egress.value, "mode": network.mode.value}
+        layout |= {"pods": str(network.pods), "services": str(network.services)}
         kept = settled(f"{name}-network", layout, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
@@ -60,7 +64,9 @@ class Network(pulumi.ComponentResource):
         )
         self.gateway = internet
         gateways = {each.name: self._nat_gateway(each.name, each.subnet, internet) for each in plan.gateways}
-        self.routes = self._route_tables(internet, gateways)
+        tables = {each.name: self._route_table(each.name) for each in plan.tables}
+        self.table_ids = {name: each.id for name, each in tables.items()}
+        self.routes = self._routes(internet, gateways)
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
 
     def _subnet(self, name: str, zone_names: Output[list[str]]) -> Output[str]:
@@ -87,15 +93,18 @@ class Network(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self, depends_on=[internet]),  # it needs a VPC that is attached
         )
 
-    def _route_tables(
+    def _route_table(self, name: str) -> aws.ec2.RouteTable:
+        full, child = f"{self._cluster}-{name}", ResourceOptions(parent=self)
+        tags = self._tags.on(self, aws.ec2.RouteTable, full)
+        return aws.ec2.RouteTable(full, vpc_id=self.vpc_id, tags=tags, opts=child)
+
+    def _routes(
         self, internet: aws.ec2.InternetGateway, gateways: Mapping[str, aws.ec2.NatGateway]
     ) -> list[pulumi.Resource]:
         made: list[pulumi.Resource] = []
         for table in self._plan.tables:
             full, child = f"{self._cluster}-{table.name}", ResourceOptions(parent=self)
-            routes = aws.ec2.RouteTable(
-                full, vpc_id=self.vpc_id, tags=self._tags.on(self, aws.ec2.RouteTable, full), opts=child
-            )
+            table_id = self.table_ids[table.name]
             for route in table.routes:
                 to = (
                     {"gateway_id": internet.id}
@@ -104,8 +113,8 @@ class Network(pulumi.ComponentResource):
                 )
                 made.append(
                     aws.ec2.Route(
-                        f"{full}-{_range_name(route.destination)}",
-                        route_table_id=routes.id,
+                        f"{full}-{range_name(route.destination)}",
+                        route_table_id=table_id,
                         destination_cidr_block=str(route.destination),
                         opts=child,
                         **to,
@@ -113,7 +122,7 @@ class Network(pulumi.ComponentResource):
                 )
             made += [
                 aws.ec2.RouteTableAssociation(
-                    f"{self._cluster}-{subnet}", route_table_id=routes.id, subnet_id=self.subnet_ids[subnet], opts=child
+                    f"{self._cluster}-{subnet}", route_table_id=table_id, subnet_id=self.subnet_ids[subnet], opts=child
                 )
                 for subnet in table.subnets
             ]
@@ -129,5 +138,6 @@ def _first(count: int, names: Sequence[str]) -> list[str]:
     return list(names[:count])
 
 
-def _range_name(destination: IPv4Network) -> str:
+def range_name(destination: IPv4Network) -> str:
+    """A range as part of a resource's name."""
     return str(destination).replace("/", "-")

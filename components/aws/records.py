@@ -19,7 +19,8 @@ from pulumi.runtime.settings import get_monitor
 from pulumi_aws import _utilities
 
 from components.after import aside
-from components.aws.storage import POINTER
+from components.desired_state import POINTER
+from components.upgrade import Desired
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -66,7 +67,7 @@ class Records:
         """The status record of an instance; state absent, with the reason, where none can be read."""
         key = f"status/{await self.role_id.future()}:{instance}.json"
         try:
-            found: Any = json.loads(await self._body(key))
+            found: Any = json.loads(await self.text(key))
         except (Unanswered, ValueError) as error:
             return {"state": "absent", "message": str(error)}
         record = cast(dict[str, Any], found) if isinstance(found, dict) else {}
@@ -74,15 +75,16 @@ class Records:
             return {"state": "absent", "message": "it is no status record"}
         return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
 
-    async def desired(self) -> str | None:
-        """The version of Kubernetes in the desired-state pointer; None where it cannot be read."""
+    async def desired(self) -> Desired | None:
+        """The versions of Kubernetes in the desired-state pointer; None where it cannot be read."""
         try:
-            return json.loads(await self._body(POINTER))["kubernetes"]
+            found = json.loads(await self.text(POINTER))
+            return Desired(found["kubernetes"], found["pools"])
         except (Unanswered, ValueError, KeyError):
             return None
 
-    async def _body(self, key: str) -> str:
-        """The text of an object in the bundle store."""
+    async def text(self, key: str) -> str:
+        """The text of an object in the bundle store; Unanswered where there is none."""
         found = await self._ask("aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key})
         return found.get("body") or ""
 
@@ -122,6 +124,6 @@ class ControlPlaneRecords:
         records = [await self.records.record(each) for each in ids]
         return [each["kubernetes"] for each in records if each.get("kubernetes")]
 
-    async def desired(self) -> str | None:
-        """The version in the desired-state pointer."""
+    async def desired(self) -> Desired | None:
+        """The versions in the desired-state pointer."""
         return await self.records.desired()

@@ -1,7 +1,5 @@
 """The stores: bundles and status records, snapshots, and the secrets of the cluster."""
 
-import hashlib
-import hmac
 import json
 import time
 from collections.abc import Mapping
@@ -14,12 +12,12 @@ from pulumi import Output, ResourceOptions
 
 from components.assets import asset
 from components.aws.urls import service_url
+from components.desired_state import MEMBERS, POINTER, members, members_document, pointer_document
 from components.generated import Generated, stash
 from components.plan import ClusterPlan, MachineGroup
 from components.tags import Tags
 from components.upgrade import Upgrade
 
-POINTER = "desired-state.json"
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "id": "older-versions",
     "status": "Enabled",
@@ -33,18 +31,6 @@ SECRETS = {
     "desired-state": "Key that authenticates the desired-state pointer",
     "join": "Bootstrap token, written by the control plane",
 }
-
-
-def pointer_document(key: str, bundle_url: str, bundle_sha256: str, kubernetes: str, serial: int) -> str:
-    """The desired-state pointer: what the control plane shall be, with an HMAC-SHA256 over the rest."""
-    body: dict[str, Any] = {
-        "bundle": bundle_url,
-        "sha256": bundle_sha256,
-        "kubernetes": kubernetes,
-        "serial": serial,
-    }
-    message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
-    return json.dumps({**body, "mac": hmac.new(key.encode(), message, hashlib.sha256).hexdigest()}, sort_keys=True)
 
 
 class Storage(pulumi.ComponentResource):
@@ -68,6 +54,8 @@ class Storage(pulumi.ComponentResource):
     """Names of the secrets: pki, desired-state, join; known once they hold what they should."""
     arns: Output[dict[str, str]]
     """ARNs of stores (bundles, snapshots) and secrets."""
+    members: pulumi.Resource
+    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
 
     def __init__(
         self,
@@ -96,6 +84,7 @@ class Storage(pulumi.ComponentResource):
         }
         self.ca_url = self._url(self._object("ca", bundles, "ca.crt", content=generated.ca_certificate))
         self._pointer(bundles, plan, generated, upgrade)
+        self.members = self._members(bundles, plan, generated)
         values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
         secrets = {key: self._secret(key, value) for key, value in values.items()}
         self.secret_names = {key: named for key, (_, named) in secrets.items()}
@@ -183,7 +172,7 @@ class Storage(pulumi.ComponentResource):
         return self._url(self._object(f"bundle-{name}", bucket, key, self._child(keep=True), source=source))
 
     def _pointer(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated, upgrade: Upgrade) -> None:
-        """Where the control plane finds what it shall be. Its serial is the second it last changed in.
+        """Where the control plane finds what it shall be. Its serial: when bundle or version last changed.
 
         It changes after the pools' version is settled, for which the control plane's is looked at.
         """
@@ -191,12 +180,22 @@ class Storage(pulumi.ComponentResource):
         serial = stash(f"{self._cluster}-serial", int(time.time()), parent=self, trigger=[bundle.sha256, version])
         url = self.bundle_urls[plan.control_plane.name]
         content = Output.all(generated.desired_state_key, url, bundle.sha256, version, serial, upgrade.version).apply(
-            lambda known: pointer_document(*known[:-1])
+            lambda known: pointer_document(*known)
         )
         # the MAC does not reveal its key
         public, kind = Output.unsecret(content), "application/json"
         options = ResourceOptions(hooks=upgrade.hooks)
         self._object("desired-state", bucket, POINTER, options, content=public, content_type=kind)
+
+    def _members(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated) -> pulumi.Resource:
+        """Who may be a node, and as what. Its serial is the second in which it last changed."""
+        listed = members(plan)
+        serial = stash(f"{self._cluster}-members-serial", int(time.time()), parent=self, trigger=listed)
+        content = Output.all(generated.desired_state_key, serial).apply(
+            lambda known: members_document(known[0], listed, known[1])
+        )
+        public, kind = Output.unsecret(content), "application/json"
+        return self._object("members", bucket, MEMBERS, content=public, content_type=kind)
 
     def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
         """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""

@@ -22,6 +22,8 @@ class Workers(pulumi.ComponentResource):
 
     instance_ids: list[Output[str]]
     """Ids of the instances, by index."""
+    interface_ids: list[Output[str]]
+    """Ids of their network interfaces, by index."""
 
     def __init__(
         self,
@@ -56,4 +58,5 @@ class Workers(pulumi.ComponentResource):
             rollout.watch(full, instance)
             made.append(instance)
         self.instance_ids = [each.id for each in made]
+        self.interface_ids = [each.primary_network_interface_id for each in made]
         self.register_outputs({"instance_ids": self.instance_ids, "kubernetes": upgrade.version})

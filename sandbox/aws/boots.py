@@ -12,13 +12,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sandbox.aws import followers
+from sandbox.aws import answers, followers
 from sandbox.aws.machine import document, not_allowed, place, status_url, write_status
 from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
 from sandbox.cloud import Request
 from sandbox.records import Boot, Record
 from sandbox.world import World, now
 
+BOOTED = "booted"
+"""The setting of a world whose machines are real: they, and not the sandbox, write what machines write."""
 HTTPS = 443
 _RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
 """How the URL of a Kubernetes download names its version."""
@@ -38,7 +40,9 @@ def start(request: Request) -> None:
 
 
 def settle(world: World) -> None:
-    """Let every machine that waits try again."""
+    """Let every machine that waits try again; nothing happens in a world whose machines are real."""
+    if world.setting(BOOTED):
+        return
     for boot in world.boots("waiting"):
         machine = world.find(INSTANCE, boot.instance)
         found = document(machine.inputs) if machine else None
@@ -51,6 +55,7 @@ def settle(world: World) -> None:
             _ready(world, boot, found)
         world.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
     followers.follow(world)
+    answers.answer(world)
 
 
 def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
@@ -61,6 +66,7 @@ def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
         lambda: not_allowed(world, machine, "s3:GetObject", found["bundle"]["url"]),
         lambda: _bundle(world, found["bundle"]["url"], found["bundle"]["sha256"]),
         lambda: not_allowed(world, machine, "s3:PutObject", status_url(found, machine.id)),
+        lambda: _pods(machine, found),
     )
     return next((reason for step in steps if (reason := step())), "")
 
@@ -75,6 +81,12 @@ def _no_way_out(world: World, machine: Record) -> str:
         return f"{subnet} has no route to the internet"
     further, _ = _default_route(world, nat.inputs.get("subnetId", ""))
     return "" if further else f"{nat.id} is in a subnet without a route to an internet gateway"
+
+
+def _pods(machine: Record, found: dict[str, Any]) -> str:
+    """What leaves a machine with routed pods bears their addresses, which the check takes for forged."""
+    dropped = "pod_cidr" in found["machine"] and machine.inputs.get("sourceDestCheck") is not False
+    return "its source/destination check drops what its pods send" if dropped else ""
 
 
 def _default_route(world: World, subnet: str) -> tuple[str, Record | None]:

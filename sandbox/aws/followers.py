@@ -16,7 +16,7 @@ from sandbox.aws.secretsmanager import ENTRY
 from sandbox.records import ObjectRecord, Record
 from sandbox.world import World
 
-_FOLLOWERS = "followers"
+FOLLOWERS = "followers"
 """Setting of a world: {instance: {bucket, etag, serial, kubernetes, refused}}, of the pointer that a control plane took
 last; refused: ETag of one that it did not take."""
 POINTER = "desired-state.json"
@@ -66,6 +66,8 @@ def _refused(world: World, found: dict[str, Any], pointer: dict[str, Any], taken
     mac = hmac.new(_key(world, found["facts"]["desired_state_secret"]).encode(), message, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(mac, str(pointer.get("mac"))):
         return "its MAC is not of the desired-state key"
+    if not isinstance(pointer["serial"], int):
+        return f"its serial {pointer['serial']} is no whole number"
     if pointer["serial"] < taken["serial"]:
         return f"its serial {pointer['serial']} is older than {taken['serial']}"
     have, want = _minor(taken["kubernetes"]), _minor(pointer["kubernetes"])
@@ -87,8 +89,8 @@ def _minor(version: str | None) -> int:
 
 
 def _all(world: World) -> dict[str, Any]:
-    return json.loads(world.setting(_FOLLOWERS) or "{}")
+    return json.loads(world.setting(FOLLOWERS) or "{}")
 
 
 def _keep(world: World, followers: dict[str, Any]) -> None:
-    world.set_setting(_FOLLOWERS, json.dumps(followers))
+    world.set_setting(FOLLOWERS, json.dumps(followers))

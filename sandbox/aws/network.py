@@ -71,6 +71,23 @@ def _route_range(request: Request) -> None:
         )
 
 
+def _route_interface(request: Request) -> None:
+    """What a route sends to an interface goes to a machine of the table's VPC. One that ends leaves a dead route."""
+    interface = request.inputs.get("networkInterfaceId")
+    if interface is None:
+        return
+    owners = request.world.resources(INSTANCE)
+    owner = next((each for each in owners if each.outputs.get("primaryNetworkInterfaceId") == interface), None)
+    if owner is None:
+        raise Refusal("InvalidNetworkInterfaceID.NotFound", f"The networkInterface ID '{interface}' does not exist")
+    table = request.world.find(TABLE, request.inputs["routeTableId"])
+    subnet = request.world.find(SUBNET, owner.inputs.get("subnetId", ""))
+    if table and subnet and subnet.inputs["vpcId"] != table.inputs["vpcId"]:
+        raise Refusal(
+            "InvalidParameterValue", f"route table {table.id} and interface {interface} belong to different networks"
+        )
+
+
 def _same_vpc(request: Request) -> None:
     """A route table, what it routes to, and the subnets that use it are in one VPC."""
     table = request.world.find(TABLE, request.inputs.get("routeTableId", ""))
@@ -117,6 +134,15 @@ def _mapped_addresses(request: Request) -> None:
 
 _ARN = "arn:aws:ec2:{region}:{account}:"
 _DESTINATIONS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
+_LOCAL = 1
+"""The route to the VPC's own range, which counts."""
+
+
+def _routes_beside(request: Request) -> int:
+    table = request.inputs["routeTableId"]
+    return _LOCAL + sum(one.type == ROUTE for one in request.world.referrers(TABLE, table))
+
+
 _ROUTE_TARGETS = (
     *("carrierGatewayId", "coreNetworkArn", "egressOnlyGatewayId", "gatewayId", "localGatewayId", "natGatewayId"),
     *("networkInterfaceId", "odbNetworkArn", "transitGatewayId", "vpcEndpointId", "vpcPeeringConnectionId"),
@@ -208,7 +234,7 @@ TYPES: dict[str, ResourceType] = {
                 "The route identified by {in_.destinationCidrBlock} already exists.",
             ),
         ),
-        rules=(_route_range, _same_vpc),
+        rules=(_route_range, _route_interface, _same_vpc, at_most("routes per route table", _routes_beside)),
     ),
     ASSOCIATION: ResourceType(
         id="rtbassoc-0{hex:16}",

@@ -39,6 +39,8 @@ QUOTAS: Mapping[str, Quota] = {
     "Elastic IP addresses per region": Quota(5, "AddressLimitExceeded", _MOST.format("addresses")),
     "subnets per VPC": Quota(200, "SubnetLimitExceeded", _MOST.format("subnets")),
     "route tables per VPC": Quota(200, "RouteTableLimitExceeded", _MOST.format("route tables")),
+    # 500 since June 2025; 50 before
+    "routes per route table": Quota(500, "RouteLimitExceeded", _MOST.format("routes")),
     "NAT gateways per zone": Quota(5, "NatGatewayLimitExceeded", _MOST.format("NAT gateways")),
     "rules per security group": Quota(
         60, "RulesPerSecurityGroupLimitExceeded", _MOST.format("rules per security group")

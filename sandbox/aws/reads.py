@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.aws.network import INSTANCE, SUBNET
-from sandbox.aws.s3 import is_versioned
+from sandbox.aws.s3 import BUCKET, is_versioned
 from sandbox.cloud import Place, Refusal
 from sandbox.records import Record
 from sandbox.world import World
@@ -45,6 +45,25 @@ def get_object(world: World, place: Place, arguments: dict[str, Any]) -> dict[st
         "versionId": "" if not is_versioned(world, bucket) else stored.etag,
     }
     return known | ({"body": stored.content.decode()} if READABLE.fullmatch(stored.content_type) else {})
+
+
+def get_objects(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """s3.getObjects: keys below a prefix, in their order; no more than asked for."""
+    _only(arguments, "bucket", "prefix", "maxKeys")
+    bucket, prefix = arguments["bucket"], arguments.get("prefix") or ""
+    if not any(each.id == bucket for each in world.resources(BUCKET)):
+        raise Refusal("NoSuchBucket", f"listing S3 Bucket ({bucket}) Objects: The specified bucket does not exist")
+    keys = sorted(key for key in world.objects(bucket) if key.startswith(prefix))
+    return {
+        "bucket": bucket,
+        "commonPrefixes": [],
+        "id": bucket,
+        "keys": keys[: int(arguments.get("maxKeys") or 1000)],
+        "owners": [],
+        "prefix": prefix,
+        "region": place.region,
+        "requestCharged": "",
+    }
 
 
 def instances(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +121,7 @@ def _subnet(world: World, record: Record) -> dict[str, Any]:
 
 READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:s3/getObject:getObject": get_object,
+    "aws:s3/getObjects:getObjects": get_objects,
     "aws:ec2/getInstances:getInstances": instances,
     "aws:ec2/getInstance:getInstance": instance,
 }

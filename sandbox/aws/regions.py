@@ -11,6 +11,7 @@ from dataclasses import dataclass
 ACCOUNT = "000000000000"
 WINDOWS = "/aws/service/ami-windows-latest/"
 UBUNTU = "/aws/service/canonical/ubuntu/server/{release}/stable/current/{arch}/hvm/{volume}/ami-id"
+DEBIAN = "/aws/service/debian/release/{release}/latest/{arch}"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ PARAMETERS: frozenset[str] = frozenset(
         for release, volume in (("20.04", "ebs-gp2"), ("22.04", "ebs-gp2"), ("24.04", "ebs-gp3"))
         for arch in ("amd64", "arm64")
     ]
+    + [DEBIAN.format(release=release, arch=arch) for release in ("11", "12") for arch in ("amd64", "arm64")]
 )
 
 

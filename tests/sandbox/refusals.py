@@ -100,6 +100,12 @@ ROWS: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "InvalidParameterValue",
         "is invalid",
     ),
+    "route to no interface": (
+        "Route",
+        {"routeTableId": "$table", "destinationCidrBlock": "10.244.3.0/24", "networkInterfaceId": "eni-0"},
+        "InvalidNetworkInterfaceID.NotFound",
+        "does not exist",
+    ),
     "gateway of another VPC": (
         "Route",
         {"routeTableId": "$table", "destinationCidrBlock": "0.0.0.0/0", "gatewayId": "$far gateway"},

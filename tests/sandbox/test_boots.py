@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from components import userdata
+from sandbox.aws.boots import BOOTED
 from sandbox.aws.policies import refused
 
 from .conftest import AMI, TRUST, Account, Thing
@@ -25,9 +26,9 @@ def _policy(effect: str, action: str, resource: str, **more: Any) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": statement})
 
 
-def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE) -> str:
+def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE, **machine: str) -> str:
     facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/{role}%3A"}
-    document = userdata.document(f"{STORE}/{KEY}", sha256, {"name": "web-0"}, facts)
+    document = userdata.document(f"{STORE}/{KEY}", sha256, {"name": "web-0", **machine}, facts)
     return userdata.user_data(family, document)
 
 
@@ -105,6 +106,14 @@ def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, si
     account.delete(second)
     assert {_key(site, first), _key(site, second)} <= set(account.world.objects("bundles"))
     assert [boot.state for boot in account.world.boots()] == ["ready", "ready"]
+
+
+def test_while_a_worlds_machines_are_real_the_sandbox_writes_nothing_in_their_place(account, site) -> None:
+    with account.world.transaction():
+        account.world.set_setting(BOOTED, "yes")
+    _machine(account, site)
+    assert _records(account) == []
+    assert [boot.state for boot in account.world.boots()] == ["waiting"]
 
 
 def _without(name: str) -> Callable[[Account, Site], dict[str, Any]]:
@@ -199,6 +208,27 @@ def test_a_machine_that_waits_and_is_deleted_is_dead(account, site) -> None:
     [boot] = account.world.boots()
     assert boot.state == "dead"
     assert boot.reason.startswith("it was terminated; before: ")
+
+
+def test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready(account, site) -> None:
+    routed = {"userData": _user_data(role=site["role"].outputs["uniqueId"], pod_cidr="10.244.3.0/24")}
+    checked = _machine(account, site, **routed)
+    [boot] = account.world.boots()
+    assert (boot.state, "source/destination check" in boot.reason) == ("waiting", True)
+    account.delete(checked)
+    _machine(account, site, **routed, sourceDestCheck=False)
+    assert {boot.state for boot in account.world.boots()} == {"dead", "ready"}
+
+
+def test_net_05_a_route_of_pods_names_the_interface_of_a_machine_and_a_table_is_full_at_its_quota(
+    account, site
+) -> None:
+    account.world.set_setting("quota/routes per route table", "3")
+    interface = _machine(account, site).outputs["primaryNetworkInterfaceId"]
+    pods = {"routeTableId": site["table"].id, "networkInterfaceId": interface}
+    account.create("Route", "pods", **pods, destinationCidrBlock="10.244.3.0/24")
+    refused = account.refused(lambda: account.create("Route", "more", **pods, destinationCidrBlock="10.244.4.0/24"))
+    assert refused.code == "RouteLimitExceeded", "the local route, the way out, and one of pods"
 
 
 def test_a_private_machine_goes_out_by_nat_if_that_can(account, site) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from components import userdata
-from components.aws.storage import pointer_document
+from components.desired_state import pointer_document
 from sandbox.aws.followers import POINTER
 
 from .conftest import AMI, TRUST, Account, Thing
@@ -68,7 +68,7 @@ class Site:
 
     def point(self, version: str, serial: int, key: str = KEY) -> None:
         """Write the pointer."""
-        content = pointer_document(key, f"{STORE}/bundles/{version}.zip", "1" * 64, version, serial)
+        content = pointer_document(key, f"{STORE}/bundles/{version}.zip", "1" * 64, version, serial, BEGUN)
         if self.pointer is None:
             self.pointer = self.account.create(
                 "BucketObjectv2", "pointer", bucket="bundles", key=POINTER, content=content

@@ -23,6 +23,7 @@ PUBLIC = [
     "/aws/service/ami-windows-latest/Windows_Server-2025-English-Core-Base",
     "/aws/service/canonical/ubuntu/server/22.04/stable/current/amd64/hvm/ebs-gp2/ami-id",
     "/aws/service/canonical/ubuntu/server/24.04/stable/current/amd64/hvm/ebs-gp3/ami-id",
+    "/aws/service/debian/release/12/latest/amd64",
 ]
 
 

@@ -37,6 +37,16 @@ def test_an_object_that_is_not_there_is_not_found(account: Account, invoke: Any,
         invoke("getObject", bucket=bucket, key="x")
 
 
+def test_objects_are_listed_below_a_prefix_in_their_order(account: Account, invoke: Any) -> None:
+    account.create("Bucket", "b", bucket="store")
+    for number, key in enumerate(("etcd/2", "etcd/1", "founding/0")):
+        account.create("BucketObjectv2", f"o{number}", bucket="store", key=key, content="x")
+    assert invoke("getObjects", bucket="store", prefix="etcd/")["keys"] == ["etcd/1", "etcd/2"]
+    assert invoke("getObjects", bucket="store", maxKeys=1)["keys"] == ["etcd/1"]
+    with pytest.raises(Refusal, match="The specified bucket does not exist"):
+        invoke("getObjects", bucket="nowhere")
+
+
 def test_instances_are_found_by_network_tag_and_state(invoke: Any, network: Any, machine: Any) -> None:
     made = machine("m0", tags={"mullion:pool": "web"})
     vpc = {"name": "vpc-id", "values": [network.vpc.id]}
@@ -63,6 +73,7 @@ def test_an_instance_says_when_it_was_started(invoke: Any, machine: Any) -> None
     ("short", "arguments", "said"),
     [
         ("getObject", {"bucket": "b", "key": "k", "versionId": "1"}, "not versionId"),
+        ("getObjects", {"bucket": "b", "startAfter": "k"}, "not startAfter"),
         ("getInstances", {"filters": [{"name": "vpc", "values": []}]}, "The filter 'vpc' is invalid"),
         ("getInstance", {"instanceId": "i", "instanceTags": {}}, "not instanceTags"),
     ],

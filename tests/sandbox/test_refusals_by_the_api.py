@@ -98,6 +98,10 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
     "Elastic IP addresses per region": ("Eip", {}),
     "subnets per VPC": ("Subnet", {"vpcId": "$vpc", "cidrBlock": "10.20.9.0/24"}),
     "route tables per VPC": ("RouteTable", {"vpcId": "$vpc"}),
+    "routes per route table": (
+        "Route",
+        {"routeTableId": "$table", "destinationCidrBlock": "10.9.8.0/24", "gatewayId": "local"},
+    ),
     "NAT gateways per zone": ("NatGateway", {"subnetId": "$subnet", "allocationId": "$eip"}),
     "rules per security group": (
         "SecurityGroupIngressRule",
