@@ -121,8 +121,8 @@ def fetch(cloud: str, url: str) -> bytes:
             tries += 1
 
 
-def install(content: bytes, digest: str, home: Path) -> None:
-    """Unpack under the digest's name and switch to it; what was current stays so until the last step."""
+def unpack(content: bytes, digest: str, home: Path) -> None:
+    """Unpack under the digest's name, beside what is current."""
     found = hashlib.sha256(content).hexdigest()
     if found != digest:
         raise Refused(f"the bundle has sha256 {found}, not {digest}: it was changed or is another one")
@@ -142,11 +142,14 @@ def install(content: bytes, digest: str, home: Path) -> None:
         shutil.rmtree(partial)
     else:
         partial.rename(target)
+
+
+def switch(digest: str, home: Path) -> None:
+    """Make an unpacked bundle the current one."""
     link = home / "current.new"
     link.unlink(missing_ok=True)
-    link.symlink_to(target.relative_to(home))
+    link.symlink_to(Path("bundles") / digest)
     link.replace(home / "current")
-    (home / "installed").write_text(digest)
 
 
 def main(home: Path = HOME) -> None:
@@ -158,7 +161,9 @@ def main(home: Path = HOME) -> None:
         return
     if urlsplit(url).scheme != "https" and facts.get("world") != "sandbox":
         raise Refused(f"{url} is not https")
-    install(fetch(facts["cloud"], url), digest, home)
+    unpack(fetch(facts["cloud"], url), digest, home)
+    switch(digest, home)
+    installed.write_text(digest)
     print(f"mullion: bundle {digest} is current", flush=True)
 
 

@@ -42,7 +42,8 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
             report.record(run, {**result, "state": "running"})
         walk(run, result, place, check)
         if not check:
-            run.remember(reboots=0)
+            # the version that the machine has: while a newer plan is under way, still the one before
+            run.remember(reboots=0, kubernetes=run.plan.get("kubernetes"))
     except Reboot:
         result |= {"state": "reboot", **place}
     except Exception as error:
@@ -69,6 +70,9 @@ def walk(run: Run, result: Result, place: dict[str, Any], check: bool) -> None:
             outcome = judge(run, step) if check else reach(run, step)
             spent = round(time.monotonic() - began, 3)
             done.append({"name": step["name"], "outcome": outcome, "seconds": spent})
+        run.reached = phase.get("reports", "ready")
+        if "reports" in phase and not check:
+            report.record(run, {**result, "state": phase["reports"]})
 
 
 def known(step: Step) -> Kind:

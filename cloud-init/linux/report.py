@@ -44,8 +44,8 @@ def write_result(root: Path, result: Result) -> None:
         say(f"result.json cannot be written: {error}", "failed")
 
 
-def record(run: Run, result: Result) -> None:
-    """The machine's status record, where the cluster's facts have a place for it."""
+def record(run: Run, result: Result, **more: Any) -> None:
+    """The machine's status record, where the cluster's facts have a place for it; more: members besides."""
     url = run.told["facts"].get("status_url")
     if not url:
         return
@@ -56,12 +56,13 @@ def record(run: Run, result: Result) -> None:
             "machine": run.told["machine"].get("name"),
             "instance": me,
             "bundle": result["bundle"],
-            "state": "ready" if result["state"] == "done" else result["state"],
+            "state": run.reached if result["state"] == "done" else result["state"],
             **{name: result.get(name) for name in ("phase", "step", "code", "name")},
             "message": result.get("message", "")[:LONGEST],
-            "kubernetes": run.plan.get("kubernetes"),
+            "kubernetes": run.remember().get("kubernetes"),
             "seconds": result["seconds"],
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
+            **more,
         }
         run.ask("s3", f"{url}{me}.json", "PUT", json.dumps(body).encode(), content_type="application/json")
     except Exception as error:

@@ -43,6 +43,8 @@ class Run:
         self.stored: dict[str, str] = {}
         self.digests: dict[tuple[Any, ...], str] = {}
         self.units: dict[str, dict[str, str]] | None = None
+        self.reached = "ready"
+        """State of the status record once all is done: the last phase's own word, where it has one."""
         self.later: list[Step] = []
         """Steps of the phase after this one, not resolved."""
         self.begun: dict[str, Any] | None = None
@@ -96,14 +98,15 @@ class Run:
             return {key: self.resolve(each) for key, each in document.items()}
         return [self.resolve(each) for each in document] if isinstance(document, list) else document
 
-    def ask(self, service: str, url: str, method: str = "GET", body: bytes = b"", **headers: str) -> bytes:
+    def ask(self, service: str, url: str, method: str = "GET", body: bytes | memoryview = b"", **headers: str) -> bytes:
         """What a service of the cloud answers to this machine's identity; OSError when it refuses or is not there."""
         if not url.startswith("https://") and self.told["facts"].get("world") != "sandbox":
             raise OSError(f"{url} is not https")
         self.in_time()
         seconds = min(max(self.left(), 1), 30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return loader.ask(self.told["facts"]["cloud"], url, service, method, body, named, seconds)
+        content: Any = body
+        return loader.ask(self.told["facts"]["cloud"], url, service, method, content, named, seconds)
 
     def secret(self, name: str, member: str | None = None) -> str:
         """A secret's text, or one member of it when it is a JSON object. Failure secret-unavailable, also if empty."""

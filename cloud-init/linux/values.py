@@ -44,6 +44,7 @@ def _pod_subnet(run: Run) -> str:
 
 FOUND: dict[str, Callable[[Run], str]] = {
     "address": _address,
+    "address_range": lambda run: f"{_address(run)}/32",
     "provider_id": _provider_id,
     "pod_subnet": _pod_subnet,
     "bootstrap_token": lambda run: run.secret(run.value("facts.join_secret")),

@@ -4,7 +4,7 @@ Tests put objects and secrets in by name. `/public/...` is for everyone; all els
 """
 
 import json
-from collections.abc import Iterable, Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ ROLE_NAME = "web"
 INSTANCE = "i-0123456789abcdef0"
 BUCKETS = ("bundles", "public", "snapshots", "status")
 TRUST = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}
-EVERYTHING = {"Effect": "Allow", "Action": ["s3:*", "secretsmanager:*"], "Resource": "*"}
+EVERYTHING = {"Effect": "Allow", "Action": ["s3:*", "secretsmanager:*", "ec2:DescribeInstances"], "Resource": "*"}
 PUBLIC = ["arn:aws:s3:::public", "arn:aws:s3:::public/*"]
 FOR_ALL = {"Effect": "Allow", "Action": ["s3:GetObject", "s3:ListBucket"], "Resource": PUBLIC, "Principal": "*"}
 
@@ -178,11 +178,14 @@ def _fill(world: World) -> None:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Cloud]:
-    """A cloud on a free port of 127.0.0.1; its world is a file of the folder."""
+def serving(
+    folder: Path, address: str = "127.0.0.1", here: Callable[[Callable[[], str]], str] = lambda call: call()
+) -> Iterator[Cloud]:
+    """A cloud on a free port; its world is a file of the folder. `here` opens its socket where that shall be."""
     world = World(folder / "world")
     _fill(world)
     with Services(world.path) as services:
         services.asked = Texts()
-        yield Cloud(services.listen(machine=INSTANCE), services, Objects(world), Secrets(world))
+        url = here(lambda: services.listen(address, machine=INSTANCE))
+        yield Cloud(url, services, Objects(world), Secrets(world))
     world.close()

@@ -122,7 +122,7 @@ SIMPLE = [
      "resources": ["secrets"]},
     {"kind": "environment", "variable": "CRI", "value": "unix:///run/c.sock"},
     {"kind": "sysctl", "key": "net.ipv4.ip_forward", "value": "1"},
-    {"kind": "claim", "store": {"ref": "facts.secret_service"}, "marker": "snapshots/founded",
+    {"kind": "claim", "store": {"ref": "facts.secret_service"}, "log": "snapshots/founding", "cluster": "sha256:a",
      "founder": "/v/founder", "member": "/v/member"},
     {"kind": "service", "service": "containerd", "command": ["/usr/bin/containerd"], "start": "boot"},
     {"kind": "file", "path": "/etc/token", "content": {"ref": "node.bootstrap_token"}, "access": "private"},

@@ -48,7 +48,8 @@ def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path
     assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
     assert text["/etc/token"].read_text() == TOKEN
     assert (root / "proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
-    assert cloud.objects["/snapshots/founded"] == INSTANCE.encode()
+    record = json.loads(cloud.objects["/snapshots/founding/0"])
+    assert (record["owner"], record["state"]) == (INSTANCE, "claimed")
     assert (root / "v/founder").exists()
     assert not cloud.refused()
 
@@ -99,21 +100,6 @@ def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(execute: Execu
     cloud.objects["/bundles/ca.crt"] = (other + pem).encode()
     assert outcomes(execute(step)) == ["set"]
     assert outcomes(execute(step)) == ["held"]
-
-
-def test_a_machine_whose_marker_was_written_by_another_is_a_member(execute: Execute, root: Path, cloud: Cloud) -> None:
-    cloud.objects["/snapshots/founded"] = b"i-other"
-    assert outcomes(execute(SIMPLE[10])) == ["set"]
-    assert (root / "v/member").exists()
-    assert not (root / "v/founder").exists()
-
-
-def test_a_founder_that_lost_its_files_in_a_cut_is_still_the_founder(
-    execute: Execute, root: Path, cloud: Cloud
-) -> None:
-    cloud.objects["/snapshots/founded"] = INSTANCE.encode()
-    execute(SIMPLE[10])
-    assert (root / "v/founder").exists()
 
 
 def test_a_bootstrap_token_is_made_by_the_cluster_stored_and_in_no_argument(

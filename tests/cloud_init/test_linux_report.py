@@ -39,6 +39,16 @@ def told(cloud: Cloud) -> dict[str, str]:
     return {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
 
 
+@pytest.mark.parametrize("last", ["registered", "ready"])
+def test_a_phase_says_what_is_reached_once_it_is_over(
+    execute: Execute, cloud: Cloud, written: list[Any], last: str
+) -> None:
+    phases: list[dict[str, Any]] = [{"name": "one", "scope": "node", "reports": "registered", "steps": []}]
+    phases += [{"name": "two", "scope": "node", "steps": []}] if last == "ready" else []
+    execute(facts=told(cloud), phases=phases)
+    assert [each["state"] for each in written] == ["running", "registered", last]
+
+
 @pytest.mark.parametrize(("state", "step", "where"), STATES, ids=[state for state, _, _ in STATES])
 def test_a_record_says_running_and_then_how_the_run_ended(
     execute: Execute,
@@ -58,7 +68,7 @@ def test_a_record_says_running_and_then_how_the_run_ended(
         "machine": "linux-0",
         "instance": INSTANCE,
         "bundle": "bundle",
-        "kubernetes": "1.36.4",
+        "kubernetes": "1.36.4" if state == "ready" else None,  # what is reached, never what is under way
     }.items() <= last.items()
     assert where.items() <= last.items()
     assert last.keys() == FIELDS

@@ -27,6 +27,7 @@ COMMANDS: dict[str, list[str]] = {
     "Get-Acl": ["LiteralPath"],
     "Get-Command": [],
     "Get-Item": ["LiteralPath", "Force"],
+    "Get-WinEvent": ["MaxEvents"],
     "Join-Path": [],
     "New-Item": ["ItemType", "Path", "Target"],
     "New-Object": [],
@@ -47,16 +48,21 @@ COMMANDS: dict[str, list[str]] = {
     "New-ScheduledTaskTrigger": ["AtStartup"],
     "Register-ScheduledTask": ["Force"],
     "Start-ScheduledTask": ["TaskName"],
-    # NetSecurity, NetTCPIP
+    "Unregister-ScheduledTask": ["TaskName"],
+    # NetAdapter, NetSecurity, NetTCPIP
+    "Get-NetAdapter": [],
     "Get-NetFirewallAddressFilter": [],
     "Get-NetFirewallPortFilter": [],
+    "Get-NetFirewallProfile": [],
     "Get-NetFirewallRule": ["Name"],
+    "Get-NetIPInterface": ["AddressFamily"],
     "Get-NetRoute": ["DestinationPrefix"],
     "New-NetFirewallRule": [],
     "New-NetRoute": ["PolicyStore"],
     "Remove-NetFirewallRule": ["Name"],
     "Remove-NetRoute": [],
-    "Set-NetIPInterface": ["InterfaceAlias", "InterfaceIndex", "AddressFamily", "Forwarding"],
+    "Set-NetFirewallProfile": ["Profile", "Enabled", "DefaultInboundAction"],
+    "Set-NetIPInterface": ["AddressFamily", "Forwarding"],
     # ServerManager, Defender, hns.psm1 of microsoft/SDN, programs
     "Get-WindowsFeature": ["Name"],
     "Add-MpPreference": [],
@@ -64,6 +70,7 @@ COMMANDS: dict[str, list[str]] = {
     "Get-MpPreference": [],
     "Invoke-HnsRequest": [],
     "netsh.exe": [],
+    "sc.exe": [],
 }
 """Commands that scripts use beside their own functions, with the parameters they name: all are in Windows PowerShell
 5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019)."""

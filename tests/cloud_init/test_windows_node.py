@@ -16,7 +16,7 @@ windows = pytest.mark.windows
 subprocess = pytest.mark.subprocess
 TABLE = (CLOUD_INIT / "windows" / "modules" / "kinds.ps1").read_text()
 ROW = re.compile(r"^    '([a-z-]+)' *= (\d+), (\(?'[^\n]*(?:\n {8}'[^\n]*)*)", re.MULTILINE)
-TYPES = {"string": "text", "integer": "number", "array": "list", "object": "map"}
+TYPES = {"boolean": "flag", "string": "text", "integer": "number", "array": "list", "object": "map"}
 NOT_ON_WINDOWS = {"executable"}
 """Fields that mean nothing there: every file can be run."""
 
@@ -39,7 +39,7 @@ def row(kind: Kind) -> tuple[int, set[str]]:
 
 
 def test_the_executors_table_of_kinds_is_that_of_the_plan() -> None:
-    found = {name: (int(seconds), set(re.findall(r"[a-z_]+:[A-Za-z0-9,_]+\??", text)))
+    found = {name: (int(seconds), set(re.findall(r"[a-z_]+:[A-Za-z0-9,_-]+\??", text)))
              for name, seconds, text in ROW.findall(TABLE)}  # fmt: skip
     assert found == {name: row(kind) for name, kind in KINDS.items() if "windows" in kind.systems}
 
@@ -92,6 +92,14 @@ def test_the_status_record_says_how_a_run_ended_and_a_store_that_refuses_it_fail
     assert "the status record cannot be written" in machine.path(r"C:\ProgramData\mullion\node.log").read_text()
     assert machine.pwsh(rf"$env:CODE = '0'; {machine.run_node}")[0] == 0
     assert json.loads(cloud.objects[key])["state"] == "ready"
+    told(machine, cloud, phases=REPORTING)
+    cloud.asked.clear()
+    assert machine.node()[0] == 0
+    assert json.loads(cloud.objects[key])["state"] == "registered", "the last phase's own word"
+    assert len([each for each in cloud.asked if each.startswith("PUT /status/")]) == 3, "running, then each word"
+
+
+REPORTING = [{"name": "last", "scope": "node", "reports": "registered", "steps": []}]
 
 
 @windows

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from components.bundle import CLOUD_INIT, Bundle, scripts
 from components.node.plan import canonical
@@ -61,8 +61,12 @@ class Machine:
         ]
         environment = {**os.environ, "WINPWSH_TIMEOUT": str(seconds)}
         return subprocess.Popen(
-            [*argv, "-Command", whole], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+            [*argv, "-Command", whole], stdout=self.output(), stderr=subprocess.STDOUT, text=True, env=environment
         )
+
+    def output(self) -> IO[str] | int:
+        """Where a run writes to."""
+        return subprocess.PIPE
 
     def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
         """Exit code and output of a run."""
@@ -103,6 +107,15 @@ class Machine:
         return json.loads(self.path(rf"C:\fakes\{kind}.json").read_text())
 
 
+ENTER = 'hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"'
+
+
+def inside(space: str, name: str, hosts: Path) -> tuple[str, ...]:
+    """Words before a machine's tool: in a network namespace, with a name and an /etc/hosts, which Wine reads."""
+    own = ("nsenter", f"--net=/run/netns/{space}", "unshare", "--mount", "--uts", "--propagation", "private")
+    return (*own, "sh", "-ec", ENTER, name, str(hosts))
+
+
 def new_machine(tool: str, folder: Path) -> Machine:
     """A fresh machine with the stand-ins."""
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=120)
@@ -110,7 +123,8 @@ def new_machine(tool: str, folder: Path) -> Machine:
     place = machine.path(r"C:\fakes\modules\windows\windows.psm1")
     place.parent.mkdir(parents=True)
     shutil.copy(STANDINS, place)
-    shutil.copy(STANDINS.with_name("windows_network.ps1"), place.parent)
+    for name in ("windows_network.ps1", "windows_hns.ps1"):
+        shutil.copy(STANDINS.with_name(name), place.parent)
     return machine
 
 

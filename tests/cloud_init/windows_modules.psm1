@@ -89,6 +89,15 @@ function Get-ScheduledTask {
     }
 }
 
+function Unregister-ScheduledTask {
+    [CmdletBinding(SupportsShouldProcess)]
+    param([Parameter(Mandatory)] [string] $TaskName)
+    $tasks = Get-Kept 'tasks'
+    if (-not $tasks.ContainsKey($TaskName)) { return Write-Error "No MSFT_ScheduledTask objects found with '$TaskName'" }
+    $tasks.Remove($TaskName)
+    Set-Kept 'tasks' $tasks
+}
+
 function Start-ScheduledTask {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $TaskName)
@@ -123,6 +132,7 @@ function Rename-Computer {
     if ($NewName.Length -gt 15) { throw 'The new computer name is too long.' }
     $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName'
     [Microsoft.Win32.Registry]::SetValue($key, 'ComputerName', $NewName)
+    [IO.File]::WriteAllText("$(Get-Folder)\name.txt", $NewName)    # Wine forgets it at the next boot
 }
 
 function Restart-Computer {
@@ -194,6 +204,30 @@ function Add-MpPreference {
     Set-Kept 'defender' $kept
 }
 
+$Profiles = 'Domain', 'Private', 'Public'
+
+function Get-NetFirewallProfile {
+    [CmdletBinding()]
+    param([Alias('Profile')] [ValidateSet('Domain', 'Private', 'Public')] [string[]] $Name = $Profiles)
+    $kept = Get-Kept 'profiles'
+    foreach ($each in $Name) {
+        $enabled, $inbound = if ($kept.ContainsKey($each)) { $kept[$each] } else { 'True', 'NotConfigured' }
+        [pscustomobject] @{ Name = $each; Enabled = $enabled; DefaultInboundAction = $inbound }
+    }
+}
+
+function Set-NetFirewallProfile {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [Alias('Profile')] [ValidateSet('Domain', 'Private', 'Public')] [string[]] $Name,
+        [ValidateSet('True', 'False', 'NotConfigured')] [string] $Enabled,
+        [ValidateSet('Block', 'Allow', 'NotConfigured')] [string] $DefaultInboundAction
+    )
+    $kept = Get-Kept 'profiles'
+    foreach ($each in $Name) { $kept[$each] = @($Enabled, $DefaultInboundAction) }
+    Set-Kept 'profiles' $kept
+}
+
 # Wine keeps Unix modes instead of access lists.
 function Set-Acl {
     [CmdletBinding()]
@@ -219,4 +253,5 @@ function Get-Acl {
 }
 
 . "$PSScriptRoot\windows_network.ps1"
+. "$PSScriptRoot\windows_hns.ps1"
 Export-ModuleMember -Function *

@@ -1,4 +1,4 @@
-# Stand-ins for NetSecurity, NetTCPIP and hns.psm1; windows_modules.psm1 keeps their books.
+# Stand-ins for NetSecurity and NetTCPIP; windows_modules.psm1 keeps their books.
 
 function Get-NetFirewallRule {
     [CmdletBinding()]
@@ -60,6 +60,7 @@ function New-NetFirewallRule {
 function Get-NetRoute {
     [CmdletBinding()]
     param([string] $DestinationPrefix)
+    if (Test-Away) { return Write-Error "No MSFT_NetRoute objects found with '$DestinationPrefix'" }
     $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
     $kept = Get-Kept 'routes'
     $routes = @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
@@ -90,41 +91,7 @@ function New-NetRoute {
     if ($kept.ContainsKey($DestinationPrefix)) { throw 'Instance MSFT_NetRoute already exists' }
     $kept[$DestinationPrefix] = @{
         DestinationPrefix = $DestinationPrefix; InterfaceIndex = $InterfaceIndex; NextHop = $NextHop
+        PolicyStore = $PolicyStore
     }
     Set-Kept 'routes' $kept
-}
-
-function Set-NetIPInterface {
-    [CmdletBinding()]
-    param(
-        [string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily,
-        [ValidateSet('Enabled', 'Disabled')] [string] $Forwarding
-    )
-    Write-Asked 'Set-NetIPInterface' $PSBoundParameters
-}
-
-# As in hns.psm1 of microsoft/SDN, with HNS behind it.
-function Invoke-HnsRequest {
-    [CmdletBinding()]
-    param(
-        [Parameter(Mandatory)] [ValidateSet('GET', 'POST', 'DELETE')] [string] $Method,
-        [Parameter(Mandatory)] [ValidateSet('networks', 'endpoints')] [string] $Type,
-        [ValidateSet('attach')] [string] $Action, [string] $Data, [Guid] $Id
-    )
-    $kept = Get-Kept $Type
-    $body = if ($Data) { ConvertFrom-Json $Data -AsHashtable }
-    if ($Method -eq 'GET') { return $kept.Values | ForEach-Object { ConvertFrom-Json (ConvertTo-Json $_ -Depth 9) } }
-    if ($Method -eq 'DELETE') {
-        if (-not $kept.ContainsKey("$Id")) { throw 'The network or endpoint was not found.' }
-        $kept.Remove("$Id")
-    }
-    elseif ($Action) { $kept["$Id"].SharedContainers = @('00000000-0000-0000-0000-000000000000') }
-    else {
-        if ($kept.Values | Where-Object { $_.Name -eq $body.Name }) { throw 'The object already exists.' }
-        $body.ID = "$([Guid]::NewGuid())"
-        if ($Type -eq 'networks' -and $body.Type -notin 'Overlay', 'L2Bridge') { throw 'Invalid JSON document string.' }
-        $kept[$body.ID] = $body
-    }
-    Set-Kept $Type $kept
-    if ($body) { [pscustomobject] $body }
 }

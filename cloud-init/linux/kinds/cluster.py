@@ -1,4 +1,4 @@
-"""What a node takes from the cluster's stores: the CA bundle, a bootstrap token, who founds the cluster."""
+"""What a node takes from the cluster's stores: the CA bundle, a bootstrap token."""
 
 import base64
 import binascii
@@ -7,12 +7,10 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from urllib.error import HTTPError
 from uuid import uuid4
 
 from failure import Failure
 from run import Run, Step
-from values import instance
 from writing import write_whole
 
 from kinds.files import MODES, bits_of, plain
@@ -27,12 +25,14 @@ signature, issuer, validity, subject."""
 
 
 def elements(der: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yields (tag, body, whole) of each DER element in a row."""
+    """Yields (tag, body, whole) of each DER element in a row. IndexError for one that is not whole."""
     while der:
         length, start = der[1], 2
         if length & 0x80:
             start += length & 0x7F
             length = int.from_bytes(der[2:start], "big")
+        if start + length > len(der):
+            raise IndexError("an element is cut off")
         yield der[0], der[start : start + length], der[: start + length]
         der = der[start + length :]
 
@@ -99,25 +99,3 @@ def make_token(run: Run, step: Step) -> None:
     run.keep_unsaid(token)
     run.secret_service("PutSecretValue", SecretId=step["secret"], SecretString=token, ClientRequestToken=str(uuid4()))
     run.stored[step["secret"]] = token
-
-
-def claim_holds(run: Run, step: Step) -> bool:
-    """This machine knows whether it founds the cluster."""
-    return run.path(step["founder"]).exists() or run.path(step["member"]).exists()
-
-
-def make_claim(run: Run, step: Step) -> None:
-    """Writes the marker if there is none; whose id it holds is the founder. A cut after the write changes nothing."""
-    me, owner = instance(), ""
-    url = f"{step['store'].rstrip('/')}/{step['marker']}"
-    try:
-        try:
-            run.ask("s3", url, "PUT", me.encode(), if_none_match="*")
-            owner = me
-        except HTTPError as error:
-            if error.code != 412:
-                raise
-            owner = run.ask("s3", url).decode().strip()
-    except OSError as error:
-        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
-    write_whole(run.path(step["founder" if owner == me else "member"]), f"{owner}\n".encode(), 0o644)

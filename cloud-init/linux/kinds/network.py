@@ -71,7 +71,7 @@ def make_wait(run: Run, step: Step) -> None:
     while not wait_holds(run, step):
         if run.left() < 0:
             spent = time.monotonic() - began
-            raise Failure("wait-timeout", f"{step['condition']} did not hold within {spent:.0f} s")
+            raise Failure(step.get("error", "wait-timeout"), f"{step['condition']} did not hold within {spent:.0f} s")
         time.sleep(min(POLL_SECONDS, max(run.left(), 0) + 0.01))
         run.units = None
 

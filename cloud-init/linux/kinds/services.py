@@ -9,6 +9,7 @@ from writing import write_whole
 
 UNIT = """[Unit]
 Description={description}
+StartLimitIntervalSec=0
 {depends}[Service]
 Type=exec
 ExecStart={command}
@@ -42,6 +43,7 @@ def unit(step: Step) -> str:
     ]
     log = step.get("log")
     extra = [*variables, "Delegate=yes\nKillMode=process\n" if step.get("delegate") else ""]
+    extra += [f"{name}={value}\n" for name, value in sorted(step.get("limits", {}).items())]
     extra += [f"StandardOutput=append:{log}\nStandardError=append:{log}\n" if log else ""]
     return UNIT.format(
         description=step.get("description", step["service"]),

@@ -1,0 +1,172 @@
+"""`python3 -B -m agent`: rounds without end; `--once`: one, for a look.
+
+Every agent follows the pointer for its own machine. The active one, which has the Lease, also keeps tokens, certificate
+requests, members and snapshots. A concern that fails is said in the status record and never stops another. The agent
+ends, and systemd starts it anew, once another bundle is current: then its code is the old one.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import loader
+import node
+from failure import Failure
+from phases import read_plan
+from report import say
+from run import Run
+
+from agent import configuration, documents, etcd, members, signing, snapshots, tokens
+from agent.api import Api, from_kubeconfig
+from agent.following import Following
+from agent.leases import Lease
+from agent.memory import Memory
+from agent.seen import Seen
+from agent.status import Status
+from agent.upgrade import settle
+
+PAUSE = 5.0
+"""Seconds between rounds: the longest that a kubelet waits for its certificate."""
+SECONDS = 300
+"""For one concern in one round: a snapshot of a large etcd takes minutes."""
+RETRY = 30.0
+"""Seconds after which a concern that failed is looked after again, at most."""
+CONTROL_PLANE = "control-plane"
+"""Name of the control plane's group in the members document."""
+
+
+class Agent:
+    """What lasts longer than a round."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.status = root, Status()
+        self.folder, told = node.place(root)
+        self.run = Run(root, told, read_plan(self.folder))
+        self.me: str = told["machine"]["name"]
+        self.lease = Lease(self.me)
+        self.said: dict[str, Any] = {"active": False, "errors": {}}
+        self.read: dict[str, dict[str, Any]] = {}
+        self.unready: dict[str, float] = {}
+        self.next: dict[str, float] = {}
+        self.following = Following(self.run, self.me)
+
+    def outdated(self) -> bool:
+        """Another bundle is current than the one this code is of."""
+        return (self.root / str(loader.HOME).lstrip("/") / "current").resolve() != self.folder
+
+    def round(self) -> None:
+        """Look after everything once."""
+        self.told = configuration.read(self.root)
+        api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.told["kubeconfig"])))
+        held = self.tried("lease", lambda: self.lease.hold(api)) if api else None
+        answers = api if held is not None else None
+        if answers:
+            self.tried("founding", lambda: settle(self.run, self.told, answers))
+        self.paced("key", 900, lambda: self.run.stored.pop(self.run.value("facts.desired_state_secret"), None))
+        for name in DOCUMENTS:
+            self.paced(name, 20, lambda name=name: self.fetch(name, answers))
+        listed = {each["name"]: each for each in self.read.get("members", {}).get("members", [])}
+        if held and answers:
+            current = "members" not in self.said["errors"]
+            self.look_after(Seen(self.run, answers, listed or None, current, self.unready, self.leave))
+        controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == CONTROL_PLANE}
+        self.following.told, self.following.controllers = self.told, controllers
+        pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
+        self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
+        serials = {name: document["serial"] for name, document in self.read.items()}
+        self.said |= {"active": bool(held), "serials": serials, "members": len(listed)}
+        self.run.try_for(SECONDS)
+        self.status.write(self.run, self.following.current(), self.said)
+
+    def look_after(self, seen: Seen) -> None:
+        """The active agent's concerns: each as often as its row says, and again at once after a failure."""
+        rows: tuple[tuple[str, float, Callable[[], Any]], ...] = (
+            ("bindings", 60, lambda: signing.close(seen.api)),
+            ("requests", 0, lambda: signing.reconcile(seen)),
+            ("nodes", 15, lambda: members.reconcile(seen)),
+            ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
+            (
+                "snapshots",
+                300,
+                lambda: self.said.update(snapshots=snapshots.reconcile(self.run, self.told, time.time())),
+            ),
+        )
+        for name, every, function in rows:
+            self.paced(name, every, function)
+
+    def leave(self, name: str) -> None:
+        """Take a machine's member out of etcd."""
+        etcd.leave(self.run, self.told, name)
+
+    def paced(self, name: str, every: float, function: Callable[[], Any]) -> None:
+        """Look after a concern if it is time."""
+        if time.monotonic() >= self.next.get(name, 0.0):
+            self.tried(name, function)
+            failed = name in self.said["errors"]
+            self.next[name] = time.monotonic() + (min(every, RETRY) if failed else every)
+
+    def tried(self, name: str, function: Callable[[], Any]) -> Any:
+        """What it gives; None when it fails, which is said and stops nothing else."""
+        self.run.try_for(SECONDS)
+        errors = self.said["errors"]
+        try:
+            value = function()
+        except Exception as error:
+            text = self.run.redact(f"{type(error).__name__}: {error}")[:500]
+            if errors.get(name) != text:
+                say(f"{name}: {text}", "failed")
+            errors[name] = text
+            return None
+        if errors.pop(name, None):
+            say(f"{name}: well again")
+        return value
+
+    def fetch(self, name: str, api: Api | None) -> None:
+        """Read a signed document. Its serial is remembered in the cluster, so that no older one ever counts."""
+        fields, file = DOCUMENTS[name]
+        url = f"{self.run.value('facts.bundle_store').rstrip('/')}/{file}"
+        content = self.run.ask("s3", url)
+        secret = self.run.value("facts.desired_state_secret")
+        key = self.run.secret(secret)
+        memory = Memory(api) if api else None
+        last = max(memory.serial(name) if memory else 0, self.read.get(name, {}).get("serial", 0))
+        try:
+            self.read[name] = documents.verified(content, key, last, fields)
+        except documents.Untrusted:
+            self.run.stored.pop(secret, None)  # the key may be a newer one: the next look fetches it
+            raise
+        if memory and self.read[name]["serial"] > memory.serial(name):
+            memory.write(**{name: str(self.read[name]["serial"])})
+
+
+DOCUMENTS = {
+    "pointer": (documents.POINTER, "desired-state.json"),
+    "members": (documents.MEMBERS, "members.json"),
+}
+"""Fields and object of the bundle store, by name."""
+
+
+def main(words: list[str], root: Path = Path("/")) -> int:
+    """Rounds until another bundle is current."""
+    try:
+        node.require_root()
+        agent = Agent(root)
+    except Failure as failure:
+        say(f"E{failure.code} {failure.name}: {failure}", "failed")
+        return 1
+    while True:
+        try:
+            agent.round()
+        except Exception as error:
+            say(f"{configuration.PATH}: {type(error).__name__}: {error}", "failed")
+        if words == ["--once"] or agent.outdated():
+            return 0
+        time.sleep(PAUSE)
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,109 @@
+"""Snapshots of etcd in the snapshot store: made by etcd itself, checked, named by time, reason and digest, aged out.
+
+etcd/20261124T093000Z-timer.<sha256>.db         every so often
+etcd/20261124T101500Z-1795600000.<sha256>.db    before the change that the pointer of this serial asks for
+"""
+
+import calendar
+import hashlib
+import mmap
+import re
+import time
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from failure import Failure
+from run import Run
+
+from agent import etcd
+from agent.configuration import Configuration
+
+PREFIX = "etcd/"
+TIME = "%Y%m%dT%H%M%SZ"
+KEY = re.compile(PREFIX + r"(\d{8}T\d{6}Z)-(timer|\d+)\.([0-9a-f]{64})\.db")
+DIGEST = 32
+"""Bytes of SHA-256 that etcd writes after a snapshot's database."""
+DAY = 86400
+
+
+class Snapshot(NamedTuple):
+    """One object of the store."""
+
+    at: float
+    """Seconds since 1970."""
+    key: str
+
+
+def stored(run: Run) -> list[Snapshot]:
+    """All snapshots, newest first. Failure store-failed."""
+    url = f"{store(run)}/?list-type=2&prefix={quote(PREFIX, safe='')}"
+    try:
+        listed = re.findall(r"<Key>([^<]+)</Key>", run.ask("s3", url).decode())
+    except OSError as error:
+        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+    known = [(KEY.fullmatch(key), key) for key in listed]
+    return sorted((Snapshot(seconds(found[1]), key) for found, key in known if found), reverse=True)
+
+
+def seconds(stamp: str) -> float:
+    """The time of a key."""
+    return calendar.timegm(time.strptime(stamp, TIME))
+
+
+def store(run: Run) -> str:
+    """URL of the snapshot store."""
+    return run.value("facts.snapshot_store").rstrip("/")
+
+
+def due(snapshots: list[Snapshot], now: float, every_minutes: float) -> bool:
+    """Whether another is to be made; one from the future, of a machine whose clock was wrong, does not count."""
+    return not any(now - every_minutes * 60 < each.at <= now for each in snapshots)
+
+
+def surplus(snapshots: list[Snapshot], now: float, keep: int, days: float) -> list[Snapshot]:
+    """Those older than so many days, but never one of the newest few."""
+    newest = sorted(snapshots, reverse=True)
+    return [each for each in newest[keep:] if each.at < now - days * DAY]
+
+
+def make(run: Run, configuration: Configuration, reason: str, now: float) -> str:
+    """Have etcd make one, check it and store it; its key. Failure command-failed, digest-mismatch or store-failed."""
+    name = configuration["snapshots"]["file"]
+    file = run.path(name)
+    try:
+        etcd.etcdctl(run, configuration, "snapshot", "save", name)
+        return upload(run, file, f"{time.strftime(TIME, time.gmtime(now))}-{reason}")
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def upload(run: Run, file: Path, name: str) -> str:
+    """Store a snapshot that is whole; its key."""
+    with (
+        file.open("rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
+        memoryview(mapped) as content,
+    ):
+        if hashlib.sha256(content[:-DIGEST]).digest() != bytes(content[-DIGEST:]):
+            raise Failure(
+                "digest-mismatch", f"{file} is not a whole snapshot: etcd's digest at its end is of other bytes"
+            )
+        key = f"{PREFIX}{name}.{hashlib.sha256(content).hexdigest()}.db"
+        try:
+            run.ask("s3", f"{store(run)}/{key}", "PUT", content, content_type="application/octet-stream")
+        except OSError as error:
+            raise Failure("store-failed", f"{key}: {type(error).__name__}: {error}") from None
+    return key
+
+
+def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, object]:
+    """Make one when it is time, take away the oldest; for the status record, what there is."""
+    told, found = configuration["snapshots"], stored(run)
+    if due(found, now, told["every_minutes"]):
+        make(run, configuration, "timer", now)
+        found = stored(run)
+    for each in surplus(found, now, told["keep"], told["days"]):
+        run.ask("s3", f"{store(run)}/{each.key}", "DELETE")
+        found.remove(each)
+    return {"count": len(found), "newest": found[0].key if found else ""}

@@ -1,0 +1,106 @@
+"""Add-ons: what the cluster's bundle brings is applied, and what it no longer brings is removed.
+
+The cluster itself keeps the list of what was applied (a ConfigMap), so that every control plane, and every later
+bundle, knows what to remove. A cut in between leaves the list of both: the next run goes on.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from failure import Failure
+from run import Run, Step
+
+INVENTORY = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "mullion-addons", "namespace": "kube-system"},
+}
+MANAGER = "mullion"
+KEPT = ("default", "kube-system", "kube-public", "kube-node-lease")
+"""Namespaces that are never removed."""
+
+Object = tuple[str, str, str, str]
+"""apiVersion, kind, namespace (empty: none), name."""
+
+
+def kubectl(run: Run, step: Step, *words: str, text: str | None = None, check: bool = True) -> Any:
+    """What kubectl said."""
+    return run.command("kubectl", "--kubeconfig", step["kubeconfig"], *words, text=text, check=check)
+
+
+def manifests(run: Run, step: Step) -> list[dict[str, Any]]:
+    """Every manifest of the step's files."""
+    return [each for file in step["files"] for each in json.loads(run.path(file).read_text())["items"]]
+
+
+def named(manifest: dict[str, Any]) -> Object:
+    """What the manifest is about."""
+    about = manifest["metadata"]
+    return manifest["apiVersion"], manifest["kind"], about.get("namespace", ""), about["name"]
+
+
+def digest(made: list[dict[str, Any]]) -> str:
+    """sha256 of all manifests."""
+    return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
+
+
+def inventory(run: Run, step: Step) -> dict[str, Any]:
+    """{digest, objects} of what the cluster has; empty where it has nothing of ours."""
+    words = ("get", "configmap", INVENTORY["metadata"]["name"], "--namespace", INVENTORY["metadata"]["namespace"])
+    said = kubectl(run, step, *words, "--ignore-not-found", "--output", "json").stdout
+    data = json.loads(said).get("data", {}) if said.strip() else {}
+    return {
+        "digest": data.get("digest", ""),
+        "objects": [tuple(each) for each in json.loads(data.get("objects", "[]"))],
+    }
+
+
+def write_inventory(run: Run, step: Step, of: str, objects: list[Object]) -> None:
+    """What the cluster has of ours from now on."""
+    data = {"digest": of, "objects": json.dumps(sorted(objects))}
+    apply(run, step, json.dumps({**INVENTORY, "data": data}))
+
+
+def apply(run: Run, step: Step, text: str) -> None:
+    """On the server, so that a field that somebody else took comes back instead of stopping the rest."""
+    words = ("apply", "--server-side", "--force-conflicts", "--field-manager", MANAGER, "--filename", "-")
+    kubectl(run, step, *words, text=text)
+
+
+def addons_hold(run: Run, step: Step) -> bool:
+    """The cluster has exactly these, and all are there."""
+    made = manifests(run, step)
+    if inventory(run, step)["digest"] != digest(made):
+        return False
+    return kubectl(run, step, "get", *files(run, step), "--output", "name", check=False).returncode == 0
+
+
+def make_addons(run: Run, step: Step) -> None:
+    """Applies all, then removes what is in the list and no longer in the files."""
+    made, before = manifests(run, step), inventory(run, step)["objects"]
+    wanted = [named(each) for each in made]
+    write_inventory(run, step, "", [*{*before, *wanted}])
+    apply(run, step, json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
+    for each in before:
+        if each not in wanted and not (each[1] == "Namespace" and each[3] in KEPT):
+            remove(run, step, each)
+    write_inventory(run, step, digest(made), wanted)
+
+
+def remove(run: Run, step: Step, which: Object) -> None:
+    """Removes one object, whatever its kind; a kind that is gone has taken its objects along."""
+    version, kind, namespace, name = which
+    about = {"name": name, **({"namespace": namespace} if namespace else {})}
+    text = json.dumps({"apiVersion": version, "kind": kind, "metadata": about})
+    ended = kubectl(
+        run, step, "delete", "--ignore-not-found", "--wait=false", "--filename", "-", text=text, check=False
+    )
+    if ended.returncode and "no matches for kind" not in ended.stderr:
+        raise Failure("command-failed", f"{kind} {namespace}/{name} was not removed: {ended.stderr.strip()[-500:]}")
+
+
+def files(run: Run, step: Step) -> Iterator[str]:
+    """Words that name the step's files."""
+    return (word for each in step["files"] for word in ("--filename", str(run.path(each))))

@@ -1,0 +1,145 @@
+"""Who founds the cluster: a log of records in the snapshot store, of which each can be written by one machine alone.
+
+Objects <log>/0, <log>/1, ... hold {cluster, epoch, owner, machine, state}; each is written on the condition that it is
+not there. The last one counts:
+
+    claimed     the machine `owner` founds the cluster, and nobody else
+    founded     it has; everybody joins
+    restore     nobody has: `mullion restore` wrote it, with the key of the `snapshot` that the next founder begins with
+
+A claim whose machine the cloud has ended for good is taken over by the next record. Both a take-over and the end of
+the founding are that next record, so they exclude each other; and until it is there nobody joins what was founded.
+So what a take-over loses is a cluster of one machine, which is gone.
+"""
+
+import json
+import time
+from typing import Any
+from urllib.error import HTTPError
+
+from compute import gone
+from failure import Failure
+from run import Run, Step
+from values import instance
+from writing import write_whole
+
+from kinds.files import MODES
+
+POLL_SECONDS = 2
+LOOKS = 3
+"""So often in a row the cloud must say that the founder's machine is gone."""
+TAKEN = (409, 412)
+"""Answers to a conditional write: another is under way; the object is there."""
+
+Record = dict[str, Any]
+
+
+def place(step: Step, epoch: int) -> str:
+    """URL of one record."""
+    return f"{step['store'].rstrip('/')}/{step['log']}/{epoch}"
+
+
+def read(run: Run, step: Step, epoch: int) -> Record | None:
+    """One record; None where there is none. Failure store-failed, founding-refused."""
+    url = place(step, epoch)
+    try:
+        record: Any = json.loads(run.ask("s3", url))
+    except HTTPError as error:
+        if error.code == 404:
+            return None
+        raise Failure("store-failed", f"{url}: {error}") from None
+    except OSError as error:
+        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+    except ValueError:
+        record = None
+    if not isinstance(record, dict) or record.get("cluster") != step["cluster"]:
+        raise Failure("founding-refused", f"{url} is no record of this cluster, whose authority has {step['cluster']}")
+    return record
+
+
+def last(run: Run, step: Step) -> Record | None:
+    """The record that counts."""
+    found, epoch = None, 0
+    while record := read(run, step, epoch):
+        found, epoch = record, epoch + 1
+    return found
+
+
+def append(run: Run, step: Step, after: Record | None, state: str) -> bool:
+    """Writes the next record; False when somebody else has."""
+    epoch = after["epoch"] + 1 if after else 0
+    machine = run.value("machine.name")
+    record = {"cluster": step["cluster"], "epoch": epoch, "owner": instance(), "machine": machine, "state": state}
+    if after and "snapshot" in after:
+        record["snapshot"] = after["snapshot"]
+    url = place(step, epoch)
+    try:
+        run.ask("s3", url, "PUT", json.dumps(record).encode(), if_none_match="*", content_type="application/json")
+    except HTTPError as error:
+        if error.code in TAKEN:
+            return False
+        raise Failure("store-failed", f"{url}: {error}") from None
+    except OSError as error:
+        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+    return True
+
+
+def claim_holds(run: Run, step: Step) -> bool:
+    """This machine knows whether it founds the cluster."""
+    return run.path(step["founder"]).exists() or run.path(step["member"]).exists()
+
+
+def make_claim(run: Run, step: Step) -> None:
+    """Claims the founding, or waits until it is another's for good. A cut after the record was written is harmless."""
+    seen: list[Record] = []
+    while (role := settled(record := last(run, step))) is None:
+        free = record is None or record["state"] == "restore"
+        # each look is at one record: another owner is looked at anew
+        left = not free and record is not None and gone(run, record["owner"])
+        seen = [*(each for each in seen if each == record), record] if record and left else []
+        if (free or len(seen) >= LOOKS) and append(run, step, record, "claimed"):
+            role = "founder"
+            break
+        wait(run, record)
+    write_whole(run.path(step[role]), f"{instance()}\n".encode(), MODES["public"])
+
+
+def wait(run: Run, record: Record | None) -> None:
+    """A moment, or Failure wait-timeout."""
+    if run.left() < POLL_SECONDS:
+        about = f"{record['machine']} ({record['owner']})" if record else "another machine"
+        raise Failure("wait-timeout", f"{about} has claimed to found the cluster, and has not done so yet")
+    time.sleep(POLL_SECONDS)
+
+
+def settled(record: Record | None) -> str | None:
+    """What the last record makes of this machine: founder or member; None while that is open."""
+    if record is None or record["state"] == "restore":
+        return None
+    mine, state = record["owner"] == instance(), record["state"]
+    if state not in ("claimed", "founded"):
+        raise Failure("founding-refused", f"record {record['epoch']} has the state {state}")
+    if mine and state == "founded":
+        # never a second time: whatever it was, it had members
+        raise Failure("founding-refused", "this machine founded the cluster, and has lost its own memory of it")
+    if mine:
+        return "founder"
+    return "member" if state == "founded" else None
+
+
+def founded_holds(run: Run, step: Step) -> bool:
+    """The founder has said that it is done; on any other machine there is nothing to say."""
+    return not run.path(step["founder"]).exists() or run.path(step["path"]).exists()
+
+
+def make_founded(run: Run, step: Step) -> None:
+    """Ends the founding, unless another machine took it over."""
+    me, record = instance(), last(run, step)
+    if record and (record["owner"], record["state"]) == (me, "claimed"):
+        append(run, step, record, "founded")
+        record = last(run, step)
+    if record and record["owner"] != me:
+        raise Failure("founding-refused", f"the last record is {record}: what this machine made is not the cluster")
+    if not record or record["state"] != "founded":
+        raise Failure("store-failed", f"{place(step, 0)}: the store does not show what this machine wrote")
+    write_whole(run.path(step["path"]), b"", MODES["public"])

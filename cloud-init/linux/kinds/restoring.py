@@ -1,0 +1,117 @@
+"""A control plane that begins with a snapshot of etcd instead of with nothing (`mullion restore`).
+
+The record that claims the founding carries the snapshot's key. Nothing of this is due on a machine that joins, nor on
+one whose founding no snapshot belongs to.
+"""
+
+import hashlib
+import re
+import shutil
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+from failure import Failure
+from run import Run, Step
+from writing import write_whole
+
+from kinds import founding
+from kinds.files import MODES
+
+KEY = re.compile(r"etcd/[\w.-]+\.([0-9a-f]{64})\.db")
+"""Of a snapshot in the store; its name ends in its own digest."""
+IMAGE = re.compile(r"(?m)^(\S+/etcd[:@]\S+)$")
+CONTAINER = "mullion-restore"
+POLL_SECONDS = 2
+
+
+def restored_holds(run: Run, step: Step) -> bool:
+    """It is done, or not due."""
+    return not run.path(step["requires"]).exists() or run.path(step["done"]).exists()
+
+
+def make_restored(run: Run, step: Step) -> None:
+    """Puts etcd's data in its place, whole or not at all; without a snapshot there is nothing to put."""
+    record = founding.last(run, step) or {}
+    key = record.get("snapshot", "")
+    if key:
+        # inside etcd's directory, which may be a disk of its own: so the one rename at the end is on one disk
+        data = run.path(step["data"])
+        folder = data / "restoring"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True)
+        data.chmod(0o700)
+        fetch(run, step, key, folder / "snapshot.db")
+        unpack(run, step, folder, record["epoch"])
+        # of a try before this one: etcd itself starts later
+        shutil.rmtree(data / "member", ignore_errors=True)
+        (folder / "data" / "member").rename(data / "member")
+        shutil.rmtree(folder)
+    write_whole(run.path(step["done"]), f"{key}\n".encode(), MODES["public"])
+
+
+def fetch(run: Run, step: Step, key: str, file: Path) -> None:
+    """The snapshot, checked. Failure founding-refused, store-failed or digest-mismatch."""
+    named = KEY.fullmatch(key)
+    if not named:
+        raise Failure("founding-refused", f"the last record names {key!r}, which is no snapshot of etcd")
+    url = f"{step['store'].rstrip('/')}/{quote(key)}"
+    try:
+        content = run.ask("s3", url)
+    except OSError as error:
+        raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != named[1]:
+        raise Failure("digest-mismatch", f"{url} has sha256:{found}, its name says another")
+    write_whole(file, content, MODES["private"])
+
+
+def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
+    """Have etcd's own program, of the image that kubeadm will start, make a cluster of one member of it."""
+    listed = run.command("kubeadm", "config", "images", "list", "--config", step["config"]).stdout
+    image = IMAGE.search(listed)
+    if not image:
+        raise Failure("command-failed", f"kubeadm names no image of etcd: {listed.strip()[:300]}")
+    if run.command("crictl", "inspecti", "--quiet", image[1], check=False).returncode:
+        run.command("crictl", "pull", image[1])
+    peer = f"https://{step['address']}:2380"
+    own = [
+        *("--name", step["node"], "--data-dir", f"{folder}/data", "--initial-cluster", f"{step['node']}={peer}"),
+        *("--initial-advertise-peer-urls", peer, "--initial-cluster-token", f"mullion-{epoch}"),
+    ]
+    ctr = ("ctr", "--namespace", "k8s.io")
+    # what a cut may have left of an earlier try
+    run.command(*ctr, "containers", "delete", CONTAINER, check=False)
+    run.command(*ctr, "snapshots", "delete", CONTAINER, check=False)
+    mount = f"type=bind,src={folder},dst={folder},options=rbind:rw"
+    words = [*step["argv"], f"{folder}/snapshot.db", *own]
+    run.command(*ctr, "run", "--rm", "--env", "ETCDCTL_API=3", "--mount", mount, image[1], CONTAINER, *words)
+
+
+def node_holds(run: Run, step: Step) -> bool:
+    """The Node object is this machine's own: a snapshot has that of the machine before it, under the same name."""
+    if not run.path(step["requires"]).exists():
+        return True
+    return provider_id(run, step) == step["provider_id"]
+
+
+def make_node(run: Run, step: Step) -> None:
+    """Has the kubelet register anew: providerID cannot change while the Node object lives."""
+    if provider_id(run, step) not in ("", step["provider_id"]):
+        run.command(*kubectl(step), "delete", "node", step["node"], "--ignore-not-found", "--wait=false")
+        run.command("systemctl", "restart", "kubelet.service")
+    while provider_id(run, step) != step["provider_id"]:
+        if run.left() < POLL_SECONDS:
+            raise Failure("wait-timeout", f"Node {step['node']} does not have providerID {step['provider_id']}")
+        time.sleep(POLL_SECONDS)
+
+
+def provider_id(run: Run, step: Step) -> str:
+    """Of the Node object as the API has it; empty where there is none."""
+    words = ("get", "node", step["node"], "--ignore-not-found", "--output=jsonpath={.spec.providerID}")
+    return run.command(*kubectl(step), *words).stdout.strip()
+
+
+def kubectl(step: Step) -> tuple[str, ...]:
+    """The program, as the administrator."""
+    return ("kubectl", "--kubeconfig", step["kubeconfig"])

@@ -1,0 +1,53 @@
+"""The agent's modules, a run of the executor for them to use, the cloud's services, and a cluster."""
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.agent.cluster import Cluster
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.conftest import cloud, loader, node, programs, root
+
+__all__ = ["cloud", "loader", "node", "programs", "root"]
+
+KEY = "a2V5IG9mIHRoZSBwb2ludGVy"
+
+
+@pytest.fixture
+def module(loader: ModuleType) -> Callable[[str], ModuleType]:
+    """module(name): a module of the agent. `loader` made them importable."""
+    return lambda name: importlib.import_module(f"agent.{name}")
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """The API of this test's cluster."""
+    return Cluster()
+
+
+@pytest.fixture
+def run(loader: ModuleType, cloud: Cloud, root: Path) -> Any:
+    """What the executor's functions take, on control-plane-0."""
+    facts = {
+        "cloud": "aws",
+        "world": "sandbox",
+        "secret_service": f"{cloud.url}/",
+        "compute_service": f"{cloud.url}/ec2",
+        "snapshot_store": f"{cloud.url}/snapshots",
+        "bundle_store": f"{cloud.url}/bundles",
+        "status_url": f"{cloud.url}/status/AROAEXAMPLE%3A",
+        "desired_state_secret": "desired-state",
+        "join_secret": "join",
+    }
+    cloud.secrets["desired-state"] = KEY
+    (root / "opt/mullion").mkdir(parents=True)
+    told = {"machine": {"name": "control-plane-0", "address": "10.20.64.10"}, "facts": facts}
+    (root / "opt/mullion/machine.json").write_text(json.dumps(told))
+    made = importlib.import_module("run").Run(root, told, {})
+    made.try_for(60)
+    return made

@@ -1,0 +1,180 @@
+"""Control planes of one cluster whose executor is a short story: it makes true what the current bundle's plan says."""
+
+import hashlib
+import importlib
+import io
+import json
+import zipfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components import desired_state
+from components.node import agent
+from tests.agent.cluster import Cluster
+from tests.agent.conftest import KEY
+from tests.cloud_init.cloud import Cloud
+from tests.components.node.samples import content, plan
+
+CONFIG = content(plan(None), "agent-config")
+DATABASE = b"pages"
+WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
+
+
+class Cut(BaseException):
+    """The power goes."""
+
+
+def bundle(kubernetes: str, digest: str) -> tuple[bytes, str]:
+    """A bundle whose plan makes this version with this configuration, and its sha256."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("plan.json", json.dumps({"kubernetes": kubernetes, "digest": digest}))
+    return buffer.getvalue(), hashlib.sha256(buffer.getvalue()).hexdigest()
+
+
+class Site:
+    """Machines by name, and what happened, in order. cut_at: after so many effects the power goes, once."""
+
+    def __init__(
+        self, folder: Path, cluster: Cluster, cloud: Cloud, template: Any, patch: pytest.MonkeyPatch, count: int = 3
+    ) -> None:
+        self.patch, self.cluster, self.cloud, self.told_as = (
+            patch,
+            cluster,
+            cloud,
+            [f"control-plane-{each}" for each in range(count)],
+        )
+        self.log: list[str] = []
+        self.cut_at = -1
+        self.pointer: dict[str, Any] | None = None
+        self.broken = ""
+        """Digest of a configuration with which the executor fails."""
+        facts = template.told["facts"]
+        self.machines = {name: Machine(self, name, folder / name, facts) for name in self.told_as}
+        self.first = bundle("1.36.3", "first")
+        for machine in self.machines.values():
+            machine.begin(*self.first)
+        cluster.add(
+            "/api/v1/namespaces/kube-system/configmaps", "mullion-agent", data={"applied": "first", "pointer": "1"}
+        )
+
+    def point(self, serial: int, kubernetes: str, digest: str) -> str:
+        """Publish a bundle, and the pointer to it."""
+        made, sha256 = bundle(kubernetes, digest)
+        self.cloud.objects[f"/bundles/{sha256}.zip"] = made
+        url = f"{self.cloud.url}/bundles/{sha256}.zip"
+        text = desired_state.pointer_document(KEY, url, sha256, kubernetes, serial, kubernetes)
+        self.pointer = {name: value for name, value in json.loads(text).items() if name != "mac"}
+        return sha256
+
+    def did(self, what: str) -> None:
+        """Something took effect."""
+        self.log.append(what)
+        if self.cut_at == len(self.log):
+            self.cut_at = -1
+            raise Cut
+
+    def rounds(self, count: int = 24) -> None:
+        """Every agent in turn, and every executor; a machine whose power went boots."""
+        for _ in range(count):
+            for machine in self.machines.values():
+                try:
+                    machine.round()
+                except Cut:
+                    machine.boot()
+
+    def reached(self, sha256: str, digest: str) -> bool:
+        """All machines are what the pointer says, and nobody has the turn."""
+        free = not self.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]["data"].get("turn")
+        return free and all(each.current() == sha256 and each.stamp() == digest for each in self.machines.values())
+
+
+class Machine:
+    """One control plane."""
+
+    def __init__(self, site: Site, name: str, root: Path, facts: dict[str, str]) -> None:
+        self.site, self.name, self.root, self.facts = site, name, root, facts
+        self.address = f"10.20.64.{10 + int(name[-1])}"
+        self.starts = 0
+        self.boots = False
+
+    def begin(self, content: bytes, sha256: str) -> None:
+        """It founded or joined the cluster with this bundle."""
+        loader = importlib.import_module("loader")
+        (self.root / "opt/mullion").mkdir(parents=True)
+        (self.root / "var/lib/etcd").mkdir(parents=True)
+        loader.unpack(content, sha256, self.root / "opt/mullion")
+        loader.switch(sha256, self.root / "opt/mullion")
+        self.file("/var/lib/mullion/applied").write_text("first")
+        self.execute()
+        self.boot()
+
+    def boot(self) -> None:
+        """Memory is lost; the executor runs, as it does at every boot."""
+        run = importlib.import_module("run")
+        told = {"machine": {"name": self.name}, "facts": self.facts}
+        self.run = run.Run(self.root, told, {})
+        self.following = importlib.import_module("agent.following").Following(self.run, self.name)
+        self.following.controllers = {each.name: each.address for each in self.others()}
+        self.due = True
+
+    def others(self) -> list["Machine"]:
+        return [Machine(self.site, each, self.root, {}) for each in self.site.told_as]
+
+    def file(self, path: str) -> Path:
+        place = self.root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
+
+    def current(self) -> str:
+        return (self.root / "opt/mullion/current").resolve().name
+
+    def stamp(self) -> str:
+        return self.file("/var/lib/mullion/applied").read_text()
+
+    def round(self) -> None:
+        """The executor, if it was started, and one round of the agent."""
+        if self.due:
+            self.due = False
+            self.execute()
+        self.site.patch.setattr(importlib.import_module("programs"), "start", self.start)
+        self.run.try_for(60)
+        self.following.told = json.loads(self.file(agent.CONFIG).read_text())
+        self.says = self.following.step(self.site.cluster, self.site.pointer)
+
+    def execute(self) -> None:
+        """What the plan's steps do: the agent's configuration, kubeadm's upgrade in a turn, the result."""
+        planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
+        self.file(agent.CONFIG).write_text(json.dumps({**CONFIG, "digest": planned["digest"]}))
+        failed = planned["digest"] == self.site.broken or self.site.cluster is None  # kubeadm asks the API
+        self.starts += 1
+        if not failed and (self.root / agent.TURN.lstrip("/")).exists():
+            upgrade = importlib.import_module("agent.upgrade")
+            self.site.patch.setattr(importlib.import_module("programs"), "start", self.start)
+            self.site.patch.setattr(upgrade, "from_kubeconfig", lambda path: self.site.cluster)
+            upgrade.upgrade(self.run)
+        result = {"bundle": self.current(), "state": "failed" if failed else "done", "started": self.starts}
+        result |= {"step": "kubeadm-upgrade", "message": "it is broken"} if failed else {}
+        self.file("/var/lib/mullion/result.json").write_text(json.dumps(result))
+        self.due = failed  # systemd starts it again
+        memory = {"kubernetes": planned["kubernetes"]}
+        if not failed:
+            self.file("/var/lib/mullion/state.json").write_text(json.dumps(memory))
+
+    def start(self, argv: tuple[str, ...], *_: Any) -> Any:
+        """As programs.start."""
+        words, said = " ".join(argv), ""
+        if "mullion.service" in words:
+            self.due = True
+            self.site.did(f"{self.name} runs")
+        elif "snapshot save" in words:
+            self.file("/var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
+            self.site.did(f"{self.name} snapshot")
+        elif "kubeadm upgrade" in words:
+            self.site.did(f"{self.name} {argv[2]}")
+        elif "ps --quiet" in words:
+            said = "c0ffee"
+        return SimpleNamespace(returncode=0, stdout=said, stderr="")

@@ -1,0 +1,65 @@
+"""Documents count where the program signed them, and are not older than what was followed last."""
+
+import json
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from components import desired_state
+from components.plan import plan_cluster
+from tests.agent.conftest import KEY
+from tests.components.node.samples import spec
+
+BUNDLE = ("https://store/bundles/control-plane/1.zip", "1" * 64, "1.37.1")
+
+
+def pointer(serial: int = 5, key: str = KEY) -> str:
+    return desired_state.pointer_document(key, *BUNDLE, serial, "1.36.3")
+
+
+def listed(serial: int = 5) -> str:
+    members = desired_state.members(plan_cluster("dev", spec("windows-2019", {"labels": {"team": "b"}})))
+    return desired_state.members_document(KEY, members, serial)
+
+
+def changed(text: str, **fields: Any) -> str:
+    return json.dumps(json.loads(text) | fields)
+
+
+def test_what_the_program_signs_counts_also_a_second_time(module: Callable[[str], ModuleType]) -> None:
+    documents = module("documents")
+    for last in (0, 5):
+        assert documents.verified(pointer().encode(), KEY, last, documents.POINTER)["pools"] == "1.36.3"
+        found = documents.verified(listed().encode(), KEY, last, documents.MEMBERS)["members"]
+    assert [each["name"] for each in found] == ["control-plane-0", "pool-0"]
+    assert found[1]["labels"] == {"mullion.dev/pool": "pool", "team": "b"}
+    assert found[1]["taints"] == [{"key": "os", "value": "windows", "effect": "NoSchedule"}]
+    assert set(found[1]) == {"name", "pool", "address", "pods", "labels", "taints"}
+
+
+REFUSED = {
+    "an older serial": (pointer(), 6, "serial 5 is older than 6"),
+    "another key": (pointer(key="b3RoZXI"), 0, "MAC"),
+    "another bundle": (changed(pointer(), bundle="https://evil/x.zip"), 0, "MAC"),
+    "a raised serial": (changed(pointer(), serial=9), 0, "MAC"),
+    "a field more": (changed(pointer(), more=1), 0, "MAC"),
+    "the other document": (listed(), 0, "exactly the fields"),
+    "a field of another type": (
+        *(desired_state.signed(KEY, {"bundle": "", "sha256": "", "kubernetes": "", "pools": True}, 5), 0, "exactly"),
+    ),
+    "no MAC": (json.dumps({"serial": 5}), 0, "no signed document"),
+    "a list": ("[1]", 0, "no signed document"),
+    "no JSON": ("{", 0, "no signed document"),
+    "a MAC that is no text": (changed(pointer(), mac=["ä"]), 0, "MAC"),
+}
+
+
+@pytest.mark.parametrize(("text", "last", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_was_changed_replayed_or_made_by_another_is_refused(
+    module: Callable[[str], ModuleType], text: str, last: int, reason: str
+) -> None:
+    documents = module("documents")
+    with pytest.raises(documents.Untrusted, match=reason):
+        documents.verified(text.encode(), KEY, last, documents.POINTER)

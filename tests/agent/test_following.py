@@ -1,0 +1,179 @@
+"""The pointer is followed by one machine at a time, with a snapshot before, and is gone on with after any cut."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.agent.cluster import Cluster
+from tests.agent.machines import Site
+from tests.cloud_init.cloud import Cloud
+
+ALL = ("control-plane-0", "control-plane-1", "control-plane-2")
+NOTE = {"serial": 2, "snapshot": "etcd/x.db", "started": True, "before": 1}
+
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "all is as it shall be": ({}, "rest"),
+    "another bundle, and nobody's turn": ({"changed": True}, "take"),
+    "another bundle that is refused": ({"changed": True, "refused": "two minors"}, "rest"),
+    "another's turn": ({"changed": True, "holder": "b"}, "wait"),
+    "somebody is not ready": ({"changed": True, "unhealthy": "b"}, "wait"),
+    "another configuration": ({"applied": False}, "take"),
+    "a certificate that ends soon": ({"renewal": True}, "take"),
+    "a turn whose note was lost": ({"holder": "a"}, "take"),
+    "no snapshot yet": ({"holder": "a", "turn": NOTE | {"snapshot": ""}, "changed": True}, "snapshot"),
+    "a snapshot": ({"holder": "a", "turn": NOTE, "changed": True}, "switch"),
+    "its certificates": ({"holder": "a", "turn": NOTE | {"started": False}, "renewal": True}, "renew"),
+    "certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "renewal": True}, "watch"),
+    "not started": ({"holder": "a", "turn": NOTE | {"started": False}}, "start"),
+    "under way": ({"holder": "a", "turn": NOTE}, "watch"),
+    "failed": ({"holder": "a", "turn": NOTE, "trouble": "addons: E401"}, "watch"),
+    "done, and kubeadm did nothing": ({"holder": "a", "turn": NOTE, "done": True, "applied": False}, "watch"),
+    "done, and somebody is not ready": ({"holder": "a", "turn": NOTE, "done": True, "unhealthy": "b"}, "watch"),
+    "done, and all are ready": ({"holder": "a", "turn": NOTE, "done": True}, "give"),
+    "a newer pointer in a turn that failed": ({"holder": "a", "turn": NOTE, "trouble": "x", "changed": True}, "switch"),
+}
+
+
+@pytest.mark.parametrize(("sight", "action"), CASES.values(), ids=CASES)
+def test_one_thing_is_done_by_what_is_seen(
+    module: Callable[[str], ModuleType], sight: dict[str, Any], action: str
+) -> None:
+    following = module("following")
+    assert following.decide(following.Sight("a", **sight))[0] == action
+
+
+@pytest.mark.parametrize(
+    ("have", "want", "refused"),
+    [
+        ("1.36.3", "1.36.3", False),
+        ("1.36.3", "1.36.10", False),
+        ("1.36.3", "1.37.1", False),
+        ("1.9.0", "1.10.0", False),
+        ("1.35.3", "1.37.1", True),
+        ("1.36.3", "1.36.2", True),
+        ("1.37.1", "1.36.3", True),
+        ("1.37.1", "2.0.0", True),
+    ],
+)
+def test_a_hop_is_one_minor_version_and_never_back(
+    module: Callable[[str], ModuleType], have: str, want: str, refused: bool
+) -> None:
+    assert bool(module("following").hop(have, want)) == refused
+
+
+@pytest.fixture
+def site(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    cloud: Cloud,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Site:
+    """Three control planes that are as they shall be."""
+    made = Site(tmp_path, cluster, cloud, run, monkeypatch)
+    made.rounds(3)
+    assert made.log == []
+    return made
+
+
+def test_machines_go_one_after_the_other_each_with_a_snapshot_before(site: Site) -> None:
+    """CP: the first applies, the others follow; a machine begins when the one before is through."""
+    digest = site.point(2, "1.37.1", "second")
+    site.rounds()
+    assert site.reached(digest, "second")
+    assert site.log == [
+        *(f"control-plane-0 {each}" for each in ("snapshot", "runs", "apply")),
+        *(f"control-plane-1 {each}" for each in ("snapshot", "runs", "node")),
+        *(f"control-plane-2 {each}" for each in ("snapshot", "runs", "node")),
+    ]
+    kept = [each for each in site.cloud.objects if each.startswith("/snapshots/etcd/")]
+    assert kept
+    assert all("-2." in each for each in kept), "the snapshot's name has the serial it was made before"
+
+
+@pytest.mark.parametrize("effect", range(1, 10))
+def test_a_cut_after_any_effect_is_gone_on_from(site: Site, effect: int) -> None:
+    digest = site.point(2, "1.37.1", "second")
+    site.cut_at = effect
+    site.rounds()
+    assert site.reached(digest, "second"), site.log
+    assert site.cut_at == -1, "it was cut"
+    machines = [line.split(" ", 1)[0] for line in site.log]
+    assert machines == sorted(machines), "one at a time, also after a cut"
+
+
+def test_trouble_on_one_machine_stops_the_others_and_a_newer_pointer_goes_on(site: Site) -> None:
+    site.broken = "second"
+    site.point(2, "1.36.3", "second")
+    site.rounds()
+    assert {line.split(" ")[0] for line in site.log} == {"control-plane-0"}
+    assert site.machines["control-plane-0"].says == "kubeadm-upgrade: it is broken"
+    assert site.machines["control-plane-1"].says == "control-plane-0 has its turn"
+    digest = site.point(3, "1.36.3", "third")
+    site.rounds()
+    assert site.reached(digest, "third")
+
+
+def test_nobody_begins_while_one_is_not_ready(site: Site) -> None:
+    site.cluster.unready = {"10.20.64.12"}
+    site.point(2, "1.36.3", "second")
+    site.rounds(5)
+    assert site.log == []
+    assert site.machines["control-plane-0"].says.startswith("control-plane-2 is not ready")
+
+
+def test_two_minor_versions_are_refused_before_anything_is_touched(site: Site) -> None:
+    site.point(2, "1.38.0", "second")
+    site.rounds(5)
+    assert site.log == []
+    assert "one minor version at a time" in site.machines["control-plane-0"].says
+
+
+def test_a_bundle_that_is_not_the_pointers_is_not_installed(site: Site) -> None:
+    sha256 = site.point(2, "1.36.3", "second")
+    site.cloud.objects[f"/bundles/{sha256}.zip"] = b"another"
+    machine = site.machines["control-plane-0"]
+    for _ in range(2):
+        machine.round()  # its turn, its snapshot
+    with pytest.raises(Exception, match="the bundle has sha256"):
+        machine.round()
+    assert machine.current() == site.first[1]
+
+
+def test_a_script_that_changed_alone_runs_no_kubeadm(site: Site) -> None:
+    digest = site.point(2, "1.36.4", "first")
+    site.rounds()
+    assert site.reached(digest, "first")
+    assert not [line for line in site.log if "apply" in line or "node" in line]
+
+
+def test_a_turn_of_a_machine_that_is_no_member_any_more_is_free(site: Site) -> None:
+    memory = site.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]
+    memory["data"]["turn"] = "control-plane-7"
+    digest = site.point(2, "1.36.3", "second")
+    site.rounds()
+    assert site.reached(digest, "second")
+
+
+def test_a_turn_goes_on_without_an_api(site: Site) -> None:
+    """A newer bundle comes also to a machine whose API is down: it may be what mends that."""
+    (machine, *_) = site.machines.values()
+    digest = site.point(2, "1.36.3", "second")
+    for _ in range(2):
+        machine.round()
+    cluster, site.cluster = site.cluster, None  # type: ignore[assignment]
+    for _ in range(2):
+        machine.round()
+    assert machine.current() == digest
+    site.cluster = cluster
+    site.rounds()
+    assert site.reached(digest, "second")
+    other = site.machines["control-plane-1"]
+    site.cluster = None  # type: ignore[assignment]
+    site.point(3, "1.36.3", "third")
+    other.round()
+    assert other.current() == digest, "without a turn, and without an API, nothing is begun"

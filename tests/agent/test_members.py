@@ -1,0 +1,165 @@
+"""Nodes are made what their members are planned as, and nothing that is somebody else's is touched."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.agent.cluster import Cluster, merged
+
+OS = {"key": "os", "value": "windows", "effect": "NoSchedule"}
+TEAM = {"key": "team", "value": "", "effect": "NoExecute"}
+THEIRS = {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"}
+NODES = "/api/v1/nodes"
+
+
+def member(labels: dict[str, str] | None = None, taints: Any = (), pods: str | None = None) -> dict[str, Any]:
+    """web-0 as it is planned."""
+    planned = {"name": "web-0", "pool": "web", "address": "10.20.1.4", "pods": pods}
+    return {**planned, "labels": labels or {}, "taints": list(taints)}
+
+
+def node(labels: dict[str, str] | None = None, taints: Any = ()) -> dict[str, Any]:
+    """Node web-0."""
+    metadata = {"name": "web-0", "labels": labels or {}, "resourceVersion": "7"}
+    return {"metadata": metadata, "spec": {"taints": list(taints)}}
+
+
+def planned(*labels: str, taints: tuple[str, ...] = ()) -> dict[str, list[str]]:
+    """Keys that were planned when the agent was here last."""
+    return {"labels": list(labels), "taints": list(taints)}
+
+
+CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any], dict[str, str], list[Any]]] = {
+    "a label that lacks": (node(), planned(), member({"team": "a"}), {"team": "a"}, []),
+    "a label that differs": (
+        node({"team": "b", "x": "y"}),
+        planned(),
+        member({"team": "a"}),
+        {"team": "a", "x": "y"},
+        [],
+    ),
+    "a label that was planned": (node({"old": "1", "x": "y"}), planned("old"), member(), {"x": "y"}, []),
+    "a label that somebody else set": (node({"x": "y"}), planned(), member(), {"x": "y"}, []),
+    "a taint that lacks": (node(taints=[THEIRS]), planned(), member(taints=[OS]), {}, [THEIRS, OS]),
+    "a taint with another value": (node(taints=[OS | {"value": "x"}]), planned(), member(taints=[OS]), {}, [OS]),
+    "a taint without a value": (
+        *(node(), planned(), member(taints=[TEAM]), {}),
+        [{"key": "team", "effect": "NoExecute"}],
+    ),
+    "a taint that was planned": (
+        *(node(taints=[OS, THEIRS]), planned(taints=("os:NoSchedule",)), member(), {}),
+        [THEIRS],
+    ),
+    "a taint that somebody else set": (node(taints=[THEIRS]), planned(), member(), {}, [THEIRS]),
+}
+
+
+@pytest.mark.parametrize(("has", "before", "wanted", "labels", "taints"), CASES.values(), ids=CASES)
+def test_a_node_becomes_what_its_member_is_planned_as(
+    module: Callable[[str], ModuleType], has: Any, before: Any, wanted: Any, labels: dict[str, str], taints: list[Any]
+) -> None:
+    """SCH-02, design 3: labels and taints are reconciled, with our own keys alone."""
+    members = module("members")
+    after = merged(has, members.decide(has, wanted, before) or {})
+    assert after["metadata"]["labels"] == labels
+    assert after["spec"]["taints"] == taints
+    assert members.decide(after, wanted, members.keys(wanted)) is None, "a second look changes nothing"
+
+
+def test_a_list_of_taints_is_written_over_only_as_it_was_read(module: Callable[[str], ModuleType]) -> None:
+    decide = module("members").decide
+    assert decide(node(), member(taints=[OS]), planned())["metadata"]["resourceVersion"] == "7"
+    assert "resourceVersion" not in decide(node(), member({"team": "a"}), planned())["metadata"]
+
+
+def test_a_node_cannot_say_itself_what_was_planned(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    """A kubelet writes annotations of its own Node: naming a quarantine there must not take it off."""
+    quarantine = {"key": "quarantine", "effect": "NoExecute"}
+    annotations = {"mullion.dev/planned": '{"labels": [], "taints": ["quarantine:NoExecute", "os:NoSchedule"]}'}
+    cluster.node("web-0", spec={"taints": [quarantine, OS]}, metadata={"annotations": annotations})
+    for taints, left in (([OS], [quarantine, OS]), ([], [quarantine])):
+        module("members").reconcile(round_of(module, run, cluster, {"web-0": member(taints=taints)}))
+        assert cluster.objects[f"{NODES}/web-0"]["spec"]["taints"] == left
+
+
+def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_said(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    """FLN-01: with l2bridge the controller manager gives out no ranges."""
+    cluster.node("web-0")
+    cluster.node("web-1", spec={"podCIDR": "10.244.9.0/24", "podCIDRs": ["10.244.9.0/24"]})
+    listed = {"web-0": member(pods="10.244.3.0/24"), "web-1": {**member(pods="10.244.4.0/24"), "name": "web-1"}}
+    for _ in range(2):
+        with pytest.raises(
+            RuntimeError, match=r"web-1 has pod range 10\.244\.9\.0/24, and 10\.244\.4\.0/24 is planned"
+        ):
+            module("members").reconcile(round_of(module, run, cluster, listed))
+    assert cluster.objects[f"{NODES}/web-0"]["spec"]["podCIDRs"] == ["10.244.3.0/24"]
+    assert [each for each in cluster.asked if "nodes" in each] == [f"PATCH {NODES}/web-0"], "once"
+
+
+def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, listed: Any, **more: Any) -> Any:
+    given = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
+    return module("seen").Seen(run, cluster, listed, **given)
+
+
+@pytest.mark.parametrize(
+    ("listed", "ready", "current", "gone", "seconds", "stays"),
+    [
+        (False, False, True, True, 600, False),
+        (True, False, True, True, 9999, True),
+        (False, True, True, True, 9999, True),
+        (False, False, False, True, 9999, True),
+        (False, False, True, False, 9999, True),
+        (False, False, True, True, 599, True),
+    ],
+    ids=["all four", "on the list", "Ready", "an old list", "its machine lives", "not for long"],
+)
+def test_a_node_goes_only_when_nothing_speaks_for_it(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    listed: bool,
+    ready: bool,
+    current: bool,
+    gone: bool,
+    seconds: float,
+    stays: bool,
+) -> None:
+    """Off the newest list, not Ready for ten minutes by the agent's own clock, and ended as the cloud says."""
+    monkeypatch.setattr(module("seen").compute, "gone", lambda *_: gone)
+    cluster.node("web-0", ready=ready, instance="i-0123456789abcdef0")
+    now, unready = [1000.0], {}
+    for at in (1000.0, 1000.0 + seconds):
+        now[0] = at
+        planned_now = {"web-0": member()} if listed else {"web-9": {**member(), "name": "web-9"}}
+        given = {"members_current": current, "unready": unready, "clock": lambda: now[0]}
+        module("members").reconcile(round_of(module, run, cluster, planned_now, **given))
+    assert (cluster.find(f"{NODES}/web-0") is not None) == stays
+
+
+def test_a_node_that_was_ready_in_between_is_silent_for_a_new_time(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    unready: dict[str, float] = {}
+    silent = []
+    for at, ready in ((0.0, False), (500.0, True), (700.0, False), (900.0, False)):
+        uid = "same"
+        cluster.node("web-0", ready=ready, metadata={"uid": uid})
+        seen = round_of(module, run, cluster, {}, unready=unready, clock=lambda at=at: at)
+        silent.append(seen.unready_for(seen.nodes()["web-0"]))
+    assert silent == [0, 0, 0, 200]
+
+
+def test_a_node_without_a_machine_that_the_cloud_can_know_stays(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster
+) -> None:
+    cluster.node("mine", ready=False, metadata={"uid": "u"})
+    seen = round_of(module, run, cluster, {"web-0": member()}, unready={"u": -9999.0})
+    module("members").reconcile(seen)
+    assert cluster.find(f"{NODES}/mine")

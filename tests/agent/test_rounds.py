@@ -1,0 +1,214 @@
+"""Whole rounds of an agent with the cloud's services: what it reads, does, remembers, and says of itself."""
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from components import desired_state
+from components.node import agent
+from tests.agent.cluster import Cluster
+from tests.agent.conftest import KEY
+from tests.agent.kubelets import answer, ask, node_user, pem, spec
+from tests.agent.machines import CONFIG, WHOLE
+from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.linux import TOKEN, Programs
+
+OLD_TOKEN = "zyxwvu.9876543210zyxwvu"
+RECORD = f"/status/AROAEXAMPLE:{INSTANCE}.json"
+MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
+CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"
+
+
+def member(name: str, pool: str, address: str) -> dict[str, Any]:
+    labels = {"mullion.dev/pool": pool}
+    return {"name": name, "pool": pool, "address": address, "pods": None, "labels": labels, "taints": []}
+
+
+MEMBERS = [member("control-plane-0", "control-plane", "10.20.64.10"), member("web-0", "web", "10.20.1.4")]
+
+
+def publish(cloud: Cloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
+    """The program's documents; the pointer is to the bundle that is current."""
+    pointer = desired_state.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
+    cloud.objects |= {
+        "/bundles/desired-state.json": pointer.encode(),
+        "/bundles/members.json": desired_state.members_document(key, members, serial).encode(),
+    }
+
+
+@pytest.fixture
+def start(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    cloud: Cloud,
+    root: Path,
+    programs: Programs,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[], Any]:
+    """start(): an agent of control-plane-0, which founded the cluster."""
+    home = root / "opt/mullion"
+    folder = home / "bundles/current"
+    folder.mkdir(parents=True)
+    (folder / "plan.json").write_text(json.dumps({"format": 1, "os": "ubuntu-24.04", "kubernetes": "1.36.3"}))
+    (home / "current").symlink_to("bundles/current")
+    place = root / agent.CONFIG.lstrip("/")
+    place.parent.mkdir(parents=True)
+    told = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
+    place.write_text(json.dumps(told))
+    state = root / "var/lib/mullion"
+    state.mkdir(parents=True)
+    (root / "var/lib/etcd").mkdir(parents=True)
+    (state / "founder").touch()
+    (state / "result.json").write_text(json.dumps({"bundle": "current", "state": "done", "code": 0, "seconds": 9}))
+    (state / "state.json").write_text(json.dumps({"kubernetes": "1.36.3"}))
+    monkeypatch.setattr(importlib.import_module("node"), "place", lambda root: (folder, run.told))
+    main = module("__main__")
+    monkeypatch.setattr(main, "from_kubeconfig", lambda path: cluster)
+    programs.answers |= {"kubectl": (1, "NotFound"), "kubeadm token create": (0, TOKEN), CRICTL: (0, "c0ffee")}
+    programs.effects[f"{CRICTL} exec"] = lambda: (root / "var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
+    cloud.secrets["join"] = OLD_TOKEN
+    publish(cloud, 5)
+    return lambda: main.Agent(root)
+
+
+def record(cloud: Cloud) -> dict[str, Any]:
+    """The machine's status record."""
+    return json.loads(cloud.objects[RECORD])
+
+
+def test_a_first_round_does_all_that_a_founded_cluster_needs(
+    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, root: Path, programs: Programs
+) -> None:
+    cluster.node("control-plane-0")
+    ask(cluster, "joining", spec(pem()))
+    start().round()
+    assert answer(cluster, "joining") == "Approved"
+    assert cloud.secrets["join"] == TOKEN
+    assert cluster.objects["/api/v1/nodes/control-plane-0"]["metadata"]["labels"] == {
+        "mullion.dev/pool": "control-plane"
+    }
+    assert cluster.objects[MEMORY]["data"] == {"applied": "first", "pointer": "5", "members": "5"}
+    assert (root / "var/lib/mullion/applied").read_text() == "first"
+    said = record(cloud)
+    assert (said["state"], said["kubernetes"], said["instance"]) == ("ready", "1.36.3", INSTANCE)
+    mine = said["agent"]
+    assert mine["active"] is True
+    assert mine["errors"] == {}
+    assert mine["serials"] == {"pointer": 5, "members": 5}
+    assert (mine["members"], mine["waits_for"], mine["snapshots"]["count"]) == (2, "", 1)
+    assert not cloud.refused()
+    assert not [line for line in programs.asked if any(TOKEN in word or KEY in word for word in line)], "no argument"
+
+
+def test_a_second_round_writes_nothing_but_the_lease(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+    cluster.node("control-plane-0")
+    running = start()
+    running.round()
+    cluster.asked.clear()
+    cloud.asked.clear()
+    running.round()
+    assert cluster.asked == ["PUT /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mullion-agent"]
+    assert cloud.asked == []
+
+
+def test_an_agent_that_is_not_active_judges_nobody(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
+    spec_of_other = {"holderIdentity": "control-plane-1", "leaseDurationSeconds": 60, "renewTime": "x"}
+    cluster.add(leases, "mullion-agent", spec=spec_of_other)
+    ask(cluster, "joining", spec(pem()))
+    start().round()
+    assert answer(cluster, "joining") == ""
+    assert cloud.secrets["join"] == OLD_TOKEN
+    assert record(cloud)["agent"]["active"] is False
+
+
+def test_an_older_document_is_refused_also_after_the_agent_started_anew(
+    start: Callable[[], Any], cluster: Cluster, cloud: Cloud
+) -> None:
+    """Whoever can write the store can bring back an old list, with a right MAC, in which a lost node is a member."""
+    publish(cloud, 4, members=[*MEMBERS, member("lost-0", "lost", "10.20.1.9")])
+    replayed = {name: cloud.objects[name] for name in ("/bundles/desired-state.json", "/bundles/members.json")}
+    publish(cloud, 5)
+    start().round()
+    cloud.objects |= replayed
+    ask(cluster, "lost", spec(pem("system:node:lost-0")))
+    ask(cluster, "renewal", spec(pem("system:node:lost-0"), **node_user("lost-0")))
+    start().round()
+    assert (answer(cluster, "lost"), answer(cluster, "renewal")) == ("", "")
+    errors = record(cloud)["agent"]["errors"]
+    assert set(errors) == {"pointer", "members"}
+    assert all("serial 4 is older than 5" in each for each in errors.values())
+    assert cluster.objects[MEMORY]["data"]["members"] == "5"
+
+
+def test_a_document_of_another_key_changes_nothing(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+    publish(cloud, 9, key="b3RoZXI", members=[member("evil", "web", "10.20.1.66")])
+    ask(cluster, "evil", spec(pem("system:node:evil")))
+    start().round()
+    assert answer(cluster, "evil") == ""
+    assert "MAC" in record(cloud)["agent"]["errors"]["members"]
+    assert "members" not in cluster.objects[MEMORY]["data"]
+
+
+def test_a_newer_key_is_fetched_when_the_mac_is_of_another(start: Callable[[], Any], cloud: Cloud) -> None:
+    running = start()
+    running.round()
+    cloud.secrets["desired-state"] = "bmV3IGtleQ"
+    publish(cloud, 6, key="bmV3IGtleQ")
+    for _ in range(2):
+        running.next.clear()
+        running.round()
+    assert record(cloud)["agent"]["serials"] == {"pointer": 6, "members": 6}
+
+
+FAILURES: dict[str, tuple[str, set[str]]] = {
+    "the snapshot store": ("/snapshots/", {"snapshots"}),
+    "the secret store": ("/", {"pointer", "members", "tokens"}),
+    "the bundle store": ("/bundles/members.json", {"members"}),
+}
+
+
+@pytest.mark.parametrize(("path", "wrong"), FAILURES.values(), ids=FAILURES)
+def test_what_fails_is_said_and_stops_nothing_else(
+    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, path: str, wrong: set[str]
+) -> None:
+    cluster.node("control-plane-0")
+    running = start()
+    cloud.services.faults.plan(f"* {path}", "status", 503, times=1000)
+    running.round()
+    errors = record(cloud)["agent"]["errors"]
+    assert set(errors) == wrong
+    assert not any(KEY in each or TOKEN in each for each in errors.values())
+    assert cluster.objects["/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mullion-agent"]
+    cloud.release()
+    running.next.clear()
+    running.round()
+    assert record(cloud)["agent"]["errors"] == {}
+
+
+def test_an_api_that_does_not_answer_is_said(
+    start: Callable[[], Any], cloud: Cloud, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(path: Path) -> None:
+        raise module("api").Unreachable("https://api.dev.mullion.internal:6443: refused")
+
+    monkeypatch.setattr(module("__main__"), "from_kubeconfig", silent)
+    start().round()
+    assert "refused" in record(cloud)["agent"]["errors"]["api"]
+    assert record(cloud)["agent"]["active"] is False
+
+
+def test_another_bundle_ends_the_agent_so_that_its_own_code_comes(
+    start: Callable[[], Any], root: Path, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = start()
+    assert not running.outdated()
+    (root / "opt/mullion/bundles/next").mkdir()
+    importlib.import_module("loader").switch("next", root / "opt/mullion")
+    assert running.outdated()

@@ -1,0 +1,88 @@
+"""Snapshots are made by etcd, checked, stored under their digest, and aged out."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from components.node import agent
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.linux import Programs
+from tests.components.node.samples import content, plan
+
+DAY = 86400
+DATABASE = b"pages of a database" * 1000
+WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
+
+
+@pytest.fixture
+def told(root: Path, programs: Programs) -> dict[str, Any]:
+    """The plan's configuration; etcd's container writes a whole snapshot."""
+    configuration = content(plan(None), "agent-config")
+    programs.answers["/usr/local/bin/crictl"] = (0, "c0ffee\n")
+    place = root / agent.CONFIG.lstrip("/")
+    file = root / configuration["snapshots"]["file"].lstrip("/")
+    file.parent.mkdir(parents=True)
+    place.parent.mkdir(parents=True)
+    programs.effects["/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock exec"] = lambda: (
+        file.write_bytes(WHOLE)
+    )
+    return configuration
+
+
+def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
+    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any], programs: Programs, root: Path
+) -> None:
+    key = module("snapshots").make(run, told, "timer", 1795600000.0)
+    assert cloud.objects[f"/snapshots/{key}"] == WHOLE
+    assert key == (f"etcd/20261125T094640Z-timer.{hashlib.sha256(WHOLE).hexdigest()}.db")
+    assert not (root / "var/lib/etcd/mullion.snapshot").exists()
+    exec_line = programs.asked[-1]
+    assert exec_line[3:6] == ["exec", "c0ffee", "etcdctl"]
+    assert exec_line[-3:] == ["snapshot", "save", "/var/lib/etcd/mullion.snapshot"]
+    assert not cloud.refused()
+
+
+def test_half_a_snapshot_is_not_stored(
+    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any], root: Path, programs: Programs
+) -> None:
+    file = root / "var/lib/etcd/mullion.snapshot"
+    (line,) = programs.effects
+    programs.effects[line] = lambda: file.write_bytes(WHOLE[:-40])
+    with pytest.raises(Exception, match="not a whole snapshot"):
+        module("snapshots").make(run, told, "timer", 1795600000.0)
+    assert not [each for each in cloud.objects if each.startswith("/snapshots/etcd/")]
+    assert not file.exists()
+
+
+def test_one_an_hour_is_made_and_the_oldest_go(
+    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any]
+) -> None:
+    snapshots = module("snapshots")
+    other = "/snapshots/founding/0"
+    cloud.objects[other] = b"a record of who founds"
+    told["snapshots"] |= {"keep": 2}
+    counts = []
+    for hours in (0, 0.5, 1, 2, 24 * 7 + 1.5, 24 * 7 + 4):
+        said = snapshots.reconcile(run, told, snapshots.seconds("20261121T000000Z") + hours * 3600)
+        counts.append(said["count"])
+        assert f"/snapshots/{said['newest']}" in cloud.objects
+    assert counts == [1, 1, 2, 3, 2, 2]
+    assert other in cloud.objects
+
+
+def test_retention_goes_by_age_and_never_takes_the_newest(module: Callable[[str], ModuleType]) -> None:
+    snapshots = module("snapshots")
+    kept = [snapshots.Snapshot(days * DAY, f"{days}") for days in (1, 2, 3, 100)]
+    assert [each.key for each in snapshots.surplus(kept, 100 * DAY, 2, 7)] == ["2", "1"]
+    assert snapshots.surplus(kept, 1000 * DAY, 4, 7) == []
+
+
+def test_a_snapshot_from_the_future_stops_no_other(module: Callable[[str], ModuleType]) -> None:
+    snapshots = module("snapshots")
+    ahead = [snapshots.Snapshot(9 * DAY, "of a machine whose clock was wrong")]
+    assert snapshots.due(ahead, DAY, 60)
+    assert not snapshots.due([*ahead, snapshots.Snapshot(DAY - 60, "a minute ago")], DAY, 60)

@@ -1,0 +1,194 @@
+"""Who founds the cluster: never two machines, whatever the store does to those that ask."""
+
+import importlib
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sandbox.aws.network import INSTANCE as INSTANCE_TYPE
+from tests.cloud_init.cloud import INSTANCE, Cloud
+
+MACHINES = [f"i-0{number:016x}" for number in range(4)]
+TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
+    "nothing": [],
+    "slow": [("s3 * */founding/*", "delay", 0.02, 6)],
+    "refusing": [("s3 * */founding/*", "status", 503, 5), ("s3 PUT */founding/*", "refuse", "denied", 2)],
+    "silent after it acted": [("s3 PUT */founding/*", "close", "", 3)],
+    "lying that there is nothing": [("s3 GET */founding/*", "status", 404, 12)],
+    "all of it": [
+        ("s3 GET */founding/*", "status", 404, 4),
+        ("s3 PUT */founding/*", "close", "", 2),
+        ("s3 * */founding/*", "status", 500, 4),
+        ("s3 * */founding/*", "delay", 0.01, 4),
+    ],
+}
+"""What the store does: routes, kinds of fault, values, how often."""
+
+
+@dataclass
+class Founding:
+    """The executor's module, and the steps and runs of several machines at once."""
+
+    module: ModuleType
+    cloud: Cloud
+    root: Path
+    who: threading.local
+
+    def machine(self, name: str) -> Any:
+        """A run of the machine, on a disk that is kept."""
+        told = {"machine": {"name": f"node-{name[-1]}"}}
+        told["facts"] = {"cloud": "aws", "world": "sandbox", "compute_service": f"{self.cloud.url}/"}
+        return importlib.import_module("run").Run(self.root / name, told, {})
+
+    def step(self, **fields: str) -> dict[str, Any]:
+        """A step of either kind."""
+        given = {"store": f"{self.cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}
+        return {**given, "founder": "/founder", "member": "/member", "path": "/founded", **fields}
+
+    def until_done(self, kind: str, name: str, seconds: float = 20) -> None:
+        """As the executor does: again after every failure that may pass, and after a run that ended."""
+        self.who.name, end = name, time.monotonic() + seconds
+        holds, make = getattr(self.module, f"{kind}_holds"), getattr(self.module, f"make_{kind}")
+        while not holds(run := self.machine(name), self.step()):
+            assert time.monotonic() < end, f"{name} never knew"
+            run.try_for(5)
+            try:
+                make(run, self.step())
+            except importlib.import_module("failure").Failure as failure:
+                if failure.name not in ("store-failed", "wait-timeout"):
+                    raise
+
+    def roles(self) -> dict[str, list[str]]:
+        """Machines by what they are."""
+        return {
+            role: [each for each in MACHINES if (self.root / each / role).exists()] for role in ("founder", "member")
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """The log."""
+        held = {path: json.loads(text) for path, text in self.cloud.objects.items() if "/founding/" in path}
+        return [held[path] for path in sorted(held)]
+
+
+@pytest.fixture
+def founding(
+    node: ModuleType, loader: ModuleType, cloud: Cloud, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> Founding:
+    """Machines that wait for moments only. `loader` is what reaches this test's cloud."""
+    module, who = importlib.import_module("kinds.founding"), threading.local()
+    monkeypatch.setattr(module, "instance", lambda: who.name)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: threading.Event().wait(seconds))
+    return Founding(module, cloud, root, who)
+
+
+def _together(work: Callable[[str], None], names: list[str]) -> None:
+    """Every machine at once; the first error is the test's."""
+    errors: list[BaseException] = []
+
+    def one(name: str) -> None:
+        try:
+            work(name)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=one, args=(name,)) for name in names]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    if errors:
+        raise errors[0]
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_of_machines_that_race_exactly_one_founds_and_the_others_join_when_it_is_done(
+    founding: Founding, trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(founding.module, "gone", lambda run, instance: False)
+    for route, kind, value, times in TROUBLE[trouble]:
+        founding.cloud.services.faults.plan(route, kind, value, times=times)
+    founded: list[str] = []
+
+    def boot(name: str) -> None:
+        founding.until_done("claim", name)
+        if (founding.root / name / "founder").exists():
+            assert not founding.roles()["member"], "nobody joins before the founder is done"
+            founded.append(name)  # kubeadm init
+            founding.until_done("founded", name)
+
+    names = random.Random(trouble).sample(MACHINES, len(MACHINES))
+    _together(boot, names)
+    assert len(founded) == 1, "two clusters"
+    assert founding.roles() == {"founder": founded, "member": [each for each in MACHINES if each not in founded]}
+    assert [(each["epoch"], each["owner"], each["state"]) for each in founding.records()] == [
+        (0, founded[0], "claimed"),
+        (1, founded[0], "founded"),
+    ]
+
+
+def test_when_the_founder_dies_for_good_exactly_one_of_the_others_founds(
+    founding: Founding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead, alive = MACHINES[0], MACHINES[1:]
+    founding.until_done("claim", dead)  # and the cloud knows no such machine
+
+    def boot(name: str) -> None:
+        founding.until_done("claim", name)
+        if (founding.root / name / "founder").exists():
+            founding.until_done("founded", name)
+
+    world, one = founding.cloud.services.world, founding.cloud.services.world.find(INSTANCE_TYPE, INSTANCE)
+    assert one, "the only machine that the cloud has"
+    assert world.find(INSTANCE_TYPE, dead) is None
+    # those that live are known to the cloud: a claim of theirs is not taken over
+    real = founding.module.gone
+    monkeypatch.setattr(founding.module, "gone", lambda run, instance: real(run, instance) and instance == dead)
+    _together(boot, alive)
+    states = [(each["epoch"], each["state"]) for each in founding.records()]
+    assert states == [(0, "claimed"), (1, "claimed"), (2, "founded")]
+    assert len({each["owner"] for each in founding.records()[1:]}) == 1
+    assert len(founding.roles()["founder"]) == 2, "the dead one's disk says so too; it is gone"
+
+
+def test_a_founder_that_was_taken_for_dead_stops_when_it_is_done(founding: Founding) -> None:
+    first, second = MACHINES[:2]
+    founding.until_done("claim", first)
+    founding.until_done("claim", second)  # the cloud has forgotten the first
+    assert founding.roles()["founder"] == [first, second]
+    founding.until_done("founded", second)
+    run = founding.machine(first)
+    founding.who.name = first
+    run.try_for(5)
+    with pytest.raises(importlib.import_module("failure").Failure) as stopped:
+        founding.module.make_founded(run, founding.step())
+    assert stopped.value.name == "founding-refused"
+    assert not stopped.value.retry
+
+
+def test_what_the_cloud_does_not_say_clearly_is_not_gone(
+    founding: Founding, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute, run = importlib.import_module("compute"), founding.machine(MACHINES[0])
+    run.try_for(5)
+    assert compute.gone(run, INSTANCE) is False
+    assert compute.gone(run, "i-0fffffffffffffff0") is True
+    cloud.services.faults.plan("ec2 * *", "refuse", "denied")
+    with pytest.raises(importlib.import_module("failure").Failure, match="UnauthorizedOperation"):
+        compute.gone(run, INSTANCE)
+    states = {"stopped": False, "shutting-down": False, "terminated": True}
+    for state, expected in states.items():
+        said = f"<DescribeInstancesResponse><instanceState><code>1</code><name>{state}</name></instanceState>"
+        monkeypatch.setattr(run, "ask", lambda *_, said=said, **__: f"{said}</DescribeInstancesResponse>".encode())
+        assert compute.gone(run, INSTANCE) is expected, state
+    monkeypatch.setattr(run, "ask", lambda *_, **__: b"<html>not now</html>")
+    with pytest.raises(importlib.import_module("failure").Failure, match="not now"):
+        compute.gone(run, INSTANCE)

@@ -1,0 +1,61 @@
+"""What in a text looks like a secret: one table that both systems read (cloud-init/redaction.json)."""
+
+import json
+import re
+
+import pytest
+
+from components.bundle import CLOUD_INIT, REDACTION
+
+TABLE = json.loads((CLOUD_INIT / REDACTION).read_text())["patterns"]
+KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIB\nAoGCCqGSM49\n-----END EC PRIVATE KEY-----"
+JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl"
+SECRETS: dict[str, tuple[str, str]] = {
+    "private keys": (f"a\n{KEY}\nb", "a\n[secret]\nb"),
+    "private keys, cut off at the end": (f"a\n{KEY[:50]}", "a\n[secret]"),
+    "the rest of a private key whose begin was cut off": (KEY[40:] + "\nb - c", "[secret]\nb - c"),
+    "tokens of service accounts and other JSON web tokens": (f"got {JWT}, kept", "got [secret], kept"),
+    "bootstrap tokens": ("with abcdef.0123456789abcdef now", "with [secret] now"),
+    "authorization headers": ("Authorization: Bearer abcdefgh12345", "Authorization: Bearer [secret]"),
+    "access keys of AWS": ("id ASIAIOSFODNN7EXAMPLE.", "id [secret]."),
+    "signatures in addresses": ("GET /a?X-Amz-Signature=0f0f&b=1", "GET /a?X-Amz-Signature=[secret]&b=1"),
+    "passwords in addresses": ("http://me:pass@proxy:3128", "http://me:[secret]@proxy:3128"),
+    "fields that hold secrets": ('{"client-key-data": "LS0tLS1CRUdJTiBS"}', '{"client-key-data": "[secret]"}'),
+    "fields that hold secrets, in yaml": ("    token: 0123456789abcdef", "    token: [secret]"),
+    "fields that hold secrets, of AWS": (
+        '"SecretAccessKey" : "wJalrXUtnFEMI/K7MDENG"',
+        '"SecretAccessKey" : "[secret]"',
+    ),
+}
+"""By row: a text, and what is left of it."""
+HARMLESS = (
+    'I1121 18:00:00.000000    1234 kubelet.go:42] "Starting kubelet" node="web-0"',
+    "https://api.dev.mullion.internal:6443/api/v1/nodes/web-0",
+    "sha256:5c3ce1665a0938e01efadbbd11c5b0ca2a6a3e0d3a0f6c9b11e7f2c6a3a80dbb",
+    '{"secret": {"ref": "facts.join_secret"}, "path": "/etc/kubernetes/pki/ca.key"}',
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+    "flannel.4096 10.244.3.2 kube-proxy",
+    "registry.k8s.io/pause:3.10.2",
+)
+
+
+def redacted(text: str) -> str:
+    for row in TABLE:
+        text = re.sub(row["pattern"], r"\1[secret]", text)
+    return text
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_ops_02_a_secret_goes_and_what_stands_around_it_stays(name: str) -> None:
+    text, left = SECRETS[name]
+    assert redacted(text) == left
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_every_row_has_one_group_for_what_stays_and_a_case_here() -> None:
+    assert {re.compile(row["pattern"]).groups for row in TABLE} == {1}
+    assert {row["what"] for row in TABLE} <= set(SECRETS)

@@ -1,0 +1,77 @@
+"""collect-logs.ps1 under PowerShell for Windows: what a machine packs for who asks, and what it leaves out."""
+
+import base64
+import json
+
+import pytest
+
+from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.test_linux_logs import unpacked
+from tests.cloud_init.windows import FOLDER, MULLION, Machine, place
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+TOKEN = "abcdef.0123456789abcdef"
+NAME = f"AROAEXAMPLE:{INSTANCE}.json"
+PLANTED = {
+    r"C:\ProgramData\mullion\result.json": json.dumps({"state": "failed", "message": f"join with {TOKEN}"}),
+    r"C:\var\log\kubelet\kubelet.log": f"kubelet: got word-of-mouth {TOKEN}\n",
+    r"C:\var\log\containerd\containerd.log": "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n",
+    r"C:\ProgramData\containerd\root\panic.log": "panic\n",
+    r"C:\k\bootstrap-kubelet.conf": TOKEN,
+    r"C:\k\kubelet.json": "{}",
+    r"C:\run\flannel\subnet.env": "FLANNEL_SUBNET=10.244.3.1/24\n",
+    r"C:\var\lib\cni\networks\flannel.4096\10.244.3.2": "kube-proxy\r\nsource-vip",
+    r"C:\fakes\networks.json": json.dumps({"a": {"ID": "a", "Name": "flannel.4096", "Type": "Overlay", "Subnets": []}}),
+}
+
+
+@pytest.fixture
+def asked(machine: Machine, cloud: Cloud) -> Machine:
+    """A machine that says a token, a key and the cluster's join secret in its files."""
+    place(machine, cloud, [])
+    store = f"{cloud.url}/bundles"
+    told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
+    told["facts"] |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}
+    machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
+    for path, text in PLANTED.items():
+        file = machine.path(path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    cloud.secrets["join"] = "word-of-mouth"
+    return machine
+
+
+def collect(machine: Machine, words: str) -> None:
+    code, said = machine.pwsh(rf"& '{FOLDER}\collect-logs.ps1' {words}")
+    assert code == 0, said
+
+
+def test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret(asked: Machine, cloud: Cloud) -> None:
+    """OPS-02: one answer for each question, also where kubelet and runtime are not there at all."""
+    collect(asked, r"-Output C:\logs.zip")
+    files = unpacked(asked.path(r"C:\logs.zip").read_bytes())
+    assert {"mullion/result.json", "mullion/machine.json", "plan/plan.json", "kubelet/kubelet.log",
+            "kubelet/kubelet.json", "runtime/containerd.log", "runtime/panic.log", "flanneld/subnet.env",
+            "cni/flannel.4096/10.244.3.2", "system/routes.txt", "system/addresses.txt", "system/services.txt",
+            "hns/networks.txt", "hns/endpoints.txt", "hns/policies.txt", "events/services.txt",
+            "events/application.txt", "versions/windows.txt", "versions/kubelet.txt"} <= set(files)  # fmt: skip
+    whole = "\n".join(files.values())
+    for secret in (TOKEN, "MIIE", "word-of-mouth"):
+        assert secret not in whole
+    assert files["kubelet/kubelet.log"] == "kubelet: got [secret] [secret]\n"
+    assert not [name for name in files if "bootstrap" in name]
+    assert "CurrentBuildNumber: 17763" in files["versions/windows.txt"]
+    assert "flannel.4096" in files["hns/networks.txt"]
+    assert files["versions/kubelet.txt"].startswith("not collected: ")
+
+    collect(asked, "-Requested")
+    assert f"/bundles/logs/{NAME}" not in cloud.objects, "nobody asked"
+    cloud.objects[f"/bundles/requests/{NAME}"] = json.dumps({"id": "first"}).encode()
+    collect(asked, "-Requested")
+    answer = json.loads(cloud.objects[f"/bundles/logs/{NAME}"])
+    assert answer["id"] == "first"
+    assert set(unpacked(base64.b64decode(answer["archive"]))) >= set(files)
+    del cloud.objects[f"/bundles/logs/{NAME}"]
+    collect(asked, "-Requested")
+    assert f"/bundles/logs/{NAME}" not in cloud.objects, "it was answered"
+    assert not [each for each in cloud.refused() if "/requests/" not in each]
