@@ -16,8 +16,8 @@ NAMES = ("localhost", "downloads.example")
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
-def _certificate(name: str, issuer: Pair | None) -> Pair:
-    """A certificate for 127.0.0.1 signed by the issuer, or an authority (None)."""
+def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
+    """A certificate for 127.0.0.1 signed by the issuer, or an authority (None), good for so many days from now."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     build = (
@@ -27,7 +27,7 @@ def _certificate(name: str, issuer: Pair | None) -> Pair:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=30))
-        .not_valid_after(now + timedelta(days=30))
+        .not_valid_after(now + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=issuer is None, path_length=None), critical=True)
     )
     if issuer:
@@ -45,6 +45,17 @@ def authority() -> Pair:
 def pem(pair: Pair) -> str:
     """The certificate as PEM."""
     return pair[0].public_bytes(serialization.Encoding.PEM).decode()
+
+
+@cache
+def node_pem(what: str) -> str:
+    """A kubelet's certificate with its key, of web-0: good, over, or of another node."""
+    name, days = "system:node:" + ("web-9" if what == "other" else "web-0"), -1 if what == "over" else 30
+    made = _certificate(name, authority(), days)
+    key = made[1].private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return pem(made) + key.decode()
 
 
 def other_pem() -> str:

@@ -10,6 +10,7 @@ A file maps names, which are sentences, to cases. Texts may begin with, or hold,
     $sha256/x $sha512/x    its digest, as artifact steps write it
     $proxy $port   address of the proxy; port of the server (a number where it stands alone)
     $ca $ca/other  PEM of the authority that signed the https server's certificate, and of another
+    $certificate/x         PEM of a node's certificate: good, over (its last day is past), other (another node's)
     $machine $instance     the machine's name and instance id
 
 A step is written `{file: name, path: ...}`: its first key is the kind, the value its name and, where the kind has a
@@ -142,7 +143,7 @@ def plan_document(case: Case, run: Run | None, system: System) -> dict[str, Json
 
 
 PLACEHOLDER = re.compile(
-    r"\$(root|programs|url|other|far|fartls|tls|sha256|sha512|proxy|port|ca|machine|instance)\b(/[\w.+~/-]*)?"
+    r"\$(root|programs|url|other|far|fartls|tls|sha256|sha512|proxy|port|ca|certificate|machine|instance)\b(/[\w.+~/-]*)?"
 )
 
 
@@ -182,17 +183,19 @@ def _named(step: dict[str, Json]) -> dict[str, Json]:
     return {"kind": kind, "name": step[kind], **own, **{key: each for key, each in step.items() if key != kind}}
 
 
+def read(name: str, fields: dict[str, Json]) -> Case:
+    """A case as files have it. A run's plan is that of the runs after it too."""
+    plan, changes = [_named(each) for each in fields["plan"]], {}
+    runs: list[dict[str, Json]] = []
+    for run in fields.get("runs", [{"all": "set"}, {"all": "held"}]):
+        plan = [_named(each) for each in run["plan"]] if "plan" in run else plan
+        changes = {**changes, **run.get("changes", {})}
+        runs.append({**run, "plan": plan, "changes": changes})
+    return Case(**{**fields, "name": name, "plan": runs[0]["plan"], "runs": runs})
+
+
 @cache
 def cases() -> tuple[Case, ...]:
-    """All cases, in the order of files and of their places there. A run's plan is that of the runs after it too."""
-    found: list[Case] = []
-    for file in sorted(CASES.glob("*.yaml")):
-        for name, fields in yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader).items():
-            plan, changes = [_named(each) for each in fields["plan"]], {}
-            runs: list[dict[str, Json]] = []
-            for run in fields.get("runs", [{"all": "set"}, {"all": "held"}]):
-                plan = [_named(each) for each in run["plan"]] if "plan" in run else plan
-                changes = {**changes, **run.get("changes", {})}
-                runs.append({**run, "plan": plan, "changes": changes})
-            found.append(Case(**{**fields, "name": name, "plan": runs[0]["plan"], "runs": runs}))
-    return tuple(found)
+    """All cases, in the order of files and of their places there."""
+    files = [yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader) for file in sorted(CASES.glob("*.yaml"))]
+    return tuple(read(name, fields) for file in files for name, fields in file.items())

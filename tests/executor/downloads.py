@@ -7,11 +7,11 @@ import hashlib
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from tests.executor import authority
@@ -201,19 +201,27 @@ class Server(ThreadingHTTPServer):
         """Say nothing."""
 
 
+Result = TypeVar("Result")
+
+
+def at_once(call: Callable[[], Result]) -> Result:
+    """What it gives."""
+    return call()
+
+
 @contextmanager
-def serving() -> Iterator[Downloads]:
-    """Servers on free ports of 127.0.0.1: plain http (also as a proxy), and https."""
+def serving(address: str = "127.0.0.1", here: Callable[[Callable[[], Any]], Any] = at_once) -> Iterator[Downloads]:
+    """Servers on free ports: plain http (also as a proxy), and https. `here` opens them where they shall be."""
     downloads = Downloads()
     answering = type("Answer", (Answering,), {"downloads": downloads})
-    plain, closed = Server(("127.0.0.1", 0), answering), Server(("127.0.0.1", 0), answering)
+    plain, closed = (here(lambda: Server((address, 0), answering)) for _ in range(2))
     # the handshake belongs to the connection's own thread: a client that refuses it must stop nobody else
     closed.socket = authority.server_context().wrap_socket(
         closed.socket, server_side=True, do_handshake_on_connect=False
     )
     port = plain.server_port
     downloads.urls = {
-        "url": f"http://127.0.0.1:{port}",
+        "url": f"http://{address}:{port}",
         "other": f"http://localhost:{port}",
         "proxy": f"http://127.0.0.1:{port}",
         "tls": f"https://127.0.0.1:{closed.server_port}",

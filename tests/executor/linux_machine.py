@@ -170,7 +170,7 @@ def install(machine: LinuxMachine, told: dict[str, Any], programs: dict[str, Pro
         machine.write(f"{BUNDLE}/{name}", content)
     machine.write("/opt/mullion/machine.json", json.dumps(told))
     here = Path(__file__).parent
-    for name in ("linux_run.py", "linux_programs.py"):
+    for name in ("linux_run.py", "linux_programs.py", "linux_kubectl.py"):
         machine.write(f"{STAND_INS}/{name}", (here / name).read_bytes(), 0o755)
     for name in linux_programs.PROGRAMS:
         start = f'#!/bin/sh\nexec {machine.python} -I -S -B {STAND_INS}/linux_programs.py {name} "$@"\n'
@@ -191,6 +191,9 @@ def script(name: str, program: Program) -> str:
         lines.append(f"[ $(wc -l < {ran}) -gt {program.fails_first} ] || exit 1")
     for path, text in program.creates.items():
         lines.append(f"mkdir -p $(dirname {quote(path)}); printf %s {quote(text)} > {quote(path)}")
+    if program.cluster:
+        python = Path(sys.executable).resolve()
+        lines.append(f'exec {python} -I -S -B {STAND_INS}/linux_kubectl.py {quote(program.cluster)} "$@"')
     if program.stays:
         lines.append("exec sleep infinity")
     if program.hangs:

@@ -62,7 +62,7 @@ def boot(root: Path) -> None:
 
 
 def systemctl(root: Path, words: list[str]) -> Said:
-    """show, daemon-reload, daemon-reexec, enable, restart, try-restart, reboot."""
+    """show, daemon-reload, daemon-reexec, enable, restart, try-restart, stop, reboot."""
     state = remembered(root)
     verb, names = words[0], [word for word in words[1:] if not word.startswith("-")]
     if verb == "show":
@@ -77,6 +77,8 @@ def systemctl(root: Path, words: list[str]) -> Said:
         if "[Install]" not in state["loaded"].get(names[0], ""):
             return 1, f"Failed to enable unit: Unit file {names[0]} does not exist."
         state["enabled"] = sorted({*state["enabled"], names[0]})
+    elif verb == "stop" and words[1:] == names and len(names) == 1:
+        state["active"] = [each for each in state["active"] if each != names[0]]
     elif verb in ("restart", "try-restart") and words[1:] == names and len(names) == 1:
         if verb == "restart" or names[0] in state["active"]:
             said = _start(root, state, names[0])

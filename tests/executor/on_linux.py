@@ -65,7 +65,7 @@ class OnLinux:
         """machine.json."""
         facts = {"cloud": "aws", "region": "eu-west-1", "world": "sandbox", "secret_service": f"{self.cloud.url}/"}
         facts |= {"bundle_store": f"{self.cloud.url}/bundles", "snapshot_store": f"{self.cloud.url}/snapshots"}
-        facts |= {"join_secret": "join", "pki_secret": "pki"}
+        facts |= {"join_secret": "join", "pki_secret": "pki", "compute_service": f"{self.cloud.url}/"}
         facts |= {"status_url": f"{self.cloud.url}/status/AROAEXAMPLE%3A"} if self.record else {}
         facts |= self.case.facts
         return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}

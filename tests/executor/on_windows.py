@@ -14,7 +14,7 @@ from typing import Any
 from components.node.kinds import KINDS, Cut
 from tests.cloud_init.cloud import INSTANCE, Cloud
 from tests.cloud_init.windows import FOLDER, MULLION, WINE_CRASHED, Machine, windows_scripts
-from tests.executor import judge, windows_programs
+from tests.executor import judge, windows_areas, windows_programs
 from tests.executor.case import Case, Run, placed, plan_document
 from tests.executor.downloads import Downloads
 from tests.executor.state import State
@@ -39,6 +39,8 @@ HALF: dict[str, tuple[str, int]] = {
     "metadata-route": ("New-NetRoute", 1),
     "hns-network": ("Send-HnsRequest", 3),
     "source-vip": ("Invoke-HostLocal", 1),
+    "stale-network": ("Update-Memory", 2),
+    "system-service": ("Start-PlannedService", 1),
 }
 """Where half of a kind's places are done."""
 
@@ -87,6 +89,7 @@ class OnWindows(WindowsCase):
             features = {
                 name: state.replace("InstallPending", "Installed") for name, state in self.book("features").items()
             }
+            windows_areas.lose(self.fakes)
             self.arrange(State(system={"features": features}), boot=True)
         self.arrange(run.before)
         self.cloud.secrets |= run.secrets

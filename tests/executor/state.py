@@ -73,6 +73,8 @@ class Program(BaseModel, extra="forbid", frozen=True):
     """It starts a child that writes $root/ran/<its name>.child after 3 s, and both wait for minutes."""
     stays: bool = False
     """It can be a service."""
+    cluster: str = ""
+    """It is kubectl: keeps data of objects in this file, as JSON (linux_kubectl.py)."""
     holds: str = ""
     """It is host-local: reserves addresses in this folder (.2, .3, ...), one file each, as the real one does."""
 
@@ -124,9 +126,17 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "pagefile": (("windows",), "{initial_mb, maximum_mb}, or automatic"),
     "port_ranges": (("windows",), "protocol -> [start, count]"),
     "defender": (("windows",), "{running, processes, paths}"),
+    "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and lets everything in)"),
     "routes": (("windows",), "prefix -> interface index; null: none"),
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
-    "endpoints": (("windows",), "name -> {network, address, attached}; null: none"),
+    "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),
+    "policies": (("windows",), "name of a load balancer in HNS -> there; null: none"),
+    "adapters": (("windows",), "names of all network adapters; null: as HNS makes them"),
+    "outage": (("windows",), "looks at routes that fail once HNS makes a network; -1: all"),
+    "flannel": (
+        ("windows",),
+        "{works_at: the start of its service that makes the rest, service, network, subnet, file}",
+    ),
     "addresses": (("windows",), "addresses that host-local holds for kube-proxy"),
 }
 """What `system` can hold: whose it is, and its shape. A runner sets it up and reads it from its stand-ins."""

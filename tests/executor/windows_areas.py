@@ -1,7 +1,9 @@
 """What Windows keeps, by area of tests/executor/state.py: in the stand-ins' books, and in the registry."""
 
 import json
+import uuid
 from collections.abc import Callable
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +119,38 @@ def _routes(wanted: dict[str, Any]) -> Books:
     }
 
 
+_PROFILES = {"on": ["True", "NotConfigured"], "off": ["False", "NotConfigured"], "open": ["True", "Allow"]}
+
+
+def _profiles(wanted: dict[str, Any]) -> Books:
+    return {name: _PROFILES[each] for name, each in wanted.items()}
+
+
+def _seen_profiles(books: Books) -> Any:
+    return {
+        name: "off" if enabled != "True" else "open" if inbound == "Allow" else "on"
+        for name, (enabled, inbound) in books.items()
+    }
+
+
 def _same(books: Any) -> Any:
     return books
+
+
+def _policies(wanted: dict[str, Any]) -> Books:
+    identities = {name: str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in wanted}
+    return {identities[name]: each and {"ID": identities[name], "Name": name} for name, each in wanted.items()}
+
+
+def _flannel(wanted: dict[str, Any]) -> Books:
+    gateway = str(next(IPv4Network(wanted["subnet"]).hosts()))
+    ((identity, network),) = _networks(
+        {wanted["network"]: {"type": "Overlay", "subnet": wanted["subnet"], "gateway": gateway, "vni": 4096}}
+    ).items()
+    lines = ["FLANNEL_NETWORK=10.244.0.0/16", f"FLANNEL_SUBNET={gateway}/24", "FLANNEL_MTU=8951", "FLANNEL_IPMASQ=true"]
+    text = "\n".join([*lines, ""])
+    work = {"networks": {identity: network}, "path": wanted["file"], "text": text}
+    return {"left": wanted["works_at"], "service": wanted["service"], **work}
 
 
 KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
@@ -127,8 +159,13 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "features": ("features", _same, _same),
     "port_ranges": ("ports", _same, _same),
     "defender": ("defender", _same, _same),
+    "profiles": ("profiles", _profiles, _seen_profiles),
     "routes": ("routes", _routes, _seen_routes),
     "networks": ("networks", _networks, _seen_networks),
+    "policies": ("policylists", _policies, lambda books: {each["Name"]: True for each in books.values()}),
+    "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
+    "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "flannel": ("flannel", _flannel, _same),
 }
 """Area -> the stand-ins' book, and its shape there and in cases."""
 
@@ -153,27 +190,46 @@ def kept(fakes: Path, area: str) -> Any:
 
 
 def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> None:
-    """Endpoints that are there: others of the name, or none, as after a boot."""
-    place = fakes / "endpoints.json"
-    books = json.loads(place.read_text()) if place.exists() else {}
+    """Endpoints that are there: none of the name, others, or new ones."""
+    books = {area: read(fakes, area) for area in ("networks", "endpoints")}
+    ids = {each["Name"]: each["ID"] for each in books["networks"].values()}
     kept: Books = {}
-    for identity, each in books.items():
+    for identity, each in books["endpoints"].items():
         change = wanted.get(each["Name"], {})
         if change is not None:
             attached = {} if change.get("attached", True) else {"SharedContainers": []}
             kept[identity] = each | attached
-    place.write_text(json.dumps(kept))
+    there = {each["Name"] for each in kept.values()}
+    for name, each in wanted.items():
+        if each is not None and name not in there:
+            identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
+            place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
+            kept[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
+    (fakes / "endpoints.json").write_text(json.dumps(kept))
 
 
 def endpoints(fakes: Path) -> Any:
-    """name -> {network, address, attached}."""
-    books = {area: json.loads(place.read_text()) if (place := fakes / f"{area}.json").exists() else {}
-             for area in ("networks", "endpoints")}  # fmt: skip
+    """name -> {network, address, attached, forwarding}."""
+    books = {area: read(fakes, area) for area in ("networks", "endpoints", "forwarding")}
     return {
         each["Name"]: {
             "network": books["networks"].get(each["VirtualNetwork"], {}).get("Name"),
             "address": each["IPAddress"],
             "attached": bool(each.get("SharedContainers")),
+            "forwarding": books["forwarding"].get(each["ID"]) == "Enabled",
         }
         for each in books["endpoints"].values()
     }
+
+
+def read(fakes: Path, book: str) -> Books:
+    """A book of the stand-ins; empty before it is written."""
+    place = fakes / f"{book}.json"
+    return json.loads(place.read_text()) if place.exists() else {}
+
+
+def lose(fakes: Path) -> None:
+    """What HNS does not keep over a boot: endpoints, and overlay networks, which flanneld makes so (NonPersistent)."""
+    networks = {key: each for key, each in read(fakes, "networks").items() if each["Type"] != "Overlay"}
+    for book, left in (("networks", networks), ("endpoints", {}), ("forwarding", {})):
+        (fakes / f"{book}.json").write_text(json.dumps(left))

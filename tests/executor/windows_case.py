@@ -59,6 +59,8 @@ class WindowsCase:
             return self.downloads.urls["url"].rpartition(":")[2]
         if kind in ("machine", "instance"):
             return "web-0" if kind == "machine" else INSTANCE
+        if kind == "certificate":
+            return authority.node_pem(name)
         if kind == "ca":
             return authority.other_pem() if name else authority.pem(authority.authority())
         return f"{self.downloads.urls[kind]}/{name}".rstrip("/")

@@ -15,6 +15,20 @@ function global:Start-Sleep {
     [Threading.Thread]::Sleep(50)
 }
 
+# What flanneld does in that start of its service which a case names: its network, and its file.
+function global:Start-Flannel([string] $Name) {
+    $place = "$env:MULLION_FAKES\flannel.json"
+    if (-not [IO.File]::Exists($place)) { return }
+    $flannel = ConvertFrom-Json ([IO.File]::ReadAllText($place)) -AsHashtable
+    if ($Name -ne $flannel.service) { return }
+    $flannel.left--
+    [IO.File]::WriteAllText($place, (ConvertTo-Json $flannel -Depth 9))
+    if ($flannel.left -ne 0) { return }
+    [IO.File]::WriteAllText("$env:MULLION_FAKES\networks.json", (ConvertTo-Json $flannel.networks -Depth 9))
+    [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($flannel.path))
+    [IO.File]::WriteAllText($flannel.path, $flannel.text)
+}
+
 function Stop-Power { [Diagnostics.Process]::GetCurrentProcess().Kill() }
 
 # Kills this process at the given hit of a command, in the step, after it began to set.
@@ -28,15 +42,38 @@ function Set-Cut([hashtable] $Cut) {
     [void](Set-PSBreakpoint -Command $Cut.command -Action $end)
 }
 
+# Kills this process once one of the phases is over.
+function Set-PhaseCut([string[]] $Phases) {
+    $global:Phases = $Phases
+    $end = { if ($Result['phase'] -in $Phases) { Stop-Power } }
+    [void](Set-PSBreakpoint -Command Invoke-Phase -Action $end)
+}
+
+# Kills this process once a step that is not spared was set, before anything is tested or recorded.
+function Set-StepCut([string[]] $Spared) {
+    $global:Spared, $global:Tests = $Spared, @{}
+    $end = {
+        $name = $Result['step']
+        if ($name -in $Spared -or ++$Tests[$name] -lt 2) { return }
+        [IO.File]::WriteAllText('C:\jobs\cut', $name)
+        Stop-Power
+    }
+    [void](Set-PSBreakpoint -Command Test-Step -Action $end)
+}
+
 function Invoke-RunJob([hashtable] $Job) {
     $global:Notes.Clear()
-    $env:ProgramData = "$($Job.home)\data"
-    $env:PATH = "$($Job.home)\programs;$Path"
+    if ($Job.home) {
+        $env:ProgramData = "$($Job.home)\data"
+        $env:PATH = "$($Job.home)\programs;$Path"
+    }
     $env:MULLION_FAKES = $Job.fakes
     Get-PSBreakpoint | Remove-PSBreakpoint
     [void](Set-PSBreakpoint -Command New-StartInfo -Action { [void]$Notes.Add(@('program', (@($Program) + $Arguments -join ' '))) })
-    [void](Set-PSBreakpoint -Command Start-PlannedService -Action { [void]$Notes.Add(@('start', $Name)) })
+    [void](Set-PSBreakpoint -Command Start-PlannedService -Action { [void]$Notes.Add(@('start', $Name)); Start-Flannel $Name })
     if ($Job.cut) { Set-Cut $Job.cut }
+    if ($Job.phases) { Set-PhaseCut $Job.phases }
+    if ($Job.spared) { Set-StepCut $Job.spared }
     if ($Job.meet) {
         $meet = {
             if ([IO.File]::Exists('C:\jobs\met')) { return }

@@ -15,17 +15,6 @@ function Start-Windows {
 }
 
 # .SYNOPSIS
-# Takes the name for the next boot, as the real one does.
-function Rename-Computer {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $NewName, [switch] $Force, [switch] $Restart)
-    if ($NewName.Length -gt 15) { throw 'The new computer name is too long.' }
-    $key = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName'
-    [Microsoft.Win32.Registry]::SetValue($key, 'ComputerName', $NewName)
-    [IO.File]::WriteAllText('C:\fakes\name.txt', $NewName)
-}
-
-# .SYNOPSIS
 # EC2Launch at a boot: the user-data's script from the metadata service, once in the machine's life unless it says
 # persist. v1 marks it as done before it starts it, and dot-sources it; v2 starts it as a file and marks it afterwards.
 # Sources: EC2 user guide, "Configure EC2Launch", "EC2Launch v2 task definitions" (executeScript), "Run commands when

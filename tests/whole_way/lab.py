@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.request import Request, urlopen
@@ -81,6 +81,8 @@ class Lab:
     """Bucket whose objects are for everyone: where artifacts come from."""
     given: dict[str, str]
     """User-data of each machine as the program made it, by instance id."""
+    others: dict[str, str] = field(default_factory=dict[str, str])
+    """Addresses of names that machines find besides those of the services."""
 
     def machine(self, pool: str) -> Record:
         """The first machine of a pool."""
@@ -159,10 +161,16 @@ class Lab:
 
     def set_secret(self, fact: str, one: Record, value: str) -> None:
         """Write a secret's value as the control plane would; `fact` has its name."""
-        name = self.told(one)["facts"][fact]
-        arn = next(each.id for each in self.world.resources() if each.outputs.get("name") == name)
         with self.world.transaction():
-            self.world.put_secret(arn, f"{time.time_ns():032}", value)
+            self.world.put_secret(self._arn(fact, one), f"{time.time_ns():032}", value)
+
+    def secret(self, fact: str, one: Record) -> str:
+        """A secret's newest value; `fact` has its name."""
+        return list(self.world.secret_values(self._arn(fact, one)).values())[-1]
+
+    def _arn(self, fact: str, one: Record) -> str:
+        name = self.told(one)["facts"][fact]
+        return next(each.id for each in self.world.resources() if each.outputs.get("name") == name)
 
     def names(self) -> list[str]:
         """Every host name that the services have."""
@@ -171,8 +179,8 @@ class Lab:
 
     def hosts(self) -> str:
         """/etc/hosts of a machine: every name of the services."""
-        address = self.services_address
-        return "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name in self.names())
+        found = {**dict.fromkeys(self.names(), self.services_address), **self.others}
+        return "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in found.items())
 
     @property
     def services_address(self) -> str:
@@ -180,11 +188,11 @@ class Lab:
         return str(ipaddress.ip_network("10.20.0.0/16")[1])
 
 
-def _up(folder: Path) -> World:
+def _up(folder: Path, spec: str) -> World:
     """Make the cluster by the command, in a clone of its own; gives its world."""
     with pytest.MonkeyPatch.context() as patch:
         (folder / "stacks").mkdir()
-        (folder / "stacks" / f"Pulumi.{STACK}.yaml").write_text(SPEC)
+        (folder / "stacks" / f"Pulumi.{STACK}.yaml").write_text(spec)
         (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         for module in (stacks, workspace, worlds):
@@ -213,13 +221,13 @@ def _open_to_all(world: World, bucket: str) -> None:
 
 
 @contextmanager
-def lab(folder: Path) -> Iterator[Lab]:
+def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
     """A lab whose cluster is up; it ends with its network."""
     net = f"way{os.getpid()}"
     network.up(net, "10.20.0.0/16")
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
-        world = _up(folder)
+        world = _up(folder, spec)
         _open_to_all(world, "publisher")
         with Services(world.path) as services:
             within(net, lambda: services.listen("0.0.0.0", 80))

@@ -1,7 +1,6 @@
 """A Windows machine of the lab: winpwsh runs it in its own network, and what starts at a boot is what is registered."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -9,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sandbox.records import Record
-from tests.cloud_init.windows import IMPORT, WINE_CRASHED, Machine, new_machine
+from tests.cloud_init.windows import WINE_CRASHED, Machine, inside, new_machine
 from tests.whole_way.lab import Lab
 
 STANDINS = Path(__file__).with_name("boot.psm1")
@@ -20,6 +19,8 @@ MODULE = r"C:\fakes\modules\boot\boot.psm1"
 FRESH = "ec2amaz-1"
 """The name that Windows gives itself before anyone names it."""
 RESTARTS = 5
+PATIENCE = 600
+"""Seconds after which a run is taken for one that hangs."""
 _FILE = re.compile(r'-NoProfile -NonInteractive -ExecutionPolicy Bypass -File "([^"]+)"')
 
 
@@ -34,17 +35,13 @@ class Server(Machine):
     """Version of EC2Launch on its image: v1 or v2."""
     _started: set[str] = field(default_factory=set[str])
 
-    def start(self, command: str, seconds: int = 240) -> "subprocess.Popen[str]":
+    def start(self, command: str, seconds: int = PATIENCE) -> "subprocess.Popen[str]":
         """A run of PowerShell in the machine's network, with its name and its /etc/hosts, which Wine reads."""
         hosts = self.folder / "hosts"
-        hosts.write_text(self.lab.hosts())
-        whole = f"{IMPORT}; Import-Module boot -DisableNameChecking; {command}; exit $LASTEXITCODE"
-        own = ["nsenter", f"--net=/run/netns/{self.space}", "unshare", "--mount", "--uts", "--propagation", "private"]
-        lay = ["sh", "-ec", 'hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"', self.name, str(hosts)]
-        run = [self.tool, "pwsh", str(self.folder), "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass"]
-        environment = {**os.environ, "WINPWSH_TIMEOUT": str(seconds)}
-        argv = [*own, *lay, *run, "-Command", whole]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        # its own name too: a name server that nobody reaches makes each start of Wine wait for it
+        hosts.write_text(f"{self.lab.hosts()}{self.record.outputs['privateIp']} {self.name}\n")
+        self.entry = inside(self.space, self.name, hosts)
+        return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds)
 
     @property
     def name(self) -> str:
@@ -58,7 +55,7 @@ class Server(Machine):
             restarts = self.restarts()
             self.begin()
             for run in self.tasks():
-                run.communicate(timeout=300)
+                run.communicate(timeout=PATIENCE + 60)
                 if self.restarts() > restarts:
                     break
             if self.restarts() == restarts:
@@ -112,11 +109,16 @@ class Server(Machine):
         return "\n".join(file.read_text(errors="replace") for file in sorted(folder.glob("*.log")))
 
 
+Form = TypeVar("Form", bound=Server)
+
+
 @contextmanager
-def server(tool: str, lab: Lab, record: Record, space: str, folder: Path, launch: str) -> Iterator[Server]:
+def server(
+    tool: str, lab: Lab, record: Record, space: str, folder: Path, launch: str, form: type[Form] = Server
+) -> Iterator[Form]:
     """A machine with a new disk; it ends with the test."""
     made = new_machine(tool, folder)
-    here = Server(tool=tool, folder=made.folder, lab=lab, record=record, space=space, launch=launch)
+    here = form(tool=tool, folder=made.folder, lab=lab, record=record, space=space, launch=launch)
     module = here.path(MODULE)
     module.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(STANDINS, module)

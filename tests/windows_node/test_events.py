@@ -1,0 +1,65 @@
+"""What happens to Windows nodes that were ready: each ends well, or with the number of what is wrong."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.executor.judge import CODES
+from tests.windows_node.combinations import rendered
+from tests.windows_node.events import EVENTS, SHORT, Event
+from tests.windows_node.health import problems
+from tests.windows_node.server import Node, node, outcomes, steps
+from tests.windows_node.site import Site
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) for name in EVENTS]
+
+
+@pytest.fixture(scope="module")
+def veteran(winpwsh: str, place: Site, standins: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A node that is ready; what one event leaves is what the next begins with."""
+    made = rendered("containerd-overlay", place.mirror, standins)
+    place.publish(made)
+    with node(winpwsh, place, tmp_path_factory.mktemp("veteran") / "machine", made) as here:
+        result = here.power_on()
+        assert result and result["state"] == "done", (result, here.log())
+        assert not list(problems(here))
+        yield here
+
+
+def planned(here: Node, event: Event) -> dict[str, Any]:
+    """The plan, with other timeouts where the event says so."""
+    plan, others = copy.deepcopy(here.made.plan.document()), dict(event.seconds)
+    for step in steps(plan):
+        if step["name"] in others:
+            step["timeout_seconds"] = others[step["name"]]
+    return plan
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str, veteran: Node) -> None:
+    event = EVENTS[name]
+    veteran.take(planned(veteran, event))
+    if event.on:
+        event.happens(veteran)
+        result = veteran.run()
+    else:
+        veteran.off()
+        event.happens(veteran)
+        result = veteran.power_on()
+    assert result
+    try:
+        if event.fails:
+            found = (result["state"], result.get("name"), result["code"], result["step"])
+            assert found == ("failed", event.fails, CODES[event.fails], event.at), (result, veteran.log())
+            assert veteran.status()["state"] == "failed"
+        else:
+            assert result["state"] == "done", (result, veteran.log())
+            assert not list(problems(veteran))
+            assert {step for step, outcome in outcomes(result).items() if outcome == "set"} <= set(event.sets)
+            assert not veteran.site.api.refused
+    finally:
+        veteran.recover()

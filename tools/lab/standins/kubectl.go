@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+)
+
+var kubectlTexts = []string{
+	"certificate-authority", "kubeconfig", "o", "output", "password", "raw", "request-timeout", "server", "token",
+	"username",
+}
+
+var jsonPath = regexp.MustCompile(`^jsonpath=\{((?:\.[A-Za-z]+)+)\}$`)
+
+// kubectl knows `get --raw PATH` and `get node NAME` as JSON or as one field of it.
+func kubectl(words []string) error {
+	options, names := apart(words)
+	values, _, err := flags(options, kubectlTexts, []string{"ignore-not-found"})
+	if err != nil {
+		return err
+	}
+	server, err := chosen(values)
+	if err != nil {
+		return err
+	}
+	path := values["raw"]
+	switch {
+	case len(names) == 0 || names[0] != "get":
+		return fmt.Errorf("%q: only get is known here", names)
+	case path != "" && len(names) == 1:
+	case path == "" && len(names) == 3 && (names[1] == "node" || names[1] == "nodes"):
+		path = "/api/v1/nodes/" + names[2]
+	default:
+		return fmt.Errorf("%q: only a path, or one node, is known here", names)
+	}
+	var found any
+	if err := server.ask(http.MethodGet, path, nil, &found); err != nil {
+		if errors.Is(err, errGone) {
+			return fmt.Errorf("Error from server (NotFound): %w", err)
+		}
+		return err
+	}
+	format := values["output"] + values["o"]
+	if match := jsonPath.FindStringSubmatch(format); match != nil {
+		fmt.Print(field(found, strings.Split(match[1], ".")[1:]))
+		return nil
+	}
+	if format != "json" && values["raw"] == "" {
+		return fmt.Errorf("output %q is not known here", format)
+	}
+	return json.NewEncoder(os.Stdout).Encode(found)
+}
+
+// apart takes options and names apart, wherever they stand; options with a value of their own are --name value or =.
+func apart(words []string) (options, names []string) {
+	for place := 0; place < len(words); place++ {
+		word := words[place]
+		if !strings.HasPrefix(word, "-") {
+			names = append(names, word)
+			continue
+		}
+		options = append(options, word)
+		if !strings.Contains(word, "=") && !strings.HasPrefix(word, "--ignore") && place+1 < len(words) {
+			place++
+			options = append(options, words[place])
+		}
+	}
+	return options, names
+}
+
+func chosen(values map[string]string) (*api, error) {
+	if values["kubeconfig"] != "" {
+		return connect(values["kubeconfig"])
+	}
+	if err := need(values, "server", "certificate-authority"); err != nil {
+		return nil, err
+	}
+	// the real one asks for a user on its console, which is not there
+	if values["username"] == "" || values["password"] == "" {
+		return nil, errors.New("Please enter Username: error: EOF")
+	}
+	return anonymous(values["server"], values["certificate-authority"])
+}
+
+// field is the text of one field; empty where it is missing, as kubectl has it.
+func field(found any, names []string) string {
+	for _, name := range names {
+		members, _ := found.(object)
+		found = members[name]
+	}
+	switch value := found.(type) {
+	case nil:
+		return ""
+	case string:
+		return value
+	}
+	text, _ := json.Marshal(found)
+	return string(text)
+}
