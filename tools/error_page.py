@@ -18,7 +18,7 @@ GROUPS = {
     2: "Downloads, archives, stores",
     3: "Files",
     4: "Programs, services, checks",
-    5: "Windows, restarts, the network",
+    5: "Windows, restarts, the network, what a node lacks",
     9: "Anything else",
 }
 

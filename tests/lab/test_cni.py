@@ -25,7 +25,7 @@ def _of_windows(rendered: tuple[Rendered, ...]) -> dict[str, Any]:
 
 
 def _every_form(kubernetes: str) -> list[Any]:
-    """Both networks on every cloud, for both runtimes; also those that no stack may ask for yet."""
+    """Both networks on every cloud, for both runtimes; also clouds that no stack may ask for yet."""
     return [
         filled(cni.windows(role("dev", ClusterSpec.model_validate(document), "web")))
         for cloud in ("aws", "azure", "gcp")
@@ -60,7 +60,8 @@ def test_net_09_windows_plug_ins_know_every_field_and_every_policy(
     code, text = _check(windows, program(CNI_CHECK, "windows"), *found.values())
     assert code == 0, text
     assert [json.loads(each) for each in text.splitlines()] == [
-        {"name": conf["name"], "cniVersion": conf["cniVersion"], "plugins": ["flannel"]} for conf in found.values()
+        {"name": conf["name"], "cniVersion": conf["cniVersion"], "plugins": [each["type"] for each in conf["plugins"]]}
+        for conf in found.values()
     ]
 
 
@@ -78,6 +79,15 @@ def test_the_linux_file_is_read(rendered: tuple[Rendered, ...], program: Find, t
     (tmp_path / "10.conflist").write_text(settings["data"]["cni-conf.json"])
     said = run([program(CNI_CHECK, "linux"), tmp_path / "10.conflist"], tmp_path)
     assert json.loads(said.text)["plugins"] == ["flannel", "portmap"], said.text
+
+
+def test_net_05_the_linux_file_of_routed_pods_is_read(
+    rendered: tuple[Rendered, ...], program: Find, tmp_path: Path
+) -> None:
+    routed = next(each for each in rendered if each.variant == "l2bridge" and each.pool == "control-plane")
+    (tmp_path / "10.conflist").write_text(json.dumps(routed.content("cni-config")))
+    said = run([program(CNI_CHECK, "linux"), tmp_path / "10.conflist"], tmp_path)
+    assert json.loads(said.text)["plugins"] == ["bridge", "portmap"], said.text
 
 
 def _wrong_policy(conf: dict[str, Any]) -> None:

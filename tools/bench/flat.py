@@ -103,7 +103,7 @@ def storage(keys: Output[Any]) -> tuple[Output[dict[str, str]], Output[dict[str,
             old["noncurrent_version_expiration"] = {"noncurrent_days": 30}
             aws.s3.BucketLifecycleConfiguration(purpose, bucket=bucket.id, rules=[old])
             continue
-        for key in ("control", "linux", "web", "ca", "pointer"):
+        for key in ("control", "linux", "web", "ca", "pointer", "members"):
             stored = aws.s3.BucketObjectv2(key, bucket=bucket.id, key=key, content="x" * 1000, tags=TAGS)
             names[key] = stored.key
     for purpose in ("pki", "desired", "join"):
@@ -135,7 +135,7 @@ def build(workers: int) -> None:
     """Register everything."""
     authorities = [secret(name, {"certificate": "c" * 700, "key": "k" * 250}) for name in ("a", "b", "c")]
     others = [secret(name, "s" * 40) for name in ("service-account", "encryption", "desired", "administrator")]
-    for name in ("suffix", "serial", "network"):
+    for name in ("suffix", "serial", "members", "network"):
         pulumi.Stash(name, input=name, opts=ResourceOptions(ignore_changes=["input"]))
     base = "/aws/service/canonical/ubuntu/server"
     images = {

@@ -1,5 +1,7 @@
 """node.ps1: how long a second run takes when nothing is to be done, under PowerShell for Windows (MULLION_WINPWSH).
 
+After the run of a hundred steps come whole nodes of the product's own stacks: steps, restarts and bytes fetched too.
+
 The stand-ins of the tests answer for modules that such a machine lacks, access lists among them: their time is in ours.
 """
 
@@ -12,6 +14,12 @@ from typing import Any
 
 from tests.cloud_init.cloud import serving
 from tests.cloud_init.windows import Machine, new_machine, place
+from tests.windows_node.combinations import FOUR, rendered
+from tests.windows_node.server import node, outcomes, restarts
+from tests.windows_node.site import Site, site
+from tools.lab import build
+from tools.lab.programs import STAND_IN
+from tools.linuxnode.image import lacking
 
 Show = Callable[..., None]
 Best = Callable[..., list[float]]
@@ -41,7 +49,16 @@ def steps() -> list[dict[str, Any]]:
 
 def bare(machine: Machine) -> None:
     """A PowerShell that does nothing."""
-    words = [machine.tool, "pwsh", str(machine.folder), "-NoProfile", "-NonInteractive", "-Command", "exit 0"]
+    words = [
+        *machine.entry,
+        machine.tool,
+        "pwsh",
+        str(machine.folder),
+        "-NoProfile",
+        "-NonInteractive",
+        "-Command",
+        "exit 0",
+    ]
     subprocess.run(words, check=True, capture_output=True, timeout=60)
 
 
@@ -57,8 +74,31 @@ def windows(best: Best, show: Show) -> None:
         if machine.node()[0] != 0:
             raise SystemExit(f"node.ps1: {machine.result()}")
         ours, other = best(RUNS, machine.node, lambda: bare(machine))
-        outcomes = {step["outcome"] for phase in machine.result()["phases"] for step in phase["steps"]}
-        if outcomes != {"held"}:
-            raise SystemExit(f"node.ps1: a second run set something: {outcomes}")
+        if (found := {*outcomes(machine.result()).values()}) != {"held"}:
+            raise SystemExit(f"node.ps1: a second run set something: {found}")
         machine.cut()
     show("node.ps1, 100 steps, second run / bare PowerShell", ours, other, GOAL)
+    if why := lacking():
+        print(f"whole Windows nodes: {why}", flush=True)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "site").mkdir()
+        with site(Path(folder) / "site") as where:
+            for name in FOUR:
+                whole(name, tool, where, Path(folder) / name, best, show)
+
+
+def whole(name: str, tool: str, where: Site, folder: Path, best: Best, show: Show) -> None:
+    """One combination, from a fresh disk to ready; then its second run, as a process."""
+    made = rendered(name, where.mirror, build.build(STAND_IN, build.say))
+    where.publish(made)
+    with node(tool, where, folder, made) as here:
+        result = here.power_on()
+        if not result or result["state"] != "done":
+            raise SystemExit(f"{name}: {result}\n{here.log()}")
+        ours, other = best(RUNS, here.machine.node, lambda: bare(here.machine))
+        if {*outcomes(here.machine.result()).values()} != {"held"}:
+            raise SystemExit(f"{name}: a second run set something: {here.machine.result()}")
+        fetched = sum(map(len, made.files.values())) / 1e6
+        counted = f"{len(outcomes(result))} steps, {restarts(here)} restart, {fetched:.1f} MB of stand-ins fetched"
+        show(f"node.ps1, {name}, second run / bare", ours, other, GOAL, counted)

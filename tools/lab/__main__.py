@@ -1,17 +1,22 @@
-"""python -m tools.lab build VERSION...: real Kubernetes programs of these versions, built once into the cache."""
+"""python -m tools.lab COMMAND VERSION...: real Kubernetes programs of these versions, built once into the cache.
+
+build: the programs that judge what is rendered. join: what a Windows node and an API server for it need besides.
+cluster: all that real clusters run, with archives and images made of it. list: what there is.
+"""
 
 import argparse
 import sys
+from collections.abc import Iterable
 
 from components import releases
-from tools.lab import build
-from tools.lab.programs import NOT_BUILT, programs
+from tools.lab import build, cluster
+from tools.lab.programs import NOT_BUILT, Program, joining_programs, programs
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 1 where a program could not be built; all others are built first."""
+    """Exit code 1 where something could not be built; all else is built first."""
     parser = argparse.ArgumentParser(prog="python -m tools.lab", description=__doc__)
-    parser.add_argument("command", choices=("build", "list"), help="build what is missing, or list what there is")
+    parser.add_argument("command", choices=("build", "join", "cluster", "list"))
     parser.add_argument("versions", nargs="+", help="Kubernetes versions, e.g. 1.37.1")
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
     given = parser.parse_args(arguments)
@@ -21,22 +26,38 @@ def main(arguments: list[str]) -> int:
         )
     failed = 0
     for version in given.versions:
-        for program in programs(version):
-            if given.only and program.name not in given.only.split(","):
-                continue
-            if given.command == "list":
-                state = build.place(program) if build.is_built(program) else "not built"
-                print(f"{program.name} {program.version} {program.os}: {state}")
-                continue
-            try:
-                build.build(program, build.say)
-            except build.NotBuilt as failure:
-                failed += 1
-                build.say(f"mullion: not built: {failure}")
+        wanted = {"build": programs, "join": joining_programs}.get(given.command, cluster.needed)(version)
+        chosen = [each for each in wanted if not given.only or each.name in given.only.split(",")]
+        if given.command == "list":
+            _list(chosen)
+            made = cluster.folder(version) if cluster.is_built(version) else "not made"
+            print(f"archives and images {version}: {made}")
+            continue
+        failed += _build(chosen)
+        if given.command == "cluster" and not failed and not given.only:
+            cluster.make(version)
         for (minor, name), why in NOT_BUILT.items():
             if version.startswith(f"{minor}."):
                 build.say(f"mullion: {name} {version} is not built: {why}")
     return 1 if failed else 0
+
+
+def _list(chosen: Iterable[Program]) -> None:
+    for program in chosen:
+        state = build.place(program) if build.is_built(program) else "not built"
+        print(f"{program.name} {program.version} {program.os}: {state}")
+
+
+def _build(chosen: Iterable[Program]) -> int:
+    """How many could not be built."""
+    failed = 0
+    for program in chosen:
+        try:
+            build.build(program, build.say)
+        except build.NotBuilt as failure:
+            failed += 1
+            build.say(f"mullion: not built: {failure}")
+    return failed
 
 
 if __name__ == "__main__":

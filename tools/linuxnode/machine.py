@@ -18,8 +18,12 @@ SYSCTLS = {
     "kernel/panic_on_oops": 1,
     "kernel/keys/root_maxkeys": 1000000,
     "kernel/keys/root_maxbytes": 25000000,
+    "fs/inotify/max_user_instances": 8192,
+    "fs/inotify/max_user_watches": 524288,
 }
-"""This machine's own settings stay out of reach; these are shown to the node with the values that a kubelet wants."""
+"""This machine's own settings stay out of reach; these are shown to the node with the values that nodes want."""
+BUILT_IN = {"br_netfilter": "/proc/sys/net/bridge", "overlay": "/proc/self/mountinfo"}
+"""Modules that machines ask for, and what is there where this kernel has them: a machine's own root is an overlay."""
 DROPPED = "-sys_time,-sys_module,-sys_rawio,-sys_boot"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT_SECONDS = 120
@@ -65,21 +69,25 @@ def boot(
     reached = ["systemctl", "is-active", "--quiet", target]
     for _ in range(BOOT_SECONDS * 10):
         if process.poll() is not None:
-            return _say((directory / "boot.log").read_text()[-2000:])
+            return _say(f"{hostname} ended with {process.returncode}: {(directory / 'boot.log').read_text()[-2000:]}")
         if init(directory) and execute(directory, reached, quiet=True) == 0:
             return 0
         time.sleep(0.1)
     return _say(f"{hostname} did not boot in {BOOT_SECONDS} s; see {directory}/console.log")
 
 
-def execute(directory: Path, command: list[str], *, quiet: bool = False) -> int:
+def execute(directory: Path, words: list[str], *, quiet: bool = False) -> int:
     """Run a command on the machine; its exit code."""
     if not running(directory):
         return _say(f"{directory} is not running")
-    environment = ["env", "-i", f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8"]
-    words = ["nsenter", "-t", init(directory), "-a", "setpriv", f"--bounding-set={DROPPED}", *environment, *command]
     output = subprocess.DEVNULL if quiet else None
-    return subprocess.run(words, stdout=output, stderr=output, check=False).returncode
+    return subprocess.run(command(directory, words), stdout=output, stderr=output, check=False).returncode
+
+
+def command(directory: Path, words: list[str]) -> list[str]:
+    """The command line that runs a command on the machine, which is running."""
+    environment = ["env", "-i", f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8"]
+    return ["nsenter", "-t", init(directory), "-a", "setpriv", f"--bounding-set={DROPPED}", *environment, *words]
 
 
 def stop(directory: Path) -> int:
@@ -185,6 +193,7 @@ def inside(directory: Path, hostname: str) -> None:
     _mount("-t", "overlay", "overlay", "-o", layers, root)
     _mount("-t", "proc", "proc", root / "proc")
     _mount("-t", "sysfs", "-o", "ro,nosuid,nodev,noexec", "sysfs", root / "sys")
+    _lay_modules(root / "sys/module")
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root / "sys/fs/cgroup")
     for options, name in [*((each, each) for each in CONTROLLERS), ("none,name=systemd", "systemd")]:
         (root / "sys/fs/cgroup" / name).mkdir()
@@ -216,6 +225,16 @@ def _lay_sysctls(settings: Path, shown: Path) -> None:
         file = shown / name.replace("/", "_")
         file.write_text(f"{value}\n")
         _mount("--bind", file, settings / name)
+
+
+def _lay_modules(modules: Path) -> None:
+    """The kernel's modules by name, and those built into it that it does not list for want of parameters."""
+    names = {each.name for each in modules.iterdir()}
+    names |= {name for name, sign in BUILT_IN.items() if Path(sign).exists()}
+    _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", modules)
+    for name in names:
+        (modules / name).mkdir()
+    _mount("-o", "remount,ro", modules)
 
 
 def _lay_dev(dev: Path, directory: Path) -> None:

@@ -37,6 +37,11 @@ def add(net: str, node: str, address: str) -> None:
     run("netns", "exec", space, "sysctl", "-qw", "net.ipv4.ip_forward=1")
 
 
+def remove(space: str) -> None:
+    """End one machine's namespace, and with it its port of the bridge."""
+    run("netns", "del", space)
+
+
 def down(net: str) -> None:
     """End the bridge and all that was added to it."""
     names = [line.split()[0] for line in run("netns", "list").splitlines() if line.strip()]

@@ -1,0 +1,122 @@
+"""Load balancers of a booted cluster: TCP forwarders at their planned addresses, to targets that pass health checks.
+
+As a network load balancer does, one without any healthy target forwards to all (Elastic Load Balancing guide, "Health
+checks for your target groups"). Its checks come every second here, not every 30.
+"""
+
+import asyncio
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from sandbox.aws.network import BALANCER
+from sandbox.aws.targets import LISTENER, TARGETS
+from sandbox.boot.names import places
+from sandbox.world import World
+
+ATTACHMENT = "aws:lb/targetGroupAttachment:TargetGroupAttachment"
+CHECK_SECONDS, CHECK_TIMEOUT, CONNECT_TIMEOUT = 1.0, 2.0, 3.0
+
+
+@dataclass
+class Forwarder:
+    """One listener at one address."""
+
+    address: str
+    port: int
+    check: dict[str, Any]
+    """healthCheck of the target group: protocol, path, port, matcher."""
+    targets: list[tuple[str, int]]
+    healthy: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    _turn: "count[int]" = field(default_factory=count)
+
+    def choose(self) -> list[tuple[str, int]]:
+        """Targets to try, the next in turn first."""
+        open_to = [each for each in self.targets if each in self.healthy] or self.targets
+        first = next(self._turn) % len(open_to) if open_to else 0
+        return open_to[first:] + open_to[:first]
+
+
+def forwarders(world: World) -> list[Forwarder]:
+    """Those that the world's internal load balancers are."""
+    made: list[Forwarder] = []
+    attached = world.resources(ATTACHMENT)
+    for listener in world.resources(LISTENER):
+        balancer = world.find(BALANCER, listener.inputs["loadBalancerArn"])
+        group = world.find(TARGETS, listener.inputs["defaultActions"][0].get("targetGroupArn") or "")
+        if balancer is None or group is None:
+            continue
+        mine = [each.inputs for each in attached if each.inputs["targetGroupArn"] == group.id]
+        targets = [(each["targetId"], int(each.get("port") or group.inputs["port"])) for each in mine]
+        check = group.inputs.get("healthCheck") or {}
+        made += [Forwarder(place, int(listener.inputs["port"]), check, targets) for place in places(balancer)]
+    return made
+
+
+async def serve(forwarder: Forwarder) -> None:
+    """Forward and check until cancelled."""
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _forward(forwarder, reader, writer)
+
+    async with await asyncio.start_server(connected, forwarder.address, forwarder.port):
+        while True:
+            found = await asyncio.gather(*(_passes(forwarder.check, *each) for each in forwarder.targets))
+            forwarder.healthy = {each for each, good in zip(forwarder.targets, found, strict=True) if good}
+            await asyncio.sleep(CHECK_SECONDS)
+
+
+async def _forward(forwarder: Forwarder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        for target in forwarder.choose():
+            with suppress(OSError, asyncio.TimeoutError):
+                there = await asyncio.wait_for(asyncio.open_connection(*target), CONNECT_TIMEOUT)
+                try:
+                    await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+                finally:
+                    await _close(there[1])
+                break
+    finally:
+        await _close(writer)  # also where all of it is cancelled
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Until one side ends; then the other's writing ends too."""
+    with suppress(OSError):
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.write_eof()
+        return
+    writer.close()
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _passes(check: dict[str, Any], address: str, port: int) -> bool:
+    """Whether one health check succeeds; load balancers do not judge certificates."""
+    protocol, path = check.get("protocol", "TCP"), check.get("path", "/")
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    async def ask() -> bool:
+        wrapped = context if protocol == "HTTPS" else None
+        reader, writer = await asyncio.open_connection(address, int(check.get("port") or port), ssl=wrapped)
+        try:
+            if protocol == "TCP":
+                return True
+            writer.write(f"GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n".encode())
+            status = (await reader.readline()).split()
+            return len(status) > 1 and status[1].decode() == check.get("matcher", "200")
+        finally:
+            await _close(writer)
+
+    with suppress(OSError, ValueError, asyncio.TimeoutError):
+        return await asyncio.wait_for(ask(), CHECK_TIMEOUT)
+    return False

@@ -1,0 +1,52 @@
+"""Calls and threads in a network namespace: their sockets, and those of threads they start, belong there."""
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+CLONE_NEWNET = 0x40000000
+Result = TypeVar("Result")
+
+
+def enter(space: str) -> None:
+    """Let this thread, and no other, be in the namespace from now on."""
+    with Path(f"/run/netns/{space}").open() as file:
+        if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
+            raise OSError(
+                ctypes.get_errno(), f"no way into network namespace {space}: {os.strerror(ctypes.get_errno())}"
+            )
+
+
+def within(space: str, call: Callable[[], Result]) -> Result:
+    """What a call gives in a network namespace; what it raises is raised here."""
+    results: list[Result] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            enter(space)
+            results.append(call())
+        except BaseException as error:  # raised where the caller waits
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if raised:
+        raise raised[0]
+    return results[0]
+
+
+def thread(space: str, call: Callable[..., Any], *words: Any) -> threading.Thread:
+    """A started thread that makes the call in the namespace."""
+
+    def run() -> None:
+        enter(space)
+        call(*words)
+
+    started = threading.Thread(target=run, daemon=True)
+    started.start()
+    return started

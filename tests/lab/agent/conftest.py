@@ -1,0 +1,53 @@
+"""A real API server for the agent, on loopback: etcd, kube-apiserver and kube-controller-manager as processes."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.agent.conftest import module, run
+from tests.cloud_init.conftest import cloud, loader, node, root
+from tests.lab.agent.served import Served
+from tests.lab.conftest import Find
+from tools.lab import build
+from tools.lab.programs import cluster_programs
+
+__all__ = ["cloud", "loader", "module", "node", "root", "run"]
+
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+
+
+@pytest.fixture(scope="session")
+def served(
+    kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Served]:
+    """The API of one cluster, as kubeadm sets it up."""
+    found = {"kubeadm": program("kubeadm", "linux")} | {name: built(name, kubernetes, missing) for name in PROGRAMS}
+    made = Served(found, kubernetes, tmp_path_factory.mktemp("served"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@pytest.fixture
+def etcdctl(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
+    """As it lies in etcd's image."""
+    return built("etcdctl", kubernetes, missing)
+
+
+def built(name: str, kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
+    """Where a program of clusters is."""
+    wanted = next(each for each in cluster_programs(kubernetes) if (each.name, each.os) == (name, "linux"))
+    if not build.is_built(wanted):
+        missing("lab", f"{name} is not built; run: python -m tools.lab cluster {kubernetes}")
+    return build.place(wanted)
+
+
+@pytest.fixture
+def api(served: Served, module: Callable[[str], ModuleType]) -> Any:
+    """The API as the agent calls it: by kubeadm's own kubeconfig."""
+    return module("api").from_kubeconfig(Path(served.administrator))

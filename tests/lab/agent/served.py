@@ -1,0 +1,207 @@
+"""etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, with what kubeadm makes for them."""
+
+import base64
+import json
+import os
+import random
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from components import releases
+
+TOKEN = "abcdef.0123456789abcdef"
+JOINERS = "system:bootstrappers:kubeadm:default-node-token"
+ADVERTISED = "192.0.2.10"
+"""kubeadm takes no loopback address; nothing listens there."""
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+
+class Served:
+    """The processes, and callers with identities of their own."""
+
+    def __init__(self, programs: Mapping[str, Path], kubernetes: str, folder: Path) -> None:
+        self.programs, self.kubernetes, self.folder = programs, kubernetes, folder
+        self.port, self.etcd, self.peers, self.controllers = free_ports(4)
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.pki = folder / "pki"
+        self.config = folder / "kubeadm.yaml"
+        self.client_key = ec.generate_private_key(ec.SECP256R1())
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def administrator(self) -> Path:
+        """kubeadm's kubeconfig of system:masters, which from 1.29 on is not admin.conf."""
+        super_admin = self.folder / "super-admin.conf"
+        return super_admin if super_admin.exists() else self.folder / "admin.conf"
+
+    def start(self) -> None:
+        """All of them; and what `kubeadm init` does for nodes that join, the automatic approvals among it."""
+        self._configure()
+        self._kubeadm("certs", "all")
+        for each in ("admin", "super-admin", "controller-manager"):
+            # minors before 1.29 know no super-admin
+            self._kubeadm("kubeconfig", each, "--kubeconfig-dir", str(self.folder), optional=each == "super-admin")
+        own = self.folder / "controller-manager.conf"  # it asks the address that is advertised
+        own.write_text(own.read_text().replace(ADVERTISED, "127.0.0.1"))
+        self._start_etcd()
+        self._process("kube-apiserver", self._api_server())
+        self._wait()
+        self._process("kube-controller-manager", self._controllers())
+        self._kubeadm("bootstrap-token", "--kubeconfig", str(self.administrator))
+
+    def stop(self) -> None:
+        """The last one first."""
+        for each in reversed(list(self.running.values())):
+            each.terminate()
+            each.wait(30)
+
+    def kubectl(self, *words: str, check: bool = True) -> str:
+        """What kubectl says to the administrator."""
+        argv = [str(self.programs["kubectl"]), "--kubeconfig", str(self.administrator), *words]
+        return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=60).stdout
+
+    def _configure(self) -> None:
+        version = releases.release(self.kubernetes).kubeadm_api
+        token = {"token": TOKEN, "ttl": "24h0m0s", "usages": ["signing", "authentication"], "groups": [JOINERS]}
+        endpoint = {"advertiseAddress": ADVERTISED, "bindPort": self.port}
+        node = {"name": "control-plane-0", "criSocket": "unix:///run/containerd/containerd.sock"}
+        init = {"kind": "InitConfiguration", "localAPIEndpoint": endpoint, "nodeRegistration": node}
+        cluster = {"kind": "ClusterConfiguration", "kubernetesVersion": f"v{self.kubernetes}"}
+        cluster |= {"certificatesDir": str(self.pki), "controlPlaneEndpoint": f"127.0.0.1:{self.port}"}
+        cluster |= {"apiServer": {"certSANs": ["127.0.0.1"]}}
+        documents = [{"apiVersion": version, **each} for each in (init | {"bootstrapTokens": [token]}, cluster)]
+        self.config.write_text(yaml.safe_dump_all(documents))
+
+    def _kubeadm(self, *words: str, optional: bool = False) -> None:
+        argv = [str(self.programs["kubeadm"]), "init", "phase", *words, "--config", str(self.config)]
+        ended = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
+        assert optional or ended.returncode == 0, ended.stdout + ended.stderr
+
+    def _process(self, name: str, flags: Mapping[str, Any]) -> None:
+        argv = [str(self.programs[name]), *(f"--{flag}={value}" for flag, value in flags.items())]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.running[name] = subprocess.Popen(argv, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+
+    def _start_etcd(self) -> None:
+        client, peer = f"https://127.0.0.1:{self.etcd}", f"https://127.0.0.1:{self.peers}"
+        tls = {"cert-file": "server.crt", "key-file": "server.key", "trusted-ca-file": "ca.crt"}
+        flags: dict[str, Any] = {"data-dir": self.folder / "etcd", "name": "one", "client-cert-auth": "true"}
+        flags |= {"listen-client-urls": client, "advertise-client-urls": client}
+        flags |= {"listen-peer-urls": peer, "initial-advertise-peer-urls": peer, "initial-cluster": f"one={peer}"}
+        flags |= {flag: self.pki / "etcd" / file for flag, file in tls.items()}
+        flags |= {f"peer-{flag}": self.pki / "etcd" / file.replace("server", "peer") for flag, file in tls.items()}
+        self._process("etcd", flags)
+
+    def _api_server(self) -> dict[str, Any]:
+        files = {
+            "client-ca-file": "ca.crt",
+            "tls-cert-file": "apiserver.crt",
+            "tls-private-key-file": "apiserver.key",
+            "service-account-key-file": "sa.pub",
+            "service-account-signing-key-file": "sa.key",
+            "etcd-cafile": "etcd/ca.crt",
+            "etcd-certfile": "apiserver-etcd-client.crt",
+            "etcd-keyfile": "apiserver-etcd-client.key",
+        }
+        flags: dict[str, Any] = {"bind-address": "127.0.0.1", "advertise-address": ADVERTISED, "secure-port": self.port}
+        flags |= {"etcd-servers": f"https://127.0.0.1:{self.etcd}", "authorization-mode": "Node,RBAC"}
+        flags |= {"enable-admission-plugins": "NodeRestriction", "enable-bootstrap-token-auth": "true"}
+        flags |= {"service-cluster-ip-range": "10.96.0.0/12"}
+        flags |= {"service-account-issuer": "https://kubernetes.default.svc.cluster.local"}
+        return flags | {flag: self.pki / file for flag, file in files.items()}
+
+    def _controllers(self) -> dict[str, Any]:
+        kubeconfig = self.folder / "controller-manager.conf"
+        flags: dict[str, Any] = dict.fromkeys(
+            ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"), kubeconfig
+        )
+        flags |= {"cluster-signing-cert-file": self.pki / "ca.crt", "cluster-signing-key-file": self.pki / "ca.key"}
+        flags |= {"controllers": "*,bootstrapsigner,tokencleaner", "leader-elect": "false"}
+        flags |= {"use-service-account-credentials": "true"}
+        flags |= {"secure-port": self.controllers, "bind-address": "127.0.0.1"}
+        flags |= {"root-ca-file": self.pki / "ca.crt", "service-account-private-key-file": self.pki / "sa.key"}
+        return flags
+
+    def _wait(self) -> None:
+        end = time.monotonic() + 90
+        while self.kubectl("get", "--raw", "/readyz", check=False) != "ok":
+            died = [name for name, each in self.running.items() if each.poll() is not None]
+            said = "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
+            assert not died, f"{died}\n{said}"
+            assert time.monotonic() < end, said
+            time.sleep(0.3)
+
+    def request(self, pem: str, signer: str, as_user: Mapping[str, Any]) -> str:
+        """Make a certificate request as somebody (token, or certificate and key); its name."""
+        usages = ["digital signature", "server auth" if signer.endswith("serving") else "client auth"]
+        spec = {"signerName": signer, "usages": usages, "request": base64.b64encode(pem.encode()).decode()}
+        kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
+        made = self.call(as_user, "POST", REQUESTS, {**kind, "metadata": {"generateName": "csr-"}, "spec": spec})
+        assert made["kind"] == "CertificateSigningRequest", made
+        return made["metadata"]["name"]
+
+    def call(self, who: Mapping[str, Any], method: str, path: str, body: Any = None) -> Any:
+        """What the API answers to somebody: a document, also where it refuses."""
+        words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method]
+        words += ["--header", "Content-Type: application/json", f"{self.url}{path}"]
+        words += ["--config", "-"]
+        told = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
+        told += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
+        if body is not None:
+            place = self.folder / "body.json"
+            place.write_text(json.dumps(body))
+            told.append(f'data = "@{place}"')
+        ended = subprocess.run(
+            words, check=True, capture_output=True, text=True, timeout=60, input="\n".join(told), env=dict(os.environ)
+        )
+        return json.loads(ended.stdout)
+
+    def issued(self, name: str, seconds: float = 30) -> dict[str, Any]:
+        """The identity that a request gives, once it is issued."""
+        end = time.monotonic() + seconds
+        while True:
+            found = json.loads(self.kubectl("get", "csr", name, "--output", "json"))
+            if certificate := found["status"].get("certificate"):
+                place = self.folder / f"{name}.pem"
+                place.write_bytes(base64.b64decode(certificate))
+                key = self.folder / f"{name}.key"
+                key.write_bytes(self.client_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+                return {"certificate": place, "key": key}
+            assert time.monotonic() < end, found
+            time.sleep(0.3)
+
+    def pem(self, name: str, names: list[x509.GeneralName] | None = None) -> str:
+        """A request of a kubelet, with a key that `issued` has."""
+        pairs = ((NameOID.ORGANIZATION_NAME, "system:nodes"), (NameOID.COMMON_NAME, f"system:node:{name}"))
+        build = x509.CertificateSigningRequestBuilder()
+        build = build.subject_name(x509.Name([x509.NameAttribute(*each) for each in pairs]))
+        if names:
+            build = build.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        made = build.sign(self.client_key, hashes.SHA256())
+        return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens at, below those that the system gives to whoever connects."""
+    found: list[int] = []
+    for port in random.sample(range(20000, 30000), 1000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            found.append(port)
+        if len(found) == count:
+            break
+    return found

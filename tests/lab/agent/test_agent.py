@@ -1,0 +1,169 @@
+"""The agent against a real API server: what it writes is accepted, and what nodes and bootstrappers try is not."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from tests.agent.kubelets import CLIENT, SERVING
+from tests.cloud_init.cloud import Cloud
+from tests.lab.agent.served import TOKEN, Served
+
+pytestmark = pytest.mark.lab
+
+BOOTSTRAPPER = {"token": TOKEN}
+TAINT = {"key": "os", "value": "windows", "effect": "NoSchedule"}
+
+
+def member(name: str, address: str, **fields: Any) -> dict[str, Any]:
+    return {"name": name, "pool": "web", "address": address, "pods": None, "labels": {}, "taints": [], **fields}
+
+
+def round_of(module: Callable[[str], ModuleType], run: Any, api: Any, *members: dict[str, Any]) -> Any:
+    return module("seen").Seen(run, api, {each["name"]: each for each in members}, True, {}, lambda name: None)
+
+
+def client(served: Served, etcdctl: Path) -> list[str]:
+    """Etcdctl as the plan has it, without a container."""
+    tls = {"cacert": "etcd/ca.crt", "cert": "etcd/healthcheck-client.crt", "key": "etcd/healthcheck-client.key"}
+    argv = [str(etcdctl), "--endpoints", f"https://127.0.0.1:{served.etcd}"]
+    return argv + [word for flag, each in tls.items() for word in (f"--{flag}", str(served.pki / each))]
+
+
+def condition(served: Served, name: str) -> str:
+    """What became of a request."""
+    found = json.loads(served.kubectl("get", "csr", name, "--output", "json"))
+    return "".join(each["type"] for each in found["status"].get("conditions") or [])
+
+
+def test_a_planned_member_gets_its_certificates_and_nobody_else_does(
+    served: Served, api: Any, module: Callable[[str], ModuleType], run: Any
+) -> None:
+    """CP-05: by token, then renewal and server with the certificate so won."""
+    signing, planned = module("signing"), member("web-0", "10.20.1.4")
+    signing.close(api)
+    assert not re.search("node-autoapprove", served.kubectl("get", "clusterrolebindings", "--output", "name"))
+    good, evil = (served.request(served.pem(name), CLIENT, BOOTSTRAPPER) for name in ("web-0", "web-7"))
+    signing.reconcile(round_of(module, run, api, planned))
+    assert (condition(served, good), condition(served, evil)) == ("Approved", "Denied")
+    node = served.issued(good)
+    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-0"}}
+    assert served.call(node, "POST", "/api/v1/nodes", made)["kind"] == "Node"
+    own = [x509.DNSName("web-0"), x509.IPAddress(ip_address("10.20.1.4"))]
+    asked = {
+        served.request(served.pem("web-0"), CLIENT, node): "Approved",
+        served.request(served.pem("web-0", own), SERVING, node): "Approved",
+        served.request(served.pem("web-0", [*own, x509.DNSName("kubernetes")]), SERVING, node): "Denied",
+    }
+    signing.reconcile(round_of(module, run, api, planned))
+    assert {name: condition(served, name) for name in asked} == asked
+    assert served.issued(next(iter(asked)))
+    refused = (
+        ("GET", "/api/v1/namespaces/kube-system/configmaps/mullion-agent", None),
+        ("POST", "/api/v1/namespaces/kube-system/configmaps", {"metadata": {"name": "mullion-agent"}}),
+        ("GET", "/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef", None),
+        ("GET", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mullion-agent", None),
+    )
+    for method, path, body in refused:
+        assert served.call(node, method, path, body)["code"] == 403, f"a node may not {method} {path}"
+
+
+def test_nodes_are_made_as_planned_and_removed(
+    served: Served, api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = {"providerID": "aws:///eu-west-1a/i-0123456789abcdef0"}
+    for name in ("linux-0", "linux-1"):
+        api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": {"x": "y"}}, "spec": spec})
+    planned = member("linux-0", "10.20.1.8", labels={"team": "a"}, taints=[TAINT], pods="10.244.3.0/24")
+    reconcile = module("members").reconcile
+    reconcile(round_of(module, run, api, planned))
+    reconcile(round_of(module, run, api, {**planned, "labels": {}, "taints": []}))
+    node = api.find("/api/v1/nodes/linux-0")
+    assert node["spec"]["podCIDRs"] == ["10.244.3.0/24"]
+    assert node["metadata"]["labels"]["x"] == "y"
+    assert "team" not in node["metadata"]["labels"]
+    assert "os" not in [each["key"] for each in node["spec"].get("taints", [])]
+    monkeypatch.setattr(module("seen").compute, "gone", lambda *_: True)
+    seen = round_of(module, run, api, planned)
+    seen.unready.update({each["metadata"]["uid"]: -9999.0 for each in seen.nodes().values()})
+    reconcile(seen)
+    assert api.find("/api/v1/nodes/linux-1") is None
+    assert api.find("/api/v1/nodes/linux-0")
+
+
+def test_the_lease_and_the_memory_are_kept_and_of_two_writers_one_is_refused(
+    api: Any, module: Callable[[str], ModuleType]
+) -> None:
+    first, second = (module("leases").Lease(name) for name in ("cp-0", "cp-1"))
+    assert [first.hold(api), second.hold(api), first.hold(api)] == [True, False, True]
+    memory = module("memory")
+    one, other = memory.Memory(api), memory.Memory(api)
+    assert one.write(turn="cp-0")
+    assert not other.write(turn="cp-1")
+    assert memory.keep(api, applied="x")
+    assert memory.Memory(api).values == {"turn": "cp-0", "applied": "x"}
+
+
+def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
+    served: Served, module: Callable[[str], ModuleType], run: Any, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = {each.parent for each in served.programs.values()}
+    monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
+    token = {"secret": "join", "kubeconfig": str(served.administrator), "lifetime_hours": 2}
+    cloud.secrets["join"] = "nothing yet"
+    module("tokens").reconcile(run, {"token": token})
+    minted = cloud.secrets["join"]
+    module("tokens").reconcile(run, {"token": token})
+    assert cloud.secrets["join"] == minted, "it is good for more than half of its life"
+    name = served.request(served.pem("web-5"), CLIENT, {"token": minted})
+    assert name
+    served.kubectl("delete", "csr", name)
+
+
+def test_a_snapshot_that_etcd_makes_is_whole_and_stored(
+    served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any, cloud: Cloud, root: Path
+) -> None:
+    file = root / "snapshot"
+    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}
+    run.root = Path("/")
+    key = module("snapshots").make(run, told, "timer", 0.0)
+    stored = cloud.objects[f"/snapshots/{key}"]
+    assert hashlib.sha256(stored).hexdigest() in key
+    assert len(stored) > 10_000
+
+
+def test_a_member_of_etcd_that_is_gone_is_taken_out_by_its_name(
+    served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any
+) -> None:
+    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}}
+    ask = module("etcd").etcdctl
+    ask(run, told, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
+    # a member has its name once it starts; this one is known by the name that it would have
+    before = json.loads(ask(run, told, "member", "list", "--write-out", "json"))["members"]
+    unnamed = next(each for each in before if not each.get("name"))
+    ask(run, told, "member", "remove", f"{unnamed['ID']:x}")
+    module("etcd").leave(run, told, "a-worker")
+    after = json.loads(ask(run, told, "member", "list", "--write-out", "json"))["members"]
+    assert [each["name"] for each in after] == ["one"]
+
+
+def test_certificates_of_kubeadm_are_due_before_their_year_is_over(
+    served: Served, module: Callable[[str], ModuleType], run: Any
+) -> None:
+    run.root = Path("/")
+    files = [str(each) for each in sorted(served.pki.rglob("*.crt")) if "ca" not in each.name]
+    assert len(files) == 7
+    due = [module("certificates").due(run, {"certificates": {"files": files, "days": days}}) for days in (90, 370)]
+    assert due == [False, True]
+
+
+def test_a_ready_api_says_so_to_the_agent(api: Any) -> None:
+    assert api.at("127.0.0.1").call("GET", "/readyz") == "ok"

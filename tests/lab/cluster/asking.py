@@ -1,0 +1,103 @@
+"""Questions to a cluster of the lab, by its administrator on a control plane."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sandbox.boot.machine import KUBECTL, Machine
+
+IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
+"""The one image here that has a shell: busybox."""
+LIBRARIES = "/node/lib/x86_64-linux-gnu"
+CURL = (
+    *(f"{LIBRARIES}/ld-linux-x86-64.so.2", "--library-path", LIBRARIES),
+    *("/node/bin/curl", "--silent", "--show-error", "--max-time", "5"),
+)
+"""The node's own curl, in a pod that has the node's /usr as /node."""
+
+
+def until(what: Callable[[], Any], doing: str, seconds: float = 120) -> Any:
+    """What it gives once that is true; the test fails where it never is, with the last thing that it raised."""
+    end = time.monotonic() + seconds
+    raised: BaseException | None = None
+    while True:
+        try:
+            if found := what():
+                return found
+        except RuntimeError as error:  # the API is not there
+            raised = error
+        assert time.monotonic() < end, f"{doing}: not within {seconds} s; {raised}"
+        time.sleep(0.3)
+
+
+def nodes(head: Machine) -> dict[str, Any]:
+    """Node objects by name."""
+    items = json.loads(head.kubectl("get", "nodes", "--output", "json"))["items"]
+    return {each["metadata"]["name"]: each for each in items}
+
+
+def condition(node: dict[str, Any], name: str) -> str:
+    """A condition's status; Unknown where there is none yet."""
+    found = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
+    return found[0] if found else "Unknown"
+
+
+def _pod(name: str, node: str, script: str) -> dict[str, Any]:
+    container = {
+        "name": "a",
+        "image": IMAGE,
+        "command": ["/bin/busybox", "sh", "-c", script],
+        "volumeMounts": [{"name": "usr", "mountPath": "/node", "readOnly": True}],
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "lab", "labels": {"app": name}},
+        "spec": {
+            "containers": [container],
+            "volumes": [{"name": "usr", "hostPath": {"path": "/usr"}}],
+            "nodeSelector": {"kubernetes.io/hostname": node},
+            "tolerations": [{"operator": "Exists"}],
+            "terminationGracePeriodSeconds": 0,
+        },
+    }
+
+
+@contextmanager
+def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], str]]:
+    """A Service `web` in namespace `lab` with a pod on one node; what a pod on another gets from a URL."""
+    serve = "busybox mkdir /www && echo hello >/www/hello && exec busybox httpd -f -p 8080 -h /www"
+    service = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "web", "namespace": "lab"},
+        "spec": {"selector": {"app": "web"}, "ports": [{"port": 8080}]},
+    }
+    items = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab"}},
+        service,
+        _pod("web", on, serve),
+        _pod("client", asking_from, "exec busybox sleep 1000000"),
+    ]
+    manifest = head.file("/root/web.json")
+    head.run(
+        "sh",
+        "-c",
+        f"cat >/root/web.json <<'END'\n{json.dumps({'apiVersion': 'v1', 'kind': 'List', 'items': items})}\nEND",
+    )
+    head.kubectl("apply", "--filename", "/root/web.json")
+    try:
+        head.kubectl(
+            "wait", "--namespace", "lab", "--for=condition=Ready", "pod", "--all", "--timeout=120s", seconds=130
+        )
+
+        def ask(url: str) -> str:
+            ran = head.run(*KUBECTL, "exec", "--namespace", "lab", "client", "--", *CURL, url)
+            return ran.stdout or ran.stderr
+
+        yield ask
+    finally:
+        manifest.unlink(missing_ok=True)
+        head.kubectl("delete", "namespace", "lab", "--wait=false")

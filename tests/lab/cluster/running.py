@@ -1,0 +1,143 @@
+"""Real clusters: a stack is made by `mullion up --sandbox` with lab.yaml over it, and its machines boot for real."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from operations import stacks, workspace, worlds
+from operations.__main__ import app
+from operations.paths import REPOSITORY
+from sandbox.aws.network import INSTANCE
+from sandbox.boot.machine import Machine
+from sandbox.boot.overlay import bootable
+from sandbox.boot.site import Site, site
+from sandbox.world import SERVICES, World
+from tools.lab import cluster as programs
+
+THREE: dict[str, Any] = {
+    "cloud": "aws",
+    "control_plane": {"count": 3},
+    "network": {"zones": 3},
+    "pools": {"linux": {"os": "ubuntu-24.04", "count": 1}},
+}
+"""As aws-prod, small."""
+
+
+def stack_file(name: str, kubernetes: str) -> dict[str, Any]:
+    """A stack of the repository, or `three`, with this Kubernetes and what booting here needs."""
+    file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
+    whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
+    if file.is_file():
+        whole = yaml.safe_load(file.read_text(encoding="utf-8"))
+    cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
+    made = bootable(cluster, str(programs.folder(kubernetes) / "artifacts.json"))
+    # what a stack accepts of its own version may be another's
+    return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
+
+
+IN_CLONE = """
+import sys
+from pathlib import Path
+from operations import stacks, workspace, worlds
+folder = Path(sys.argv.pop(1))
+for module in (stacks, workspace, worlds):
+    module.REPOSITORY = folder
+from operations.__main__ import main
+main()
+"""
+"""The command as a process of its own, in the folder that its first word names."""
+
+
+def renewed(site: Site, *words: str) -> list[Machine]:
+    """Run a command that makes machines anew and waits for them; boot these as they come, with empty disks."""
+    folder, known, made = site.folder.parent, {name: each.record.id for name, each in site.machines.items()}, []
+    argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
+    with (
+        (folder / "command.log").open("w+", encoding="utf-8") as said,
+        subprocess.Popen(
+            argv,
+            cwd=REPOSITORY,
+            env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+        ) as command,
+    ):
+        while command.poll() is None:
+            for each in site.world.resources(INSTANCE):
+                name = site.told(each)["machine"]["name"]
+                if known.get(name, each.id) != each.id:
+                    known[name] = each.id
+                    site.forget(name)
+                    made.append(site.machine(name))
+                    made[-1].boot()
+            time.sleep(0.2)
+        said.seek(0)
+        assert command.returncode == 0, said.read()
+    return made
+
+
+@contextmanager
+def cloned(folder: Path) -> Iterator[None]:
+    """While it lasts, commands of this process work in the folder as in a clone of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        for module in (stacks, workspace, worlds):
+            patch.setattr(module, "REPOSITORY", folder)
+        yield
+
+
+def up(folder: Path, name: str, whole: dict[str, Any]) -> World:
+    """Make the stack by the command, in a clone of its own; gives its world."""
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(whole), encoding="utf-8")
+    (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
+    with cloned(folder):
+        file = workspace.world_file(name)
+        file.parent.mkdir(parents=True)
+        world = World(file)
+        with world.transaction():
+            world.set_setting(SERVICES, "http")
+        done = CliRunner().invoke(app, ["up", name, "--sandbox", "--yes"])
+        assert done.exit_code == 0, done.output
+    return world
+
+
+@contextmanager
+def running(folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
+    """A stack's cloud, in which nothing has booted yet."""
+    made = programs.folder(kubernetes)
+    folder.mkdir(exist_ok=True)
+    with alone():
+        yield from _running(made, folder, name, kubernetes)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One cluster at a time on this machine: its kernel gives all machines together 128 inotify instances, and a
+    containerd that gets none serves no kubelet.
+    """
+    with (Path(tempfile.gettempdir()) / "mullion-cluster.lock").open("w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _running(made: Path, folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
+    world = up(folder, name, stack_file(name, kubernetes))
+    net = f"lab{os.getpid()}{name[:2]}"
+    with site(world, net, folder / "machines", made / "containerd", made / "mirror") as here:
+        yield here
+    world.close()
+    shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images

@@ -1,0 +1,165 @@
+"""Three control planes and a worker whose power goes again and again on their way: the same cluster comes of it."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from components.node.control_plane import DONE, FOUNDED, FOUNDER, LOG, MEMBER
+from sandbox.boot.machine import Machine
+from sandbox.boot.site import Site
+from tests.lab.cluster.asking import condition, nodes, until
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+READY_SECONDS = 600
+POINT_SECONDS = 600
+ETC = "/etc/kubernetes"
+
+FOUNDING = (
+    f"{ETC}/pki/sa.pub",
+    FOUNDER,
+    f"{ETC}/pki/apiserver.crt",
+    f"{ETC}/manifests/etcd.yaml",
+    "/var/lib/etcd/member",
+    DONE,
+    FOUNDED,
+    "/etc/mullion/addons/flannel.json",
+)
+"""Files of the founder: as soon as one is there, its power goes."""
+JOINING = (MEMBER, f"{ETC}/pki/apiserver.crt", f"{ETC}/manifests/etcd.yaml", "/var/lib/etcd/member", DONE)
+WORKING = (
+    *("/opt/mullion/current", "/usr/local/bin/kubeadm", "/etc/containerd/config.toml"),
+    *(f"{ETC}/bootstrap-kubelet.conf", f"{ETC}/kubelet.conf", DONE),
+)
+TORN = (f"{ETC}/pki/apiserver.crt", f"{ETC}/admin.conf", f"{ETC}/manifests/etcd.yaml", "/var/lib/kubelet/config.yaml")
+"""Files that a real cut can leave empty: kubeadm does not wait for the disk. Emptied where kubeadm was not done."""
+
+Cluster = Callable[[str, str], Site]
+
+
+def there(machine: Machine, path: str) -> bool:
+    """The machine has the file; what containers and kubelets keep is on disks of their own."""
+    head, _, rest = path.removeprefix("/var/lib/").partition("/")
+    own = machine.folder / "var" / head / rest
+    return own.exists() if path.startswith("/var/lib/") and own.parent.is_dir() else os.path.lexists(machine.file(path))
+
+
+def cut_at(machine: Machine, path: str) -> None:
+    """Let it run until it has the file, and take its power away; leave torn what kubeadm was at."""
+    end = time.monotonic() + POINT_SECONDS
+    while not there(machine, path):
+        assert time.monotonic() < end, f"{machine.name} has no {path}: {machine.status()} {machine.console()[-3000:]}"
+        time.sleep(0.02)
+    machine.cut()
+    if there(machine, DONE + ".begun") and not there(machine, DONE):
+        for each in TORN:
+            if there(machine, each) and machine.file(each).is_file():
+                machine.file(each).write_bytes(b"")
+
+
+def cut_through(machine: Machine, points: tuple[str, ...]) -> None:
+    """Boot it and cut it at every point, then let it be."""
+    for each in points:
+        machine.boot()
+        cut_at(machine, each)
+    machine.boot()
+
+
+def records(site: Site) -> list[dict[str, Any]]:
+    """Who founds the cluster, as the snapshot store has it."""
+    (bucket,) = {
+        site.told(each.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
+        for each in site.machines.values()
+        if "snapshot_store" in site.told(each.record)["facts"]
+    }
+    held = site.world.objects(bucket)
+    return [json.loads(held[key].content) for key in sorted(held) if key.startswith(f"{LOG}/")]
+
+
+@pytest.fixture(scope="module")
+def cut(cluster: Cluster, kubernetes: str) -> Site:
+    """The cluster, once all of its machines are ready after all that."""
+    site = cluster("three", kubernetes)
+    founder, *others = [site.machine(name) for name in site.names("control-plane")]
+    worker = site.machine(site.names("linux")[0])
+    cut_through(founder, FOUNDING)
+    founder.until("ready", READY_SECONDS)
+    ways = [(others[0], JOINING), (others[1], ()), (worker, WORKING)]
+    with ThreadPoolExecutor(len(ways)) as at_once:
+        list(at_once.map(lambda way: cut_through(*way), ways))
+    for each in site.machines.values():
+        each.until("ready", READY_SECONDS)
+    return site
+
+
+def test_one_cluster_was_founded_once_by_the_machine_that_claimed_it(cut: Site) -> None:
+    found = records(cut)
+    assert [each["state"] for each in found] == ["claimed", "founded"]
+    assert len({each["owner"] for each in found}) == 1
+
+
+def test_every_machine_is_a_ready_node_of_it(cut: Site) -> None:
+    head = cut.machine(cut.names("control-plane")[0])
+
+    def ready() -> bool:
+        found = nodes(head)
+        return sorted(found) == sorted(cut.machines) and {condition(one, "Ready") for one in found.values()} == {"True"}
+
+    until(ready, "every node is Ready", 240)
+
+
+def test_etcd_has_three_voting_members_and_no_other(cut: Site) -> None:
+    head = cut.machine(cut.names("control-plane")[0])
+    folder = f"{ETC}/pki/etcd"
+    keys = (f"--cacert={folder}/ca.crt", f"--cert={folder}/peer.crt", f"--key={folder}/peer.key")
+    words = ("--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
+    members = json.loads(head.kubectl("exec", *words, "member", "list"))["members"]
+    assert sorted(each["name"] for each in members) == cut.names("control-plane")
+    assert not [each for each in members if each.get("isLearner")]
+
+
+def test_manifests_of_the_add_ons_are_what_the_api_server_takes_strictly(cut: Site) -> None:
+    head = cut.machine(cut.names("control-plane")[0])
+    for each in sorted(head.file("/etc/mullion/addons").glob("*.json")):
+        said = head.kubectl(
+            "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=true",
+            "--filename", f"/etc/mullion/addons/{each.name}",
+        )  # fmt: skip
+        assert said.count("serverside-applied") == len(json.loads(each.read_text())["items"]), each.name
+
+
+def test_core_dns_and_kube_proxy_select_linux(cut: Site) -> None:
+    head = cut.machine(cut.names("control-plane")[0])
+    for each in ("deployment/coredns", "daemonset/kube-proxy"):
+        path = "jsonpath={.spec.template.spec.nodeSelector.kubernetes\\.io/os}"
+        assert head.kubectl("get", each, "--namespace", "kube-system", "--output", path) == "linux", "CP-04"
+
+
+def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut: Site) -> None:
+    secret = {
+        line
+        for name, each in cut.machines.items()
+        for path in (each.folder / "upper/etc/kubernetes/pki").rglob("*.key")
+        for line in path.read_text().splitlines()
+        if "-----" not in line
+    }
+    token = next(
+        text for one in cut.world.resources() if "join" in one.name for text in cut.world.secret_values(one.id).values()
+    )
+    assert len(secret) > 20
+    for each in cut.machines.values():
+        journal = each.run("journalctl", "--unit=mullion", "--unit=mullion-agent", "--no-pager", "--output=cat").stdout
+        public = [
+            path.read_text(errors="replace")
+            for folder in ("etc/mullion", "var/lib/mullion", "opt/mullion")
+            for path in (each.folder / "upper" / folder).rglob("*")
+            if path.is_file() and path.stat().st_mode & 0o044
+        ]
+        for text in (journal, each.console(), *public):
+            assert token.rpartition(".")[2] not in text, each.name
+            assert not [line for line in secret if line in text], each.name

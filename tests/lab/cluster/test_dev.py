@@ -1,0 +1,108 @@
+"""aws-dev's Linux machines, booted from their own user-data: a real cluster, node by node as planned."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sandbox.boot.machine import Machine
+from sandbox.boot.site import Site
+from tests.lab.cluster.asking import condition, nodes, until, web
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+READY_SECONDS = 400
+"""Far above what it takes: two cores may be busy."""
+
+Cluster = Callable[[str, str], Site]
+
+
+@pytest.fixture(scope="module")
+def dev(cluster: Cluster, kubernetes: str) -> Site:
+    """The cluster, once each of its Linux machines says that it is ready."""
+    site = cluster("aws-dev", kubernetes)
+    machines = [site.machine(name) for pool in ("control-plane", "linux") for name in site.names(pool)]
+    for each in machines:
+        each.boot()
+    for each in machines:
+        each.until("ready", READY_SECONDS)
+    return site
+
+
+@pytest.fixture(scope="module")
+def head(dev: Site) -> Machine:
+    """Its control plane."""
+    return dev.machine(dev.names("control-plane")[0])
+
+
+def test_every_machine_began_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: Site) -> None:
+    for each in dev.machines.values():
+        given = each.record.inputs["userData"].encode()
+        assert each.user_data() == given
+        assert each.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == given
+        assert each.status()["bundle"] == dev.told(each.record)["bundle"]["sha256"]
+
+
+def test_every_node_is_ready_and_as_planned(dev: Site, head: Machine, kubernetes: str) -> None:
+    found = until(lambda: _all_ready(head, 2), "both nodes are Ready")
+    for name, each in dev.machines.items():
+        node, told = found[name], dev.told(each.record)["machine"]
+        addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
+        assert (addresses["InternalIP"], addresses["Hostname"]) == (told["address"], name)
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
+        assert node["metadata"]["labels"]["mullion.dev/pool"] == told["pool"]
+        zone = each.record.outputs["availabilityZone"]
+        assert node["spec"]["providerID"] == f"aws:///{zone}/{each.record.id}"
+        assert node["spec"]["podCIDR"].endswith(".0/24"), "IPP-02"
+    taints = {(one["key"], one["effect"]) for one in found[head.name]["spec"].get("taints", [])}
+    assert taints == {("node-role.kubernetes.io/control-plane", "NoSchedule")}
+
+
+def _all_ready(head: Machine, count: int) -> dict[str, Any] | None:
+    found = nodes(head)
+    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
+
+
+def test_add_ons_are_applied_and_run(head: Machine) -> None:
+    for name in ("daemonset/flannel --namespace kube-flannel", "daemonset/kube-proxy --namespace kube-system"):
+        head.kubectl("rollout", "status", *name.split(), "--timeout=120s", seconds=130)
+    head.kubectl("rollout", "status", "deployment/coredns", "--namespace", "kube-system", "--timeout=180s", seconds=190)
+    applied = json.loads(head.file("/etc/mullion/addons/flannel.json").read_text())["items"]
+    (settings,) = (each for each in applied if each["kind"] == "ConfigMap")
+    there = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
+    assert there["data"] == settings["data"]
+
+
+def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(dev: Site, head: Machine) -> None:
+    worker = dev.names("linux")[0]
+    with web(head, on=worker, asking_from=head.name) as ask:
+        assert ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n"
+        assert "timed out" in ask("http://169.254.169.254/latest/"), "from a pod"
+    answer = dev.machine(worker).run(
+        "curl",
+        "--silent",
+        "--output",
+        "/dev/null",
+        "--write-out",
+        "%{http_code}",
+        "--max-time",
+        "5",
+        "http://169.254.169.254/latest/meta-data/",
+    )
+    assert answer.stdout == "401", "a node is answered: it has to bring a token"
+
+
+def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: Site, head: Machine) -> None:
+    head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
+    before = head.status()["time"]
+    head.cut()
+    head.boot()
+    until(lambda: head.status().get("time", before) != before and head.status()["state"] == "ready", "ready again", 300)
+    # a moment after its start the API does not know its roles yet
+    kept = until(
+        lambda: head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}"), "the API allows it"
+    )
+    assert kept == "b"
+    result = json.loads(head.file("/var/lib/mullion/result.json").read_text())
+    assert (result["state"], result["code"]) == ("done", 0)

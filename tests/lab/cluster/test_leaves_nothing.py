@@ -1,0 +1,52 @@
+"""What machines and their network leave on the host once they are gone."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from operations.engine import Engine
+from tests.lab.cluster.running import running
+from tools.lab import cluster as programs
+from tools.linuxnode import network
+from tools.linuxnode.image import lacking
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+
+def left(folder: Path, net: str, groups: list[Path]) -> dict[str, list[str]]:
+    """What is on this host of machines below the folder, in the network `net`; groups: their control groups."""
+    processes: list[str] = []
+    for each in Path("/proc").glob("[0-9]*/mountinfo"):
+        try:
+            if str(folder) in each.read_text():
+                processes.append(each.parent.name)
+        except OSError:
+            continue  # it ended
+    spaces = [line.split()[0] for line in network.run("netns", "list").splitlines()]
+    return {
+        "control groups": [str(each) for each in groups if each.exists()],
+        "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line],
+        "network namespaces": [name for name in spaces if name.startswith(net)],
+        "processes": processes,
+    }
+
+
+def test_machines_that_end_leave_no_process_mount_namespace_or_control_group(
+    engine: Engine, kubernetes: str, tmp_path: Path, missing: Callable[[str, str], NoReturn]
+) -> None:
+    if why := lacking():
+        missing("linuxnode", why)
+    if not programs.is_built(kubernetes):
+        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
+    with running(tmp_path / "site", "aws-dev", kubernetes) as site:
+        head, net = site.machine(site.names("control-plane")[0]), site.net
+        head.boot()
+        groups = [Path(line) for line in (head.folder / "cgroups").read_text().splitlines()]
+        during = left(tmp_path, net, groups)
+    assert (len(during["control groups"]), len(during["network namespaces"])) == (len(groups), 2)
+    assert groups, "it has some"
+    assert during["processes"], "its own are found"
+    assert left(tmp_path, net, groups) == {what: [] for what in during}
+    assert not (tmp_path / "site" / "machines").exists()

@@ -1,0 +1,95 @@
+"""Three control planes at once, as aws-prod has them: exactly one founds the cluster, two join it, then a worker."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from sandbox.boot.machine import Machine
+from sandbox.boot.site import Site
+from tests.lab.cluster.asking import condition, nodes, until
+from tests.lab.cluster.running import renewed
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+READY_SECONDS = 600
+
+Cluster = Callable[[str, str], Site]
+
+
+@pytest.fixture(scope="module")
+def three(cluster: Cluster, kubernetes: str) -> Site:
+    """The cluster whose machines all began at the same moment."""
+    site = cluster("three", kubernetes)
+    machines = [site.machine(name) for pool in ("control-plane", "linux") for name in site.names(pool)]
+    with ThreadPoolExecutor(len(machines)) as at_once:
+        list(at_once.map(Machine.boot, machines))
+    for each in machines:
+        each.until("ready", READY_SECONDS)
+    return site
+
+
+def control_planes(site: Site) -> list[Machine]:
+    return [site.machine(name) for name in site.names("control-plane")]
+
+
+def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_others_join_it(three: Site) -> None:
+    heads = control_planes(three)
+    founders = [each.name for each in heads if each.file("/var/lib/mullion/founder").exists()]
+    assert len(founders) == 1
+    members = [each.name for each in heads if each.file("/var/lib/mullion/member").exists()]
+    assert sorted([*founders, *members]) == three.names("control-plane")
+    found = until(lambda: _ready(heads[0], 4), "all nodes are Ready")
+    assert sorted(found) == sorted(three.machines)
+
+
+def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: Site) -> None:
+    heads = control_planes(three)
+    pod = f"etcd-{heads[0].name}"
+    keys = [
+        f"--{flag}=/etc/kubernetes/pki/etcd/{file}"
+        for flag, file in (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))
+    ]
+    words = ("exec", "--namespace", "kube-system", pod, "--", "etcdctl", *keys, "--write-out=json", "member", "list")
+    listed = json.loads(heads[0].kubectl(*words))["members"]
+    planned = {f"https://{each.record.outputs['privateIp']}:2380" for each in heads}
+    assert {url for each in listed for url in each["peerURLs"]} == planned
+    assert not [each["name"] for each in listed if each.get("isLearner")]
+
+
+def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(three: Site) -> None:
+    heads = control_planes(three)
+    worker = three.machine(three.names("linux")[0])
+    url = f"{three.told(worker.record)['facts']['api_url']}/readyz"
+
+    def answers() -> bool:
+        """As the worker's own programs find it: by name, through the load balancer."""
+        ran = worker.run("curl", "--silent", "--max-time", "5", "--cacert", "/etc/mullion/ca.crt", url)
+        return ran.stdout == "ok"
+
+    until(answers, "the API answers through its load balancer")
+    gone, left = heads[-1], heads[0]
+    gone.cut()
+    until(answers, "the API answers with two of three")
+    until(lambda: condition(nodes(left)[gone.name], "Ready") != "True", "its node is not Ready", 180)
+    gone.boot()
+    until(lambda: _ready(left, 4), "it is back", 240)
+
+
+@pytest.mark.soak
+def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(three: Site) -> None:
+    heads = control_planes(three)
+    lost, left = heads[1], heads[0]
+    lost.cut()
+    (new,) = renewed(three, "replace-control-plane", "three", lost.name, "--sandbox", "--yes")
+    new.until("ready", READY_SECONDS)
+    found = until(lambda: _ready(left, 4), "all nodes are Ready", 240)
+    assert found[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
+    test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three)
+
+
+def _ready(head: Machine, count: int) -> dict[str, Any] | None:
+    found = nodes(head)
+    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None

@@ -1,0 +1,221 @@
+"""etcd, kube-apiserver and kube-controller-manager as plain processes, with the authorities that the program made.
+
+Certificates, kubeconfigs and the rules of bootstrap tokens are kubeadm's own, made of the planned cluster's secrets and
+names. The admission and authorization of nodes are what kubeadm sets, too: Node,RBAC and NodeRestriction.
+"""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components import pki, releases
+from components.kubernetes_api import PATCH, Access, KubernetesApi, Refused, Unreachable
+from components.pki import KeyPair
+from tests.whole_way.lab import within
+
+TOKEN = "abcdef.0123456789abcdef"
+JOINERS = "system:bootstrappers:kubeadm:default-node-token"
+ETCD = "http://127.0.0.1:2379"
+PORT = 6443
+PODS, SERVICES = "10.244.0.0/16", "10.96.0.0/12"
+"""The spec's defaults."""
+
+PATHS = {
+    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+    "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles",
+    "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
+}
+"""Where objects of a kind are made; {} is their namespace."""
+
+
+@dataclass
+class ControlPlane:
+    """The processes of one, in network namespace `space`, where it has the address."""
+
+    programs: Mapping[str, Path]
+    """etcd, kube-apiserver, kube-controller-manager, kubeadm."""
+    kubernetes: str
+    folder: Path
+    space: str
+    address: str
+    host: str
+    """The endpoint's name."""
+    secrets: Mapping[str, str]
+    """Files of kubeadm's certificate directory, by their path in it."""
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
+
+    @property
+    def _pki(self) -> Path:
+        return self.folder / "pki"
+
+    @property
+    def authority(self) -> KeyPair:
+        """The cluster's."""
+        return {"certificate": self.secrets["ca.crt"], "key": self.secrets["ca.key"]}
+
+    def start(self) -> None:
+        """All processes, and what a founder does next: the rules of tokens, and one token."""
+        self._certificates()
+        data = ("--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync")
+        self._process("etcd", *data, "--listen-client-urls", ETCD, "--advertise-client-urls", ETCD)
+        self._process("kube-apiserver", *self._api_server())
+        self.until(lambda: self.get("/readyz"), "the API is ready")
+        self._process("kube-controller-manager", *self._controllers())
+        self._kubeadm("bootstrap-token", "--config", str(self._config()), "--kubeconfig", str(self._administrator()))
+
+    def stop(self) -> None:
+        """The last one first."""
+        for each in reversed(self._running):
+            each.terminate()
+            each.wait(30)
+
+    def call(self, method: str, path: str, body: Any = None, who: KeyPair | None = None) -> Any:
+        """What the API answers to the administrator, or to whom the certificate names."""
+        pair = who or pki.administrator_certificate(self.authority, "lab", days=1)
+        access = Access(f"https://{self.address}:{PORT}", self.host, self.secrets["ca.crt"], pair)
+        kind = PATCH if method == "PATCH" else "application/json"
+
+        def ask() -> Any:
+            try:
+                # not `call`: its threads are those of the whole process, and this one is in the namespace
+                return KubernetesApi(access)._call(method, path, body, kind)
+            except (Refused, Unreachable) as error:
+                return error
+
+        found = within(self.space, ask)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def get(self, path: str) -> Any:
+        """An object; None where there is none, or no API yet."""
+        try:
+            return self.call("GET", path) or True
+        except Unreachable:
+            return None
+        except Refused as refused:
+            if refused.status in (404, 403, 500, 503):
+                return None
+            raise
+
+    def apply(self, manifests: list[dict[str, Any]]) -> None:
+        """Make each object."""
+        for each in manifests:
+            namespace = each["metadata"].get("namespace", "")
+            self.call("POST", PATHS[each["kind"]].format(namespace) + "?fieldValidation=Strict", each)
+
+    def until(self, what: Callable[[], Any], doing: str, seconds: float = 60) -> Any:
+        """What it gives once that is true."""
+        end = time.monotonic() + seconds
+        while not (found := what()):
+            assert time.monotonic() < end, f"{doing}: not within {seconds} s\n{self.log()}"
+            assert all(each.poll() is None for each in self._running), self.log()
+            time.sleep(0.2)
+        return found
+
+    def log(self) -> str:
+        """The end of what each process said."""
+        return "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
+
+    def _process(self, name: str, *arguments: str) -> None:
+        command = ["nsenter", f"--net=/run/netns/{self.space}", str(self.programs[name]), *arguments]
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self._running.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def _kubeadm(self, *words: str) -> None:
+        command = ["nsenter", f"--net=/run/netns/{self.space}", str(self.programs["kubeadm"]), "init", "phase", *words]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=dict(os.environ))
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    def _certificates(self) -> None:
+        for name, text in self.secrets.items():
+            (self._pki / name).parent.mkdir(parents=True, exist_ok=True)
+            (self._pki / name).write_text(text)
+        self._kubeadm("certs", "all", "--config", str(self._config()))
+        folder = ("--kubeconfig-dir", str(self.folder))
+        self._kubeadm("kubeconfig", "controller-manager", "--config", str(self._config()), *folder)
+
+    def _config(self) -> Path:
+        """kubeadm's configuration: names, addresses and the one token."""
+        version = releases.release(self.kubernetes).kubeadm_api
+        token = {"token": TOKEN, "ttl": "24h0m0s", "usages": ["signing", "authentication"], "groups": [JOINERS]}
+        documents = [
+            {
+                "apiVersion": version,
+                "kind": "InitConfiguration",
+                "localAPIEndpoint": {"advertiseAddress": self.address, "bindPort": PORT},
+                "bootstrapTokens": [token],
+                "nodeRegistration": {"name": "control-plane-0", "criSocket": "unix:///run/containerd/containerd.sock"},
+            },
+            {
+                "apiVersion": version,
+                "kind": "ClusterConfiguration",
+                "kubernetesVersion": f"v{self.kubernetes}",
+                "certificatesDir": str(self._pki),
+                # by address: the machine that runs kubeadm here does not know the name
+                "controlPlaneEndpoint": f"{self.address}:{PORT}",
+                "networking": {"podSubnet": PODS, "serviceSubnet": SERVICES},
+                "apiServer": {"certSANs": [self.host]},
+            },
+        ]
+        path = self.folder / "kubeadm.yaml"
+        path.write_text(yaml.safe_dump_all(documents))
+        return path
+
+    def _administrator(self) -> Path:
+        pair = pki.administrator_certificate(self.authority, "lab", days=1)
+        url = f"https://{self.address}:{PORT}"
+        path = self.folder / "admin.conf"
+        path.write_text(pki.administrator_kubeconfig("lab", url, self.host, self.secrets["ca.crt"], pair))
+        return path
+
+    def _api_server(self) -> list[str]:
+        """As kubeadm starts it, without the front proxy, whose certificate nothing here asks for."""
+        files = {
+            "client-ca-file": "ca.crt",
+            "tls-cert-file": "apiserver.crt",
+            "tls-private-key-file": "apiserver.key",
+            "service-account-key-file": "sa.pub",
+            "service-account-signing-key-file": "sa.key",
+        }
+        values = {
+            "advertise-address": self.address,
+            "secure-port": str(PORT),
+            "etcd-servers": ETCD,
+            "authorization-mode": "Node,RBAC",
+            "enable-admission-plugins": "NodeRestriction",
+            "enable-bootstrap-token-auth": "true",
+            "service-cluster-ip-range": SERVICES,
+            "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
+            **{flag: str(self._pki / file) for flag, file in files.items()},
+        }
+        return [f"--{name}={value}" for name, value in values.items()]
+
+    def _controllers(self) -> list[str]:
+        config = str(self.folder / "controller-manager.conf")
+        values = {
+            **dict.fromkeys(("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"), config),
+            "controllers": "*,bootstrapsigner,tokencleaner",
+            "cluster-signing-cert-file": str(self._pki / "ca.crt"),
+            "cluster-signing-key-file": str(self._pki / "ca.key"),
+            "root-ca-file": str(self._pki / "ca.crt"),
+            "service-account-private-key-file": str(self._pki / "sa.key"),
+            "use-service-account-credentials": "true",
+            "allocate-node-cidrs": "true",
+            "cluster-cidr": PODS,
+            "leader-elect": "false",
+        }
+        return [f"--{name}={value}" for name, value in values.items()]
+
+
+def kubeadm_files(secret: str) -> dict[str, str]:
+    """The files in the PKI secret, without the keys of encryption at rest."""
+    return {name: text for name, text in json.loads(secret).items() if name.endswith((".crt", ".key", ".pub"))}

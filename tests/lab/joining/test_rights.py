@@ -1,0 +1,135 @@
+"""What a node's certificate may do: what flanneld, kube-proxy and the kubelet need, and no more.
+
+The certificate is the joined worker's own, the rules are kubeadm's and the manifest that the control plane applies.
+"""
+
+import base64
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from components.kubernetes_api import Refused
+from components.pki import KeyPair
+from tests.lab.joining.conftest import Site
+from tests.lab.joining.machine import CURRENT, PKI
+
+pytestmark = [pytest.mark.lab, pytest.mark.engine]
+
+OTHER = "other-0"
+SECRETS = "/api/v1/namespaces/{}/secrets"
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+NODES = "/api/v1/nodes"
+ANNOTATED = {"metadata": {"annotations": {"flannel.alpha.coreos.com/public-ip": "10.20.0.9"}}}
+
+ALLOWED: tuple[tuple[str, str], ...] = (
+    ("GET", NODES),
+    ("GET", "/api/v1/services"),
+    ("GET", "/apis/discovery.k8s.io/v1/endpointslices"),
+    ("GET", f"{NODES}/{{own}}"),
+    ("GET", f"{LEASES}/{{own}}"),
+)
+"""Of flanneld, kube-proxy and the kubelet."""
+
+REFUSED: tuple[tuple[str, str, Any], ...] = (
+    ("GET", SECRETS.format("kube-system"), None),
+    ("GET", SECRETS.format("kube-system") + "/bootstrap-token-abcdef", None),
+    ("GET", "/api/v1/secrets", None),
+    ("GET", "/api/v1/namespaces/kube-system/configmaps", None),
+    ("DELETE", f"{NODES}/{OTHER}", None),
+    ("DELETE", f"{NODES}/{{own}}", None),
+    ("PATCH", f"{NODES}/{OTHER}", ANNOTATED),
+    ("PATCH", f"{NODES}/{OTHER}/status", ANNOTATED),
+    ("PATCH", f"{NODES}/{{own}}", {"spec": {"taints": []}}),
+    ("PATCH", f"{NODES}/{{own}}", {"metadata": {"labels": {"node-restriction.kubernetes.io/team": "x"}}}),
+    ("PATCH", f"{NODES}/{{own}}", {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}),
+    ("GET", f"{LEASES}/{OTHER}", None),
+    ("POST", "/api/v1/namespaces/default/pods", {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}),
+    ("POST", "/api/v1/namespaces/kube-system/serviceaccounts/default/token", {"spec": {"audiences": ["api"]}}),
+    ("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {"metadata": {"name": "b"}, "roleRef": {}}),
+    ("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/mullion:windows-flannel", {"rules": []}),
+    ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", None),
+    ("PUT", f"{REQUESTS}/{{own}}/approval", {}),
+)
+"""Others' objects, Secrets not its own, rules, and what of its own Node is not its own to say."""
+
+
+@pytest.fixture(scope="module")
+def own(site: Site) -> KeyPair:
+    """The worker's certificate."""
+    text = (site.worker.path(PKI) / CURRENT).read_text()
+    place = text.index("-----BEGIN EC PRIVATE KEY")
+    return {"certificate": text[:place], "key": text[place:]}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def other(site: Site) -> None:
+    """Another node."""
+    site.plane.call("POST", NODES, {"metadata": {"name": OTHER}})
+
+
+def answer(site: Site, who: KeyPair, method: str, path: str, body: Any = None) -> int:
+    """The status of the answer."""
+    try:
+        site.plane.call(method, path.format(own=site.worker.name), body, who)
+    except Refused as refused:
+        return refused.status
+    return 200
+
+
+def test_cp_05_a_node_may_what_its_programs_need(site: Site, own: KeyPair) -> None:
+    assert {each: answer(site, own, *each) for each in ALLOWED} == dict.fromkeys(ALLOWED, 200)
+
+
+def test_a_node_annotates_itself_as_flanneld_does(site: Site, own: KeyPair) -> None:
+    patched = answer(site, own, "PATCH", f"{NODES}/{{own}}/status", ANNOTATED)
+    assert patched == 200
+    assert site.node["metadata"]["annotations"]["flannel.alpha.coreos.com/public-ip"] == "10.20.0.9"
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]}")
+def test_cp_05_a_node_may_nothing_else(site: Site, own: KeyPair, row: tuple[str, str, Any]) -> None:
+    assert answer(site, own, *row) == 403
+
+
+STRANGE = ((f"system:node:{OTHER}", "system:nodes"), ("web-0", "system:masters"), ("admin", "system:masters"))
+"""Users and groups that a node's certificate asks for, which are not it."""
+
+
+def test_no_certificate_is_issued_for_another_name_or_group(site: Site, own: KeyPair) -> None:
+    """Such a request is refused, or left lying. One for itself, later, is signed: by then those were looked at too."""
+    requests = {f"strange-{place}": _request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
+    answers = {name: answer(site, own, "POST", REQUESTS, each) for name, each in requests.items()}
+    assert set(answers.values()) <= {200, 403}, answers
+    assert answers["strange-0"] == 403, "NodeRestriction knows whose name it is"
+    itself = (f"system:node:{site.worker.name}", "system:nodes")
+    assert answer(site, own, "POST", REQUESTS, _request("itself", *itself)) == 200
+    site.plane.until(lambda: _status(site, "itself").get("certificate"), "its own is renewed")
+    for name in (name for name, status in answers.items() if status == 200):
+        found = _status(site, name)
+        assert "certificate" not in found
+        assert "Approved" not in [each["type"] for each in found.get("conditions", ())]
+
+
+def _status(site: Site, name: str) -> dict[str, Any]:
+    return site.plane.call("GET", f"{REQUESTS}/{name}")["status"]
+
+
+def _request(name: str, user: str, group: str) -> dict[str, Any]:
+    key = ec.generate_private_key(ec.SECP256R1())
+    parts = ((NameOID.ORGANIZATION_NAME, group), (NameOID.COMMON_NAME, user))
+    subject = x509.Name([x509.NameAttribute(oid, value) for oid, value in parts])
+    signed = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    pem = signed.public_bytes(serialization.Encoding.PEM)
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "request": base64.b64encode(pem).decode(),
+            "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+            "usages": ["digital signature", "client auth"],
+        },
+    }

@@ -1,0 +1,85 @@
+"""The real host-local.exe keeps its books as the executor reads them: addresses of kube-proxy and of pods."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from tests.cloud_init.cloud import serving
+from tests.cloud_init.windows import new_machine
+from tests.executor import on_windows
+from tests.executor.case import read
+from tests.executor.downloads import serving as serving_downloads
+from tests.executor.windows_machine import Driver
+from tests.lab.conftest import WINPWSH, Find
+
+pytestmark = pytest.mark.lab
+
+PLUGIN = r"C:\lab\host-local.exe"
+NETWORK = "flannel.4096"
+
+
+def _pod(subnet: str) -> dict[str, Any]:
+    """A pod's address, as flannel's CNI plug-in asks for it."""
+    environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "pod", "CNI_NETNS": "x", "CNI_IFNAME": "eth0"}
+    ipam = {"type": "host-local", "subnet": subnet, "dataDir": "$root/cni"}
+    conf = {"cniVersion": "1.0.0", "name": NETWORK, "ipam": ipam}
+    return {"command": "pod", "argv": [PLUGIN], "environment": environment | {"CNI_PATH": r"C:\lab"}, "input": conf}
+
+
+def _plan(subnet: str, *more: dict[str, Any]) -> list[dict[str, Any]]:
+    books = {"network": NETWORK, "subnet": subnet, "data_directory": "$root/cni"}
+    return [
+        {"stale-network": "stale", **books, "services": []},
+        {"source-vip": "vip", **books, "plugin": PLUGIN},
+        *more,
+    ]
+
+
+HERE, THERE = "10.244.3.0/24", "10.244.7.0/24"
+VIP, POD = 2, 3
+"""host-local gives out the addresses of a range in their order, behind the gateway's."""
+
+
+def _kept(subnet: str, *places: int) -> dict[str, list[str]]:
+    files = [subnet.replace("0/24", str(place)) for place in places]
+    return {f"$root/cni/{NETWORK}": [*files, "last_reserved_ip.0", "lock"]}
+
+
+LIVES: dict[str, tuple[list[dict[str, Any]], dict[str, list[str]]]] = {
+    "a second run keeps both": (
+        [{"all": "set"}, {"plan": _plan(HERE), "outcomes": {"stale": "held", "vip": "held"}}],
+        _kept(HERE, VIP, POD),
+    ),
+    "a boot frees the pod's, not kube-proxy's": (
+        [{"all": "set"}, {"rebooted": True, "plan": _plan(HERE), "outcomes": {"stale": "set", "vip": "held"}}],
+        _kept(HERE, VIP),
+    ),
+    "another range frees both, and kube-proxy gets one of it": (
+        [{"all": "set"}, {"plan": _plan(THERE), "outcomes": {"stale": "set", "vip": "set"}}],
+        _kept(THERE, VIP),
+    ),
+}
+"""Runs after the one that reserves an address for kube-proxy and for a pod, and what the books hold then."""
+
+
+def test_ops_04_srv_11_the_books_of_the_real_host_local_over_runs_boots_and_ranges(
+    program: Find, tmp_path: Path, missing: Callable[[str, str], NoReturn]
+) -> None:
+    if not WINPWSH:
+        missing("winpwsh", "MULLION_WINPWSH names no winpwsh, which runs Windows programs")
+    with serving(tmp_path) as cloud, serving_downloads() as downloads:
+        machine = new_machine(WINPWSH, tmp_path / "machine")
+        on_windows.install(machine, cloud)
+        place = machine.path(PLUGIN)
+        place.parent.mkdir(parents=True)
+        place.symlink_to(program("host-local", "windows"))
+        driver = Driver(machine)
+        found: dict[str, list[str]] = {}
+        for number, (name, (runs, kept)) in enumerate(LIVES.items()):
+            plan = _plan(HERE, _pod(HERE))
+            case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
+            found[name] = on_windows.play(case, driver, downloads, cloud, number)
+        driver.stop()
+    assert {name: problems for name, problems in found.items() if problems} == {}
