@@ -66,11 +66,12 @@ def render(
     stack: StackName,
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="A folder that is new or empty.")],
     force: Annotated[bool, typer.Option("--force", help="Replace what an earlier render wrote there.")] = False,
+    image: Annotated[bool, typer.Option("--image", help="What makes images of the Windows pools, instead.")] = False,
 ) -> None:
     """Write every file of every machine to a folder."""
     from operations import render as rendering
 
-    rendering.render(stack, output, force=force)
+    rendering.render(stack, output, force=force, image=image)
 
 
 @command
@@ -118,6 +119,30 @@ def scale(
 
 
 @command
+def upgrade(
+    stack: StackName,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="Of Kubernetes: 1.36.4.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Change the version of Kubernetes: in the stack file, then in the control plane, then in the pools."""
+    from operations import upgrade as upgrading
+
+    upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes)
+
+
+@command
+def wait(
+    stack: StackName,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="At most so long: 90s, 45m, 2h.")] = "45m",
+) -> None:
+    """Wait until every machine of a built stack is ready, and say what each one is at."""
+    from operations import waiting
+
+    waiting.wait(stack, timeout)
+
+
+@command
 def roll(
     stack: StackName,
     pool: Annotated[str, typer.Argument(metavar="POOL", help="Name of a pool.")],
@@ -129,6 +154,33 @@ def roll(
     from operations import roll as rolling
 
     rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
+
+
+@command
+def replace_control_plane(
+    stack: StackName,
+    machine: Annotated[str, typer.Argument(metavar="NAME", help="One of its machines, as `mullion plan` shows it.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Make one of three control planes anew: after a loss, for a newer image, for another size."""
+    from operations import control_planes
+
+    control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
+
+
+@command
+def restore(
+    stack: StackName,
+    snapshot: Annotated[str | None, typer.Option(metavar="KEY", help="Of the snapshot. Default: the newest.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only show the snapshots.")] = False,
+    sandbox: Sandbox = False,
+    confirm: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster, not to be asked.")] = None,
+) -> None:
+    """Make the control plane anew from a snapshot of etcd, when all of it is lost."""
+    from operations import control_planes
+
+    control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)
 
 
 @command
@@ -152,6 +204,21 @@ def kubeconfig(
     from operations import kubeconfigs
 
     kubeconfigs.kubeconfig(stack, output)
+
+
+@command
+def logs(
+    stack: StackName,
+    machine: Annotated[str, typer.Argument(metavar="NODE", help="Name of a machine, as `mullion plan` shows it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write it. Default: .mullion/STACK/logs/."),
+    ] = None,
+) -> None:
+    """Fetch a machine's logs and settings, redacted; it needs no open port and no kubelet."""
+    from operations import logs as fetching_logs
+
+    fetching_logs.logs(stack, machine, output)
 
 
 @command

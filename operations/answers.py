@@ -29,6 +29,7 @@ NAMED_BY_ARN = {
 
 COMPUTED = {
     "aws:ec2/eip:Eip": {"allocationId": "{id}", "publicIp": "198.51.100.1"},
+    "aws:ec2/instance:Instance": {"primaryNetworkInterfaceId": "eni-{digits:.17}"},
     "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
     "aws:iam/role:Role": {"uniqueId": "AROA{digits:.17}"},
     "aws:route53/zone:Zone": {"zoneId": "{id}"},

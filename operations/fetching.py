@@ -22,6 +22,8 @@ WAITS = (1, 3, 9)
 """Seconds before each further try."""
 LARGEST_TEXT = 4 << 20
 """Bytes of a checksum file; more is something else."""
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+"""Hosts that nobody stands before."""
 
 Heard = Callable[[int, int | None], None]
 """Called with the bytes there are, and how many there will be where that is known."""
@@ -58,6 +60,12 @@ class _SameSecurity(urllib.request.HTTPRedirectHandler):
         if following and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
             following.remove_header("Authorization")
         return following
+
+
+def forgeable(url: str) -> bool:
+    """Whether somebody on the way could change what the address gives, and read what it is asked with."""
+    parts = urlsplit(url)
+    return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
 
 def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes:

@@ -24,7 +24,6 @@ from operations.stored import bars, kept, stored
 
 AT_ONCE = 4
 IMAGES = "images.txt"
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _IMAGE = re.compile(r'"image": "([^"]+)"')
 """A container image of a manifest in a node plan."""
 
@@ -118,7 +117,7 @@ def _to_server(base: str) -> Put:
     if "@" in urlsplit(base).netloc or "?" in base:
         raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into the file ~/.netrc")
     headers = _authorization(host := urlsplit(base).hostname or "")
-    if headers and base.startswith("http://") and host not in LOOPBACK:
+    if headers and fetching.forgeable(base):
         raise Stop(Exit.USAGE, f"the netrc file has a password for {host}, which plain http would show: write https://")
 
     def held(url: str, digest: str) -> bool:

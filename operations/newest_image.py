@@ -1,19 +1,16 @@
 """`mullion pin image POOL`: look up the newest machine image of a pool's system, and write it into the stack file."""
 
-import secrets
 import tempfile
 from pathlib import Path
 
 import yaml
-from pulumi import automation as auto
 
 from components import releases
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
-from operations import engine, failures, stacks
+from operations import stacks
 from operations.editing import node_at, write_whole
-from operations.engine_process import EngineCommand
 from operations.exits import Exit, Stop
-from operations.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
+from operations.passing import passing
 
 FOUND = "image"
 
@@ -41,7 +38,7 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
 
 def look_up(name: str, os: str, *, sandbox: bool) -> str:
     """Ask the provider of the stack, by a program without resources whose state is thrown away."""
-    parameter, config = releases.image("aws", os), stacks.config(name)
+    parameter = releases.image("aws", os)
 
     def program() -> None:
         import pulumi
@@ -49,25 +46,8 @@ def look_up(name: str, os: str, *, sandbox: bool) -> str:
 
         pulumi.export(FOUND, aws.ssm.get_parameter_output(name=parameter).insecure_value)
 
-    found = engine.find()
-    with tempfile.TemporaryDirectory() as scratch:
-        own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
-        if sandbox:
-            with opened(name, found, sandbox=True):
-                pass  # lays the sandbox out, where there is none yet
-        removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
-        with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
-            # by a file of ours: `set_config` would put each value, and an aws:secretKey, on a command line
-            own_config = {
-                key: value for key, value in config.items() if key.startswith("aws:") and isinstance(value, str)
-            }
-            options = auto.LocalWorkspaceOptions(
-                work_dir=scratch,
-                pulumi_command=EngineCommand(found),
-                stack_settings={"image": auto.StackSettings(config=own_config)},
-            )
-            run = auto.create_stack("image", project_name="mullion", program=program, opts=options)
-            return run.up(show_secrets=False, color="never").outputs[FOUND].value
+    with passing(name, program, sandbox=sandbox) as run:
+        return run.up(show_secrets=False, color="never").outputs[FOUND].value
 
 
 def with_image(text: str, os: str, image: str, path: Path) -> str:

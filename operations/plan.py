@@ -110,6 +110,7 @@ def _machine(planned: ClusterPlan, group: MachineGroup, machine: Machine) -> dic
         "size": group.size,
         "zone": zones[machine.zone] if zones else str(machine.zone),
         "address": str(machine.address),
+        **({} if machine.pods is None else {"pods": str(machine.pods)}),
     }
 
 

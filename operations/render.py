@@ -4,6 +4,8 @@ DIR/<pool>/plan.json        the node plan, readable
 DIR/<pool>/bundle.zip       what its machines fetch, byte for byte
 DIR/<pool>/bundle/...       the same, unpacked
 DIR/<machine>/user-data     with <fact:name> where only the cloud knows the value
+
+With --image, instead: DIR/<pool>/plan.json, image.zip and image/..., of Windows pools.
 """
 
 import io
@@ -14,6 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from components import facts, userdata
+from components.bundle import Bundle, image_bundle
+from components.node import baking
+from components.node.plan import NodePlan
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from operations import stacks
 from operations.exits import Exit, Stop
@@ -28,21 +33,31 @@ README = """What mullion renders for cluster {cluster}.
 Facts are known once the cloud has made something (names of endpoint and stores, hashes of certificates). They are
 not known here: user-data shows each as <fact:name>. None of them is a secret.
 """
+IMAGES = """What mullion renders for images of cluster {cluster}'s Windows pools.
+
+<pool>/image.zip  unpack it on a machine made of the stock image, run image\\bake.ps1 there as an administrator; image/
+                  is the same, unpacked
+<pool>/plan.json  what the image has: the plan's phases of scope image
+
+The machine restarts once, makes the plan true, takes away what belongs to one node, runs its cloud's sysprep and stops.
+Make the image of it then, and name it in the stack: images: {{windows-2019: <id>}}. docs/images.md has more.
+"""
 WRITTEN = "\nFiles that this render wrote; --force replaces them and no others:\n"
 """In README.txt, before one path a line."""
 
 
-def render(name: str, folder: Path, *, force: bool) -> None:
-    """Write all files of a stack's machines. Nothing is written where the stack has errors."""
+def render(name: str, folder: Path, *, force: bool, image: bool = False) -> None:
+    """Write all files of a stack's machines, or of its Windows images. Nothing where the stack has errors."""
     planned = plan_cluster(name, stacks.load(name).spec)
-    contents = dict(files(planned))
+    contents = dict(image_files(planned) if image else files(planned))
     contents[README_NAME] += (WRITTEN + "\n".join(contents) + "\n").encode()
     try:
         _check(folder, force)
         _replace(folder.resolve(), contents)
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
         raise Stop(Exit.USAGE, f"-o {folder}: {error}; name a folder that can be written") from error
-    print(f"{len(contents)} files of {len(planned.machines)} machines in {folder}")
+    what = f"images of {len(_windows(planned))} pools" if image else f"{len(planned.machines)} machines"
+    print(f"{len(contents)} files of {what} in {folder}")
 
 
 def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
@@ -94,14 +109,34 @@ def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
     """Path below the folder, and content, of everything."""
     yield README_NAME, README.format(cluster=planned.name).encode()
     for group in planned.machine_groups:
-        plan_text = json.dumps(group.node_plan.document(), indent=2, sort_keys=True) + "\n"
-        yield f"{group.name}/plan.json", plan_text.encode()
-        yield f"{group.name}/bundle.zip", group.bundle.content
-        with zipfile.ZipFile(io.BytesIO(group.bundle.content)) as archive:
-            for entry in archive.namelist():
-                yield f"{group.name}/bundle/{entry}", archive.read(entry)
+        yield from _packed(group.name, "bundle", group.node_plan, group.bundle)
         for machine in group.machines:
             yield f"{machine.name}/user-data", user_data(group, machine).encode()
+
+
+def image_files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
+    """The same for images of Windows pools."""
+    if not _windows(planned):
+        raise Stop(
+            Exit.USAGE, f"{planned.name} has no Windows pool; Linux machines start from the distribution's image"
+        )
+    yield README_NAME, IMAGES.format(cluster=planned.name).encode()
+    for group in _windows(planned):
+        made = image_bundle(group.node_plan, planned.spec.cloud.value)
+        yield from _packed(group.name, "image", baking.image_plan(group.node_plan), made)
+
+
+def _windows(planned: ClusterPlan) -> list[MachineGroup]:
+    return [each for each in planned.machine_groups if each.family == "windows"]
+
+
+def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tuple[str, bytes]]:
+    """The plan, readable; the archive, and what is in it."""
+    yield f"{group}/plan.json", (json.dumps(plan.document(), indent=2, sort_keys=True) + "\n").encode()
+    yield f"{group}/{name}.zip", made.content
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        for entry in archive.namelist():
+            yield f"{group}/{name}/{entry}", archive.read(entry)
 
 
 def user_data(group: MachineGroup, machine: Machine) -> str:

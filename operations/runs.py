@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pulumi import automation as auto
+from pulumi.automation._stack import StackInitMode
 
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
@@ -31,7 +32,7 @@ from operations.exits import Exit, Stop
 from operations.plan import document
 from operations.recorder import record
 from operations.state import State
-from operations.workspace import opened, sandbox_config, world_file
+from operations.workspace import Run, opened, sandbox_config, world_file
 from operations.worlds import SANDBOX, World
 
 UNKNOWN_ACCOUNT = "unknown (install the AWS command line, or see: aws sts get-caller-identity)"
@@ -60,17 +61,18 @@ def up(
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
         total = _registered(name, sandbox=sandbox)
         look = _lookup(name, sandbox)
-        found = recovery.ready(name, workspace, look)
-        exported = recovery.export(found) if found else {"deployment": {}}
+        found, exported = recovery.ready(name, workspace, look)
         before = exported["deployment"].get("resources") or []
         against.refuse(document(stack, planned), against.from_state(before, name))
         work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
         if not sandbox:
             _ask_up(planned, stack, world, work, yes=yes)
-        work.run = work.run or auto.Stack.create(name, workspace)
+        work.run = work.run or Run(name, workspace, StackInitMode.CREATE)
         foreseen = Tally(total=total)
         with failures.reported(name, foreseen):
             guards.check(name, work.run, foreseen.hear)
+        if found and state.unprotected(before, work.replaced):
+            recovery.write(found, exported)
         worlds.remember(name, world)
         took = progress.clock()
         outputs, after = work.done()
@@ -98,8 +100,7 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     world = _world(sandbox, "aws", region)
     worlds.check(name, world)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        run = recovery.ready(name, workspace, _lookup(name, sandbox))
-        exported = recovery.export(run) if run else {"deployment": {}}
+        run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
         before = exported["deployment"].get("resources") or []
         if run is None or not state.counted(before):
             worlds.forget(name)
@@ -125,7 +126,7 @@ class _Work:
     """The engine's runs of one `up`. run: None where there is no stack yet."""
 
     name: str
-    run: auto.Stack | None
+    run: Run | None
     total: int
     look: lookup.Lookup | None
     sandbox: bool
@@ -156,7 +157,8 @@ class _Work:
             finally:
                 for warning in self.tally.warnings:
                     print(f"warning: {warning}", file=sys.stderr)
-        return {key: value.value for key, value in result.outputs.items()}, state.resources(self.run)
+        after = state.resources_of(self.run.exported) if self.run.exported else []
+        return {key: value.value for key, value in result.outputs.items()}, after
 
 
 def _world(sandbox: bool, cloud: str, region: str) -> World:

@@ -1,26 +1,51 @@
 """What the engine's state says about a cluster: machines, what is kept on purpose, the predicted time line."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
 from pulumi import automation as auto
 
 from operations.events import SILENT
+from sandbox.values import SECRET, SIGNATURE
 
+STACK = "pulumi:pulumi:Stack"
 INSTANCE, BUCKET = "aws:ec2/instance:Instance", "aws:s3/bucket:Bucket"
 
 State = list[dict[str, Any]]
 """The resources of a state, as `pulumi stack export` gives them."""
 
 
-def resources(stack: auto.Stack) -> State:
-    """Return the resources of a stack's state, secrets encrypted."""
-    return resources_of(stack.export_stack())
-
-
 def resources_of(deployment: auto.Deployment) -> State:
     """Return the resources of an exported state."""
     return (deployment.deployment or {}).get("resources") or []
+
+
+def resources(stack: auto.Stack) -> State:
+    """Return the resources of a stack's state, secrets decrypted: the Automation API exports so."""
+    return resources_of(stack.export_stack())
+
+
+def outputs(deployment: auto.Deployment) -> auto.OutputMap:
+    """Return the outputs of the stack itself, of a state that was exported with its secrets decrypted."""
+    found = next((each.get("outputs") or {} for each in resources_of(deployment) if each["type"] == STACK), {})
+    return {name: _output(value) for name, value in found.items()}
+
+
+def _output(value: Any) -> auto.OutputValue:
+    """An output is secret as a whole where any part of it is."""
+    opened = _opened(value)
+    return auto.OutputValue(opened, secret=opened != value)
+
+
+def _opened(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_opened(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.get(SIGNATURE) == SECRET:
+        return _opened(json.loads(value["plaintext"]))
+    return {name: _opened(each) for name, each in value.items()}
 
 
 def instances(state: State) -> dict[str, dict[str, Any]]:
@@ -47,6 +72,12 @@ def released(state: State) -> bool:
     for each in state:
         found |= each.pop("protect", False) | (each.pop("resourceHooks", None) is not None)
     return found
+
+
+def unprotected(state: State, urns: list[str]) -> bool:
+    """Take protection off what a person asked to replace; the program protects what comes. False where none had it."""
+    found = [each for each in state if each["urn"] in urns and each.pop("protect", False)]
+    return bool(found)
 
 
 def held(state: State, kubernetes: str) -> str:

@@ -54,7 +54,8 @@ SOURCES = (
     runtimes.CONTAINERD_SOURCE,
     runtimes.DOCKER_SOURCE,
     systems.WINDOWS_SOURCE,
-    systems.LINUX_SOURCE,
+    systems.UBUNTU_SOURCE,
+    systems.DEBIAN_SOURCE,
 )
 
 

@@ -34,6 +34,12 @@ def stack(built: Stack) -> Stack:
     return built
 
 
+POINTER = {"aws-prod-bundle-control-plane", "aws-prod-desired-state", "aws-prod-serial"}
+"""What a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
+MEMBERS = {"aws-prod-members", "aws-prod-members-serial"}
+"""What a change of who the members are, or of their labels and taints, touches."""
+
+
 def change(stack: Stack, **fields: Any) -> Run:
     """Preview and up with these fields changed; both must say the same."""
     stack.edit(**fields)
@@ -62,10 +68,10 @@ def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
 def test_scaling_adds_and_removes_exactly_those_machines(stack: Stack) -> None:
     before = stack.machines()
     up = change(stack, pools={"web": {"count": 5}})
-    assert touched(up) == {"aws-prod-web-3", "aws-prod-web-4"}
+    assert touched(up) == {"aws-prod-web-3", "aws-prod-web-4"} | MEMBERS
     assert {name: stack.machines()[name] for name in before} == before
     down = change(stack, pools={"web": {"count": 3}})
-    assert touched(down) == {"aws-prod-web-3", "aws-prod-web-4"}
+    assert touched(down) == {"aws-prod-web-3", "aws-prod-web-4"} | MEMBERS
     assert stack.machines() == before
 
 
@@ -85,16 +91,12 @@ def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavai
     assert most_missing(stack, since, rolled) <= unavailable
 
 
-POINTER = {"aws-prod-bundle-control-plane", "aws-prod-desired-state", "aws-prod-serial"}
-"""What a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
-
-
 @pytest.mark.parametrize(
     ("fields", "also"),
     [
-        ({"labels": {"team": "billing"}}, set()),
+        ({"labels": {"team": "billing"}}, MEMBERS),
         # RuntimeClasses tolerate the pools' taints, and the control plane's bundle holds them
-        ({"taints": ["os=windows:NoSchedule", "dedicated=billing:NoSchedule"]}, POINTER),
+        ({"taints": ["os=windows:NoSchedule", "dedicated=billing:NoSchedule"]}, POINTER | MEMBERS),
     ],
     ids=["label", "taint"],
 )
@@ -143,7 +145,7 @@ def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
     before = stack.machines()
     expected = {
         "administrator": {"aws-prod-administrator"},
-        "desired_state": {"aws-prod-desired-state"},
+        "desired_state": {"aws-prod-desired-state", "aws-prod-members"},  # both documents have its MAC
         "service_account": {"aws-prod-service-account", "aws-prod-pki"},
         "encryption": {"aws-prod-encryption-1", "aws-prod-pki"},
         "images": {"aws-prod-ubuntu-24.04", "aws-prod-windows-2022"},  # looked up anew, and still the newest
@@ -162,6 +164,7 @@ def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
     [
         ({"zones": 2}, "network.zones: 3   (not 2)"),
         ({"nodes": "10.40.0.0/16"}, "network.nodes: 10.30.0.0/16   (not 10.40.0.0/16)"),
+        ({"pods": "10.240.0.0/12"}, "(not 10.240.0.0/12)"),
         ({"egress": "public", "nat_gateways": "single"}, "network.egress: nat   (not public)"),
         ({"zone_names": ["eu-west-1c", "eu-west-1b", "eu-west-1a"]}, "network.zone_names: [eu-west-1a, eu-west-1b"),
     ],

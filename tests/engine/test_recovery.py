@@ -11,6 +11,7 @@ import pytest
 from operations import chaos, invariants
 from operations.cuts import CUTS
 from operations.engine import Engine
+from operations.invariants import Asked
 from sandbox.records import Operation
 
 from .clone import Clone
@@ -43,7 +44,8 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(clone: Clone, cut: str) -> 
     up = clone.up()
     assert up.returncode == 0, up.stderr
     assert "Traceback" not in done.stderr + up.stdout + up.stderr
-    assert list(invariants.broken(before, invariants.snapshot(clone), (), {})) == [], up.stderr
+    asked = Asked(kubernetes=clone.document()["kubernetes"])
+    assert list(invariants.broken(before, invariants.snapshot(clone), asked)) == [], up.stderr
     assert made_twice(invariants.snapshot(clone).calls) == {}
     again = clone.up()
     assert again.stdout.startswith("no changes"), again.stdout
@@ -63,7 +65,7 @@ def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
 # Soak: every call of every stack is cut off, before and after the cloud acted. All calls are held, from the first of
 # each run on; so each run gets no further than what can go on at a time, and the next one begins by clearing up.
 
-STACKS = ("aws-ci", "aws-dev", "aws-prod")
+STACKS = ("aws-ci", "aws-dev", "aws-prod", "aws-docker")
 PAIRS = {
     "provider dies": ("provider dies before", "provider dies after"),
     "engine killed": ("engine killed before", "engine killed after"),
@@ -122,6 +124,7 @@ def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
 ) -> None:
     restored(prepared, built=phase != "up")
     words = PHASES[phase](prepared)
+    cluster = prepared.document()
     before = invariants.snapshot(prepared)
     pending: set[str] = set()
     runs = 0
@@ -134,8 +137,8 @@ def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
         state = prepared.state()
         pending |= {each["resource"]["urn"] for each in state.get("pending_operations") or []}
     after = invariants.snapshot(prepared)
-    most = chaos.limits(prepared.stack, prepared.document())
-    assert list(invariants.broken(before, after, (), most)) == []
+    asked = Asked(limits=chaos.limits(prepared.stack, cluster), kubernetes=cluster["kubernetes"])
+    assert list(invariants.broken(before, after, asked)) == []
     assert phase != "up" or made_twice(after.calls) == {}, "later some things are made anew before the older one goes"
     cut_off = {each.urn for each in after.calls[len(before.calls) :] if not each.error}
     record_property("runs cut off", runs - 1)

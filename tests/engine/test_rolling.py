@@ -180,7 +180,7 @@ def test_a_new_minor_goes_to_the_control_plane_first_and_to_the_pools_when_it_re
     preview, second = rolling.stack.preview(), rolling.stack.up()
     assert preview.steps == second.steps
     assert rolling.replaced(before) == set(POOL)
-    assert set(second.of(OBJECT)) == {"aws-dev-bundle-web"}
+    assert set(second.of(OBJECT)) == {"aws-dev-bundle-web", "aws-dev-desired-state"}, "it remembers the pools' version"
     assert rolling.reported() == dict.fromkeys(("control-plane-0", *POOL), NEXT)
     assert rolling.stack.up().steps == {}
 

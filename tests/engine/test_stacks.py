@@ -10,7 +10,7 @@ from .conftest import INSTANCE, Run, Stack
 
 pytestmark = pytest.mark.engine
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod")
+STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker")
 OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 
 

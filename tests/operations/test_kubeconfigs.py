@@ -71,7 +71,7 @@ def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     def stack(name: str) -> Iterator[Any]:
         yield SimpleNamespace(outputs=lambda: {"kubeconfig": SimpleNamespace(value=text, secret=True)})
 
-    monkeypatch.setattr(kubeconfigs, "_stack", stack)
+    monkeypatch.setattr(kubeconfigs, "built", stack)
     return text
 
 

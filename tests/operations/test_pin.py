@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from components import artifacts
-from operations import entries, fetching, publishers
+from operations import checksums, entries, fetching, pin, publishers
 from operations.exits import Exit
 from tests.executor.downloads import Downloads, serving
 from tests.executor.state import Fault, Served
@@ -203,7 +203,8 @@ def test_a_release_of_github_gives_the_digest_of_an_asset(
     publisher: Downloads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest = f"sha256:{'a' * 64}"
-    assets = {"assets": [{"name": "x.zip", "digest": digest}, {"name": "old.zip", "digest": None}]}
+    weak = {"name": "weak.zip", "digest": f"md5:{'a' * 32}"}
+    assets = {"assets": [{"name": "x.zip", "digest": digest}, {"name": "old.zip", "digest": None}, weak]}
     publisher.serve({"repos/o/r/releases/tags/v1": Served(text=json.dumps(assets))}, publisher.urls)
     monkeypatch.setattr(publishers, "API", publisher.urls["url"] + "/repos/{owner}/{repository}/releases/tags/{tag}")
     url = "https://github.com/o/r/releases/download/v1/{}"
@@ -211,6 +212,17 @@ def test_a_release_of_github_gives_the_digest_of_an_asset(
     for missing in ("old.zip", "new.zip"):
         with pytest.raises(publishers.NotPublished, match=f"no digest for {missing}"):
             publishers.published("cri-dockerd", url.format(missing))
+    with pytest.raises(checksums.BadChecksums, match="is no digest; write sha256"):
+        publishers.published("cri-dockerd", url.format("weak.zip"))
+
+
+def test_a_digest_over_plain_http_is_not_taken(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
+    publish(publisher)
+    given = ("--checksums", "http://publisher.test/sums")
+    ended = mullion("pin", NAME, VERSION, *given, "--file", str(tmp_path / "mine.json"))
+    assert ended.exit_code == Exit.FAILED
+    assert "http://publisher.test/sums gives digests over plain http" in ended.output
+    assert (publisher.asked, (tmp_path / "mine.json").exists()) == ([], False)
 
 
 def test_verify_tells_what_is_the_same_differs_and_cannot_be_reached(
@@ -226,6 +238,20 @@ def test_verify_tells_what_is_the_same_differs_and_cannot_be_reached(
     assert "1 same, 1 differs, 2 unreachable" in ended.output
     assert "differs        runc 1.0.1 linux" in ended.output
     assert "1.0.0" not in ended.output, "what is the same is only counted"
+
+
+def test_verify_takes_a_silent_host_of_digests_for_no_silent_host_of_downloads(
+    publisher: Downloads, mullion: Mullion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest, base = publish(publisher), publisher.urls["url"]
+    released = f"{base}/o/r/releases/download/v1/x.zip"
+    rows = [("cri-dockerd", released), (NAME, f"{base}/runc.amd64"), ("cri-dockerd", released)]
+    found = [artifacts.Artifact(name, "1.0.0", "linux", url, f"sha256:{digest}", "") for name, url in rows]
+    monkeypatch.setattr(artifacts.Catalogue, "all", lambda self: tuple(found))
+    monkeypatch.setattr(publishers, "API", "http://127.0.0.1:9/{owner}/{repository}/{tag}")
+    monkeypatch.setattr(pin, "AT_ONCE", 1)
+    ended = mullion("pin", "--verify", "--file", str(tmp_path / "none.json"))
+    assert (ended.exit_code, ended.output.splitlines()[-1]) == (0, "1 same, 2 unreachable")
 
 
 def test_every_checksum_file_is_beside_a_download_that_exists() -> None:

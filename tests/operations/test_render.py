@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import Result
 
 from tests.operations.conftest import STACK
@@ -109,3 +110,25 @@ def test_with_errors_nothing_is_written(wrong: str, clone: Path, mullion: Run, t
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("count: 2", wrong))
     assert mullion("render", "small", "-o", str(tmp_path / "out")).exit_code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_images_are_rendered_for_windows_pools_alone_and_hold_nothing_of_a_machine(
+    clone: Path, mullion: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    assert mullion("render", "small", "--image", "-o", str(out)).exit_code == 0
+    assert sorted(each.name for each in out.iterdir()) == ["README.txt", "web"]
+    made = json.loads((out / "web" / "plan.json").read_bytes())
+    assert {phase["scope"] for phase in made["phases"]} == {"image"}
+    assert json.loads((out / "web" / "image" / "bake.json").read_bytes())["cloud"] == "aws"
+    assert (out / "web" / "image" / "image" / "bake.ps1").exists()
+    assert "<fact:" not in "".join(each.read_text() for each in out.rglob("*.json"))
+
+
+def test_a_stack_without_windows_has_no_images_to_render(clone: Path, mullion: Run, tmp_path: Path) -> None:
+    settings = yaml.safe_load(STACK)
+    del settings["config"]["mullion:cluster"]["pools"]["web"]
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(yaml.safe_dump(settings))
+    refused = mullion("render", "small", "--image", "-o", str(tmp_path / "out"))
+    assert (refused.exit_code, (tmp_path / "out").exists()) == (2, False)
+    assert "no Windows pool" in refused.stderr

@@ -6,6 +6,7 @@ Each test runs the command in a copy of the clone, so that nothing of this one i
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -62,7 +63,15 @@ def mullion(copy: Path, engine: Engine) -> Run:
     return run
 
 
-def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mullion: Run) -> None:
+def counted(engine: Engine, folder: Path) -> Path:
+    """A program in the engine's place, which writes down how it is started, and is the engine then."""
+    program = folder / "counted"
+    program.write_text(f'#!/bin/sh\necho "$*" >> "$0.starts"\nexec {shlex.quote(str(engine.path))} "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mullion: Run, engine: Engine) -> None:
     file = copy / "stacks" / "Pulumi.aws-dev.yaml"
     file.write_text(file.read_text().replace("owner:", "protect: true\n    owner:"))
     before = file.read_bytes()
@@ -80,8 +89,12 @@ def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mul
     leaked = [each for each in copy.rglob("*") if each.is_file() and b"must-not-leak" in each.read_bytes()]
     assert leaked == [], "credentials of the environment are nowhere in the sandbox"
 
-    again = mullion("up", "aws-dev", "--sandbox", "--yes")
+    program = counted(engine, copy)
+    again = mullion("up", "aws-dev", "--sandbox", "--yes", MULLION_PULUMI=str(program))
     assert again.stdout.startswith("no changes"), again.stdout
+    starts = Path(f"{program}.starts").read_text().replace("--non-interactive ", "").splitlines()
+    asked = [" ".join(each.split()[: 2 if each.startswith("stack") else 1]) for each in starts]
+    assert asked == ["version", "stack select", "stack export", "preview", "up", "stack export"], "each costs 0.2 s"
 
     refused = mullion("up", "aws-dev", "--yes")
     assert refused.returncode == 3, "the stack belongs to the sandbox"
@@ -89,10 +102,14 @@ def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mul
 
     scaled = mullion("scale", "aws-dev", "web", "2", "--sandbox", "--yes")
     assert scaled.returncode == 0, scaled.stderr
-    assert "added:   web-1" in scaled.stdout
-    (made,) = [line for line in scaled.stdout.splitlines() if line.startswith("[")]
+    assert "added:    web-1" in scaled.stdout
+    (made,) = [line for line in scaled.stdout.splitlines() if line.startswith("[") and " created " in line]
     assert "created aws-dev-web-1 (aws:ec2/instance:Instance)" in made
     assert file.read_bytes().count(b"count: 2") == before.count(b"count: 2") + 1
+
+    there = mullion("wait", "aws-dev", "--timeout", "1m")
+    assert there.returncode == 0, there.stderr
+    assert re.search(r"web-1 +ready +1\.\d+\.\d+", there.stdout), "by its own record"
 
     written = mullion("kubeconfig", "aws-dev", "-o", "-")
     assert yaml.safe_load(written.stdout)["current-context"] == "aws-dev"

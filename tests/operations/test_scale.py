@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import Result
 
 from operations import runs, worlds
+from operations.changing import with_value
 from operations.exits import Exit, Stop
-from operations.scale import scale, with_count
+from operations.scale import scale
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
@@ -62,21 +63,21 @@ def test_only_the_count_of_that_pool_changes_whatever_the_formatting(
     wanted = HEAD + FORMS[form].format(count=after, end=end) + tail
     if windows:
         text, wanted = text.replace("\n", "\r\n"), wanted.replace("\n", "\r\n")
-    assert with_count(text, "web", after, FILE) == wanted
+    assert with_value(text, ("pools", "web", "count"), str(after), FILE) == wanted
     assert yaml.safe_load(wanted)["config"]["mullion:cluster"]["pools"]["web"]["count"] == after
 
 
 @pytest.mark.parametrize(
     ("pool", "says"),
     [
-        ("      web: {os: windows-2022}", "add to it: count: 3"),
-        ("      base: &base {count: 1}\n      web: {<<: *base, os: windows-2022}", "add to it: count: 3"),
+        ("      web: {os: windows-2022}", "add count: 3"),
+        ("      base: &base {count: 1}\n      web: {<<: *base, os: windows-2022}", "add count: 3"),
         ("      base: {count: &one 1}\n      web: {count: *one, os: windows-2022}", "by hand"),
     ],
 )
 def test_a_count_that_is_not_there_or_elsewhere_is_not_guessed(pool: str, says: str) -> None:
     with pytest.raises(Stop, match=says) as stop:
-        with_count(HEAD + pool, "web", 3, FILE)
+        with_value(HEAD + pool, ("pools", "web", "count"), "3", FILE)
     assert stop.value.code is Exit.USAGE
 
 
@@ -87,7 +88,7 @@ def test_the_file_is_edited_and_the_change_is_shown(clone: Path, mullion: Run, u
     assert result.exit_code == 0, result.output
     assert path.read_text() == STACK.replace("count: 2", "count: 3")
     assert path.stat().st_mode & 0o777 == 0o640
-    assert "added:   web-2" in result.stdout
+    assert "added:    web-2" in result.stdout
     assert upped == ["small"]
     assert [each.name for each in path.parent.iterdir()] == [path.name], "nothing else is left there"
 

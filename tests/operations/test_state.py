@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from pulumi import automation as auto
+
 from operations import state
+from sandbox.values import SECRET, SIGNATURE
 
 
 def workers(kubernetes: str) -> dict[str, Any]:
@@ -23,3 +26,17 @@ def test_protection_and_hooks_are_taken_off_and_nothing_else() -> None:
     assert state.released(made)
     assert made == [{"urn": "a", "type": "t"}, {"urn": "b", "retainOnDelete": True}]
     assert not state.released(made)
+
+
+def test_outputs_are_those_of_the_stack_itself_and_secrets_are_opened_and_marked() -> None:
+    secret = {SIGNATURE: SECRET, "plaintext": '"hidden"'}
+    outputs = {"endpoint": "https://a", "machines": {"web-0": "10.0.0.1"}, "kubeconfig": secret, "parts": [1, secret]}
+    rows = [{"type": "t", "outputs": {"x": 1}}, {"type": "pulumi:pulumi:Stack", "outputs": outputs}]
+    found = state.outputs(auto.Deployment(3, {"resources": rows}))
+    assert {name: (each.value, each.secret) for name, each in found.items()} == {
+        "endpoint": ("https://a", False),
+        "machines": ({"web-0": "10.0.0.1"}, False),
+        "kubeconfig": ("hidden", True),
+        "parts": ([1, "hidden"], True),
+    }
+    assert state.outputs(auto.Deployment(3, {})) == {}
