@@ -14,13 +14,25 @@ from tests.components.node.samples import content, plan
 
 GONE = 0xBF9071F4639C75CC
 CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"
-LIST = json.dumps({"members": [{"ID": 1, "name": "control-plane-0"}, {"ID": GONE, "name": "control-plane-1"}]})
+URL = "https://10.20.64.11:2379"
+LIST = json.dumps(
+    {
+        "members": [
+            {"ID": 1, "name": "control-plane-0", "clientURLs": ["https://10.20.64.10:2379"]},
+            {"ID": GONE, "name": "control-plane-1", "clientURLs": [URL]},
+        ]
+    }
+)
+STATUS = f"endpoint status --endpoints {URL}"
 
 
 @pytest.fixture
 def asked(programs: Programs) -> Callable[[], list[str]]:
     """What etcdctl was asked, as texts."""
-    programs.answers |= {f"{CRICTL} ps": (0, "c0ffee\n"), f"{CRICTL} exec": (0, LIST)}
+    words = content(plan(None), "agent-config")["etcd"]["etcdctl"]
+    status = f"{' '.join(words).replace('CONTAINER', 'c0ffee')} {STATUS}"
+    programs.answers |= {status: (1, "connection refused"), f"{CRICTL} ps": (0, "c0ffee\n")}
+    programs.answers |= {f"{CRICTL} exec": (0, LIST)}
     return lambda: [" ".join(line[line.index("etcdctl") + 9 :]) for line in programs.asked if "etcdctl" in line]
 
 
@@ -34,7 +46,41 @@ def test_a_member_is_removed_by_the_name_of_its_node(
     module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:
     module("etcd").leave(run, told, "control-plane-1")
-    assert asked() == ["member list --write-out json", "member remove bf9071f4639c75cc"]
+    assert asked() == ["member list --write-out json", STATUS, "member remove bf9071f4639c75cc"]
+
+
+def test_a_member_that_answers_is_the_successors_and_stays(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    told: dict[str, Any],
+    asked: Callable[[], list[str]],
+    programs: Programs,
+) -> None:
+    """kubeadm 1.33 and newer: the new machine joins etcd before its kubelet asks for a certificate."""
+    (status,) = (each for each in programs.answers if each.endswith(STATUS))
+    programs.answers[status] = (0, "")
+    module("etcd").leave(run, told, "control-plane-1")
+    assert asked() == ["member list --write-out json", STATUS]
+
+
+@pytest.mark.parametrize(
+    ("pool", "gone", "left"), [("control-plane", True, True), ("control-plane", False, False), ("web", True, False)]
+)
+def test_members_go_once_the_cloud_has_ended_their_machines_though_the_node_is_ready_still(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    pool: str,
+    gone: bool,
+    left: bool,
+) -> None:
+    names: list[str] = []
+    cluster.node("control-plane-1")
+    seen = module("seen").Seen(run, cluster, {"control-plane-1": {"pool": pool}}, True, {}, names.append)
+    monkeypatch.setattr(seen, "gone", lambda node: gone)
+    module("etcd").reconcile(seen)
+    assert names == (["control-plane-1"] if left else [])
 
 
 def test_a_worker_has_no_member(

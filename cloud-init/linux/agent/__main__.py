@@ -34,8 +34,6 @@ SECONDS = 300
 """For one concern in one round: a snapshot of a large etcd takes minutes."""
 RETRY = 30.0
 """Seconds after which a concern that failed is looked after again, at most."""
-CONTROL_PLANE = "control-plane"
-"""Name of the control plane's group in the members document."""
 
 
 class Agent:
@@ -72,7 +70,7 @@ class Agent:
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.unready, self.leave))
-        controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == CONTROL_PLANE}
+        controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == etcd.CONTROL_PLANE}
         self.following.told, self.following.controllers = self.told, controllers
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
@@ -85,6 +83,7 @@ class Agent:
         """The active agent's concerns: each as often as its row says, and again at once after a failure."""
         rows: tuple[tuple[str, float, Callable[[], Any]], ...] = (
             ("bindings", 60, lambda: signing.close(seen.api)),
+            ("etcd", 10, lambda: etcd.reconcile(seen)),
             ("requests", 0, lambda: signing.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
