@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,17 @@ def test_scripts_are_ascii_with_short_lines() -> None:
         assert max(map(len, lines)) <= 120, (file.name, [line for line in lines if len(line) > 120])
         # the loader is user-data, so one file; tests/components/test_userdata.py limits its bytes
         assert len(lines) <= 250 or file.name == "loader.ps1", file.name
+
+
+def test_no_function_of_the_executor_stands_twice() -> None:
+    """All of its files are one script: of two functions with one name the last read would be everybody's."""
+    files = [each for part in ("modules", "kinds") for each in (CLOUD_INIT / "windows" / part).glob("*.ps1")]
+    files.append(CLOUD_INIT / "windows" / "node.ps1")
+    names = Counter(
+        name.lower() for each in files for name in re.findall(r"(?mi)^function ([\w-]+)", each.read_text("ascii"))
+    )
+    assert len(names) > 100
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_the_wall_clock_is_only_written_down_never_compared() -> None:

@@ -25,14 +25,6 @@ function Set-PodRangeStep {
 }
 
 # .SYNOPSIS
-# Whether the address lies in the range.
-function Test-InRange {
-    [CmdletBinding()]
-    param([string] $Address, [string] $Range)
-    (Get-Network $Address ([int] $Range.Split('/')[1])) -eq $Range
-}
-
-# .SYNOPSIS
 # What host-local's books hold: @{ address = holder }. It keeps a file per address that starts with the holder.
 function Get-Lease {
     [CmdletBinding()]
