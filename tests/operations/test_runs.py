@@ -103,8 +103,10 @@ def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mul
     scaled = mullion("scale", "aws-dev", "web", "2", "--sandbox", "--yes")
     assert scaled.returncode == 0, scaled.stderr
     assert "added:    web-1" in scaled.stdout
-    (made,) = [line for line in scaled.stdout.splitlines() if line.startswith("[") and " created " in line]
-    assert "created aws-dev-web-1 (aws:ec2/instance:Instance)" in made
+    lines = [line for line in scaled.stdout.splitlines() if line.startswith("[")]
+    assert len([each for each in lines if "created aws-dev-web-1 (aws:ec2/instance:Instance)" in each]) == 1, lines
+    others = [each for each in lines if not re.search(r" aws-dev-(web-1|members|members-serial) \(", each)]
+    assert others == [], "the list of members besides, and no other machine"
     assert file.read_bytes().count(b"count: 2") == before.count(b"count: 2") + 1
 
     there = mullion("wait", "aws-dev", "--timeout", "1m")

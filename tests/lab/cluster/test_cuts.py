@@ -14,7 +14,7 @@ from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from tests.lab.cluster.asking import condition, nodes, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.engine]
+pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
 READY_SECONDS = 600
 POINT_SECONDS = 600
