@@ -147,11 +147,11 @@ def test_a_member_of_etcd_that_is_gone_is_taken_out_by_its_name(
     ask = module("etcd").etcdctl
     ask(run, told, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
     # a member has its name once it starts; this one is known by the name that it would have
-    before = json.loads(ask(run, told, "member", "list", "--write-out", "json"))["members"]
+    before = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
     unnamed = next(each for each in before if not each.get("name"))
     ask(run, told, "member", "remove", f"{unnamed['ID']:x}")
     module("etcd").leave(run, told, "a-worker")
-    after = json.loads(ask(run, told, "member", "list", "--write-out", "json"))["members"]
+    after = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
     assert [each["name"] for each in after] == ["one"]
 
 
