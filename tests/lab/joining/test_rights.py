@@ -16,6 +16,7 @@ from components.kubernetes_api import Refused
 from components.pki import KeyPair
 from tests.lab.joining.conftest import Site
 from tests.lab.joining.machine import CURRENT, PKI
+from tests.whole_way.lab import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -82,6 +83,8 @@ def answer(site: Site, who: KeyPair, method: str, path: str, body: Any = None) -
 
 
 def test_cp_05_a_node_may_what_its_programs_need(site: Site, own: KeyPair) -> None:
+    # the kubelet makes its lease some seconds after its Node
+    until(lambda: answer(site, own, *ALLOWED[-1]) != 404, "the node has its lease")
     assert {each: answer(site, own, *each) for each in ALLOWED} == dict.fromkeys(ALLOWED, 200)
 
 
