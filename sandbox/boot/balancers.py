@@ -69,17 +69,20 @@ async def serve(forwarder: Forwarder) -> None:
 
 
 async def _forward(forwarder: Forwarder, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    opened = [writer]
     try:
         for target in forwarder.choose():
             with suppress(OSError, asyncio.TimeoutError):
                 there = await asyncio.wait_for(asyncio.open_connection(*target), CONNECT_TIMEOUT)
-                try:
-                    await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
-                finally:
-                    await _close(there[1])
+                opened.append(there[1])
+                await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
                 break
+        for each in opened:
+            await _close(each)
     finally:
-        await _close(writer)  # also where all of it is cancelled
+        # where all of it is cancelled nothing is awaited any more: the other side may be gone with its network
+        for each in opened:
+            each.transport.abort()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -115,7 +118,7 @@ async def _passes(check: dict[str, Any], address: str, port: int) -> bool:
             status = (await reader.readline()).split()
             return len(status) > 1 and status[1].decode() == check.get("matcher", "200")
         finally:
-            await _close(writer)
+            writer.transport.abort()
 
     with suppress(OSError, ValueError, asyncio.TimeoutError):
         return await asyncio.wait_for(ask(), CHECK_TIMEOUT)
