@@ -78,7 +78,6 @@ def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(thre
     until(lambda: _ready(left, 4), "it is back", 240)
 
 
-@pytest.mark.soak
 def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(three: Site) -> None:
     heads = control_planes(three)
     lost, left = heads[1], heads[0]
