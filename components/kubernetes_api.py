@@ -75,6 +75,18 @@ class KubernetesApi:
         return document
 
 
+async def ready_nodes(api: KubernetesApi, query: str = "") -> dict[str, bool]:
+    """Whether each Node is Ready, by name; `query`: ?labelSelector=... Unreachable or Refused as of any call."""
+    found = await api.call("GET", f"/api/v1/nodes{query}")
+    return {each["metadata"]["name"]: _is_ready(each) for each in found["items"]}
+
+
+def _is_ready(node: dict[str, Any]) -> bool:
+    status: dict[str, Any] = node.get("status") or {}
+    conditions: list[dict[str, str]] = status.get("conditions") or []
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
 class _Connection(HTTPSConnection):
     """Checks the server's certificate for a name that need not be the URL's."""
 

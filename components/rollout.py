@@ -18,7 +18,7 @@ import pulumi
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from components.drain import Undrained, drain
-from components.kubernetes_api import Access, KubernetesApi, Refused, Unreachable
+from components.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
 from components.spec.choices import Gate
@@ -199,13 +199,12 @@ class Rollout:
         if self._options[pool.name].gate is not Gate.READY or (api := await self._api()) is None:
             return None
         try:
-            found = await api.call("GET", f"/api/v1/nodes?labelSelector={POOL_LABEL}%3D{pool.name}")
+            return await ready_nodes(api, f"?labelSelector={POOL_LABEL}%3D{pool.name}")
         except Unreachable as error:
             self._leave_alone(error)
             return None
         except Refused:
             return None  # it is there: whoever drains asks it all the same
-        return {each["metadata"]["name"]: _is_ready(each) for each in found["items"]}
 
     async def _drain(self, name: str, seconds: float, resource: pulumi.Resource | None) -> None:
         """Drain a node, or say once why not. RuntimeError where pods refuse to go."""
@@ -246,9 +245,3 @@ async def _is_known(resource: pulumi.Resource) -> bool:
 
 def _tags(args: ResourceHookArgs) -> Mapping[str, str]:
     return (args.new_outputs or args.old_outputs or {}).get("tags") or {}
-
-
-def _is_ready(node: dict[str, Any]) -> bool:
-    status: dict[str, Any] = node.get("status") or {}
-    conditions: list[dict[str, str]] = status.get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

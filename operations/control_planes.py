@@ -12,7 +12,7 @@ from operations.exits import Exit, Stop
 from operations.passing import passing
 from operations.table import table
 
-SNAPSHOTS, BUCKET = "etcd/", "aws:s3/bucket:Bucket"
+SNAPSHOTS = "etcd/"
 PATIENCE = 30 * 60
 """Seconds that new machines get: images, etcd, health gates."""
 
@@ -29,11 +29,9 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
             f"{machine} is the whole control plane of {name}; `mullion restore {name}` makes it anew from a snapshot",
         )
     others = [each for each in waiting.look(name, 0, control_plane=True) if each.awaited.name != machine]
-    if lacking := [f"{each.awaited.name}: {each.lacks}" for each in others if each.lacks]:
-        raise Stop(
-            Exit.REFUSED,
-            "\n".join(["the rest of the control plane must be well, else the cluster would be lost:", *lacking]),
-        )
+    if lacking := waiting.lacking(others):
+        head = "the rest of the control plane must be well, else the cluster would be lost:"
+        raise Stop(Exit.REFUSED, "\n".join([head, *lacking]))
     runs.up(name, sandbox=sandbox, yes=yes, replaced=lambda now: _urns(now, name, [machine]))
     _wait(name)
 
@@ -88,7 +86,7 @@ def age(key: str, now: datetime | None = None) -> str:
 def _wait(name: str) -> None:
     last = waiting.look(name, PATIENCE, control_plane=True)
     print(waiting.shown(last))
-    if lacking := [f"{each.awaited.name}: {each.lacks}" for each in last if each.lacks]:
+    if lacking := waiting.lacking(last):
         raise Stop(Exit.FAILED, "\n".join(["made, but not all is well:", *lacking]))
 
 
@@ -119,19 +117,10 @@ def _chosen(name: str, stored: Stored, snapshot: str | None) -> str:
     return snapshot
 
 
-def _sandbox(name: str) -> bool:
-    world = worlds.recall(name)
-    return world is not None and world.name == worlds.SANDBOX
-
-
 def _look(name: str) -> Stored:
     """Ask the stack's own provider."""
     with kubeconfigs.built(name) as run:
-        resources = state.resources(run)
-    named = {each["urn"].rpartition("::")[2]: each["id"] for each in resources if each["type"] == BUCKET}
-    if f"{name}-snapshots" not in named:
-        raise Stop(Exit.FAILED, f"the state of {name} has no snapshot store; `mullion up {name}` goes on")
-    bucket = named[f"{name}-snapshots"]
+        bucket = state.stores(name, state.resources(run)).snapshots
 
     def program() -> None:
         import pulumi
@@ -146,7 +135,7 @@ def _look(name: str) -> Stored:
         pulumi.export("records", records)
         pulumi.export("first", first)
 
-    with passing(name, program, sandbox=_sandbox(name)) as run:
+    with passing(name, program, sandbox=worlds.in_sandbox(name)) as run:
         outputs = run.up(show_secrets=False, color="never").outputs
     keys: list[str] = outputs["snapshots"].value or []
     records: list[str] = outputs["records"].value or []
@@ -172,7 +161,7 @@ def _ask_founder(name: str, stored: Stored, snapshot: str) -> None:
             opts=pulumi.ResourceOptions(retain_on_delete=True),
         )
 
-    with passing(name, program, sandbox=_sandbox(name)) as run:
+    with passing(name, program, sandbox=worlds.in_sandbox(name)) as run:
         run.up(show_secrets=False, color="never")
-        if _sandbox(name):
+        if worlds.in_sandbox(name):
             agreement.keep(name, state.resources(run))

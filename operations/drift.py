@@ -39,8 +39,7 @@ class Drift:
 def drift(name: str, *, as_json: bool) -> None:
     """Print how the cloud differs from a stack's state; Stop with code DRIFT where it does."""
     stacks.file(name)
-    world = worlds.recall(name)
-    sandbox = world is not None and world.name == worlds.SANDBOX
+    sandbox = worlds.in_sandbox(name)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
         found = existing(name, workspace)
         if found is None:

@@ -99,11 +99,10 @@ def built(name: str) -> Iterator[auto.Stack]:
     """A stack that exists, in the world it belongs to."""
     stacks.file(name)
     program = engine.find()
-    world, never = worlds.recall(name), f"stack {name} was never built; `mullion up {name}` first"
-    if world is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
+    never = f"stack {name} was never built; `mullion up {name}` first"
+    if worlds.recall(name) is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
         raise Stop(Exit.FAILED, never)
-    sandbox = world is not None and world.name == worlds.SANDBOX
-    with opened(name, program, sandbox=sandbox) as workspace, failures.reported(name):
+    with opened(name, program, sandbox=worlds.in_sandbox(name)) as workspace, failures.reported(name):
         found = existing(name, workspace)
         if found is None:
             raise Stop(Exit.FAILED, never)

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from components import releases
-from components.firewall import Group
 from components.naming import CONTROL_PLANE
 from components.node.evidence import EVERY_MINUTES
 from components.spec.models import Runtime
@@ -30,7 +29,6 @@ from operations.exits import Exit, Stop
 from operations.kubeconfigs import built
 from operations.passing import passing
 
-ROLE = "aws:iam/role:Role"
 PATIENCE = 4 * 60 * EVERY_MINUTES
 """Seconds: collecting on a slow machine takes longer than its next look at the store."""
 INTERVAL = 3
@@ -57,11 +55,9 @@ def logs(name: str, machine: str, output: Path | None) -> None:
     stack = stacks.load(name)
     with built(name) as run:
         asked = find(name, machine, state.resources(run))
-    world = worlds.recall(name)
-    sandbox = world is not None and world.name == worlds.SANDBOX
     at_most = f"{PATIENCE // 60} minutes"
     print(f"mullion: asked {machine}; it looks every {EVERY_MINUTES} minutes, for at most {at_most}", file=sys.stderr)
-    content = _packed(machine, _answer(name, asked, sandbox=sandbox))
+    content = _packed(machine, _answer(name, asked, sandbox=worlds.in_sandbox(name)))
     moment = datetime.now(timezone.utc)
     path = output or worlds.root() / name / "logs" / f"{machine}-{moment:%Y%m%dT%H%M%SZ}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,11 +72,9 @@ def find(name: str, machine: str, resources: state.State) -> Asked:
     if machine not in known:
         raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known)) or 'none'}")
     pool = known[machine]["tags"]["mullion:pool"]
-    group = Group.CONTROL_PLANE if pool == CONTROL_PLANE else Group.WORKERS
-    outputs = {(each["type"], each["urn"].rpartition("::")[2]): each.get("outputs", {}) for each in resources}
-    bucket = outputs[state.BUCKET, f"{name}-bundles"]["bucket"]
-    role_id = outputs[ROLE, f"{name}-{group.value}"]["uniqueId"]
-    return Asked(bucket, role_id, known[machine]["id"], pool)
+    stores = state.stores(name, resources)
+    role_id = stores.control_plane if pool == CONTROL_PLANE else stores.workers
+    return Asked(stores.bundles, role_id, known[machine]["id"], pool)
 
 
 def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:

@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from pulumi import automation as auto
 
 from operations.events import SILENT
+from operations.exits import Exit, Stop
 from sandbox.values import SECRET, SIGNATURE
 
 STACK = "pulumi:pulumi:Stack"
-INSTANCE, BUCKET = "aws:ec2/instance:Instance", "aws:s3/bucket:Bucket"
+INSTANCE, BUCKET, ROLE = "aws:ec2/instance:Instance", "aws:s3/bucket:Bucket", "aws:iam/role:Role"
 
 State = list[dict[str, Any]]
 """The resources of a state, as `pulumi stack export` gives them."""
@@ -57,6 +59,27 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
             cluster = (outputs.get("tags") or {}).get("mullion:cluster", "")
             found[each["urn"].rpartition("::")[2].removeprefix(f"{cluster}-")] = {**outputs, "id": each.get("id", "")}
     return found
+
+
+@dataclass(frozen=True)
+class Stores:
+    """Names of a cluster's two buckets, and unique ids of the two roles that machines have."""
+
+    bundles: str
+    snapshots: str
+    control_plane: str
+    workers: str
+
+
+def stores(stack: str, state: State) -> Stores:
+    """Return where a stack's machines keep what they say; Stop where its state does not tell."""
+    outputs = {(each["type"], each["urn"].rpartition("::")[2]): each.get("outputs") or {} for each in state}
+    buckets, roles = ("bundles", "snapshots"), ("control-plane", "workers")
+    try:
+        names = [outputs[BUCKET, f"{stack}-{each}"]["bucket"] for each in buckets]
+        return Stores(*names, *(outputs[ROLE, f"{stack}-{each}"]["uniqueId"] for each in roles))
+    except KeyError as error:
+        raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; `mullion up {stack}` goes on") from error
 
 
 def protected(state: State) -> list[str]:

@@ -6,7 +6,7 @@ By the machines' status records, which the stack's own provider reads, and by th
 import asyncio
 import base64
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,7 +24,6 @@ from operations.table import table
 
 PAUSE = 10.0
 """Seconds between two looks."""
-BUCKET, ROLE = "aws:s3/bucket:Bucket", "aws:iam/role:Role"
 
 Record = Mapping[str, Any]
 Nodes = Mapping[str, bool] | None
@@ -40,15 +39,6 @@ class Awaited:
     enough: tuple[str, ...]
     kubernetes: str
     control_plane: bool
-
-
-@dataclass(frozen=True)
-class Stores:
-    """Where records lie: the bucket, and the unique ids of the two roles that machines have."""
-
-    bucket: str
-    control_plane: str
-    workers: str
 
 
 @dataclass(frozen=True)
@@ -74,16 +64,14 @@ def wait(name: str, timeout: str) -> None:
         raise Stop(Exit.USAGE, f"--timeout {error}") from error
     last = look(name, seconds)
     print(shown(last))
-    if missing := [each for each in last if each.lacks]:
-        raise Stop(
-            Exit.FAILED,
-            "\n".join(
-                [
-                    f"after {timeout} {len(missing)} of {len(last)} machines are not there:",
-                    *(f"{each.awaited.name}: {each.lacks}" for each in missing),
-                ]
-            ),
-        )
+    if missing := lacking(last):
+        head = f"after {timeout} {len(missing)} of {len(last)} machines are not there:"
+        raise Stop(Exit.FAILED, "\n".join([head, *missing]))
+
+
+def lacking(machines: Iterable[Seen]) -> list[str]:
+    """What each machine lacks that lacks anything, a line each."""
+    return [f"{each.awaited.name}: {each.lacks}" for each in machines if each.lacks]
 
 
 def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen]:
@@ -96,10 +84,8 @@ def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen
         resources = state.resources(run)
         stored = run.outputs().get("kubeconfig")
         text = kubeconfigs.current(name, stored.value, run) if stored else ""
-    stores = stores_of(name, resources)
+    stores, sandbox = state.stores(name, resources), worlds.in_sandbox(name)
     machines = [each for each in awaited(plan, resources) if each.control_plane or not control_plane]
-    world = worlds.recall(name)
-    sandbox = world is not None and world.name == worlds.SANDBOX
     api = None if sandbox else _api(text)
     last: list[Seen] = []
 
@@ -109,7 +95,7 @@ def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen
         from components.aws.records import Records
 
         parent = pulumi.ComponentResource("mullion:index:Waiting", name)
-        here = partial(Records, parent, pulumi.Output.from_input(""), pulumi.Output.from_input(stores.bucket))
+        here = partial(Records, parent, pulumi.Output.from_input(""), pulumi.Output.from_input(stores.bundles))
         records = {
             True: here(pulumi.Output.from_input(stores.control_plane)),
             False: here(pulumi.Output.from_input(stores.workers)),
@@ -148,16 +134,6 @@ def awaited(plan: ClusterPlan, resources: state.State) -> list[Awaited]:
 
 def _enough(plan: ClusterPlan, group: MachineGroup) -> tuple[str, ...]:
     return ENOUGH[Gate.READY if group.is_control_plane else plan.spec.pools[group.name].rollout.gate]
-
-
-def stores_of(name: str, resources: state.State) -> Stores:
-    """Where a stack's records are; Stop where its state does not say so."""
-    ids = {(each["type"], each["urn"].rpartition("::")[2]): each for each in resources}
-    try:
-        roles = [ids[ROLE, f"{name}-{group}"]["outputs"]["uniqueId"] for group in ("control-plane", "workers")]
-        return Stores(ids[BUCKET, f"{name}-bundles"]["id"], *roles)
-    except KeyError as error:
-        raise Stop(Exit.FAILED, f"the state of {name} has no {error}; `mullion up {name}` goes on") from error
 
 
 def seen(each: Awaited, record: Record, nodes: Nodes) -> Seen:
@@ -240,17 +216,9 @@ def _api(text: str) -> Any:
 
 
 async def _nodes(api: Any) -> Nodes:
-    from components.kubernetes_api import Refused, Unreachable
+    from components.kubernetes_api import Refused, Unreachable, ready_nodes
 
-    if api is None:
-        return None
     try:
-        found = await api.call("GET", "/api/v1/nodes")
+        return None if api is None else await ready_nodes(api)
     except (Refused, Unreachable):
         return None
-    return {
-        each["metadata"]["name"]: any(
-            one["type"] == "Ready" and one["status"] == "True" for one in each.get("status", {}).get("conditions", [])
-        )
-        for each in found["items"]
-    }

@@ -53,6 +53,12 @@ def recall(stack: str) -> World | None:
         ) from error
 
 
+def in_sandbox(stack: str) -> bool:
+    """Return whether a stack belongs to the sandbox."""
+    known = recall(stack)
+    return known is not None and known.name == SANDBOX
+
+
 def check(stack: str, wanted: World) -> None:
     """Stop where a stack belongs to another world than the wanted one."""
     known = recall(stack)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from operations import stacks, workspace, worlds
 from operations.__main__ import app
 from operations.paths import REPOSITORY
+from tests.clones import work_in
 
 STACK = """\
 # a cluster
@@ -30,9 +30,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "Pulumi.small.yaml").write_text(STACK)
     shutil.copy(REPOSITORY / "Pulumi.yaml", tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for module in (stacks, workspace, worlds):
-        monkeypatch.setattr(module, "REPOSITORY", tmp_path)
+    work_in(tmp_path, monkeypatch)
     return tmp_path
 
 

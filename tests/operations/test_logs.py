@@ -29,8 +29,8 @@ RESOURCES = [
     ),
     resource(state.BUCKET, "bundles", bucket="small-bundles-1"),
     resource(state.BUCKET, "snapshots", bucket="small-snapshots-1"),
-    resource(logs.ROLE, "control-plane", uniqueId="AROACONTROL"),
-    resource(logs.ROLE, "workers", uniqueId="AROAWORKERS"),
+    resource(state.ROLE, "control-plane", uniqueId="AROACONTROL"),
+    resource(state.ROLE, "workers", uniqueId="AROAWORKERS"),
 ]
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from components.plan import plan_cluster
-from operations import stacks, waiting
+from operations import stacks, state, waiting
 from operations.exits import Exit, Stop
-from operations.waiting import Awaited, Seen, awaited, plain, seen, stores_of, until_there
+from operations.waiting import Awaited, Seen, awaited, plain, seen, until_there
 
 WORKER = Awaited("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
 REGISTERED = Awaited("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
@@ -76,7 +76,7 @@ def test_machines_that_are_not_made_and_a_state_without_stores_are_named(clone: 
         awaited(plan, [])
     assert stop.value.code is Exit.FAILED
     with pytest.raises(Stop, match="the state of small has no"):
-        stores_of("small", [])
+        state.stores("small", [])
 
 
 @pytest.mark.parametrize("text", ["soon", "10", "-1s"])

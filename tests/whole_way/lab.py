@@ -1,32 +1,26 @@
 """A cluster of `mullion up --sandbox`, its services in a network of their own, and its machines' addresses there."""
 
-import ctypes
 import ipaddress
 import json
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.request import Request, urlopen
 
-import pytest
-from typer.testing import CliRunner
-
 from components.bundle import Bundle
-from operations import stacks, workspace, worlds
-from operations.__main__ import app
-from operations.paths import REPOSITORY
 from sandbox.aws.machine import document
 from sandbox.aws.network import INSTANCE
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.boot.spaces import within
 from sandbox.records import Record
 from sandbox.services.credentials import role_of
 from sandbox.services.server import METADATA_ADDRESS, Services
-from sandbox.world import SERVICES, World
+from sandbox.world import World
+from tests import clones
 from tools.linuxnode import network
 
 STACK = "whole-way"
@@ -41,24 +35,6 @@ config:
       linux: {os: ubuntu-24.04, count: 1}
       web: {os: windows-2022, count: 1}
 """
-CLONE_NEWNET = 0x40000000
-Result = TypeVar("Result")
-
-
-def within(space: str, call: Callable[[], Result]) -> Result:
-    """What a call gives in a network namespace: in a thread of its own, whose sockets belong there."""
-    results: list[Result] = []
-
-    def run() -> None:
-        with Path(f"/run/netns/{space}").open() as file:
-            if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
-                raise OSError(ctypes.get_errno(), f"no way into network namespace {space}")
-        results.append(call())
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return results[0]
 
 
 def until(what: Callable[[], Any], doing: str, seconds: float = 90) -> Any:
@@ -188,25 +164,6 @@ class Lab:
         return str(ipaddress.ip_network("10.20.0.0/16")[1])
 
 
-def _up(folder: Path, spec: str) -> World:
-    """Make the cluster by the command, in a clone of its own; gives its world."""
-    with pytest.MonkeyPatch.context() as patch:
-        (folder / "stacks").mkdir()
-        (folder / "stacks" / f"Pulumi.{STACK}.yaml").write_text(spec)
-        (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        for module in (stacks, workspace, worlds):
-            patch.setattr(module, "REPOSITORY", folder)
-        file = workspace.world_file(STACK)
-        file.parent.mkdir(parents=True)
-        world = World(file)
-        with world.transaction():
-            world.set_setting(SERVICES, "http")
-        done = CliRunner().invoke(app, ["up", STACK, "--sandbox", "--yes"])
-        assert done.exit_code == 0, done.output
-    return world
-
-
 def _open_to_all(world: World, bucket: str) -> None:
     """A bucket of somebody else's, whose objects everyone may read."""
     arn = f"arn:aws:s3:::{bucket}"
@@ -227,7 +184,7 @@ def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
     network.up(net, "10.20.0.0/16")
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
-        world = _up(folder, spec)
+        world = clones.up(folder, STACK, spec)
         _open_to_all(world, "publisher")
         with Services(world.path) as services:
             within(net, lambda: services.listen("0.0.0.0", 80))

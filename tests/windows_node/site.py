@@ -9,11 +9,11 @@ from typing import Any
 
 from components import naming
 from components.pki import ca_hash
+from sandbox.boot.spaces import within
 from tests.cloud_init.cloud import Cloud, serving
 from tests.executor.downloads import Downloads
 from tests.executor.downloads import serving as publishing
 from tests.executor.state import Served
-from tests.whole_way.lab import within
 from tests.windows_node.api import Api, Authority
 from tests.windows_node.combinations import Rendered
 from tools.linuxnode import network

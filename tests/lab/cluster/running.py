@@ -12,18 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
-from typer.testing import CliRunner
 
-from operations import stacks, workspace, worlds
-from operations.__main__ import app
 from operations.paths import REPOSITORY
 from sandbox.aws.network import INSTANCE
 from sandbox.boot.machine import Machine
 from sandbox.boot.overlay import bootable
 from sandbox.boot.site import Site, site
-from sandbox.world import SERVICES, World
+from tests import clones
 from tools.lab import cluster as programs
 
 THREE: dict[str, Any] = {
@@ -90,32 +86,6 @@ def renewed(site: Site, *words: str) -> list[Machine]:
 
 
 @contextmanager
-def cloned(folder: Path) -> Iterator[None]:
-    """While it lasts, commands of this process work in the folder as in a clone of its own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        for module in (stacks, workspace, worlds):
-            patch.setattr(module, "REPOSITORY", folder)
-        yield
-
-
-def up(folder: Path, name: str, whole: dict[str, Any]) -> World:
-    """Make the stack by the command, in a clone of its own; gives its world."""
-    (folder / "stacks").mkdir()
-    (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(whole), encoding="utf-8")
-    (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
-    with cloned(folder):
-        file = workspace.world_file(name)
-        file.parent.mkdir(parents=True)
-        world = World(file)
-        with world.transaction():
-            world.set_setting(SERVICES, "http")
-        done = CliRunner().invoke(app, ["up", name, "--sandbox", "--yes"])
-        assert done.exit_code == 0, done.output
-    return world
-
-
-@contextmanager
 def running(folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
     """A stack's cloud, in which nothing has booted yet."""
     made = programs.folder(kubernetes)
@@ -135,7 +105,7 @@ def alone() -> Iterator[None]:
 
 
 def _running(made: Path, folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
-    world = up(folder, name, stack_file(name, kubernetes))
+    world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes)))
     net = f"lab{os.getpid()}{name[:2]}"
     with site(world, net, folder / "machines", made / "containerd", made / "mirror") as here:
         yield here

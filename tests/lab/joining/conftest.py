@@ -13,11 +13,12 @@ from components.node import addons
 from components.node.role import role
 from components.spec.stack import CLUSTER, read_stack
 from operations.engine import Engine
+from sandbox.boot.spaces import within
 from tests.lab.conftest import WINPWSH, Find
 from tests.lab.joining import mirror
 from tests.lab.joining.control_plane import TOKEN, ControlPlane, kubeadm_files
 from tests.lab.joining.machine import CRI, Joining, no_runtime
-from tests.whole_way.lab import Lab, lab, within
+from tests.whole_way.lab import Lab, lab
 from tests.whole_way.windows import FRESH, server
 from tools.lab import build
 from tools.lab.programs import joining_programs

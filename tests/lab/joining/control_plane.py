@@ -18,7 +18,7 @@ import yaml
 from components import pki, releases
 from components.kubernetes_api import PATCH, Access, KubernetesApi, Refused, Unreachable
 from components.pki import KeyPair
-from tests.whole_way.lab import within
+from sandbox.boot.spaces import within
 
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"

@@ -8,8 +8,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from sandbox.boot.spaces import within
 from tests.sandbox.services.conftest import Site
-from tests.whole_way.lab import within
 from tools.linuxnode import network
 from tools.linuxnode.image import lacking
 

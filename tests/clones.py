@@ -1,0 +1,35 @@
+"""Clones of their own for commands that run in this process: a folder that they take for the repository."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from operations import stacks, workspace, worlds
+from operations.__main__ import app
+from operations.paths import REPOSITORY
+from sandbox.world import SERVICES, World
+
+
+def work_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let commands take the folder for the clone they belong to, with a cache of its own."""
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    for module in (stacks, workspace, worlds):
+        patch.setattr(module, "REPOSITORY", folder)
+
+
+def up(folder: Path, name: str, text: str) -> World:
+    """Make a stack, whose file has this text, by the command in a clone of its own; its world, served over http."""
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(text, encoding="utf-8")
+    (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
+    with pytest.MonkeyPatch.context() as patch:
+        work_in(folder, patch)
+        file = workspace.world_file(name)
+        file.parent.mkdir(parents=True)
+        world = World(file)
+        with world.transaction():
+            world.set_setting(SERVICES, "http")
+        done = CliRunner().invoke(app, ["up", name, "--sandbox", "--yes"])
+        assert done.exit_code == 0, done.output
+    return world
