@@ -25,6 +25,9 @@ up: engine ## Build STACK (aws-dev) in the embedded sandbox cloud
 down: engine ## Remove STACK from the sandbox cloud
 	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
 
+# Copies of the clone run hundreds of commands in the tests; compiled code is kept, whatever the environment says.
+test lab soak: export PYTHONDONTWRITEBYTECODE =
+
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not lab and not soak and not live" $(ARGS)
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from typing import NoReturn
@@ -22,6 +23,10 @@ TLS = ("$tls", "$fartls")
 """Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302): tests/cloud_init/
 test_windows_certificates.py judges the part of it that is ours, with real chains."""
 NUMBERS = itertools.count()
+SEED = int(os.environ.get("MULLION_SEED") or random.SystemRandom().randrange(10**6))
+"""Chooses the cases with cuts that `make test` plays; a test that fails prints it, and the variable repeats it."""
+SAMPLED = 6
+"""How many: each takes a machine of Wine's about ten seconds. Soak, and Linux in every run, play them all."""
 
 
 def takes_tls(case: Case) -> bool:
@@ -32,6 +37,14 @@ def takes_tls(case: Case) -> bool:
 def fills_a_disk(case: Case) -> bool:
     """Whether a disk is full in one of its runs."""
     return any(run.disk for run in case.runs)
+
+
+def is_cut(case: Case) -> bool:
+    """Whether the power goes in one of its runs."""
+    return any(run.cut for run in case.runs)
+
+
+PLAIN = [case for case in CASES if not takes_tls(case) and not fills_a_disk(case)]
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +71,19 @@ def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud)
     here.stop()
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if not takes_tls(case) and not fills_a_disk(case)],
-                         ids=lambda case: case.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.soak] * is_cut(case), id=case.name) for case in PLAIN]
+)
 def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
     problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
     assert not problems, "\n".join(problems)
+
+
+def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+    for case in random.Random(SEED).sample([case for case in PLAIN if is_cut(case)], SAMPLED):
+        print(f"MULLION_SEED={SEED}: {case.name}")  # noqa: T201 - shown where it fails
+        problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+        assert not problems, "\n".join([case.name, *problems])
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
