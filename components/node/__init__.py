@@ -1,8 +1,6 @@
 """Node plans: what a machine of each role becomes, as data."""
 
-from typing import Any
-
-from components.node import control_plane, evidence, worker
+from components.node import control_plane, egress, evidence, worker
 from components.node.plan import NodePlan
 from components.node.role import role
 from components.spec.models import ClusterSpec
@@ -25,13 +23,6 @@ def plan_node(name: str, spec: ClusterSpec, pool: str | None) -> NodePlan:
         os=subject.os.value,
         phases=(evidence.phase(subject.system), *phases),
         registration=subject.registration,
-        egress=_egress(spec),
+        egress=egress.document(name, spec),
         kubernetes=spec.kubernetes,
     )
-
-
-def _egress(spec: ClusterSpec) -> dict[str, Any]:
-    """How the machines' own downloads leave, as far as the spec says anything."""
-    proxy = {} if spec.proxy is None else spec.proxy.model_dump(exclude_none=True)
-    members = {"proxy": proxy, "trusted_cas": spec.trusted_cas}
-    return {name: value for name, value in members.items() if value}

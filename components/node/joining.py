@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import kubelet, runtime
+from components.node import egress, kubelet, runtime
 from components.node.endpoint import authority, kubeconfig, reachable
 from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_KUBELET_ROOT, WINDOWS_NODE_CERTIFICATE, WINDOWS_NODE_KUBECONFIG
@@ -57,7 +57,14 @@ def phase(role: Role) -> Phase:
             _private("node-kubeconfig", WINDOWS_NODE_KUBECONFIG, kubeconfig(WINDOWS.ca, _OWN)),
             _private("kubelet-config", WINDOWS.kubelet_config, config),
             rotate_logs(),
-            *logged(role, "kubelet", command, WINDOWS.kubelet_config, depends=[runtime.services(role)[-1]]),
+            *logged(
+                role,
+                "kubelet",
+                command,
+                WINDOWS.kubelet_config,
+                depends=[runtime.services(role)[-1]],
+                **egress.variables(role),
+            ),
             wait("node-certificate", 900, file=WINDOWS_NODE_CERTIFICATE, error="node-unregistered"),
             # the token is good for other machines too: it goes as soon as this one has no use for it
             _bootstrap("joined"),

@@ -5,7 +5,7 @@ from typing import Any
 from components import releases
 from components.firewall import API_PORT
 from components.merge import merge
-from components.node import kubelet, proxy
+from components.node import egress, kubelet, proxy
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
@@ -186,6 +186,7 @@ def service(role: Role) -> Step:
         start="boot",
         restart_seconds=10,
         restarts_on=[program],
+        **egress.variables(role),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from components import releases
 from components.merge import merge
-from components.node import mirrors, registries
+from components.node import egress, mirrors, registries
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, LAYOUTS, WINDOWS, WINDOWS_CONTAINERD_DATA, Layout
 from components.node.plan import Phase, Scope
@@ -113,10 +113,10 @@ def phase(role: Role) -> Phase:
     """Configuration, services, and crictl pointed at them."""
     layout = LAYOUTS[role.system]
     if role.runtime is Runtime.DOCKER:
-        steps = (*_docker(), *_cri_dockerd(role), _crictl(role), *registries.steps(role), _pause(role))
+        steps = (*_docker(role), *_cri_dockerd(role), _crictl(role), *registries.steps(role), _pause(role))
         return Phase("runtime", Scope.IMAGE, steps)
     config = step("file", "containerd-config", path=layout.containerd_config, content=toml(configuration(role)))
-    steps = (*_windows(layout), _crictl(role), _pause(role)) if role.os.is_windows else _linux(layout)
+    steps = (*_windows(role, layout), _crictl(role), _pause(role)) if role.os.is_windows else _linux(role, layout)
     return Phase("runtime", Scope.IMAGE, (config, *mirrors.steps(role), *registries.steps(role), *steps))
 
 
@@ -142,12 +142,20 @@ def _cni_flags() -> tuple[str, ...]:
     return ("--network-plugin=cni", *folders)
 
 
-def _docker() -> tuple[Step, ...]:
+def _docker(role: Role) -> tuple[Step, ...]:
     command = [WINDOWS.program("dockerd", DOCKER.programs), "--run-service", "--config-file", DOCKER.config]
     return (
         step("directory", "docker-config-folder", path=DOCKER.config.rpartition("\\")[0], access="private"),
         step("file", "docker-config", path=DOCKER.config, format="json", content=DAEMON),
-        step("service", "docker", service="docker", command=command, restarts_on=[DOCKER.config], restart_seconds=10),
+        step(
+            "service",
+            "docker",
+            service="docker",
+            command=command,
+            restarts_on=[DOCKER.config],
+            restart_seconds=10,
+            **egress.variables(role),
+        ),
     )
 
 
@@ -182,18 +190,26 @@ def _pause(role: Role) -> Step:
     return step("container-image", "pause-image", image=image, client=client, program=program, retries=6)
 
 
-def _windows(layout: Layout) -> tuple[Step, ...]:
+def _windows(role: Role, layout: Layout) -> tuple[Step, ...]:
     program, config = layout.program("containerd", layout.containerd_programs), layout.containerd_config
     log = layout.path(layout.logs, "containerd", "containerd.log")
     # without --log-file a service's output is lost (containerd docs/getting-started.md)
     command = [program, "--run-service", "--config", config, "--log-file", log]
     return (
         step("directory", "containerd-logs", path=layout.path(layout.logs, "containerd"), access="private"),
-        step("service", "containerd", service="containerd", command=command, restarts_on=[config], restart_seconds=10),
+        step(
+            "service",
+            "containerd",
+            service="containerd",
+            command=command,
+            restarts_on=[config],
+            restart_seconds=10,
+            **egress.variables(role),
+        ),
     )
 
 
-def _linux(layout: Layout) -> tuple[Step, ...]:
+def _linux(role: Role, layout: Layout) -> tuple[Step, ...]:
     program, config = layout.program("containerd"), layout.containerd_config
     command = [program, "--config", config]
     crictl = {"runtime-endpoint": layout.containerd_socket, "image-endpoint": layout.containerd_socket}
@@ -206,8 +222,9 @@ def _linux(layout: Layout) -> tuple[Step, ...]:
             command=command,
             delegate=True,
             limits=_LIMITS,
-            restarts_on=[config],
+            restarts_on=[config, *egress.trust_files(role)],
             restart_seconds=5,
+            **egress.variables(role),
         ),
         step("file", "crictl", path="/etc/crictl.yaml", format="json", content=crictl),
     )

@@ -1,6 +1,7 @@
 """Linux below Kubernetes: name, kernel, time."""
 
 from components import releases
+from components.node import egress
 from components.node.kinds import Step, ref, step
 from components.node.plan import Phase, Scope
 from components.node.role import Role
@@ -34,7 +35,8 @@ def linux(role: Role) -> Phase:
     sysctls = (step("sysctl", key, key=key, value=value) for key, value in SYSCTLS.items())
     server = TIME_SERVERS.get(role.spec.cloud)
     time = [step("time-source", "time-source", server=server)] if server else []
-    steps = (*_cgroups(role), *modules, *sysctls, step("swap", "swap"), *time, *_packages(role))
+    trusted = egress.authorities(role)
+    steps = (*_cgroups(role), *modules, *sysctls, step("swap", "swap"), *time, *trusted, *_packages(role))
     return Phase("system", Scope.IMAGE, steps)
 
 
@@ -56,7 +58,7 @@ def _packages(role: Role) -> tuple[Step, ...]:
             "command",
             f"package-{package}",
             argv=["/bin/sh", "-c", f"apt-get update --quiet && apt-get install --yes --quiet {package}"],
-            environment={"DEBIAN_FRONTEND": "noninteractive"},
+            environment={"DEBIAN_FRONTEND": "noninteractive", **egress.packages(role)},
             creates=program,
         )
         for program, package in packages.items()

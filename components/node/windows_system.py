@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from components import releases
-from components.node import runtime
+from components.node import egress, runtime
 from components.node.evidence import windows_script
 from components.node.kinds import OnChange, Step, ref, step
 from components.node.layout import CONTAINER_USER, PRIVATE_FOLDERS, WINDOWS, WINDOWS_KUBELET_ROOT
@@ -74,6 +74,9 @@ def system(role: Role) -> Phase:
         Scope.IMAGE,
         (
             *_registry(role),
+            # before the restart, after which every service has them, and before the first download
+            *egress.authorities(role),
+            *egress.machine_wide(role),
             step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB),
             step("feature", "containers", feature="Containers"),
             step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),

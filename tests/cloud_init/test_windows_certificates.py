@@ -11,7 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from components.bundle import CLOUD_INIT
+from tests.certificates import OTHER
 from tests.cloud_init.windows import Machine
+from tests.components.node.samples import plan
 
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 CHAIN = "RemoteCertificateChainErrors"
@@ -107,3 +109,21 @@ def test_a_server_is_trusted_by_the_system_or_by_an_otherwise_good_chain_to_the_
     machine.path(r"C:\judge.ps1").write_text(JUDGE)
     said = machine.pwsh(r"& C:\judge.ps1")[1].splitlines()
     assert said == [f"{name}: {verdict}" for name, *_, verdict in CASES]
+
+
+TRUSTED = r"""
+[Microsoft.Win32.Registry]::SetValue('HKEY_LOCAL_MACHINE\{key}', 'Blob', [Convert]::FromBase64String('{data}'))
+$store = [Security.Cryptography.X509Certificates.X509Store]::new('Root', 'LocalMachine')
+$store.Open('ReadOnly')
+$store.Certificates.Find('FindByThumbprint', '{name}', $false) | ForEach-Object {{ $_.Subject }}
+"""
+
+
+@pytest.mark.windows
+@pytest.mark.subprocess
+def test_ops_08_a_planned_authority_is_one_of_the_machines_own(machine: Machine) -> None:
+    [step] = [each for each in plan("windows-2019", trusted_cas=[OTHER]).steps if each.name.startswith("authority-")]
+    key = step.fields["key"].partition("\\")[2]
+    script = TRUSTED.format(key=key, name=key.rpartition("\\")[2], data=step.fields["data"])
+    machine.path(r"C:\trusted.ps1").write_text(script)
+    assert machine.pwsh(r"& C:\trusted.ps1")[1].splitlines() == ["CN=Other Authority"]

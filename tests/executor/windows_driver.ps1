@@ -104,6 +104,7 @@ function Set-Value([string] $Key, [string] $Name, $Value) {
             'MultiString' { , [string[]] @($Value.data) }
             'DWord' { [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32] $Value.data), 0) }
             'QWord' { [long] $Value.data }
+            'Binary' { , [Convert]::FromBase64String($Value.data) }
             default { [string] $Value.data }
         }
         return [Microsoft.Win32.Registry]::SetValue($Key, $Name, $data, $Value.type)
@@ -118,6 +119,7 @@ function Get-Value([string] $Key, [string] $Name) {
     $data = $open.GetValue($Name, $null, 'DoNotExpandEnvironmentNames')
     if ($null -eq $data) { return }
     $kind = "$($open.GetValueKind($Name))"
+    if ($kind -eq 'Binary') { $data = [Convert]::ToBase64String($data) }
     if ($kind -eq 'DWord') { $data = [BitConverter]::ToUInt32([BitConverter]::GetBytes($data), 0) }
     @{ type = $kind; data = $data }
 }

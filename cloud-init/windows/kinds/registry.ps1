@@ -24,6 +24,7 @@ function ConvertTo-RegistryData {
         'DWord' { return [BitConverter]::ToInt32([BitConverter]::GetBytes([uint32] $Data), 0) }
         'QWord' { return [long] $Data }
         'MultiString' { return , [string[]] @($Data) }
+        'Binary' { return , [Convert]::FromBase64String($Data) }
         default { return [string] $Data }
     }
 }

@@ -24,8 +24,8 @@ WINDOWS: dict[str, Kind] = {
         {
             "key": Field({"type": "string", "pattern": r"^(HKLM:?|HKEY_LOCAL_MACHINE)\\."}, "Key below HKLM."),
             "value": Field(TEXT, "Name of the value; empty: the key's default."),
-            "type": Field(one_of("DWord", "QWord", "String", "ExpandString", "MultiString"), "Its type."),
-            "data": Field(DOCUMENT, "A number, a text, or a list of texts, as the type wants."),
+            "type": Field(one_of("DWord", "QWord", "String", "ExpandString", "MultiString", "Binary"), "Its type."),
+            "data": Field(DOCUMENT, "A number, a text, a list of texts, or bytes in base64, as the type wants."),
         },
         compares="Type and data, without expanding variables.",
         sets="Makes the key and writes the value.",
@@ -38,6 +38,16 @@ WINDOWS: dict[str, Kind] = {
             When("type", "String", {"data": TEXT}),
             When("type", "ExpandString", {"data": TEXT}),
             When("type", "MultiString", {"data": {"type": "array", "items": TEXT}}),
+            When(
+                "type",
+                "Binary",
+                {
+                    "data": {
+                        "type": "string",
+                        "pattern": r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+                    }
+                },
+            ),
         ),
     ),
     "feature": Kind(

@@ -9,7 +9,6 @@ from components.node.kinds import KINDS, REFERENCES, Cut, OnChange, Step, page, 
 from components.node.kinds.references import DOCUMENTS
 from components.node.plan import EGRESS, NodePlan, Phase, Scope
 from components.node.plan_schema import schema
-from tests.components.node.samples import plan
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("directory", {}, "missing ['path']"),
@@ -87,13 +86,6 @@ def test_the_executors_way_out_is_part_of_the_plan_and_replaces_no_machine() -> 
     with pytest.raises(ValueError, match=r"egress\.proxy\.https is 'proxy'"):
         _plan("ubuntu-22.04", Scope.IMAGE, swap, egress={"proxy": {"https": "proxy"}})
     assert EGRESS in schema()["properties"].values()
-
-
-def test_proxy_and_authorities_of_the_spec_are_the_executors_way_out() -> None:
-    proxy, authority = {"http": "http://p:3128", "no_proxy": [".corp"]}, "-----BEGIN CERTIFICATE-----"
-    made = plan("ubuntu-22.04", proxy=proxy, trusted_cas=[authority])
-    assert made.document()["egress"] == {"proxy": proxy, "trusted_cas": [authority]}
-    assert made.replace_digest == plan("ubuntu-22.04").replace_digest
 
 
 SAME: list[tuple[str, dict[str, Any], dict[str, Any]]] = [

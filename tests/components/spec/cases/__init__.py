@@ -1,6 +1,16 @@
 """Every check with what trips it and what only just does not, by concern."""
 
-from tests.components.spec.cases import addresses, downloads, machines, network, refused, runtimes, scheduling, versions
+from tests.components.spec.cases import (
+    addresses,
+    downloads,
+    egress,
+    machines,
+    network,
+    refused,
+    runtimes,
+    scheduling,
+    versions,
+)
 
 CASES = (
     *addresses.CASES,
@@ -10,5 +20,6 @@ CASES = (
     *versions.CASES,
     *runtimes.CASES,
     *downloads.CASES,
+    *egress.CASES,
     *refused.CASES,
 )
