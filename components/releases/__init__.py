@@ -183,7 +183,10 @@ def top_fields(document: str, version: str) -> frozenset[str]:
 def gates(document: str, version: str) -> frozenset[str]:
     """Feature gates that the program of a document knows."""
     on = release(version).minor
-    return frozenset(known(_row(GATES, document, "feature gates"), on).keys() - known(LACKING.get(document, ()), on))
+    gone = {name for name, first in gate_tables.LATER.get(on, {}).items() if version != on and older(version, first)}
+    return frozenset(
+        known(_row(GATES, document, "feature gates"), on).keys() - known(LACKING.get(document, ()), on) - gone
+    )
 
 
 @lru_cache(maxsize=64)

@@ -36,7 +36,8 @@ all -1.21: chaos-chance redirect-container-streaming
 all -1.22: experimental-bootstrap-kubeconfig seccomp-profile-root
 all -1.23: cni-bin-dir cni-cache-dir cni-conf-dir docker-endpoint dynamic-config-dir
   experimental-check-node-capabilities-before-mount experimental-dockershim-root-directory
-  image-pull-progress-deadline network-plugin network-plugin-mtu non-masquerade-cidr really-crash-for-testing
+  experimental-logging-sanitization image-pull-progress-deadline network-plugin network-plugin-mtu non-masquerade-cidr
+  really-crash-for-testing
 all -1.24: experimental-kernel-memcg-notification
 all -1.26: container-runtime master-service-namespace
 all -1.30: iptables-drop-bit iptables-masquerade-bit keep-terminated-pod-volumes
@@ -148,16 +149,16 @@ CONTROL_PLANE = spans(
   use-service-account-credentials version watch-cache watch-cache-sizes write-config-to
 -1.21: algorithm-provider hard-pod-affinity-symmetric-weight kubelet-https scheduler-name ssh-keyfile ssh-user
 -1.22: policy-config-file policy-configmap policy-configmap-namespace use-legacy-policy-config
--1.23: deployment-controller-sync-period deserialization-cache-size enable-swagger-ui
-  experimental-encryption-provider-config horizontal-pod-autoscaler-use-rest-clients target-ram-mb
+-1.23: address deployment-controller-sync-period deserialization-cache-size enable-swagger-ui
+  experimental-encryption-provider-config experimental-logging-sanitization horizontal-pod-autoscaler-use-rest-clients
+  insecure-bind-address insecure-port port target-ram-mb
 -1.24: deleting-pods-burst deleting-pods-qps experimental-cluster-signing-duration register-retry-count
   service-account-api-audiences
 -1.25: identity-lease-duration-seconds identity-lease-renew-interval-seconds
 -1.26: enable-taint-manager master-service-namespace pod-eviction-timeout
 -1.27: lock-object-name lock-object-namespace
--1.30: address cloud-provider-gce-lb-src-cidrs horizontal-pod-autoscaler-downscale-delay
-  horizontal-pod-autoscaler-upscale-delay insecure-bind-address insecure-port port volume-host-allow-local-loopback
-  volume-host-cidr-denylist
+-1.30: cloud-provider-gce-l7lb-src-cidrs cloud-provider-gce-lb-src-cidrs horizontal-pod-autoscaler-downscale-delay
+  horizontal-pod-autoscaler-upscale-delay volume-host-allow-local-loopback volume-host-cidr-denylist
 -1.36: concurrent-service-syncs
 1.21-: allow-metric-labels disabled-metrics enable-leader-migration leader-migration-config permit-address-sharing
   strict-transport-security-directives

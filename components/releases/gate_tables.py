@@ -272,3 +272,11 @@ KUBE_PROXY_LACKS = spans(
 """
 )
 """Of KNOWN: kube-proxy took over logging's own gates later than the kubelet (cmd/kube-proxy/app/server.go)."""
+
+LATER: dict[str, dict[str, str]] = {
+    # CVE-2024-7598 was mended in minors that were out already (kubernetes #130508 to #130510)
+    "1.30": {"OrderedNamespaceDeletion": "1.30.11"},
+    "1.31": {"OrderedNamespaceDeletion": "1.31.7"},
+    "1.32": {"OrderedNamespaceDeletion": "1.32.3"},
+}
+"""Of KNOWN: gates that came with a patch, by minor, and the first that has them."""

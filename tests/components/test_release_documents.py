@@ -116,6 +116,12 @@ def test_a_feature_gate_is_known_in_the_minors_that_have_it(gate: str, minors: l
     assert _minors(lambda minor: gate in releases.gates("kubelet", minor)) == minors
 
 
+def test_a_gate_that_came_with_a_patch_is_unknown_to_those_before_it() -> None:
+    asked = ("1.29.15", "1.30.10", "1.31.4", "1.31.7", "1.31.14", "1.32.2", "1.32.3", "1.33.0")
+    known = [each for each in asked if "OrderedNamespaceDeletion" in releases.gates("kubelet", each)]
+    assert known == ["1.31.7", "1.31.14", "1.32.3", "1.33.0"]
+
+
 def test_a_gate_that_is_locked_stays_so_until_it_is_gone() -> None:
     assert _minors(lambda minor: releases.locked_gates(minor).get("WinDSR")) == _from("1.34")
     assert _minors(lambda minor: releases.locked_gates(minor).get("WindowsHostProcessContainers")) == ["1.26", "1.27"]

@@ -34,8 +34,16 @@ class Judgement:
         return [line for line in self.text.splitlines() if OBJECTIONS.search(line)]
 
     def unknown(self) -> set[str]:
-        """Fields that the program does not know, all of them: strict decoding goes on after the first."""
-        return set(re.findall(r'unknown field \\*"([^"\\]+)', self.text))
+        """Fields that the program does not know, by their paths; of a decoder that ends at one, its name alone."""
+        return set(re.findall(r'unknown field \\*"([^"\\]+)', self.text)) | self.first_unknown()
+
+    def first_unknown(self) -> set[str]:
+        """The one field, if any, at which a decoder (json-iterator, up to 1.22) ended."""
+        return set(re.findall(r"found unknown field: (\w+)", self.text))
+
+    def wrong_types(self) -> list[str]:
+        """Lines about values of another type than their field's."""
+        return re.findall(r".*cannot unmarshal.*|.*failed to decode: .*(?:unexpected|expects|error found).*", self.text)
 
 
 def run(command: Sequence[str | Path], folder: Path, seconds: int = SECONDS) -> Judgement:

@@ -24,6 +24,10 @@ GIVE_UP_SECONDS = 3600
 """A build takes minutes; this ends one that hangs."""
 
 
+_STAMPED_TOO = {"kube-apiserver": ("k8s.io/client-go/pkg/version",)}
+"""Its aggregator answers /version with this one up to some minor (kube-aggregator v0.24 pkg/apiserver/apiserver.go)."""
+
+
 class NotBuilt(Exception):
     """The program could not be built; the message says what Go said."""
 
@@ -81,11 +85,13 @@ def _recipe(program: Program) -> str:
 def _flags(program: Program) -> list[str]:
     # Kubernetes' hack/lib/version.sh stamps these; without them a program says v0.0.0 and kubeadm refuses itself
     stamps = {
-        "k8s.io/component-base/version.gitVersion": f"v{program.version}",
-        "k8s.io/component-base/version.gitMajor": "1",
-        "k8s.io/component-base/version.gitMinor": releases.minor(program.version).partition(".")[2],
+        "gitVersion": f"v{program.version}",
+        "gitMajor": "1",
+        "gitMinor": releases.minor(program.version).partition(".")[2],
     }
-    used = [f"-X {name}={value}" for name, value in stamps.items()] if program.module == KUBERNETES else []
+    stamped = ("k8s.io/component-base/version", *_STAMPED_TOO.get(program.name, ()))
+    names = stamped if program.module == KUBERNETES else ()
+    used = [f"-X {name}.{key}={value}" for name in names for key, value in stamps.items()]
     return ["-trimpath", "-mod=mod", f"-ldflags={' '.join(['-s', '-w', *used])}"]
 
 

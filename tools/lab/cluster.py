@@ -38,6 +38,12 @@ def is_built(kubernetes: str) -> bool:
     return built and stamp.is_file() and stamp.read_text("ascii") == _stamp(kubernetes)
 
 
+def built() -> list[str]:
+    """The versions that are there, newest first."""
+    found = [each.name.removeprefix("cluster-") for each in build.folder().glob("cluster-*")]
+    return [each for each in reversed(releases.in_order(found)) if is_built(each)]
+
+
 def make(kubernetes: str) -> Path:
     """Make it of programs that are built already, and give the folder; what is there and right stays."""
     target = folder(kubernetes)
