@@ -1,10 +1,11 @@
 """The control-plane agent on a machine: what it is told, its service, and the step by which kubeadm upgrades."""
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from components.node import kubeadm, kubelet, proxy
-from components.node.kinds import OnChange, Step, ref, step
+from components.node.kinds import OnChange, Step, step
 from components.node.layout import ADMIN_KUBECONFIG, KUBEADM_PATCHES, LINUX, PKI, STATE
 from components.node.plan import Phase, Scope, canonical
 from components.node.role import Role
@@ -36,10 +37,11 @@ RENEWAL_DAYS = 90
 """kubeadm's certificates live a year: a quarter of it is time to notice that renewal fails."""
 
 
-def upgrade(role: Role, founder: str, lifetime_hours: int) -> tuple[Step, ...]:
+def upgrade(role: Role, founder: str, told: Mapping[str, Any]) -> tuple[Step, ...]:
     """Before the kubelet's service, which so is never newer than its API server.
 
-    founder: file of a machine that founded the cluster. lifetime_hours: of bootstrap tokens.
+    founder: file of a machine that founded the cluster. told: fields of steps whose work the agent goes on with: token,
+    encryption, founding.
     """
     return (
         step(
@@ -47,7 +49,7 @@ def upgrade(role: Role, founder: str, lifetime_hours: int) -> tuple[Step, ...]:
             "agent-config",
             path=CONFIG,
             format="json",
-            content=configuration(role, founder, lifetime_hours),
+            content={**configuration(role, founder), **told},
             on_change=OnChange.AGENT,
         ),
         # not due while this machine has no turn: at its founding or joining, and at every boot
@@ -79,14 +81,12 @@ def phase() -> Phase:
     return Phase("agent", Scope.NODE, (service,))
 
 
-def configuration(role: Role, founder: str, lifetime_hours: int) -> dict[str, Any]:
+def configuration(role: Role, founder: str) -> dict[str, Any]:
     """What the agent reads: cloud-init/linux/agent/configuration.py."""
-    token = {"secret": ref("facts.join_secret"), "kubeconfig": ADMIN_KUBECONFIG, "lifetime_hours": lifetime_hours}
     return {
         "kubeconfig": ADMIN_KUBECONFIG,
         "founder": founder,
         "digest": digest(role),
-        "token": token,
         "upgrade": _upgrade(role),
         "etcd": {
             "find": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^etcd$"],
@@ -97,8 +97,12 @@ def configuration(role: Role, founder: str, lifetime_hours: int) -> dict[str, An
             "files": [f"{PKI}/{name}.crt" for name in kubeadm.CERTIFICATES],
             "days": RENEWAL_DAYS,
             "renew": [_KUBEADM, "certs", "renew", "all"],
-            "pods": [[*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS],
+        },
+        "pods": {
+            "find": {each: [*_CRICTL, "pods", "--quiet", "--label", f"component={each}"] for each in _STATIC_PODS},
             "stop": [*_CRICTL, "stopp"],
+            "running": [*_CRICTL, "ps", "--quiet", "--state", "Running", "--name"],
+            "started": [*_CRICTL, "inspect", "--output", "go-template", "--template", "{{.status.startedAt}}"],
         },
     }
 
@@ -118,7 +122,9 @@ def _upgrade(role: Role) -> dict[str, list[list[str]]]:
         "apply": [
             [_KUBEADM, "init", "phase", "upload-config", "kubeadm", *config],
             [_KUBEADM, "upgrade", "apply", f"v{role.spec.kubernetes}", "--yes", *flags],
-            [_KUBEADM, "init", "phase", "addon", "kube-proxy", *config],
         ],
         "node": [[_KUBEADM, "upgrade", "node", *flags]],
+        # kubeadm's upgrade knows the configuration that the cluster has; not before all API servers are new, because
+        # kube-proxy may not be newer than one
+        "last": [[_KUBEADM, "init", "phase", "addon", "kube-proxy", *config]],
     }

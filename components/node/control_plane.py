@@ -27,7 +27,21 @@ TOKEN_HOURS = 24
 """kubeadm's own default; longer than the slowest Windows machine needs to boot."""
 
 ENCRYPTED = ["secrets"]
-"""Resources encrypted at rest."""
+"""Resources encrypted at rest, of the core group and in namespaces."""
+
+_TOKEN: dict[str, Any] = {
+    "secret": ref("facts.join_secret"),
+    "kubeconfig": ADMIN_KUBECONFIG,
+    "lifetime_hours": TOKEN_HOURS,
+}
+_KEYS: dict[str, Any] = {
+    "secret": ref("facts.pki_secret"),
+    "member": "encryption-keys",
+    "path": kubeadm.ENCRYPTION,
+    "resources": ENCRYPTED,
+}
+_LOG: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "cluster": ref("facts.ca_hash")}
+"""Fields of steps that make bootstrap tokens, keys of encryption at rest, and the founding; the agent has them too."""
 
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
@@ -66,19 +80,11 @@ def _certificates() -> tuple[Step, ...]:
         step("secret", f"pki-{member}", secret=secret, member=member, path=path)
         for member, path in kubeadm.SECRET_FILES.items()
     )
-    encryption = step(
-        "encryption-configuration",
-        "encryption",
-        secret=secret,
-        member="encryption-keys",
-        path=kubeadm.ENCRYPTION,
-        resources=ENCRYPTED,
-    )
     return (
         step("directory", "etcd-pki", path="/etc/kubernetes/pki/etcd"),
         *files,
         step("directory", "encryption-folder", path=kubeadm.ENCRYPTION.rpartition("/")[0], access="private"),
-        encryption,
+        step("encryption-configuration", "encryption", **_KEYS),
         step("directory", "audit-folder", path=kubeadm.AUDIT_POLICY.rpartition("/")[0]),
         step("file", "audit-policy", path=kubeadm.AUDIT_POLICY, format="json", content=AUDIT_POLICY),
         step("directory", "audit-logs", path=kubeadm.AUDIT_LOGS, access="private"),
@@ -91,21 +97,20 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         *kubeadm.preparation(role),
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
-        *agent.upgrade(role, FOUNDER, TOKEN_HOURS),
+        *agent.upgrade(role, FOUNDER, {"token": _TOKEN, "encryption": _KEYS, "founding": _LOG}),
         kubeadm.service(role),
     )
 
 
 def _found_or_join(role: Role) -> tuple[Step, ...]:
-    log: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "cluster": ref("facts.ca_hash")}
     return (
         # the first machine needs minutes; the others wait for it here
-        step("claim", "found-or-join", **log, founder=FOUNDER, member=MEMBER, timeout_seconds=1800),
+        step("claim", "found-or-join", **_LOG, founder=FOUNDER, member=MEMBER, timeout_seconds=1800),
         _endpoint(role, "endpoint"),
         step(
             "etcd-restored",
             "etcd-restored",
-            **log,
+            **_LOG,
             requires=FOUNDER,
             done=RESTORED,
             config=kubeadm.INIT_CONFIG,
@@ -115,14 +120,12 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             address=ref("machine.address"),
         ),
         kubeadm.init(done=DONE, requires=FOUNDER),
-        step("founded", "founded", **log, founder=FOUNDER, path=FOUNDED),
+        step("founded", "founded", **_LOG, founder=FOUNDER, path=FOUNDED),
         # only now: nobody joins a cluster that another founder may still replace; kubeadm-join below reads it
         step(
             "bootstrap-token",
             "join-secret",
-            secret=ref("facts.join_secret"),
-            kubeconfig=ADMIN_KUBECONFIG,
-            lifetime_hours=TOKEN_HOURS,
+            **_TOKEN,
             requires=FOUNDER,
         ),
         kubeadm.join(role, done=DONE, requires=MEMBER),

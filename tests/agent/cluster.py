@@ -8,6 +8,9 @@ from typing import Any
 KINDS = {
     "/api/v1/nodes": ("v1", "Node"),
     "/api/v1/namespaces/kube-system/configmaps": ("v1", "ConfigMap"),
+    "/api/v1/namespaces/kube-system/pods": ("v1", "Pod"),
+    "/api/v1/secrets": ("v1", "Secret"),
+    "/api/v1/namespaces/default/secrets": ("v1", "Secret"),
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases": ("coordination.k8s.io/v1", "Lease"),
     "/apis/certificates.k8s.io/v1/certificatesigningrequests": ("certificates.k8s.io/v1", "CertificateSigningRequest"),
     "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings": ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
@@ -50,6 +53,7 @@ class Cluster:
         """As Api.call."""
         if method != "GET":
             self.asked.append(f"{method} {path}")
+        path = path.partition("?")[0]
         if path in KINDS:
             return self._folder(method, path, body)
         if found := re.fullmatch(r"(.+)/approval", path):
@@ -64,7 +68,8 @@ class Cluster:
 
     def _folder(self, method: str, path: str, body: Any) -> Any:
         if method == "GET":
-            inside = [one for place, one in self.objects.items() if place.rpartition("/")[0] == path]
+            head, _, last = path.rpartition("/")
+            inside = [one for place, one in self.objects.items() if lies_in(place.rpartition("/")[0], head, last)]
             return {"items": copy.deepcopy(inside)}
         assert method == "POST", f"{method} of {path}"
         place = f"{path}/{body['metadata']['name']}"
@@ -126,6 +131,11 @@ class Cluster:
 
     def _refused(self, status: int, message: str) -> Exception:
         return importlib.import_module("agent.api").Refused(status, message)
+
+
+def lies_in(folder: str, head: str, last: str) -> bool:
+    """Whether objects of a folder are listed at head/last: it, or those of all namespaces."""
+    return bool(re.fullmatch(rf"{re.escape(head)}(/namespaces/[^/]+)?/{last}", folder))
 
 
 class _Server:

@@ -4,7 +4,9 @@ import hashlib
 import importlib
 import io
 import json
+import time
 import zipfile
+from datetime import datetime, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from components import desired_state
-from components.node import agent
+from components.node import agent, kubeadm
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import Cloud
@@ -21,6 +23,13 @@ from tests.components.node.samples import content, plan
 CONFIG = content(plan(None), "agent-config")
 DATABASE = b"pages"
 WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
+
+
+DATES = "notBefore=Jan  1 00:00:00 2026 GMT\nnotAfter=Jan  1 00:00:00 2126 GMT\n"
+"""As openssl says them of a certificate that ends late."""
+
+
+PODS = "/api/v1/namespaces/kube-system/pods"
 
 
 class Cut(BaseException):
@@ -50,6 +59,8 @@ class Site:
         self.log: list[str] = []
         self.cut_at = -1
         self.pointer: dict[str, Any] | None = None
+        self.keys: list[str] = []
+        """Keys of encryption at rest in the secret, newest first; none: nobody looks at them."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
         facts = template.told["facts"]
@@ -69,6 +80,11 @@ class Site:
         text = desired_state.pointer_document(KEY, url, sha256, kubernetes, serial, kubernetes)
         self.pointer = {name: value for name, value in json.loads(text).items() if name != "mac"}
         return sha256
+
+    def add_key(self, key: str) -> None:
+        """The program stores another key."""
+        self.keys.insert(0, key)
+        self.cloud.secrets["pki"] = json.dumps({"encryption-keys": self.keys})
 
     def did(self, what: str) -> None:
         """Something took effect."""
@@ -99,7 +115,11 @@ class Machine:
         self.site, self.name, self.root, self.facts = site, name, root, facts
         self.address = f"10.20.64.{10 + int(name[-1])}"
         self.starts = 0
-        self.boots = False
+        self.boots, self.rounds = False, 0
+        self.began = 0.0
+        """When its API server began."""
+        self.reads: list[int] = []
+        """Numbers of the keys that its API server has read; it writes with the first."""
 
     def begin(self, content: bytes, sha256: str) -> None:
         """It founded or joined the cluster with this bundle."""
@@ -109,6 +129,7 @@ class Machine:
         loader.unpack(content, sha256, self.root / "opt/mullion")
         loader.switch(sha256, self.root / "opt/mullion")
         self.file("/var/lib/mullion/applied").write_text("first")
+        self.serve_version()
         self.execute()
         self.boot()
 
@@ -143,12 +164,27 @@ class Machine:
         self.site.patch.setattr(importlib.import_module("programs"), "start", self.start)
         self.run.try_for(60)
         self.following.told = json.loads(self.file(agent.CONFIG).read_text())
+        self.rounds += 1
+        if self.site.keys and self.rounds % 4 == 0:  # an agent looks now and then
+            self.following.look_at_keys()
         self.says = self.following.step(self.site.cluster, self.site.pointer)
+
+    def serve_version(self) -> None:
+        """The static pod of its API server is of the current bundle's version."""
+        planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
+        image = {"name": "kube-apiserver", "image": f"registry.k8s.io/kube-apiserver:v{planned['kubernetes']}"}
+        self.site.cluster.add(PODS, f"kube-apiserver-{self.name}", spec={"containers": [image]})
+
+    def serve(self) -> None:
+        """The kubelet starts the API server, which reads its keys."""
+        self.began = time.time()
+        self.reads = importlib.import_module("kinds.secrets").numbers(self.root / kubeadm.ENCRYPTION.lstrip("/"))
 
     def execute(self) -> None:
         """What the plan's steps do: the agent's configuration, kubeadm's upgrade in a turn, the result."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
-        self.file(agent.CONFIG).write_text(json.dumps({**CONFIG, "digest": planned["digest"]}))
+        told = {**CONFIG, "digest": planned["digest"], "encryption": {**CONFIG["encryption"], "secret": "pki"}}
+        self.file(agent.CONFIG).write_text(json.dumps(told))
         failed = planned["digest"] == self.site.broken or self.site.cluster is None  # kubeadm asks the API
         self.starts += 1
         if not failed and (self.root / agent.TURN.lstrip("/")).exists():
@@ -174,7 +210,19 @@ class Machine:
             self.file("/var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
             self.site.did(f"{self.name} snapshot")
         elif "kubeadm upgrade" in words:
+            self.serve_version()
             self.site.did(f"{self.name} {argv[2]}")
+        elif "addon kube-proxy" in words:
+            self.site.did(f"{self.name} kube-proxy")
         elif "ps --quiet" in words:
             said = "c0ffee"
+        elif words.startswith("openssl"):
+            said = DATES
+        elif " pods --quiet" in words:
+            said = words.rpartition("=")[2]
+        elif " inspect " in words:
+            said = f"{datetime.fromtimestamp(self.began, timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
+        elif words.endswith("stopp kube-apiserver"):
+            self.serve()
+            self.site.did(f"{self.name} serves with {self.reads}")
         return SimpleNamespace(returncode=0, stdout=said, stderr="")

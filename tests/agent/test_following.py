@@ -22,11 +22,13 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "somebody is not ready": ({"changed": True, "unhealthy": "b"}, "wait"),
     "another configuration": ({"applied": False}, "take"),
     "a certificate that ends soon": ({"renewal": True}, "take"),
+    "a newer key of encryption at rest": ({"rekey": True}, "take"),
     "a turn whose note was lost": ({"holder": "a"}, "take"),
     "no snapshot yet": ({"holder": "a", "turn": NOTE | {"snapshot": ""}, "changed": True}, "snapshot"),
     "a snapshot": ({"holder": "a", "turn": NOTE, "changed": True}, "switch"),
     "its certificates": ({"holder": "a", "turn": NOTE | {"started": False}, "renewal": True}, "renew"),
     "certificates, and kubeadm is at work": ({"holder": "a", "turn": NOTE, "renewal": True}, "watch"),
+    "a newer key, in its turn": ({"holder": "a", "turn": NOTE | {"started": False}, "rekey": True}, "rekey"),
     "not started": ({"holder": "a", "turn": NOTE | {"started": False}}, "start"),
     "under way": ({"holder": "a", "turn": NOTE}, "watch"),
     "failed": ({"holder": "a", "turn": NOTE, "trouble": "addons: E401"}, "watch"),
@@ -41,8 +43,8 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 def test_one_thing_is_done_by_what_is_seen(
     module: Callable[[str], ModuleType], sight: dict[str, Any], action: str
 ) -> None:
-    following = module("following")
-    assert following.decide(following.Sight("a", **sight))[0] == action
+    turns = module("turns")
+    assert turns.decide(turns.Sight("a", **sight))[0] == action
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def test_one_thing_is_done_by_what_is_seen(
 def test_a_hop_is_one_minor_version_and_never_back(
     module: Callable[[str], ModuleType], have: str, want: str, refused: bool
 ) -> None:
-    assert bool(module("following").hop(have, want)) == refused
+    assert bool(module("turns").hop(have, want)) == refused
 
 
 @pytest.fixture
@@ -81,21 +83,21 @@ def site(
 
 
 def test_machines_go_one_after_the_other_each_with_a_snapshot_before(site: Site) -> None:
-    """CP: the first applies, the others follow; a machine begins when the one before is through."""
+    """CP: the first applies, the others follow, the last lets kube-proxy be of the new version; one at a time."""
     digest = site.point(2, "1.37.1", "second")
     site.rounds()
     assert site.reached(digest, "second")
     assert site.log == [
         *(f"control-plane-0 {each}" for each in ("snapshot", "runs", "apply")),
         *(f"control-plane-1 {each}" for each in ("snapshot", "runs", "node")),
-        *(f"control-plane-2 {each}" for each in ("snapshot", "runs", "node")),
+        *(f"control-plane-2 {each}" for each in ("snapshot", "runs", "node", "kube-proxy")),
     ]
     kept = [each for each in site.cloud.objects if each.startswith("/snapshots/etcd/")]
     assert kept
     assert all("-2." in each for each in kept), "the snapshot's name has the serial it was made before"
 
 
-@pytest.mark.parametrize("effect", range(1, 10))
+@pytest.mark.parametrize("effect", range(1, 11))
 def test_a_cut_after_any_effect_is_gone_on_from(site: Site, effect: int) -> None:
     digest = site.point(2, "1.37.1", "second")
     site.cut_at = effect

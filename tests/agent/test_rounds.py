@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from components import desired_state
-from components.node import agent
+from components.node import agent, kubeadm
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.agent.kubelets import answer, ask, node_user, pem, spec
-from tests.agent.machines import CONFIG, WHOLE
+from tests.agent.machines import CONFIG, DATES, WHOLE
 from tests.cloud_init.cloud import INSTANCE, Cloud
 from tests.cloud_init.linux import TOKEN, Programs
 
@@ -60,6 +60,12 @@ def start(
     place = root / agent.CONFIG.lstrip("/")
     place.parent.mkdir(parents=True)
     told = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
+    told |= {"encryption": {**CONFIG["encryption"], "secret": "pki"}}
+    told |= {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
+    keys = root / kubeadm.ENCRYPTION.lstrip("/")
+    keys.parent.mkdir(parents=True)
+    keys.write_text('{"name": "key1"}')
+    cloud.secrets["pki"] = json.dumps({"encryption-keys": ["a2V5MQ=="]})
     place.write_text(json.dumps(told))
     state = root / "var/lib/mullion"
     state.mkdir(parents=True)
@@ -70,6 +76,7 @@ def start(
     monkeypatch.setattr(importlib.import_module("node"), "place", lambda root: (folder, run.told))
     main = module("__main__")
     monkeypatch.setattr(main, "from_kubeconfig", lambda path: cluster)
+    programs.answers |= {"openssl": (0, DATES), f"{CRICTL} inspect": (0, "2126-01-01T00:00:00Z")}
     programs.answers |= {"kubectl": (1, "NotFound"), "kubeadm token create": (0, TOKEN), CRICTL: (0, "c0ffee")}
     programs.effects[f"{CRICTL} exec"] = lambda: (root / "var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
     cloud.secrets["join"] = OLD_TOKEN
@@ -93,7 +100,8 @@ def test_a_first_round_does_all_that_a_founded_cluster_needs(
     assert cluster.objects["/api/v1/nodes/control-plane-0"]["metadata"]["labels"] == {
         "mullion.dev/pool": "control-plane"
     }
-    assert cluster.objects[MEMORY]["data"] == {"applied": "first", "pointer": "5", "members": "5"}
+    known = {"applied": "first", "pointer": "5", "members": "5", "key.control-plane-0": "1 1"}
+    assert cluster.objects[MEMORY]["data"] == known
     assert (root / "var/lib/mullion/applied").read_text() == "first"
     said = record(cloud)
     assert (said["state"], said["kubernetes"], said["instance"]) == ("ready", "1.36.3", INSTANCE)
@@ -169,7 +177,8 @@ def test_a_newer_key_is_fetched_when_the_mac_is_of_another(start: Callable[[], A
 
 FAILURES: dict[str, tuple[str, set[str]]] = {
     "the snapshot store": ("/snapshots/", {"snapshots"}),
-    "the secret store": ("/", {"pointer", "members", "tokens"}),
+    "the log of the founding": ("/snapshots/founding/0", {"epoch"}),
+    "the secret store": ("/", {"pointer", "members", "tokens", "keys"}),
     "the bundle store": ("/bundles/members.json", {"members"}),
 }
 
@@ -190,6 +199,27 @@ def test_what_fails_is_said_and_stops_nothing_else(
     running.next.clear()
     running.round()
     assert record(cloud)["agent"]["errors"] == {}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("nth", range(1, 41))
+@pytest.mark.parametrize("status", [403, 503])
+def test_a_cloud_that_fails_any_one_call_is_asked_again(
+    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, nth: int, status: int
+) -> None:
+    """Storage, secrets and compute alike, refused or out of order: the next look makes up for it."""
+    cluster.node("control-plane-0")
+    ask(cluster, "joining", spec(pem()))
+    running = start()
+    cloud.services.faults.plan("*", "status", status, nth=nth)
+    for _ in range(3):
+        running.round()
+        running.next.clear()
+    said = record(cloud)["agent"]
+    assert (said["errors"], said["serials"]) == ({}, {"pointer": 5, "members": 5})
+    assert (answer(cluster, "joining"), cloud.secrets["join"]) == ("Approved", TOKEN)
+    assert said["snapshots"]["count"] in (1, 2), "a snapshot whose answer was lost is made again"
+    assert cluster.objects[MEMORY]["data"]["key.control-plane-0"] == "1 1"
 
 
 def test_an_api_that_does_not_answer_is_said(

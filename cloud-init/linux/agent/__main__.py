@@ -19,7 +19,7 @@ from phases import read_plan
 from report import say
 from run import Run
 
-from agent import configuration, documents, etcd, members, signing, snapshots, tokens
+from agent import configuration, documents, epochs, etcd, keys, members, signing, snapshots, tokens
 from agent.api import Api, from_kubeconfig
 from agent.following import Following
 from agent.leases import Lease
@@ -67,11 +67,12 @@ class Agent:
         for name in DOCUMENTS:
             self.paced(name, 20, lambda name=name: self.fetch(name, answers))
         listed = {each["name"]: each for each in self.read.get("members", {}).get("members", [])}
+        controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == etcd.CONTROL_PLANE}
+        self.following.told, self.following.controllers = self.told, controllers
         if held and answers:
             current = "members" not in self.said["errors"]
             self.look_after(Seen(self.run, answers, listed or None, current, self.unready, self.leave))
-        controllers = {name: each["address"] for name, each in listed.items() if each["pool"] == etcd.CONTROL_PLANE}
-        self.following.told, self.following.controllers = self.told, controllers
+        self.paced("keys", 300, self.following.look_at_keys)
         pointer = None if "pointer" in self.said["errors"] else self.read.get("pointer")
         self.said["waits_for"] = self.tried("following", lambda: self.following.step(answers, pointer)) or ""
         serials = {name: document["serial"] for name, document in self.read.items()}
@@ -87,6 +88,8 @@ class Agent:
             ("requests", 0, lambda: signing.reconcile(seen)),
             ("nodes", 15, lambda: members.reconcile(seen)),
             ("tokens", 300, lambda: tokens.reconcile(self.run, self.told)),
+            ("epoch", 300, lambda: epochs.reconcile(self.run, self.told)),
+            ("secrets", 30, lambda: keys.rewrite(seen.api, self.told, self.following.controllers)),
             (
                 "snapshots",
                 300,
@@ -127,7 +130,7 @@ class Agent:
         """Read a signed document. Its serial is remembered in the cluster, so that no older one ever counts."""
         fields, file = DOCUMENTS[name]
         url = f"{self.run.value('facts.bundle_store').rstrip('/')}/{file}"
-        content = self.run.ask("s3", url)
+        content = self.run.ask("store", url)
         secret = self.run.value("facts.desired_state_secret")
         key = self.run.secret(secret)
         memory = Memory(api) if api else None

@@ -12,9 +12,10 @@ TURN = "/var/lib/mullion/turn"
 executor was, "before": when the run before began}."""
 
 Configuration = dict[str, Any]
-"""{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply: [argv], node: [argv]},
-etcd: {find, etcdctl}, snapshots: {file, every_minutes, keep, days}, certificates: {files, days, renew, pods: [argv],
-stop}}."""
+"""{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply, node, last: [argv]},
+etcd: {find, etcdctl}, snapshots: {file, every_minutes, keep, days}, certificates: {files, days, renew},
+encryption: {secret, member, path, resources}, founding: {store, log, cluster},
+pods: {find: {component: argv}, stop, running, started}}."""
 
 
 def read(root: Path) -> Configuration:

@@ -7,7 +7,7 @@ All state is on disk or in the cluster, so a cut at any point is gone on from: t
 
 import json
 import time
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import loader
 from failure import Failure
@@ -15,71 +15,17 @@ from report import say
 from run import STATE, Run
 from writing import write_whole
 
-from agent import certificates, snapshots
+from agent import certificates, keys, snapshots
 from agent.api import Api, Refused, Unreachable
 from agent.configuration import TURN, Configuration
 from agent.memory import Memory
+from agent.turns import Sight, decide, hop
 from agent.upgrade import stamp
 
 UNIT = "mullion.service"
 """The executor's; a restart runs it with the bundle that is current, and systemd again after a failure."""
 
 UNKNOWN = "a machine that is not known, because the API does not answer,"
-
-Action = Literal["rest", "wait", "take", "snapshot", "switch", "renew", "start", "watch", "give"]
-
-
-class Sight(NamedTuple):
-    """What one agent sees of its machine and of the turn."""
-
-    me: str
-    refused: str = ""
-    """Why the pointer cannot be followed; empty where it can."""
-    changed: bool = False
-    """Another bundle than the pointer's is current."""
-    applied: bool = True
-    """The static pods are as the current configuration says."""
-    renewal: bool = False
-    """A certificate ends soon."""
-    holder: str = ""
-    """Who has the turn; empty: nobody, or a machine that is no member any more."""
-    turn: dict[str, Any] | None = None
-    """This machine's note of its turn."""
-    done: bool = False
-    """The executor ended well, with the current bundle, since the turn began."""
-    trouble: str = ""
-    """How the executor's last run failed."""
-    unhealthy: str = ""
-    """Which API server is not ready."""
-
-
-def decide(sight: Sight) -> tuple[Action, str]:
-    """The one thing to do now, and why."""
-    if sight.holder == sight.me:
-        return in_turn(sight)
-    wanted = sight.changed or not sight.applied or sight.renewal
-    if sight.refused or not wanted:
-        return "rest", sight.refused
-    if sight.holder:
-        return "wait", f"{sight.holder} has its turn"
-    return ("wait", sight.unhealthy) if sight.unhealthy else ("take", "")
-
-
-def in_turn(sight: Sight) -> tuple[Action, str]:
-    """What comes next in a machine's turn: the first row whose condition holds."""
-    turn = sight.turn or {}
-    rows: tuple[tuple[object, Action, str], ...] = (
-        (not turn, "take", ""),
-        (not turn.get("snapshot"), "snapshot", ""),
-        (sight.changed and not sight.refused, "switch", ""),
-        (sight.renewal and not turn.get("started"), "renew", ""),  # kubeadm's upgrade renews them too
-        (not turn.get("started"), "start", ""),
-        (not sight.done, "watch", sight.trouble or "the executor runs"),
-        (not sight.applied, "watch", "the executor ended well, and kubeadm has not applied the configuration"),
-        (sight.unhealthy, "watch", sight.unhealthy),
-        (True, "give", sight.refused),
-    )
-    return next((action, why) for holds, action, why in rows if holds)
 
 
 class Following:
@@ -92,9 +38,11 @@ class Following:
         """Addresses of the control plane's members, by name."""
         self.renewal: tuple[bool, float] = (False, 0.0)
         """Whether certificates are due, and until when that counts."""
+        self.held: keys.Held | None = None
+        """This machine's keys of encryption at rest; None before the first look."""
         self.home = run.path(str(loader.HOME))
         self.actions = {"take": self.take, "switch": self.switch, "start": self.start, "give": self.give}
-        self.actions |= {"snapshot": self.snapshot, "renew": self.renew}
+        self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey}
 
     def step(self, api: Api | None, pointer: dict[str, Any] | None) -> str:
         """Look, decide, and do one thing; what is waited for, or empty.
@@ -107,6 +55,8 @@ class Following:
         if action in self.actions:
             say(f"following serial {pointer['serial'] if pointer else 'none'}: {action}")
             self.actions[action]()
+        else:
+            self.tell()
         return why
 
     def look(self, api: Api | None) -> Sight:
@@ -130,11 +80,12 @@ class Following:
             changed=changed,
             applied=applied,
             renewal=self.expiring(),
+            rekey=self.key() is not None,
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api) if changed or turn or not applied or self.renewal[0] else "",
+            unhealthy=self.unhealthy(api) if changed or turn or not applied or self.renewal[0] or self.key() else "",
         )
 
     def current(self) -> str:
@@ -179,6 +130,21 @@ class Following:
             self.renewal = (certificates.due(self.run, self.told), time.monotonic() + 3600)
         return self.renewal[0]
 
+    def look_at_keys(self) -> None:
+        """See which keys this machine has."""
+        self.held = keys.look(self.run, self.told)
+
+    def key(self) -> int | None:
+        """The key that this machine shall write with from its API server's next start on; None: it needs none."""
+        if not (self.held and self.memory):
+            return None
+        return keys.decide(self.held, keys.known(self.memory, {*self.controllers} - {self.me}).values())
+
+    def tell(self) -> None:
+        """Say which keys the API server that runs has: others go by it."""
+        if self.held and self.held.loaded and self.memory:
+            self.memory.write(**{f"key.{self.me}": "{} {}".format(*self.held.keys)})
+
     def unhealthy(self, api: Api | None) -> str:
         """The first API server of the control plane that is not ready, its etcd with it; empty where all are."""
         if api is None:
@@ -208,7 +174,7 @@ class Following:
         pointer = self.pointer or {}
         url, digest = pointer["bundle"], pointer["sha256"]
         try:
-            loader.unpack(self.run.ask("s3", url), digest, self.home)
+            loader.unpack(self.run.ask("store", url), digest, self.home)
         except loader.Refused as error:
             raise Failure("digest-mismatch", f"{url}: {error}") from None
         except OSError as error:
@@ -222,6 +188,11 @@ class Following:
         certificates.renew(self.run, self.told)
         self.renewal = (False, 0.0)
 
+    def rekey(self) -> None:
+        """Other keys for the API server; the executor's run after it finds everything as it shall be."""
+        keys.renew(self.run, self.told, self.key() or 0)
+        self.look_at_keys()
+
     def start(self) -> None:
         """Have systemd run the executor; not as a child, because it may start this agent anew."""
         self.run.command("systemctl", "restart", "--no-block", UNIT)
@@ -232,11 +203,3 @@ class Following:
         self.renewal = (False, 0.0)  # looked at again
         if self.memory and self.memory.write(turn=""):
             self.run.path(TURN).unlink()
-
-
-def hop(have: str, want: str) -> str:
-    """Why a control plane cannot go from one version to the other; empty where it can."""
-    before, after = (tuple(map(int, each.split("."))) for each in (have, want))
-    if after < before or after[0] != before[0] or after[1] > before[1] + 1:
-        return f"it asks for {want} from {have}: Kubernetes goes up by one minor version at a time, and never back"
-    return ""

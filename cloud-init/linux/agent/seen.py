@@ -1,7 +1,6 @@
 """What one round of the active agent sees of the cluster, and what several reconcilers do to it."""
 
 import base64
-import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +11,6 @@ from run import Run
 from agent.api import Api, Refused
 
 NODES = "/api/v1/nodes"
-PROVIDER_ID = re.compile(r"aws:///[a-z0-9-]+/(i-[0-9a-f]+)")
 
 
 class Seen:
@@ -55,7 +53,7 @@ class Seen:
 
     def gone(self, node: dict[str, Any]) -> bool:
         """Whether the cloud says that the Node's machine is no more; False for a Node that names none."""
-        named = PROVIDER_ID.fullmatch(node["spec"].get("providerID") or "")
+        named = self.run.cloud.MACHINE.fullmatch(node["spec"].get("providerID") or "")
         if not named:
             return False
         if named[1] not in self._gone:

@@ -37,9 +37,10 @@ class Snapshot(NamedTuple):
 
 def stored(run: Run) -> list[Snapshot]:
     """All snapshots, newest first. Failure store-failed."""
-    url = f"{store(run)}/?list-type=2&prefix={quote(PREFIX, safe='')}"
+    query, name = run.cloud.LISTING
+    url = f"{store(run)}{query}{quote(PREFIX, safe='')}"
     try:
-        listed = re.findall(r"<Key>([^<]+)</Key>", run.ask("s3", url).decode())
+        listed = name.findall(run.ask("store", url).decode())
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
     known = [(KEY.fullmatch(key), key) for key in listed]
@@ -91,7 +92,7 @@ def upload(run: Run, file: Path, name: str) -> str:
             )
         key = f"{PREFIX}{name}.{hashlib.sha256(content).hexdigest()}.db"
         try:
-            run.ask("s3", f"{store(run)}/{key}", "PUT", content, content_type="application/octet-stream")
+            run.ask("store", f"{store(run)}/{key}", "PUT", content, content_type="application/octet-stream")
         except OSError as error:
             raise Failure("store-failed", f"{key}: {type(error).__name__}: {error}") from None
     return key
@@ -104,6 +105,6 @@ def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, o
         make(run, configuration, "timer", now)
         found = stored(run)
     for each in surplus(found, now, told["keep"], told["days"]):
-        run.ask("s3", f"{store(run)}/{each.key}", "DELETE")
+        run.ask("store", f"{store(run)}/{each.key}", "DELETE")
         found.remove(each)
     return {"count": len(found), "newest": found[0].key if found else ""}

@@ -17,6 +17,7 @@ from agent import configuration
 from agent.api import Api, Refused, Unreachable, from_kubeconfig
 from agent.memory import Memory, keep
 
+API_SERVERS = "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-apiserver"
 SECONDS = 1700
 """For all commands; the step has 1800."""
 
@@ -53,6 +54,12 @@ def settle(run: Run, told: configuration.Configuration, api: Api) -> bool:
     return bool(applied)
 
 
+def level(api: Api) -> bool:
+    """Whether all API servers are of one image: before that kubeadm leaves its add-ons alone, and so do we."""
+    pods = api.call("GET", API_SERVERS)["items"]
+    return len({each["image"] for pod in pods for each in pod["spec"]["containers"]}) == 1
+
+
 def upgrade(run: Run) -> str:
     """Make it so; says what was run."""
     told = configuration.read(run.root)
@@ -64,7 +71,11 @@ def upgrade(run: Run) -> str:
     for argv in told["upgrade"][chosen]:
         run.command(*argv)
     # kubeadm started the API server anew, and renewed the administrator's certificate
-    if chosen == "apply" and not keep(from_kubeconfig(run.path(told["kubeconfig"])), applied=told["digest"]):
+    api = from_kubeconfig(run.path(told["kubeconfig"]))
+    if level(api):
+        for argv in told["upgrade"]["last"]:
+            run.command(*argv)
+    if chosen == "apply" and not keep(api, applied=told["digest"]):
         raise Failure("command-failed", "others wrote the agents' memory at the same moments")
     write_whole(run.path(configuration.STAMP), told["digest"].encode(), 0o644)
     return chosen

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
@@ -99,6 +100,48 @@ def test_nodes_are_made_as_planned_and_removed(
     assert api.find("/api/v1/nodes/linux-0")
 
 
+def simulated(api: Any, name: str, instance: str, ready: bool) -> None:
+    """A Node as a kubelet makes it, with its word of how it is."""
+    body = {"metadata": {"name": name}, "spec": {"providerID": f"aws:///eu-west-1a/{instance}"}}
+    api.call("POST", "/api/v1/nodes", body)
+    condition = {"type": "Ready", "status": str(ready), "reason": "Lab", "message": "simulated"}
+    merge = "application/merge-patch+json"
+    api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, merge)
+
+
+def test_fifty_nodes_are_made_as_planned_and_only_those_of_machines_that_are_gone_go(
+    served: Served, api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty are planned. Of ten others five are gone, three are only silent, two say that they are well."""
+    names = [f"sim-{each:02}" for each in range(50)]
+    instances = {name: f"i-{place:017x}" for place, name in enumerate(names)}
+    lost, silent = names[40:45], names[45:48]
+    for name, instance in instances.items():
+        simulated(api, name, instance, ready=name not in (*lost, *silent))
+    planned = [
+        member(name, f"10.20.2.{place}", labels={"place": f"{place}"}, taints=[TAINT], pods=f"10.99.{place}.0/24")
+        for place, name in enumerate(names[:40])
+    ]
+    alive = {instances[name] for name in silent}
+    monkeypatch.setattr(module("seen").compute, "gone", lambda _, instance: instance not in alive)
+    for _ in range(3):  # the controller of node taints writes them too: who was second looks again
+        seen = round_of(module, run, api, *planned)
+        seen.unready.update({node["metadata"]["uid"]: -9999.0 for node in seen.nodes().values()})
+        module("members").reconcile(seen)
+    found = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
+    assert sorted(found) == [name for name in names if name not in lost]
+    for each in planned:
+        node = found[each["name"]]
+        assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (each["labels"]["place"], each["pods"])
+        assert [one for one in node["spec"]["taints"] if one["key"] == TAINT["key"]] == [TAINT]
+    assert "place" not in found[names[49]]["metadata"].get("labels", {})
+    calls: list[str] = []
+    ask = api.call
+    monkeypatch.setattr(api, "call", lambda method, *rest: calls.append(method) or ask(method, *rest))
+    module("members").reconcile(round_of(module, run, api, *planned))
+    assert set(calls) == {"GET"}, "a second round writes nothing"
+
+
 def test_the_lease_and_the_memory_are_kept_and_of_two_writers_one_is_refused(
     api: Any, module: Callable[[str], ModuleType]
 ) -> None:
@@ -110,6 +153,19 @@ def test_the_lease_and_the_memory_are_kept_and_of_two_writers_one_is_refused(
     assert not other.write(turn="cp-1")
     assert memory.keep(api, applied="x")
     assert memory.Memory(api).values == {"turn": "cp-0", "applied": "x"}
+
+
+def test_a_secret_is_written_as_it_is_once_all_write_with_the_new_key(
+    served: Served, api: Any, module: Callable[[str], ModuleType]
+) -> None:
+    """The API server takes every Secret that it gave; what it does with it is seen in tests/lab/cluster."""
+    served.kubectl("create", "secret", "generic", "rewritten", "--from-literal=a=b")
+    path = "/api/v1/namespaces/default/secrets/rewritten"
+    before, memory = api.find(path), module("memory")
+    assert memory.keep(api, **{"key.cp-0": "2 2"})
+    module("keys").rewrite(api, {"encryption": {"resources": ["secrets"]}}, ["cp-0"])
+    assert api.find(path)["data"] == before["data"]
+    assert memory.Memory(api).values["rewritten"] == "2"
 
 
 def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
@@ -156,13 +212,21 @@ def test_a_member_of_etcd_that_is_gone_is_taken_out_by_its_name(
 
 
 def test_certificates_of_kubeadm_are_due_before_their_year_is_over(
-    served: Served, module: Callable[[str], ModuleType], run: Any
+    served: Served, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.root = Path("/")
     files = [str(each) for each in sorted(served.pki.rglob("*.crt")) if "ca" not in each.name]
     assert len(files) == 7
-    due = [module("certificates").due(run, {"certificates": {"files": files, "days": days}}) for days in (90, 370)]
-    assert due == [False, True]
+    due = module("certificates").due
+    assert not due(run, {"certificates": {"files": files, "days": 90}})
+    year = 365 * 86400
+    in_a_year = [time.time() + share * year for share in (0.74, 0.77)]
+    late = []
+    for now in in_a_year:
+        monkeypatch.setattr(module("certificates").time, "time", lambda now=now: now)
+        late.append(due(run, {"certificates": {"files": files, "days": 400}}))
+    assert late == [False, True], "in the last quarter of its life"
+    assert due(run, {"certificates": {"files": [str(served.folder / "none")], "days": 90}})
 
 
 def test_a_ready_api_says_so_to_the_agent(api: Any) -> None:

@@ -1,0 +1,30 @@
+"""Static pods of this machine: the kubelet makes those anew that were stopped."""
+
+import re
+from datetime import datetime, timezone
+
+from run import Run
+
+from agent.configuration import Configuration
+
+TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?Z?")
+
+
+def stop(run: Run, told: Configuration, *components: str) -> None:
+    """Stop the pods of these components: etcd, kube-apiserver, kube-controller-manager, kube-scheduler."""
+    for each in components:
+        for pod in run.command(*told["pods"]["find"][each]).stdout.split():
+            run.command(*told["pods"]["stop"], pod)
+
+
+def started(run: Run, told: Configuration, component: str) -> float | None:
+    """When the component's container began, in seconds since 1970; None where none runs."""
+    containers = run.command(*told["pods"]["running"], f"^{component}$").stdout.split()
+    if not containers:
+        return None
+    said = run.command(*told["pods"]["started"], containers[0]).stdout.strip()
+    found = TIME.match(said)
+    if not found:
+        raise ValueError(f"{component} began at {said!r}, which is no time")
+    whole = datetime.strptime(found[1], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+    return whole + float(found[2] or 0)

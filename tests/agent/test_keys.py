@@ -1,0 +1,153 @@
+"""A new key of encryption at rest: nobody writes with it before all can read it, then everything is written anew."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from components.node import kubeadm
+from tests.agent.cluster import Cluster
+from tests.agent.machines import CONFIG, Machine, Site
+from tests.cloud_init.cloud import Cloud
+
+MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
+SECRETS = "/api/v1/namespaces/default/secrets"
+FIRST, SECOND, THIRD = "Zmlyc3Q=", "c2Vjb25k", "dGhpcmQ="
+
+CASES: dict[str, tuple[int, tuple[int, int], bool, list[tuple[int, int]], int | None]] = {
+    "one machine as it shall be": (1, (1, 1), True, [], None),
+    "one machine writes with a new key at once": (2, (1, 1), True, [], 2),
+    "one machine that was cut off after it wrote its file": (2, (2, 2), False, [], 2),
+    "the first of three learns the key, and writes with the old one": (2, (1, 1), True, [(1, 1), (1, 1)], 1),
+    "it has learned it, and waits for the others": (2, (2, 1), True, [(1, 1), (2, 1)], None),
+    "its file has the key, and its API server began before": (2, (2, 1), False, [(1, 1), (2, 1)], 1),
+    "the last to learn it writes with it": (2, (1, 1), True, [(2, 1), (2, 1)], 2),
+    "all have learned it": (2, (2, 1), True, [(2, 1), (2, 2)], 2),
+    "all is done": (2, (2, 2), True, [(2, 2), (2, 2)], None),
+    "one who has not said anything reads nothing": (2, (2, 1), True, [(2, 1), (0, 0)], None),
+    "two keys at once": (3, (1, 1), True, [(1, 1), (1, 1)], 1),
+    "a new machine, which nobody has to wait for": (2, (2, 1), True, [(2, 2), (2, 2)], 2),
+}
+
+
+@pytest.mark.parametrize(("newest", "own", "loaded", "others", "wanted"), CASES.values(), ids=CASES)
+def test_a_machine_knows_which_key_to_write_with(
+    module: Callable[[str], ModuleType],
+    newest: int,
+    own: tuple[int, int],
+    loaded: bool,
+    others: list[tuple[int, int]],
+    wanted: int | None,
+) -> None:
+    keys = module("keys")
+    held = keys.Held(newest, keys.Keys(*own), loaded)
+    assert keys.decide(held, [keys.Keys(*each) for each in others]) == wanted
+
+
+def serving(site: Site) -> list[Machine]:
+    """Machines whose API server runs."""
+    return [each for each in site.machines.values() if each.reads]
+
+
+@pytest.fixture
+def site(
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cluster: Cluster,
+    cloud: Cloud,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Site:
+    """Three control planes with one key; whatever happens, no two of them have keys that part them."""
+    made = Site(tmp_path, cluster, cloud, run, monkeypatch)
+    made.add_key(FIRST)
+    for each in made.machines.values():
+        file = each.file(kubeadm.ENCRYPTION)
+        file.write_text(json.dumps({"name": "key1", "secret": FIRST}))
+        each.serve()
+    did = made.did
+
+    def watched(what: str) -> None:
+        for one in serving(made):
+            assert all(one.reads[0] in other.reads for other in serving(made)), "somebody cannot read what it writes"
+        did(what)
+
+    monkeypatch.setattr(made, "did", watched)
+    made.rounds(2)
+    assert made.log == []
+    return made
+
+
+def test_all_learn_a_new_key_before_any_writes_with_it(site: Site) -> None:
+    """SEC: one at a time, each with a snapshot before; the last to learn it need not wait."""
+    site.add_key(SECOND)
+    site.rounds(40)
+    assert [line for line in site.log if "serves" in line] == [
+        "control-plane-0 serves with [1, 2]",
+        "control-plane-1 serves with [1, 2]",
+        "control-plane-2 serves with [2, 1]",
+        "control-plane-0 serves with [2, 1]",
+        "control-plane-1 serves with [2, 1]",
+    ]
+    assert site.cluster.objects[MEMORY]["data"] == {
+        "applied": "first",
+        "pointer": "1",
+        "turn": "",
+        **{f"key.{name}": "2 2" for name in site.machines},
+    }
+    assert len([line for line in site.log if "snapshot" in line]) == 5
+    site.add_key(THIRD)
+    site.rounds(40)
+    assert [each.reads for each in serving(site)] == [[3, 2, 1]] * 3, "older keys stay: snapshots need them"
+
+
+@pytest.mark.parametrize("effect", range(1, 16))
+def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(site: Site, effect: int) -> None:
+    site.add_key(SECOND)
+    site.cut_at = effect
+    site.rounds(60)
+    assert site.cut_at == -1, "it was cut"
+    assert [each.reads for each in serving(site)] == [[2, 1]] * 3, site.log
+
+
+def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
+    module: Callable[[str], ModuleType], run: Any, cloud: Cloud
+) -> None:
+    from kinds import secrets  # type: ignore[import-not-found]
+
+    module("keys")
+    step = {"secret": "pki", "member": "keys", "path": "/etc/e.json", "resources": ["secrets"]}
+    (run.root / "etc").mkdir(parents=True, exist_ok=True)
+    for keys, first, order in (
+        ([FIRST], 0, [1]),
+        ([SECOND, FIRST], 0, [1, 2]),
+        ([SECOND, FIRST], 2, [2, 1]),
+        ([THIRD, SECOND, FIRST], 0, [2, 3, 1]),
+    ):
+        cloud.secrets["pki"] = json.dumps({"keys": keys})
+        run.stored.clear()
+        content = secrets.encryption(run, step, first)
+        run.path(step["path"]).write_bytes(content)
+        assert secrets.numbers(run.path(step["path"])) == order
+        assert [each in content.decode() for each in (FIRST, SECOND, THIRD)] == [n < len(keys) for n in range(3)]
+
+
+def test_every_object_is_written_once_when_the_whole_control_plane_writes_with_the_new_key(
+    module: Callable[[str], ModuleType], cluster: Cluster
+) -> None:
+    rewrite, names = module("keys").rewrite, ["a", "b"]
+    for name in ("one", "two"):
+        cluster.add(SECRETS, name, metadata={"namespace": "default"}, data={"x": "eA=="})
+    cluster.add("/api/v1/namespaces/kube-system/configmaps", "mullion-agent", data={"key.a": "2 2", "key.b": "2 1"})
+    rewrite(cluster, CONFIG, names)
+    assert cluster.asked == [], "one writes with the old key still"
+    cluster.objects[MEMORY]["data"]["key.b"] = "2 2"
+    rewrite(cluster, CONFIG, names)
+    assert cluster.asked == [f"PUT {SECRETS}/one", f"PUT {SECRETS}/two", f"PUT {MEMORY}"]
+    assert cluster.objects[MEMORY]["data"]["rewritten"] == "2"
+    cluster.asked.clear()
+    rewrite(cluster, CONFIG, names)
+    assert cluster.asked == [], "once"

@@ -1,0 +1,75 @@
+"""What watches the cluster starts anew once after each restore, on every Linux machine."""
+
+import importlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.linux import Programs, put
+
+FOLLOWED = "var/lib/mullion/epoch"
+OBJECT = "/bundles/epoch.json"
+RESTARTS = ["systemctl try-restart kubelet.service", "/usr/local/bin/crictl stop proxy",
+            "/usr/local/bin/crictl stop flannel"]  # fmt: skip
+
+
+@pytest.fixture
+def follow(node: ModuleType, programs: Programs, root: Path, cloud: Cloud) -> Callable[[], list[str]]:
+    """follow(): one look; what was started anew."""
+    put(root, "/usr/local/bin/crictl", "")
+    programs.answers["/usr/local/bin/crictl ps"] = (0, "proxy\nflannel\n")
+    facts = {"cloud": "aws", "world": "sandbox", "bundle_store": f"{cloud.url}/bundles"}
+
+    def look() -> list[str]:
+        programs.asked.clear()
+        importlib.import_module("epoch").follow({"facts": facts, "machine": {}}, root)
+        return [" ".join(each) for each in programs.asked if "restart" in each[1] or each[1] == "stop"]
+
+    return look
+
+
+def test_kubelet_kube_proxy_and_flannel_start_anew_once_for_each_epoch(
+    follow: Callable[[], list[str]], cloud: Cloud, root: Path
+) -> None:
+    assert follow() == [], "nothing was ever restored"
+    for epoch in (4, 7):
+        cloud.objects[OBJECT] = json.dumps({"epoch": epoch}).encode()
+        assert follow() == RESTARTS
+        assert (root / FOLLOWED).read_text() == str(epoch)
+        assert follow() == [], "once"
+    assert not cloud.refused()
+
+
+@pytest.mark.parametrize("content", [b"", b"no json", b"[]", b'{"epoch": "x; reboot"}', b'{"epoch": null}', b"7"])
+def test_what_is_no_epoch_changes_nothing(
+    follow: Callable[[], list[str]], cloud: Cloud, root: Path, content: bytes
+) -> None:
+    cloud.objects[OBJECT] = content
+    assert follow() == []
+    assert not (root / FOLLOWED).exists()
+
+
+def test_a_restart_that_fails_is_tried_again(
+    follow: Callable[[], list[str]], cloud: Cloud, root: Path, programs: Programs
+) -> None:
+    cloud.objects[OBJECT] = b'{"epoch": 4}'
+    programs.answers["systemctl try-restart"] = (1, "")
+    failure = importlib.import_module("failure").Failure
+    with pytest.raises(failure, match="try-restart"):
+        follow()
+    assert not (root / FOLLOWED).exists()
+    del programs.answers["systemctl try-restart"]
+    assert follow() == RESTARTS
+
+
+def test_a_machine_that_is_still_being_made_asks_no_runtime(
+    follow: Callable[[], list[str]], cloud: Cloud, root: Path
+) -> None:
+    (root / "usr/local/bin/crictl").unlink()
+    cloud.objects[OBJECT] = b'{"epoch": 4}'
+    assert follow() == RESTARTS[:1]
+    assert (root / FOLLOWED).exists()
