@@ -8,7 +8,7 @@ Written by `make generate` from `tools/troubleshooting_page.py`.
 
 What the Kubernetes documentation lists under troubleshooting for Windows, item by item, and what becomes of it here:
 prevented by the plan, repaired at the next boot (the executor tests every step again), or reported with a number of
-[errors.md](errors.md). A test compares the steps, numbers and checks named here with those that exist.
+[errors.md](errors.md). A test compares the steps, numbers, checks and tests named here with those that exist.
 
 What a machine says stands in its status record and in `C:\\ProgramData\\mullion\\result.json`; `mullion logs STACK
 NODE` fetches its logs. `node.ps1 -Check` on the machine says what differs from its plan and changes nothing.
@@ -30,6 +30,8 @@ class Item:
     """Names of errors.json that say so."""
     checks: tuple[str, ...] = ()
     """Checks of the spec that refuse or warn before."""
+    proofs: tuple[str, ...] = ()
+    """Tests that show it: file::test, or file::row where a table has the tests; below tests/."""
 
 
 _SERVICES = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down")
@@ -42,6 +44,10 @@ ITEMS: tuple[Item, ...] = (
         " once it is Ready; what is missing has its own number.",
         steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
         errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
+        proofs=(
+            "windows_node/test_whole.py::test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says",
+            "windows_node/events.py::the kubelet dies (OPS-01)",
+        ),
     ),
     Item(
         "Do the node's programs run without a window, and again after a crash or a boot?",
@@ -50,12 +56,20 @@ ITEMS: tuple[Item, ...] = (
         " somebody deleted is made again once it is gone.",
         steps=("containerd", "kubelet", "flanneld", "kube-proxy"),
         errors=("service-failed",),
+        proofs=(
+            "components/node/test_windows.py::test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy",
+            "executor/cases/windows_parts.yaml::a service that was deleted and is still held open",
+        ),
     ),
     Item(
         "Pods have no network: the hypervisor or cloud drops frames with their addresses (MAC spoofing)",
         "NET-05",
         "Prevented: an overlay needs no address of a pod outside its node; with l2bridge the cloud routes each node's"
         " range to it, and its address check is off for those machines.",
+        proofs=(
+            "components/node/test_windows.py::test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere",
+            "sandbox/test_boots.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
+        ),
     ),
     Item(
         "Pods cannot ping the outside",
@@ -63,6 +77,10 @@ ITEMS: tuple[Item, ...] = (
         "A limit of Windows: only TCP and UDP are translated, so ask with curl. Traffic inside the cluster is never"
         " translated: the CNI file excepts the ranges of pods and services, with l2bridge also of nodes.",
         steps=("cni-config",),
+        proofs=(
+            "components/node/test_windows.py::test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges",
+            "lab/test_cni.py::test_net_10_every_form_of_both_networks_is_known",
+        ),
     ),
     Item(
         "A NodePort or a Service's address does not answer on the Windows node itself",
@@ -74,12 +92,17 @@ ITEMS: tuple[Item, ...] = (
         "SRV-12",
         "Prevented: kubelet, kube-proxy and flanneld are told one node name, the planned one.",
         steps=("kubelet", "kube-proxy-config", "flanneld", "hostname"),
+        proofs=("components/node/test_windows.py::test_srv_12_kubelet_kube_proxy_and_flanneld_have_one_node_name",),
     ),
     Item(
         "A node that joins again with another pod range has the old network",
         "OPS-04",
         "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
         steps=("pod-range", "stale-network", "source-vip"),
+        proofs=(
+            "windows_node/events.py::the pod range is another one (OPS-04)",
+            "windows_node/events.py::the source VIP is one of before (OPS-04)",
+        ),
     ),
     Item(
         "The kubelet's certificate is over, lost, or another node's",
@@ -87,33 +110,46 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot: the machine reads a fresh token and joins again; with a good certificate there is no token.",
         steps=("bootstrap", "joined", "node-certificate"),
         errors=("secret-unavailable", "node-unregistered"),
+        proofs=("windows_node/events.py::the certificate is lost",),
     ),
     Item(
         "flanneld waits for its network for ever",
         "OPS-05",
         "Repaired: it is started anew, a few times; then reported.",
         steps=("overlay-network",),
-        errors=("network-missing",),
+        errors=("overlay-missing", "adapter-missing"),
+        proofs=(
+            "windows_node/events.py::flanneld hangs once (OPS-05)",
+            "windows_node/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
+        ),
     ),
     Item(
         "/run/flannel/subnet.env is missing or of another cluster",
         "OPS-06",
         "Repaired or reported: it must fit the plan and the node's range before the CNI file is written.",
         steps=("overlay-network",),
-        errors=("network-missing",),
+        errors=("overlay-missing",),
+        proofs=("windows_node/events.py::subnet.env is another cluster's (OPS-06)",),
     ),
     Item(
         "No network adapter is found when a pod starts",
         "OPS-07 SRV-01",
-        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there.",
-        steps=("node-address", "overlay-network"),
-        errors=("network-missing", "wait-timeout"),
+        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there; a"
+        " NAT network that Docker or containerd made for itself goes, for its adapter would pass for it.",
+        steps=("node-address", "stale-network", "overlay-network"),
+        errors=("adapter-missing", "wait-timeout"),
+        proofs=(
+            "windows_node/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
+            "windows_node/events.py::the address comes back late (NET-14)",
+            "windows_node/events.py::a nat network of Docker's is there (NET-02)",
+        ),
     ),
     Item(
         "The metadata service does not answer once pods run",
         "NET-14",
         "Repaired, at each boot too: the first HNS network moves the machine's address, and the route stays behind.",
         steps=("metadata-route",),
+        proofs=("windows_node/events.py::the metadata route is gone",),
     ),
     Item(
         "Pods stay in ContainerCreating",
@@ -123,6 +159,10 @@ ITEMS: tuple[Item, ...] = (
         steps=("pause-image", "build"),
         errors=("image-refused", "build-refused"),
         checks=("several-windows-builds", "windows-before-kubernetes"),
+        proofs=(
+            "executor/cases/joining.yaml::an image of another build ends the run with both builds",
+            "windows_node/events.py::Windows is another one (OS-05)",
+        ),
     ),
     Item(
         "DNS names do not resolve in pods",
@@ -130,24 +170,33 @@ ITEMS: tuple[Item, ...] = (
         "Prevented: the kubelet hands out the cluster's DNS address, and no resolv.conf is mapped. Ask with"
         " Resolve-DnsName: nslookup knows no search list here.",
         steps=("kubelet-config",),
+        proofs=("components/node/test_windows.py::test_res_04_the_kubelet_enforces_nothing_and_says_so_literally",),
     ),
     Item(
         "kubectl port-forward fails (wincat)",
         "RUN-10 SMK-14",
         "Prevented: every pause image that Mullion plans has it, and every Kubernetes that it builds is new enough.",
         steps=("pause-image",),
+        proofs=("components/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
         "What is the pause container?",
         "RUN-07",
         "It holds a pod's network. Its image is chosen by table and stands in the plan; the runtime is told it.",
         steps=("pause-image", "containerd-config"),
+        proofs=("components/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
         "The node lies behind a web proxy",
         "OPS-08",
-        "Refused for now, before anything is built.",
-        checks=("not-built-proxy",),
+        "Prevented: `proxy` reaches downloads, runtime and kubelet before the first of them fetches; `no_proxy` has the"
+        " cluster's own ranges, names and metadata besides yours.",
+        steps=("containerd", "kubelet"),
+        errors=("download-failed",),
+        checks=("proxy-address", "proxy-direct"),
+        proofs=(
+            "components/node/test_egress.py::test_ops_08_on_windows_the_machines_own_variables_come_before_its_restart_and_its_first_download",
+        ),
     ),
     Item(
         "Windows uses no page file",
@@ -155,21 +204,28 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot, with a restart; reported where Windows cannot make one.",
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
+        proofs=(
+            "executor/cases/windows.yaml::a page file of a fixed size takes the place of one that Windows chooses",
+        ),
     ),
     Item(
         "Where are the logs, and what does a report need?",
         "OPS-02 OPS-03",
         "`mullion logs STACK NODE` fetches all of it, redacted; logs lie in C:\\var\\log and are cut to size.",
         steps=("collect-logs", "rotate-logs"),
+        proofs=(
+            "cloud_init/test_windows_logs.py::test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret",
+        ),
     ),
 )
 
 
 def render() -> str:
     """The page, in Markdown."""
-    lines = ["| what | what becomes of it | steps | errors | checks | requirements |", "|---|---|---|---|---|---|"]
+    lines = ["| what | what becomes of it | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
     for each in ITEMS:
         cells = (each.title, each.how, _code(each.steps), _code(each.errors), _code(each.checks), each.needs)
+        cells += (_code(each.proofs),)
         lines.append(f"| {' | '.join(cells)} |")
     return HEADER + "\n".join(lines) + "\n"
 

@@ -17,6 +17,7 @@ REJOINED = ("bootstrap", "kubelet", "node-certificate", "joined")
 NEW_RANGE = ("source-vip", "kube-proxy-config")
 AWAY_SECONDS = 2.0
 LOAD_BALANCER = "00000000-0000-0000-0000-0000000000b1"
+NAT = "00000000-0000-0000-0000-0000000000b2"
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,14 @@ def docker_nat(here: Node) -> None:
     (here.machine.path(CNI) / "0-nat.json").write_text(json.dumps({"name": "nat", "type": "nat"}))
 
 
+def nat_network(here: Node) -> None:
+    """NET-02: Docker ran here with its own network, whose range is one of the machine's network."""
+    networks = here.book("networks")
+    subnet = {"AddressPrefix": "10.20.16.0/20", "GatewayAddress": "10.20.16.1"}
+    networks[NAT] = {"ID": NAT, "Name": "nat", "Type": "nat", "Flags": 0, "Subnets": [subnet]}
+    here.change("networks", networks)
+
+
 def hang(times: int) -> Callable[[Node], None]:
     """OPS-05: so many starts of flanneld do nothing."""
     return lambda here: here.change("flanneld", {"hangs": times})
@@ -106,7 +115,8 @@ def lost_certificate(here: Node) -> None:
 
 def all_at_once(here: Node) -> None:
     """Everything that can be wrong at a boot and repairs itself."""
-    for each in (stale_leases, other_subnet_file, docker_nat, no_node, lost_certificate, address_comes_late):
+    repaired = (stale_leases, other_subnet_file, docker_nat, nat_network, no_node, lost_certificate)
+    for each in (*repaired, address_comes_late):
         each(here)
 
 
@@ -139,6 +149,7 @@ EVENTS: dict[str, Event] = {
     "the metadata route is gone": Event(no_metadata_route, ("metadata-route",), on=True),
     "subnet.env is another cluster's (OPS-06)": Event(other_subnet_file),
     "a nat file lies before ours (NET-02)": Event(docker_nat, (*BOOTED, "cni-config-folder")),
+    "a nat network of Docker's is there (NET-02)": Event(nat_network),
     "the certificate is lost": Event(lost_certificate, (*BOOTED, *REJOINED)),
     "flanneld hangs once (OPS-05)": Event(hang(1), seconds=(("overlay-network", 24),)),
     "everything at once": Event(all_at_once, (*BOOTED, *REJOINED, *NEW_RANGE, "cni-config-folder")),

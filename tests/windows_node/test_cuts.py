@@ -1,8 +1,8 @@
 """Power goes in the middle of a Windows node's way: the next boots finish it, and the end is that of an uncut one."""
 
-import os
-import random
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,78 +10,86 @@ import pytest
 from tests.cloud_init.windows import new_machine
 from tests.windows_node.combinations import CUT, FOUR, rendered
 from tests.windows_node.end import differences, state
-from tests.windows_node.server import Node, node, outcomes
+from tests.windows_node.server import Node, node, outcomes, steps
 from tests.windows_node.site import Site
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
-SEED = int(os.environ.get("MULLION_SEED") or random.SystemRandom().randrange(10**6))
-SAMPLED = 3
-"""Phase ends that `make test` cuts at, of one combination; `make soak` has all of all four."""
+PIECES = 4
+"""Parts of a plan whose steps have a test and a machine of their own: each ends in some minutes."""
+HOLD_SECONDS = 60.0
+"""Longest that a download waits for the cut of another."""
 
 
-def phases(here: Node) -> list[str]:
-    """Phases that another one follows."""
-    return [each["name"] for each in here.made.plan.document()["phases"]][:-1]
-
-
-def cut_at_phase_ends(here: Node, names: list[str]) -> int:
-    """One boot for each, whose power goes when the phase is over."""
+def cut_at_phase_ends(here: Node) -> int:
+    """One boot for each phase that another follows, whose power goes when the phase is over."""
+    names = [each["name"] for each in here.made.plan.document()["phases"]][:-1]
     for name in names:
         assert here.power_on(phases=[name]) is None, f"the power did not go after {name}: {here.log()}"
         here.off()
     return len(names)
 
 
-def cut_at_steps(here: Node) -> int:
-    """Boot after boot, whose power goes once a step was set that was not set in an earlier one."""
-    spared = ["-"]
-    while here.power_on(spared=spared) is None:
-        spared.append((here.driver.jobs / "cut").read_text())
+def cut_at_steps(here: Node, piece: int) -> int:
+    """Boot after boot, whose power goes once a step of the piece was set that was not set in an earlier one."""
+    names = [each["name"] for each in steps(here.made.plan.document())]
+    first, last = (len(names) * end // PIECES for end in (piece, piece + 1))
+    others = ["-", *names[:first], *names[last:]]
+    cut: list[str] = []
+    while here.power_on(spared=[*others, *cut]) is None:
+        cut.append((here.driver.jobs / "cut").read_text())
         here.off()
-    return len(spared) - 1
+    here.off()
+    return len(cut)
 
 
 def cut_in_downloads(here: Node) -> int:
-    """One boot for each download, whose power goes in its middle."""
-    downloads = here.site.downloads
-    for wanted in here.made.files:
-        downloads.on_body = lambda name, wanted=wanted: here.driver.kill() if name == wanted else None
+    """One boot for each download: the power goes in the middle of the first that was not cut yet; others wait."""
+    downloads, cut = here.site.downloads, list[str]()
+    while True:
+        halved: list[str] = []
+        downloads.on_body = _power_goes(here, cut, halved)
         found = here.power_on()
         downloads.on_body = None
-        assert found is None, f"{wanted} was not fetched: {here.log()}"
         here.off()
-    return len(here.made.files)
+        if not halved:
+            assert sorted(cut) == sorted(here.made.files)
+            return len(cut)
+        assert found is None, f"{halved[0]} was cut: {found}"
+        cut.append(halved[0])
 
 
-def finished(here: Node, fresh: Path, name: str) -> None:
-    """The next boots end well, a further run sets nothing, and the node is what the golden of the uncut one says."""
-    result = here.power_on()
-    assert result and result["state"] == "done", (result, here.log())
-    second = here.run()
-    assert second
-    assert {step for step, outcome in outcomes(second).items() if outcome != "held"} == set()
-    here.off()
-    wrong = differences(name, state(here, fresh))
-    assert not wrong, "\n".join(wrong)
+def _power_goes(here: Node, cut: list[str], halved: list[str]) -> Callable[[str], None]:
+    """What happens when half of a file is sent; `halved` gets the files, the one that is cut first."""
+    gone, one_at_a_time = threading.Event(), threading.Lock()
+
+    def half(name: str) -> None:
+        if name in cut:
+            return
+        with one_at_a_time:
+            halved.append(name)
+            is_first = len(halved) == 1
+        if is_first:
+            here.machine.cut()
+            gone.set()
+        else:
+            gone.wait(HOLD_SECONDS)
+
+    return half
 
 
-def test_power_that_goes_at_phase_ends_costs_nothing_but_time(
-    winpwsh: str, place: Site, standins: Path, tmp_path: Path
-) -> None:
-    made = rendered(CUT, place.mirror, standins)
-    place.publish(made)
-    fresh = new_machine(winpwsh, tmp_path / "fresh").folder
-    with node(winpwsh, place, tmp_path / "machine", made) as here:
-        all_of_them = phases(here)
-        chosen = sorted(random.Random(SEED).sample(range(len(all_of_them)), SAMPLED))
-        print(f"MULLION_SEED={SEED}: {[all_of_them[each] for each in chosen]}")  # noqa: T201 - shown where it fails
-        cut_at_phase_ends(here, [all_of_them[each] for each in chosen])
-        finished(here, fresh, CUT)
+WAYS: dict[str, Callable[[Node], int]] = {
+    "phases": cut_at_phase_ends,
+    "downloads": cut_in_downloads,
+    **{f"steps-{piece + 1}-of-{PIECES}": partial(cut_at_steps, piece=piece) for piece in range(PIECES)},
+}
+SHORT = (CUT, "phases")
+"""What `make test` has of it; the others are for `make soak`."""
+ROWS = [(name, way) for name in FOUR for way in WAYS]
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("name", FOUR)
-@pytest.mark.parametrize("way", ["phases", "steps", "downloads"])
+@pytest.mark.parametrize(
+    ("name", "way"), [pytest.param(*row, marks=[] if row == SHORT else [pytest.mark.soak]) for row in ROWS]
+)
 def test_power_that_goes_anywhere_costs_nothing_but_time(
     name: str,
     way: str,
@@ -95,10 +103,15 @@ def test_power_that_goes_anywhere_costs_nothing_but_time(
     place.publish(made)
     fresh = new_machine(winpwsh, tmp_path / "fresh").folder
     with node(winpwsh, place, tmp_path / "machine", made) as here:
-        ways = {
-            "phases": lambda: cut_at_phase_ends(here, phases(here)),
-            "steps": lambda: cut_at_steps(here),
-            "downloads": lambda: cut_in_downloads(here),
-        }
-        record_property("power cuts of Windows nodes", ways[way]())
-        finished(here, fresh, name)
+        cuts = WAYS[way](here)
+        assert cuts
+        record_property("power cuts of Windows nodes", cuts)
+        # the next boots end well, a further run sets nothing, and the node is what the golden of the uncut one says
+        result = here.power_on()
+        assert result and result["state"] == "done", (result, here.log())
+        second = here.run()
+        assert second
+        assert {step for step, outcome in outcomes(second).items() if outcome != "held"} == set()
+        here.off()
+        wrong = differences(name, state(here, fresh))
+        assert not wrong, "\n".join(wrong)

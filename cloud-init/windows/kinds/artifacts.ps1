@@ -123,7 +123,7 @@ function Test-CertificateAuthorityStep {
 function Set-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)
-    try { $bytes = Invoke-SignedRequest -Url $Step['url'] -Service 's3' }
+    try { $bytes = Invoke-SignedRequest -Url $Step['url'] -Service 'store' }
     catch { throw (New-Failure 'download-failed' "$($Step['url']): $($_.Exception.GetBaseException().Message)") }
     if (@(Get-KeyHash $Utf8.GetString($bytes)) -notcontains $Step['hash']) {
         throw (New-Failure 'digest-mismatch' "$($Step['url']) has no certificate whose key has $($Step['hash'])")

@@ -15,12 +15,13 @@ function Get-HnsType {
 $HnsType = $null
 
 # .SYNOPSIS
-# What HNS says to a request. Machines with the module hns (microsoft/SDN) have a function for it, else it is called.
+# What HNS says to a request. Where the module hns (microsoft/SDN) is loaded its function asks, else HNS is called.
+# Get-Command would look through all modules of the machine for that function, each time.
 function Send-HnsRequest {
     [CmdletBinding()]
     param([string] $Method, [string] $Type, [string] $Id = '', [string] $Action = '', $Body)
     $data = if ($null -ne $Body) { ConvertTo-JsonText $Body } else { '' }
-    if (Get-Command Invoke-HnsRequest -ErrorAction Ignore) {
+    if (Test-Path 'Function:\Invoke-HnsRequest') {
         $words = @{ Method = $Method; Type = $Type }
         if ($Id) { $words['Id'] = [Guid] $Id }
         if ($Action) { $words['Action'] = $Action }

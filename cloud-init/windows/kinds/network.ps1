@@ -15,15 +15,6 @@ function Get-OwnAddress {
 }
 
 # .SYNOPSIS
-# The machine's name in its cloud, as Kubernetes writes it.
-function Get-ProviderId {
-    [CmdletBinding()]
-    param()
-    $zone = Get-Metadata '/latest/meta-data/placement/availability-zone'
-    "aws:///$zone/$(Get-Metadata '/latest/meta-data/instance-id')"
-}
-
-# .SYNOPSIS
 # The network of an address, as <address>/<bits>.
 function Get-Network {
     [CmdletBinding()]

@@ -84,6 +84,15 @@ function Test-NetworkRange {
 }
 
 # .SYNOPSIS
+# Networks that Docker or containerd made for themselves before they were ours: such a one survives boots, its range may
+# be one that the cluster's network has, and its adapter passes for the pods' (NET-02).
+function Get-NatNetwork {
+    [CmdletBinding()]
+    param()
+    @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'NAT' })
+}
+
+# .SYNOPSIS
 # Whether flanneld's file, if it is there, has the range.
 function Test-FileRange {
     [CmdletBinding()]
@@ -93,11 +102,11 @@ function Test-FileRange {
 }
 
 # .SYNOPSIS
-# Whether nothing is left of another range, and this boot's clearing is done.
+# Whether nothing is left of another range or of NAT, and this boot's clearing is done.
 function Test-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
-    (Test-SetInBoot $Step) -and (Test-FileRange $Step) -and -not (Get-StaleLease $Step) -and
+    (Test-SetInBoot $Step) -and (Test-FileRange $Step) -and -not (Get-StaleLease $Step) -and -not (Get-NatNetwork) -and
     (Test-NetworkRange (Get-HnsObject 'networks' $Step['network']) $Step['subnet'])
 }
 
@@ -110,6 +119,7 @@ function Set-StaleNetworkStep {
         if ((Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     }
     Remove-HnsPolicyList
+    foreach ($each in Get-NatNetwork) { Remove-HnsNetwork $each }
     $network = Get-HnsObject 'networks' $Step['network']
     if (-not (Test-NetworkRange $network $Step['subnet'])) { Remove-HnsNetwork $network }
     if (-not (Test-FileRange $Step)) { [IO.File]::Delete($Step['subnet_file']) }

@@ -68,7 +68,10 @@ def test_it_joined_by_its_token_and_a_request_that_was_approved(site: Site) -> N
 
 
 def test_res_03_the_kubelet_took_its_priority_class(site: Site) -> None:
-    """It says so when it makes its job object. Wine keeps the class to itself: processes of a job stay as they were."""
+    """It says so when it makes its job object, its only way to it (cmd/kubelet/app/init_windows.go).
+
+    Wine knows classes of processes, but forgets a job's: asked for its limit it says 0, and processes keep their own.
+    """
     log = site.worker.path(r"C:\var\log\kubelet\kubelet.log").read_text(errors="replace")
     assert re.search(rf'job object.*="?{KUBELET["priority_class"]}', log), log[:3000]
 

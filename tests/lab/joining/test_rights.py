@@ -107,8 +107,8 @@ def test_no_certificate_is_issued_for_another_name_or_group(site: Site, own: Key
     """Such a request is refused, or left lying. One for itself, later, is signed: by then those were looked at too."""
     requests = {f"strange-{place}": _request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
     answers = {name: answer(site, own, "POST", REQUESTS, each) for name, each in requests.items()}
+    # up to 1.30 NodeRestriction does not look at requests: one for another node's name lies there, and nobody signs it
     assert set(answers.values()) <= {200, 403}, answers
-    assert answers["strange-0"] == 403, "NodeRestriction knows whose name it is"
     itself = (f"system:node:{site.worker.name}", "system:nodes")
     assert answer(site, own, "POST", REQUESTS, _request("itself", *itself)) == 200
     site.plane.until(lambda: _status(site, "itself").get("certificate"), "its own is renewed")
@@ -133,6 +133,7 @@ def _request(name: str, user: str, group: str) -> dict[str, Any]:
         "spec": {
             "request": base64.b64encode(pem).decode(),
             "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
-            "usages": ["digital signature", "client auth"],
+            # the controller manager of 1.24 signs for no other three
+            "usages": ["key encipherment", "digital signature", "client auth"],
         },
     }

@@ -1,0 +1,63 @@
+"""collect-logs.ps1 -Requested after a restore: what watches the cluster starts anew, once for each epoch."""
+
+import json
+
+import pytest
+
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.windows import FOLDER, MULLION, Machine, place
+from tests.executor.windows_programs import SERVICE
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+FOLLOWED = r"C:\ProgramData\mullion\epoch"
+SERVICES = ("kubelet", "flanneld", "kube-proxy")
+LOOK = rf"& '{FOLDER}\collect-logs.ps1' -Requested"
+NUMBERS = "('kubelet', 'flanneld', 'kube-proxy' | ForEach-Object { [int] (Get-Process $_ -EA Ignore).Id }) -join ' '"
+
+
+@pytest.fixture
+def node(machine: Machine, cloud: Cloud) -> Machine:
+    """A machine with the three services and a boot task."""
+    place(machine, cloud, [])
+    store = f"{cloud.url}/bundles"
+    told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
+    told["facts"] |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}
+    machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
+    machine.path(FOLLOWED).parent.mkdir(parents=True)
+    for each in SERVICES:
+        program = machine.path(rf"C:\k\{each}.exe")
+        program.parent.mkdir(exist_ok=True)
+        program.write_bytes(machine.path(SERVICE).read_bytes())
+    made = [rf"sc.exe create {each} binPath= C:\k\{each}.exe start= demand" for each in SERVICES]
+    made += ["Register-ScheduledTask -TaskName mullion -Action @{} -Trigger @{} -Principal @{} -Settings @{}"]
+    code, said = machine.pwsh("; ".join(made) + "; $global:LASTEXITCODE = 0")
+    assert code == 0, said
+    return machine
+
+
+def looked(machine: Machine, times: int, before: str = "") -> list[list[str]]:
+    """Process numbers of the services (0: stopped; flanneld is) before the first look at the store, and after each."""
+    start = "'kubelet', 'kube-proxy' | ForEach-Object { sc.exe start $_ | Out-Null }"
+    words = [start, before or "$null = 0", NUMBERS, *(f"{LOOK}; {NUMBERS}" for _ in range(times))]
+    code, said = machine.pwsh("; ".join(words) + "; $global:LASTEXITCODE = 0")
+    assert code == 0, said
+    return [line.split() for line in said.splitlines() if line.replace(" ", "").isdigit()]
+
+
+def test_what_runs_starts_anew_once_for_an_epoch_and_what_does_not_start_is_left_to_the_executor(
+    node: Machine, cloud: Cloud
+) -> None:
+    before, without = looked(node, 1)
+    assert before == without, "no restore was published"
+    cloud.objects["/bundles/epoch.json"] = b'{"epoch": 2}'
+    before, first, second = looked(node, 2)
+    assert [each == "0" for each in before] == [False, True, False]
+    assert [each == "0" for each in first] == [False, True, False], "what was stopped stays so"
+    assert not set(first) & set(before) - {"0"}
+    assert second == first
+    assert node.path(FOLLOWED).read_text() == "2"
+    cloud.objects["/bundles/epoch.json"] = b'{"epoch": 3}'
+    before, after = looked(node, 1, r"[IO.File]::Move('C:\k\kube-proxy.exe', 'C:\k\gone.exe')")
+    assert after[0] not in ("0", before[0])
+    assert node.path(FOLLOWED).read_text() == "2", "it is looked at again"
+    assert {"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}} in node.asked()
