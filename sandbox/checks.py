@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox.cloud import ResourceType
 from sandbox.shapes import Failure
-from sandbox.values import UNKNOWN, select
+from sandbox.values import select
 
 DEFAULTS = "__defaults"
 
@@ -27,7 +27,7 @@ def with_name(
     logical = urn.rsplit("::", 1)[-1]
     logical = re.sub(r"[^a-z0-9.-]", "-", logical.lower()) if rule.lower else logical
     digits = hashlib.sha256(seed + urn.encode()).hexdigest()[: rule.digits]
-    name = f"{logical}-{digits}" if rule.digits else logical
+    name = f"{logical}{rule.separator}{digits}" if rule.digits else logical
     if len(name) > rule.limit:
         reason = f"the automatic name {name!r} has more than {rule.limit} characters; shorten the logical name"
         return inputs, [Failure(rule.property, f"{reason} or set {rule.property}")]
@@ -44,7 +44,6 @@ def conditions(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
     for group in row.at_least_one:
         if all(inputs.get(name) is None for name in group):
             yield Failure(group[0], f"missing: give {' or '.join(group)}")
-    yield from _tags(inputs.get("tags"))
 
 
 def _values(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
@@ -56,16 +55,3 @@ def _values(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
         for value in select(inputs, path):
             if isinstance(value, int) and not least <= value <= most:
                 yield Failure(path, f"{value} is not in the range ({least} - {most})")
-
-
-def _tags(tags: Any) -> Iterator[Failure]:
-    """AWS, Azure and GCP differ in figures; these are AWS's: 50 tags, keys of 128 and values of 256 characters."""
-    if not isinstance(tags, dict):
-        return
-    if len(tags) > 50:
-        yield Failure("tags", f"{len(tags)} tags; at most 50")
-    for key, value in tags.items():
-        if key.lower().startswith("aws:"):
-            yield Failure(f"tags.{key}", "keys that begin with aws: are reserved")
-        if not 1 <= len(key) <= 128 or (value is not UNKNOWN and value is not None and len(value) > 256):
-            yield Failure(f"tags.{key}", "a key has 1 to 128 characters, a value at most 256")

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sandbox.shapes import Shapes
+from sandbox.shapes import Failure, Shapes
+from sandbox.values import select
 
 if TYPE_CHECKING:
+    from sandbox.faults import Failures
     from sandbox.world import Record, World
 
 
@@ -57,8 +59,13 @@ class Request:
 
     @property
     def region(self) -> str:
-        """The resource's own region, or the provider's."""
-        return self.inputs.get("region") or self.place.region
+        """The resource's own region (on Azure its location), or the provider's."""
+        return self.inputs.get("region") or self.inputs.get("location") or self.place.region
+
+    @property
+    def account(self) -> str:
+        """The resource's own account (on GCP its project), or the provider's."""
+        return self.inputs.get("project") or self.place.account
 
     def digits(self, length: int, salt: str = "") -> str:
         """Hexadecimal digits, the same at each call for this resource and salt."""
@@ -66,7 +73,7 @@ class Request:
 
     def format(self, template: str) -> str:
         """Fill a template: {id}, {region}, {account}, {hex:LENGTH:SALT}, {in_.NAME}."""
-        words = {"id": self.id, "region": self.region, "account": self.place.account}
+        words = {"id": self.id, "region": self.region, "account": self.account}
         return template.format(**words, hex=_Digits(self), in_=_Inputs(self.inputs))
 
 
@@ -97,6 +104,7 @@ class Reference:
 
     holds: what deleting the target does: `refuse` it, let this one `vanish` with it, or `dangle` with a dead id.
     only: values with another beginning are not ids of the target (a target group takes ids and addresses).
+    id: the target's id from a value that may say it otherwise (a name, a URL).
     """
 
     path: str
@@ -105,6 +113,13 @@ class Reference:
     message: str
     holds: str = "dangle"
     only: str = ""
+    id: Callable[[Request, str], str] | None = None
+
+    def ids(self, request: Request) -> list[str]:
+        """The ids that a request's inputs have at the path."""
+        values = [str(value) for value in select(request.inputs, self.path)]
+        found = [value for value in values if value.startswith(self.only)]
+        return [self.id(request, value) for value in found] if self.id else found
 
 
 @dataclass(frozen=True)
@@ -129,12 +144,13 @@ class Unique:
 
 @dataclass(frozen=True)
 class AutoName:
-    """How a name that the program leaves out is made: logical name, hyphen, seven digits; at most `limit` long."""
+    """How a name that the program leaves out is made: logical name, separator, digits; at most `limit` long."""
 
     property: str = "name"
     limit: int = 255
     digits: int = 7
     lower: bool = False
+    separator: str = "-"
 
 
 Rule = Callable[[Request], None]
@@ -152,6 +168,7 @@ class ResourceType:
     unordered: lists without order. documents: JSON texts, compared by meaning.
     outputs: templates of computed outputs. derive: computed outputs that need more than a template.
     volatile: computed outputs that an update changes.
+    completed: inputs whose outputs, made by `derive`, have more in them (the ids of their parts).
     secret: properties that are secret whatever the program says.
     ranges: least and most of a number, by path. patterns: what a text must be, by path, and that in words.
     in_use: code and message of the refusal to delete while something holds this.
@@ -169,6 +186,7 @@ class ResourceType:
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])
     derive: Derive | None = None
     volatile: tuple[str, ...] = ()
+    completed: tuple[str, ...] = ()
     secret: tuple[str, ...] = ()
     auto_name: AutoName | None = None
     at_most_one: tuple[tuple[str, ...], ...] = ()
@@ -188,9 +206,26 @@ class ResourceType:
 
 
 @dataclass(frozen=True)
+class Tagging:
+    """How a cloud tags.
+
+    input: the property that holds a resource's own tags. outputs: those that hold them with the provider's default
+    ones, and what the provider adds there by itself. default: path of the default ones in the provider's settings.
+    check: what is wrong with tags.
+    """
+
+    input: str
+    outputs: Mapping[str, Mapping[str, str]]
+    default: tuple[str, ...]
+    check: Callable[[Mapping[str, Any]], Iterator[Failure]]
+
+
+@dataclass(frozen=True)
 class Cloud:
     """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds.
 
+    tagging: how it tags. failures: what its API says when it fails by itself (sandbox/faults.py).
+    region, project: names of the provider's settings for its region, and for its account where that is one.
     reads: functions that look at the world too.
     settle: what goes on by itself whenever something changed (machines that waited for it go on booting).
     """
@@ -202,5 +237,9 @@ class Cloud:
     functions: Mapping[str, Callable[[Place, dict[str, Any]], dict[str, Any]]]
     regions: Mapping[str, Any]
     seconds: Callable[[str, str], float]
+    tagging: Tagging
+    failures: Failures
     settle: Callable[[World], None] | None = None
     reads: Mapping[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
+    region: str = "region"
+    project: str = ""

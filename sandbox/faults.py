@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from sandbox.world import World
 
 KINDS = {
-    "fail": "the call fails with InternalFailure",
-    "throttle": "the cloud answers RequestLimitExceeded `amount` times; the provider waits and asks again, in simulated"
-    " time, and gives up as the real one does",
-    "unseen": "an instance profile is not visible yet for `amount` tries; the provider asks again for two minutes",
+    "fail": "the call fails by a fault of the cloud's own (on AWS InternalFailure)",
+    "throttle": "the cloud answers `amount` times that it was asked too much; the provider waits and asks again, in"
+    " simulated time, and gives up as the real one does",
+    "unseen": "a new identity is not visible yet for `amount` tries; the provider asks again for some minutes",
     "die-before": "the provider's process ends before the cloud acted, `amount` seconds into the call",
     "die-after": "the provider's process ends `amount` seconds after the cloud acted, before the engine hears of it",
     "slow": "the call takes `amount` seconds, really, before the cloud acts",
@@ -54,16 +54,26 @@ class Retried:
             yield wait
 
 
-RETRIED = {
-    # pulumi-aws: maxRetries is 25; the provider's back-off doubles up to 300 s
-    "throttle": Retried("RequestLimitExceeded", "Request limit exceeded.", 1, 300, 25, float("inf")),
-    # terraform-provider-aws: IAM propagation timeout of 2 minutes, waits of 0.5 s doubling up to 10 s
-    "unseen": Retried(
-        "InvalidParameterValue",
-        "Value for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
-        *(0.5, 10, 1000, 120),
-    ),
-}
+@dataclass(frozen=True)
+class Failures:
+    """What a cloud says when it fails by itself.
+
+    internal: code and message of a failure of its own. throttle: of too many calls. unseen: of something new that other
+    services do not see yet; unseen_by: class name of the type whose calls meet that.
+    """
+
+    internal: tuple[str, str]
+    throttle: Retried
+    unseen: Retried
+    unseen_by: str
+
+    def answer(self, kind: str) -> Retried:
+        """The answer of a kind of RETRIED."""
+        return {"throttle": self.throttle, "unseen": self.unseen}[kind]
+
+
+RETRIED = ("throttle", "unseen")
+"""Kinds of faults after which the provider asks again."""
 
 
 def plan(world: World, kind: str, nth: int, *, type: str | None, amount: float, times: int) -> Fault:
@@ -73,7 +83,6 @@ def plan(world: World, kind: str, nth: int, *, type: str | None, amount: float, 
     if nth < 1 or times < 1 or amount < 0:
         raise ValueError("a fault comes at call 1 or later, at least once, and its amount is not negative")
     amount = amount or (1 if kind in RETRIED else 0)
-    type = type or ("Instance" if kind == "unseen" else None)
     with world.transaction():
         statement = "INSERT INTO faults (kind, type, nth, amount, times) VALUES (?, ?, ?, ?, ?)"
         sequence = world.connection.execute(statement, (kind, type, nth, amount, times)).lastrowid or 0
@@ -85,12 +94,17 @@ def planned(world: World) -> list[Fault]:
     return [Fault(*row) for row in world.connection.execute("SELECT * FROM faults ORDER BY sequence")]
 
 
-def due(world: World, type: str) -> list[Fault]:
+def due(world: World, type: str, failures: Failures) -> list[Fault]:
     """Count a call of a type: the faults that come now, used up by one time each."""
     if not planned(world):
         return []
+    short = type.rsplit(":", 1)[-1]
     with world.transaction():
-        matching = [fault for fault in planned(world) if fault.type in (None, type, type.rsplit(":", 1)[-1])]
+        matching = [
+            fault
+            for fault in planned(world)
+            if (fault.type or (failures.unseen_by if fault.kind == "unseen" else short)) in (type, short)
+        ]
         for fault in matching:
             nth, times = (fault.nth - 1, fault.times) if fault.nth > 1 else (1, fault.times - 1)
             statement = "UPDATE faults SET nth = ?, times = ? WHERE sequence = ?"
@@ -99,7 +113,7 @@ def due(world: World, type: str) -> list[Fault]:
     return [fault for fault in matching if fault.nth == 1]
 
 
-def before(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> float:
+def before(faults: list[Fault], failures: Failures, pause: Callable[[float], None] = time.sleep) -> float:
     """What happens before the cloud acts; simulated seconds that were waited. Refusal ends the call."""
     waited = 0.0
     for fault in faults:
@@ -108,9 +122,9 @@ def before(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> 
         if fault.kind == "slow":
             pause(fault.amount)
         if fault.kind == "fail":
-            raise Refusal("InternalFailure", "The request processing has failed because of an unknown error.")
+            raise Refusal(*failures.internal)
         if fault.kind in RETRIED:
-            waited += _asked_again(RETRIED[fault.kind], int(fault.amount))
+            waited += _asked_again(failures.answer(fault.kind), int(fault.amount))
     return waited
 
 

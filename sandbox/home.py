@@ -6,17 +6,20 @@ import shlex
 import sys
 from pathlib import Path
 
-CLOUDS = {"aws": "pulumi_aws"}
-"""Provider name -> the installed SDK package whose provider version the engine will ask for."""
+from sandbox.clouds import CLOUDS
 
 
 def install(home: Path) -> Path:
-    """Lay out `home/plugins/resource-NAME-vVERSION/pulumi-resource-NAME` for each cloud, and give `home` back.
+    """Lay out `home/plugins/resource-NAME-vVERSION/pulumi-resource-NAME` and give `home` back.
+
+    For each cloud whose SDK is installed.
 
     The executable runs this package with the interpreter that runs now, so a moved environment calls install again.
     """
-    for name, package in CLOUDS.items():
-        version = provider_version(package)
+    for cloud, (name, sdk, _) in CLOUDS.items():
+        if importlib.util.find_spec(sdk) is None:
+            continue  # SDKs are as chosen at installation; a program without one asks for no plugin
+        version = provider_version(sdk)
         folder = home / "plugins" / f"resource-{name}-v{version}"
         folder.mkdir(parents=True, exist_ok=True)
         program = folder / f"pulumi-resource-{name}"
@@ -24,7 +27,7 @@ def install(home: Path) -> Path:
         text = (
             "#!/bin/sh\n"
             f"PYTHONPATH={shlex.quote(str(root))}${{PYTHONPATH:+:$PYTHONPATH}} MULLION_SANDBOX_VERSION={version}"
-            f' exec {shlex.quote(sys.executable)} -m sandbox.{name} "$@"\n'
+            f' exec {shlex.quote(sys.executable)} -m sandbox.plugin {cloud} "$@"\n'
         )
         if not program.exists() or program.read_text(encoding="utf-8") != text:
             program.write_text(text, encoding="utf-8")

@@ -1,11 +1,11 @@
 """How long the real clouds take, so that the sandbox can say what an `up` would cost in time. Nothing ever waits.
 
-Figures are medians of "Creation complete after" and "Destruction complete after" in published logs of the provider
-that pulumi-aws wraps; where none was found, the row says estimate. They are times until the cloud reports the thing
-made (a machine runs, not: its node is ready).
+Figures are medians of "Creation complete after" and "Destruction complete after" in published logs of the providers
+that the Pulumi ones wrap or stand beside; where none was found, the row says estimate. They are times until the cloud
+reports the thing made (a machine runs, not: its node is ready).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -20,47 +20,12 @@ class Latency(NamedTuple):
 
 ESTIMATE = "estimate: one or a few API calls that wait for nothing"
 QUICK = Latency(1, 1, 1, ESTIMATE)
-
-_LOGS = "published apply logs, "
-LATENCIES: Mapping[str, Latency] = {
-    "aws:ec2/vpc:Vpc": Latency(
-        12, 11, 1, "terraform-aws-modules/terraform-aws-route53#33: 12 s with DNS host names; 1 s and less without"
-    ),
-    "aws:ec2/internetGateway:InternetGateway": Latency(
-        1, 1, 20, _LOGS + "create 1 s; delete 1 to 79 s, as it waits for public addresses to go"
-    ),
-    "aws:ec2/subnet:Subnet": Latency(
-        11, 11, 1, _LOGS + "11 s where addresses are public by default, 1 s otherwise; counted as the longer"
-    ),
-    "aws:ec2/routeTable:RouteTable": Latency(1, 1, 1, "DevopsArtFactory/terraform-provisioning#5 and #7: 1 s"),
-    "aws:ec2/eip:Eip": Latency(1, 1, 1, "DevopsArtFactory/terraform-provisioning#5 and #7: 0 to 1 s"),
-    "aws:ec2/natGateway:NatGateway": Latency(105, 1, 56, _LOGS + "create 85 to 125 s, delete 37 to 79 s"),
-    "aws:ec2/securityGroup:SecurityGroup": Latency(2, 1, 1, _LOGS + "create 2 to 3 s, delete 1 s"),
-    "aws:ec2/instance:Instance": Latency(
-        15, 60, 40, _LOGS + "delete 20 to 40 s and more; create, and update with stop and start: estimate"
-    ),
-    "aws:ec2/vpcEndpoint:VpcEndpoint": Latency(6, 6, 6, _LOGS + "gateway endpoints 6 to 7 s; delete: estimate"),
-    "aws:lb/loadBalancer:LoadBalancer": Latency(
-        157, 10, 5, _LOGS + "network load balancers 142, 157 and 161 s; delete: estimate"
-    ),
-    "aws:route53/zone:Zone": Latency(
-        65, 30, 30, _LOGS + "private zones 62 and 79 s; update and delete wait for the same change: estimate"
-    ),
-    "aws:route53/record:Record": Latency(35, 35, 35, _LOGS + "35 s; any change waits until the servers have it"),
-    "aws:iam/instanceProfile:InstanceProfile": Latency(6, 1, 1, _LOGS + "1 to 6 s; waits until the profile is seen"),
-    "aws:s3/bucket:Bucket": Latency(
-        3, 1, 3, _LOGS + "delete 3 s; create 2 to 19 s (terraform-aws-modules/terraform-aws-route53#33)"
-    ),
-    "aws:s3/bucketVersioning:BucketVersioning": Latency(2, 2, 2, _LOGS + "create 1 to 2 s"),
-}
+LOGS = "published apply logs, "
 
 
-def seconds(type: str, kind: str) -> float:
-    """Seconds that a `create`, `update` or `delete` of a type takes; QUICK for a type without a row.
-
-    The engine's own types (a Stash) ask no cloud.
-    """
-    return 0.0 if type.startswith("pulumi:") else getattr(LATENCIES.get(type, QUICK), kind)
+def seconds_of(latencies: Mapping[str, Latency]) -> Callable[[str, str], float]:
+    """From a cloud's table: seconds that a `create`, `update` or `delete` of a type takes, QUICK without a row."""
+    return lambda type, kind: getattr(latencies.get(type, QUICK), kind)
 
 
 def critical_path(

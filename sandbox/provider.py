@@ -5,7 +5,7 @@ Plain Python in and out; sandbox/server.py speaks the engine's protocol.
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from sandbox.checks import DEFAULTS, conditions, with_name
 from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
 from sandbox.difference import Difference, compare
 from sandbox.shapes import Failure
-from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted, select
+from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted
 from sandbox.world import SERVICES, Record, World, now
 
 
@@ -29,14 +29,18 @@ class Provider:
         self.pause: Callable[[float], None] = time.sleep
 
     def configure(self, settings: dict[str, Any]) -> list[Failure]:
-        """Take the region and default tags; nested settings come as JSON texts."""
-        region = plain(settings.get("region")) or ""
+        """Take region, account and default tags; nested settings come as JSON texts."""
+        name = self.cloud.region
+        region = plain(settings.get(name)) or ""
         if region not in self.cloud.regions and region is not UNKNOWN:
-            return [Failure("region", f"unknown region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")]
-        tags = plain(settings.get("defaultTags")) or {}
-        tags = json.loads(tags) if isinstance(tags, str) else tags
-        scheme = self.world.setting(SERVICES) or ""
-        self.place = Place(self.cloud.account, region, tags.get("tags") or {}, scheme)
+            return [Failure(name, f"unknown {name} {region!r}; known: {', '.join(sorted(self.cloud.regions))}")]
+        tags: Any = plain(settings)
+        for part in self.cloud.tagging.default:
+            tags = tags.get(part) or {}
+            tags = json.loads(tags) if isinstance(tags, str) else tags
+        account = plain(settings.get(self.cloud.project)) or self.cloud.account
+        tags = tags if self.cloud.tagging.default else {}
+        self.place = Place(account, region, tags, self.world.setting(SERVICES) or "")
         return []
 
     def check(
@@ -50,7 +54,13 @@ class Provider:
         inputs = {name: value for name, value in new.items() if name != DEFAULTS and value is not None}
         failures = self.cloud.shapes.check(type, inputs)
         named, unnamed = with_name(row, urn, old, inputs, seed)
-        return named, [*failures, *unnamed] or list(conditions(row, plain(named)))
+        return named, [*failures, *unnamed] or list(self._conditions(row, plain(named)))
+
+    def _conditions(self, row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
+        yield from conditions(row, inputs)
+        tags = inputs.get(self.cloud.tagging.input)
+        if isinstance(tags, dict):
+            yield from self.cloud.tagging.check(tags)
 
     def diff(self, urn: str, old: dict[str, Any], new: dict[str, Any]) -> Difference:
         """How new inputs differ from old ones, and whether that replaces the resource."""
@@ -68,6 +78,7 @@ class Provider:
         given = {name: value for name, value in inputs.items() if name != DEFAULTS}
         if preview:
             unknown = [*self.cloud.shapes.outputs(type), *(name for name in row.chosen if name not in given)]
+            unknown += [name for name in row.completed if name in given]
             return "", self._outputs(type, given, dict.fromkeys(unknown, UNKNOWN))
         request = Request(type, plain(inputs), self.world, self.place, 0)
         with self._call("create", urn, request):
@@ -91,7 +102,8 @@ class Provider:
         computed = {name: state[name] for name in self.cloud.shapes.outputs(type) if name in state}
         computed |= {name: state[name] for name in row.chosen if name in state and name not in given}
         if preview:
-            return self._outputs(type, given, computed | dict.fromkeys(row.volatile, UNKNOWN))
+            changing = [*row.volatile, *(name for name in row.completed if name in given)]
+            return self._outputs(type, given, computed | dict.fromkeys(changing, UNKNOWN))
         chosen = {name: plain(state[name]) for name in row.chosen if name in state}
         request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.world, self.place, 0, id)
         with self._call("update", urn, request):
@@ -139,7 +151,9 @@ class Provider:
             {name: Secret(value) for name, value in row.apart(self.world, record).items()} if row.apart else {}
         )
         outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
-        given = {name: outputs[name] for name in record.inputs}
+        asked = record.inputs
+        given = {name: asked[name] if name in row.completed else outputs[name] for name in asked}
+        given = {name: inputs.get(name) if _withheld(value) else value for name, value in given.items()}
         return given | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
 
     def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -162,9 +176,9 @@ class Provider:
     def _accept(self, row: ResourceType, request: Request) -> None:
         """Everything the cloud checks before it acts; raises Refusal."""
         for reference in row.references:
-            for value in map(str, select(request.inputs, reference.path)):
-                if value.startswith(reference.only) and self.world.find(reference.target, value) is None:
-                    raise Refusal(reference.code, reference.message.format(id=value))
+            for id in reference.ids(request):
+                if self.world.find(reference.target, id) is None:
+                    raise Refusal(reference.code, reference.message.format(id=id, path=reference.path))
         for rule in row.rules:
             rule(request)
         for unique, key in _claims(row, request):
@@ -175,30 +189,33 @@ class Provider:
                 raise Refusal(unique.code, request.format(unique.message))
 
     def _computed(self, row: ResourceType, request: Request) -> dict[str, Any]:
-        """Computed outputs; what the cloud chose counts as input from here on, for links and claims."""
+        """Computed outputs; what the cloud chose or completed counts as input from here on, for links and claims."""
         computed = {name: request.format(template) for name, template in row.outputs.items()}
         computed |= row.derive(request) if row.derive else {}
         chosen = {name: computed[name] for name in row.chosen if name in computed}
-        request.inputs = chosen | request.inputs
+        completed = {name: computed[name] for name in row.completed if name in computed}
+        request.inputs = chosen | request.inputs | completed
         return computed
 
     def _outputs(self, type: str, given: dict[str, Any], computed: dict[str, Any]) -> dict[str, Any]:
         row = self.cloud.types[type]
-        outputs = dict(row.fallback) | computed | given
-        if "tagsAll" in self.cloud.shapes.outputs(type):
-            outputs["tagsAll"] = self._all_tags(given.get("tags"))
+        completed = {name: computed[name] for name in row.completed if name in computed}
+        outputs = dict(row.fallback) | computed | given | completed
+        tagging = self.cloud.tagging
+        for name in {*tagging.outputs} & {*self.cloud.shapes.outputs(type)}:
+            outputs[name] = self._all_tags(given.get(tagging.input), tagging.outputs[name])
         for name in row.secret:
             if outputs.get(name) is not None and not isinstance(outputs[name], Secret):
                 outputs[name] = Secret(outputs[name])
         return outputs
 
-    def _all_tags(self, tags: Any) -> Any:
-        """Tags with the default ones; what is secret stays so."""
+    def _all_tags(self, tags: Any, added: Mapping[str, str]) -> Any:
+        """Tags with the default ones and the provider's own; what is secret stays so."""
         if has_unknown(tags):
             return UNKNOWN
         if isinstance(tags, Secret):
-            return Secret(self._all_tags(tags.value))
-        return dict(self.place.default_tags) | (tags or {})
+            return Secret(self._all_tags(tags.value, added))
+        return dict(added) | dict(self.place.default_tags) | (tags or {})
 
     def _put(
         self, row: ResourceType, urn: str, request: Request, given: dict[str, Any], outputs: dict[str, Any]
@@ -211,10 +228,9 @@ class Provider:
             Record(request.sequence, request.type, request.id, name, urn, request.region, inputs, results, created)
         )
         links = [
-            (reference.path, reference.target, str(value), reference.holds)
+            (reference.path, reference.target, id, reference.holds)
             for reference in row.references
-            for value in select(request.inputs, reference.path)
-            if str(value).startswith(reference.only)
+            for id in reference.ids(request)
         ]
         self.world.link(request.sequence, links)
         self.world.set_claims(request.sequence, [(unique.kind, key) for unique, key in _claims(row, request)])
@@ -222,9 +238,10 @@ class Provider:
     @contextmanager
     def _call(self, kind: str, urn: str, request: Request) -> Iterator[None]:
         """One call in one transaction, logged either way; a refusal changes nothing."""
-        due = faults.due(self.world, request.type)
+        failures = self.cloud.failures
+        due = faults.due(self.world, request.type, failures)
         try:
-            waited = faults.before(due, self.pause)
+            waited = faults.before(due, failures, self.pause)
             with self.world.transaction():
                 yield
                 if self.cloud.settle:

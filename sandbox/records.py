@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+ALL_TAGS = {"tagsAll": "tags", "effectiveLabels": "labels", "pulumiLabels": "labels"}
+"""Outputs that hold tags with a provider's default ones, and the input that holds a thing's own; none on Azure."""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -20,8 +23,9 @@ class Record:
 
     @property
     def tags(self) -> dict[str, str]:
-        """Tags with the provider's default tags."""
-        return self.outputs.get("tagsAll") or {}
+        """Tags (labels on GCP) with the provider's default ones."""
+        found = (self.outputs.get(name) for name in (*ALL_TAGS, "tags"))
+        return next((tags for tags in found if tags is not None), {})
 
 
 @dataclass(frozen=True)
@@ -81,3 +85,30 @@ class Fault:
     nth: int
     amount: float
     times: int
+
+
+def object_place(record: Record) -> tuple[str, str] | None:
+    """Bucket and key of a thing that is an object in a store; None for any other."""
+    given = record.outputs
+    if record.type.rsplit(":", 1)[-1] not in ("BucketObjectv2", "BucketObject", "Blob"):
+        return None
+    if "containerName" in given:
+        return f"{given['accountName']}/{given['containerName']}", given["blobName"]
+    return given["bucket"], given.get("key") or given["name"]
+
+
+def bucket_name(record: Record) -> str:
+    """What the world calls a thing's objects, if it is a bucket or a container."""
+    given = record.outputs
+    return f"{given['accountName']}/{given['containerName']}" if record.type.endswith(":BlobContainer") else record.id
+
+
+def secret_version(record: Record) -> tuple[str, str | None]:
+    """What the world calls a thing's secret values, if it is a secret, or one version of one."""
+    if record.type.endswith("keyvault:Secret"):
+        return f"https://{record.outputs['vaultName']}.vault.azure.net/secrets/{record.outputs['secretName']}", None
+    secret, version = record.id, None
+    for sign in ("|", "/versions/"):
+        if sign in record.id:
+            secret, _, version = record.id.rpartition(sign)
+    return secret, version

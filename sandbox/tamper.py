@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sandbox.records import ALL_TAGS, bucket_name, object_place, secret_version
+
 if TYPE_CHECKING:
     from sandbox.records import Record
     from sandbox.world import World
@@ -22,10 +24,13 @@ def changed(record: Record, changes: Mapping[str, Any]) -> Record:
         parts = path.split(".")
         inputs.setdefault(parts[0], copy.deepcopy(record.outputs.get(parts[0])))
         _set(inputs, parts, value)
-    outputs = {name: value for name, value in record.outputs.items() if name not in record.inputs} | inputs
-    if "tagsAll" in outputs:
-        own, now = record.inputs.get("tags") or {}, inputs.get("tags") or {}
-        outputs["tagsAll"] = {key: value for key, value in record.tags.items() if key not in own} | now
+    touched = {path.split(".")[0] for path in changes}
+    outputs = {name: value for name, value in record.outputs.items() if name not in touched}
+    outputs |= {name: inputs[name] for name in touched & set(inputs)}
+    for name, own in ALL_TAGS.items():
+        if name in outputs:
+            before, now = record.inputs.get(own) or {}, inputs.get(own) or {}
+            outputs[name] = {key: value for key, value in outputs[name].items() if key not in before} | now
     return replace(record, inputs=inputs, outputs=outputs)
 
 
@@ -33,9 +38,10 @@ def change(world: World, record: Record, changes: Mapping[str, Any]) -> None:
     """Set inputs of a thing; the `content` of an object is also what one reads in its bucket."""
     after = changed(record, changes)
     with world.transaction():
-        if isinstance(changes.get("content"), str) and "key" in after.inputs:
-            bucket, key, content = after.inputs["bucket"], after.inputs["key"], changes["content"].encode()
-            after.outputs["etag"] = world.put_object(bucket, key, content, "text/plain", versioned=False)
+        place = object_place(after)
+        if isinstance(changes.get("content"), str) and place:
+            etag = world.put_object(*place, changes["content"].encode(), "text/plain", versioned=False)
+            after.outputs.update({"etag": etag} if "etag" in after.outputs else {})
         world.put(after)
 
 
@@ -45,11 +51,10 @@ def remove(world: World, record: Record) -> None:
         for dependent in world.referrers(record.type, record.id, "vanish"):
             world.remove(dependent.sequence)
         world.remove(record.sequence)
-        world.empty_bucket(record.id)
-        if "key" in record.inputs and "bucket" in record.inputs:
-            world.remove_object(record.inputs["bucket"], record.inputs["key"])
-        secret, _, version = record.id.partition("|")
-        world.remove_secret(secret, version or None)
+        world.empty_bucket(bucket_name(record))
+        if place := object_place(record):
+            world.remove_object(*place)
+        world.remove_secret(*secret_version(record))
 
 
 def _set(values: dict[str, Any], parts: list[str], value: Any) -> None:

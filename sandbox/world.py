@@ -73,6 +73,10 @@ class World:
         statement = "SELECT * FROM resources WHERE type = coalesce(?, type) ORDER BY sequence"
         return self._records(statement, (type,))
 
+    def oldest(self) -> Record | None:
+        """What was made first of all there is."""
+        return next(iter(self._records("SELECT * FROM resources ORDER BY sequence LIMIT 1", ())), None)
+
     def find(self, type: str, id: str) -> Record | None:
         """The thing with this id, or None."""
         found = self._records("SELECT * FROM resources WHERE type = ? AND id = ? ORDER BY sequence", (type, id))
@@ -149,7 +153,8 @@ class World:
 
     def put(self, record: Record) -> None:
         """Add a thing, or replace what is known of it."""
-        computed = {name: value for name, value in record.outputs.items() if name not in record.inputs}
+        given = record.inputs
+        computed = {name: value for name, value in record.outputs.items() if name not in given or value != given[name]}
         row = (record.sequence, record.type, record.id, record.urn, record.region)
         row += (json.dumps(record.inputs), json.dumps(computed), record.created)
         self.connection.execute("INSERT OR REPLACE INTO resources VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -222,6 +227,12 @@ class World:
         statement = "INSERT OR REPLACE INTO secrets.versions VALUES (?, ?, ?, ?)"
         moment = datetime.now(timezone.utc).isoformat()  # two in a second have an order too
         self.connection.execute(statement, (secret, version, value, moment))
+
+    def blank_secret(self, secret: str, version: str) -> None:
+        """Destroy the value of one version, and keep its number; no value that one may give a secret is empty."""
+        self.connection.execute(
+            "UPDATE secrets.versions SET value = '' WHERE (secret, version) = (?, ?)", (secret, version)
+        )
 
     def remove_secret(self, secret: str, version: str | None = None) -> None:
         """Take away one version, or all versions."""

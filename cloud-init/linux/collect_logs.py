@@ -1,8 +1,9 @@
 """Packs what tells why this machine is no node, or no good one: logs, networks, versions, its plan and its results.
 
     collect_logs.py --output FILE   writes the zip there
-    collect_logs.py --requested     looks into the bundle store whether somebody asked (mullion logs); then the zip goes
-                                    there, under the name that only this machine may write. Its timer does so.
+    collect_logs.py --requested     looks into the bundle store what is asked of this machine. The zip (mullion logs):
+                                    it goes there, under the name that only this machine may write. A new start of
+                                    what watches the cluster (mullion restore): epoch.py does it. A timer runs this.
 
 Needs neither the kubelet nor the API, and of Python 3.10 only the standard library. Files that hold secrets are left
 out, all other text is redacted.
@@ -19,8 +20,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import epoch
 import loader
 import programs
+from clouds import CLOUDS
 from failure import Failure
 from run import STATE, Run
 from writing import write_whole
@@ -133,24 +136,24 @@ def archive(run: Run, root: Path) -> bytes:
 def places(told: dict) -> tuple[str, str]:
     """Where requests to this machine and its answers lie in the bundle store: the status record's place names it."""
     store, status = told["facts"]["bundle_store"], told["facts"]["status_url"]
-    name = status.removeprefix(f"{store}/status/") + loader.metadata("/latest/meta-data/instance-id")
+    name = status.removeprefix(f"{store}/status/") + CLOUDS[told["facts"]["cloud"]].instance()
     return f"{store}/requests/{name}.json", f"{store}/logs/{name}.json"
 
 
 def answer(told: dict, root: Path) -> None:
     """Answer a request that is not answered yet."""
-    cloud = told["facts"]["cloud"]
+    facts = told["facts"]
     answered = root / ANSWERED.lstrip("/")
     try:
         request, place = places(told)
-        asked = str(json.loads(loader.ask(cloud, request, "s3", wait=10))["id"])
+        asked = str(json.loads(loader.ask(facts, request, "store", wait=10))["id"])
     except (OSError, ValueError, KeyError):
         return  # nobody asked, or the store is out of reach
     if answered.exists() and answered.read_text() == asked:
         return
     packed = base64.b64encode(archive(Run(root, told, {}), root)).decode()
     body = json.dumps({"id": asked, "archive": packed}).encode()
-    loader.ask(cloud, place, "s3", "PUT", body, {"content-type": "application/json"})
+    loader.ask(facts, place, "store", "PUT", body, {"content-type": "application/json"})
     write_whole(answered, asked.encode(), 0o600)
 
 
@@ -163,7 +166,10 @@ def main(words: list[str], root: Path = Path("/")) -> None:
     given = parser.parse_args(words)
     told = json.loads((root / str(loader.HOME).lstrip("/") / "machine.json").read_text())
     if given.requested:
-        answer(told, root)
+        try:
+            epoch.follow(told, root)
+        finally:
+            answer(told, root)
     else:
         write_whole(Path(given.output), archive(Run(root, told, {}), root), 0o600)
 

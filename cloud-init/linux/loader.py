@@ -14,11 +14,11 @@ import shutil
 import sys
 import time
 import zipfile
-from email.utils import parsedate_to_datetime
+from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 HOME = Path("/opt/mullion")
@@ -44,29 +44,30 @@ class Stay(HTTPRedirectHandler):
 direct = build_opener(ProxyHandler({}), Stay()).open
 
 
-def metadata(path: str) -> str:
-    """A value of the AWS metadata service, version 2: a token first."""
-    put = Request(METADATA + "/latest/api/token", method="PUT")
-    put.add_header("X-aws-ec2-metadata-token-ttl-seconds", "300")
-    with direct(put, timeout=5) as answer:
-        token = answer.read().decode()
-    get = Request(METADATA + path, headers={"X-aws-ec2-metadata-token": token})
-    with direct(get, timeout=5) as answer:
+def metadata(path: str, headers: dict, method: str = "GET") -> str:
+    """A value of the cloud's metadata service."""
+    with direct(Request(METADATA + path, headers=headers, method=method), timeout=5) as answer:
         return answer.read().decode().strip()
 
 
-def aws(url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
+def aws_metadata(path: str) -> str:
+    """A value of AWS, version 2 of its service: a token first."""
+    token = metadata("/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"}, "PUT")
+    return metadata(path, {"X-aws-ec2-metadata-token": token})
+
+
+def aws(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
     """A request with AWS Signature Version 4, made with the credentials of the machine's role."""
     roles = "/latest/meta-data/iam/security-credentials/"
-    credentials = json.loads(metadata(roles + metadata(roles).split()[0]))
-    region = metadata("/latest/meta-data/placement/region")
+    credentials = json.loads(aws_metadata(roles + aws_metadata(roles).split()[0]))
+    region = aws_metadata("/latest/meta-data/placement/region")
     now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(time.time() + ahead))
     parts, digest = urlsplit(url), hashlib.sha256(body).hexdigest()
     sent = {"host": parts.netloc, "x-amz-content-sha256": digest, "x-amz-date": now}
     sent |= {"x-amz-security-token": credentials["Token"]} | headers
     names = ";".join(sorted(sent))
     lines = [method, parts.path or "/", parts.query, *(f"{k}:{sent[k]}" for k in sorted(sent)), "", names, digest]
-    scope = f"{now[:8]}/{region}/{service}/aws4_request"
+    scope = f"{now[:8]}/{region}/{AWS_SERVICES[service]}/aws4_request"
     text = f"AWS4-HMAC-SHA256\n{now}\n{scope}\n" + hashlib.sha256("\n".join(lines).encode()).hexdigest()
     key = ("AWS4" + credentials["SecretAccessKey"]).encode()
     for part in [*scope.split("/"), text]:
@@ -76,28 +77,58 @@ def aws(url: str, service: str, method: str, body: bytes, headers: dict) -> Requ
     return Request(url, data=body or None, headers=sent, method=method)
 
 
-CLOUDS = {"aws": aws}
-"""How the machine's identity signs a request, by facts.cloud."""
+def gcp(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
+    """A request with a token of the machine's service account. Objects have generations; 0 is: there is none."""
+    path = "/computeMetadata/v1/instance/service-accounts/default/token"
+    token = json.loads(metadata(path, {"Metadata-Flavor": "Google"}))["access_token"]
+    sent = {name: value for name, value in headers.items() if name != "if-none-match"}
+    sent |= {"x-goog-if-generation-match": "0"} if "if-none-match" in headers else {}
+    return Request(url, data=body or None, headers=sent | {"authorization": f"Bearer {token}"}, method=method)
 
 
-def ask(cloud: str, url: str, service: str, method="GET", body=b"", headers=None, wait=60.0) -> bytes:  # noqa: ANN001
-    """What one of the cloud's services answers to this machine; OSError (HTTPError) with the service's own word."""
+def azure(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
+    """A request with a token of the machine's managed identity, for this one service."""
+    asked = {"api-version": "2018-02-01", "resource": AZURE_SERVICES[service], "client_id": facts["identity"]}
+    token = json.loads(metadata(f"/metadata/identity/oauth2/token?{urlencode(asked)}", {"Metadata": "true"}))
+    sent = headers | {"authorization": f"Bearer {token['access_token']}"}
+    if service == "store":
+        sent |= {"x-ms-version": "2023-11-03", "x-ms-date": formatdate(time.time() + ahead, usegmt=True)}
+    if service == "store" and method == "PUT":
+        sent["x-ms-blob-type"] = "BlockBlob"
+    return Request(url, data=body or None, headers=sent, method=method)
+
+
+CLOUDS = {"aws": aws, "gcp": gcp, "azure": azure}
+"""How the machine's identity makes a request of its own, by facts.cloud."""
+AWS_SERVICES = {"store": "s3", "secrets": "secretsmanager", "compute": "ec2"}
+AZURE_SERVICES = {
+    "store": "https://storage.azure.com/",
+    "secrets": "https://vault.azure.net",
+    "compute": "https://management.azure.com/",
+}
+"""Whom a token is for."""
+WORD = re.compile(rb'(?:<Code>|"(?:__type|code|status|error)": *"(?:[^"]*#)?)(\w+)')
+
+
+def ask(facts: dict, url: str, service: str, method="GET", body=b"", headers=None, wait=60.0) -> bytes:  # noqa: ANN001
+    """What a service of the cloud (store, secrets, compute) answers; OSError (HTTPError) with the service's word."""
     try:
-        with direct(CLOUDS[cloud](url, service, method, body, headers or {}), timeout=wait) as answer:
+        request = CLOUDS[facts["cloud"]](facts, url, service, method, body, headers or {})
+        with direct(request, timeout=wait) as answer:
             return answer.read()
     except HTTPException as error:
         raise OSError(f"{type(error).__name__}: {error}") from None
     except HTTPError as error:
         with error:
-            word = re.search(rb'(?:<Code>|"__type": *"(?:[^"]*#)?)(\w+)', error.read(4096))
+            word = WORD.search(error.read(4096))
         error.msg += f" {word[1].decode()}" if word else ""
         if not wrong_clock(error):
             raise
-    return ask(cloud, url, service, method, body, headers, wait)
+    return ask(facts, url, service, method, body, headers, wait)
 
 
 def wrong_clock(error: HTTPError) -> bool:
-    """The service may have refused the time of the signature: from now on, its clock counts."""
+    """The service may have refused the time of the request: from now on, its clock counts."""
     global ahead  # noqa: PLW0603  a machine has one clock
     try:
         theirs = parsedate_to_datetime(error.headers["Date"]).timestamp() - time.time()
@@ -108,12 +139,12 @@ def wrong_clock(error: HTTPError) -> bool:
     return far
 
 
-def fetch(cloud: str, url: str) -> bytes:
+def fetch(facts: dict, url: str) -> bytes:
     """The bundle's bytes. Waits as long as it takes: network and identity come up after the machine."""
     tries = 0
     while True:
         try:
-            return ask(cloud, url, "s3")
+            return ask(facts, url, "store")
         except Exception as error:
             wait = WAITS[min(tries, len(WAITS) - 1)]
             print(f"mullion: {url}: {type(error).__name__}: {error}; again in {wait} s", flush=True)
@@ -161,7 +192,7 @@ def main(home: Path = HOME) -> None:
         return
     if urlsplit(url).scheme != "https" and facts.get("world") != "sandbox":
         raise Refused(f"{url} is not https")
-    unpack(fetch(facts["cloud"], url), digest, home)
+    unpack(fetch(facts, url), digest, home)
     switch(digest, home)
     installed.write_text(digest)
     print(f"mullion: bundle {digest} is current", flush=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from run import STATE, Run
-from values import instance
 from writing import write_whole
 
 LONGEST = 1000
@@ -51,7 +50,7 @@ def record(run: Run, result: Result, **more: Any) -> None:
         return
     run.try_for(SECONDS)
     try:
-        me = instance()
+        me = run.cloud.instance()
         body = {
             "machine": run.told["machine"].get("name"),
             "instance": me,
@@ -64,6 +63,6 @@ def record(run: Run, result: Result, **more: Any) -> None:
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time())),
             **more,
         }
-        run.ask("s3", f"{url}{me}.json", "PUT", json.dumps(body).encode(), content_type="application/json")
+        run.ask("store", f"{url}{me}.json", "PUT", json.dumps(body).encode(), content_type="application/json")
     except Exception as error:
         say(f"the status record cannot be written: {type(error).__name__}: {error}", "failed")

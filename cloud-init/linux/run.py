@@ -2,12 +2,15 @@
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import loader
 import programs
+from clouds import CLOUDS, Cloud
 from failure import Failure
 from values import FOUND
 from writing import write_whole
@@ -99,19 +102,25 @@ class Run:
         return [self.resolve(each) for each in document] if isinstance(document, list) else document
 
     def ask(self, service: str, url: str, method: str = "GET", body: bytes | memoryview = b"", **headers: str) -> bytes:
-        """What a service of the cloud answers to this machine's identity; OSError when it refuses or is not there."""
+        """What a service (loader.ask) answers to this machine's identity; OSError when it refuses or is not there."""
         if not url.startswith("https://") and self.told["facts"].get("world") != "sandbox":
             raise OSError(f"{url} is not https")
         self.in_time()
         seconds = min(max(self.left(), 1), 30)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content: Any = body
-        return loader.ask(self.told["facts"]["cloud"], url, service, method, content, named, seconds)
+        return loader.ask(self.told["facts"], url, service, method, content, named, seconds)
+
+    @property
+    def cloud(self) -> Cloud:
+        """The cloud that this machine is in."""
+        return CLOUDS[self.told["facts"]["cloud"]]
 
     def secret(self, name: str, member: str | None = None) -> str:
         """A secret's text, or one member of it when it is a JSON object. Failure secret-unavailable, also if empty."""
         if name not in self.stored:
-            self.stored[name] = self.secret_service("GetSecretValue", SecretId=name)["SecretString"]
+            with self.asking_for(name):
+                self.stored[name] = self.cloud.secret(self, name)
         text: Any = self.stored[name]
         if member is not None:
             try:
@@ -124,14 +133,19 @@ class Run:
         self.keep_unsaid(text)
         return text
 
-    def secret_service(self, action: str, **body: str) -> dict[str, Any]:
-        """The answer of AWS Secrets Manager to one action. Failure secret-unavailable, without the body."""
-        service = self.value("facts.secret_service")
-        headers = {"content_type": "application/x-amz-json-1.1", "x_amz_target": f"secretsmanager.{action}"}
+    def put_secret(self, name: str, text: str) -> None:
+        """Gives a secret a new text. Failure secret-unavailable, without it."""
+        with self.asking_for(name):
+            self.cloud.put_secret(self, name, text)
+        self.stored[name] = text
+
+    @contextmanager
+    def asking_for(self, name: str) -> Iterator[None]:
+        """What goes wrong inside does so with this secret: Failure secret-unavailable."""
         try:
-            return json.loads(self.ask("secretsmanager", service, "POST", json.dumps(body).encode(), **headers))
-        except (OSError, ValueError) as error:
-            about = f"{action} of {body['SecretId']} at {service}: {type(error).__name__}: {error}"
+            yield
+        except (OSError, ValueError, LookupError) as error:
+            about = f"secret {name} at {self.value('facts.secret_service')}: {type(error).__name__}: {error}"
             raise Failure("secret-unavailable", about) from None
 
     def keep_unsaid(self, text: str) -> None:

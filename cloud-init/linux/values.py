@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import loader
 from failure import Failure
 
 if TYPE_CHECKING:
@@ -16,20 +15,11 @@ if TYPE_CHECKING:
 METADATA_HOST = "169.254.169.254"
 
 
-def instance() -> str:
-    """The machine's instance id."""
-    return loader.metadata("/latest/meta-data/instance-id")
-
-
 def _address(run: Run) -> str:
     """The address that packets to the metadata service would leave from; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((METADATA_HOST, 80))
         return probe.getsockname()[0]
-
-
-def _provider_id(run: Run) -> str:
-    return f"aws:///{loader.metadata('/latest/meta-data/placement/availability-zone')}/{instance()}"
 
 
 def _pod_subnet(run: Run) -> str:
@@ -45,7 +35,7 @@ def _pod_subnet(run: Run) -> str:
 FOUND: dict[str, Callable[[Run], str]] = {
     "address": _address,
     "address_range": lambda run: f"{_address(run)}/32",
-    "provider_id": _provider_id,
+    "provider_id": lambda run: run.cloud.provider_id(),
     "pod_subnet": _pod_subnet,
     "bootstrap_token": lambda run: run.secret(run.value("facts.join_secret")),
 }

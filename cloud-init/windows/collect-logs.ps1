@@ -1,7 +1,8 @@
 # Packs what tells why this machine is no node, or no good one: logs, events, networks, versions, its plan and results.
 # Needs neither the kubelet nor the API. Files that hold secrets are left out, all other text is redacted.
-# -Output FILE writes the zip there. -Requested looks into the bundle store whether somebody asked (mullion logs); then
-# the zip goes there, under the name that only this machine may write. Its task does so every two minutes.
+# -Output FILE writes the zip there. -Requested looks into the bundle store what is asked of this machine; its task does
+# so every two minutes. The zip (mullion logs): it goes there, under the name that only this machine may write. A new
+# start of what watches the cluster (mullion restore): epoch.ps1 has it.
 [CmdletBinding(DefaultParameterSetName = 'File')]
 param(
     [Parameter(Mandatory, ParameterSetName = 'File')] [string] $Output,
@@ -11,6 +12,8 @@ Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 . "$PSScriptRoot\loader.ps1" -Functions
+. "$PSScriptRoot\epoch.ps1"
+. "$PSScriptRoot\modules\clouds.ps1"
 
 $PerFile = 1MB     # of a file the end
 $Whole = 12MB      # of text in the archive
@@ -204,31 +207,37 @@ function Get-Place {
     [CmdletBinding()]
     param($Facts)
     $store = $Facts['bundle_store']
-    $name = $Facts['status_url'].Substring("$store/status/".Length) + (Get-Metadata '/latest/meta-data/instance-id')
+    $name = $Facts['status_url'].Substring("$store/status/".Length) + (Get-Instance)
     @{ Request = "$store/requests/$name.json"; Answer = "$store/logs/$name.json" }
 }
 
 $Told = ConvertFrom-Json ([IO.File]::ReadAllText("$Mullion\machine.json"))
 $facts = @{}
 foreach ($fact in $Told.facts.PSObject.Properties) { $facts[$fact.Name] = $fact.Value }
-$Site.Cloud = $facts['cloud']
+$Site.Facts = $facts
+$asked = $epoch = $null
 if ($Requested) {
+    $epoch = Get-NewEpoch $facts
     try {
         $place = Get-Place $facts
-        $asked = ConvertFrom-Json $Utf8.GetString((Invoke-SignedRequest -Url $place.Request -Service 's3'))
+        $asked = ConvertFrom-Json $Utf8.GetString((Invoke-SignedRequest -Url $place.Request -Service 'store'))
+        if ([IO.File]::Exists($Answered) -and [IO.File]::ReadAllText($Answered) -eq $asked.id) { $asked = $null }
     }
-    catch { exit 0 }    # nobody asked, or the store is out of reach
-    if ([IO.File]::Exists($Answered) -and [IO.File]::ReadAllText($Answered) -eq $asked.id) { exit 0 }
+    catch { $asked = $null }    # nobody asked, or the store is out of reach
+    if (-not $epoch -and -not $asked) { exit 0 }
 }
 foreach ($folder in 'modules', 'kinds') {
     foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
 }
-$archive = Get-Archive (New-Collection (Read-Json "$Mullion\machine.json"))
+$known = Read-Json "$Mullion\machine.json"
+if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
+if ($Requested -and -not $asked) { exit 0 }
+$archive = Get-Archive (New-Collection $known)
 if (-not $Requested) {
     Set-WholeFile ([IO.Path]::GetFullPath($Output)) $archive
     exit 0
 }
 $answer = ConvertTo-JsonText ([ordered] @{ id = $asked.id; archive = [Convert]::ToBase64String($archive) })
-$sent = @{ Url = $place.Answer; Service = 's3'; Method = 'PUT'; Headers = @{ 'content-type' = 'application/json' } }
+$sent = @{ Url = $place.Answer; Service = 'store'; Method = 'PUT'; Headers = @{ 'content-type' = 'application/json' } }
 [void](Invoke-SignedRequest @sent -Body $answer)
 Set-WholeFile $Answered $Utf8.GetBytes([string] $asked.id)

@@ -12,10 +12,11 @@ $Mullion = Join-Path $env:ProgramFiles 'mullion'
 $Utf8 = [Text.UTF8Encoding]::new($false)
 $Invariant = [Globalization.CultureInfo]::InvariantCulture
 $Metadata = 'http://169.254.169.254'
-# Functions that give the headers with which a cloud's services know the machine.
-$Signers = @{ aws = 'Get-AwsHeader' }
+# Functions that give the headers with which a cloud's services know the machine, by facts.cloud.
+$Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }
+$AwsServices = @{ store = 's3'; secrets = 'secretsmanager' }
 # Offset: of the services' clock to this machine's, once one refused a request as too early or late.
-$Site = @{ Cloud = 'aws'; Offset = [TimeSpan]::Zero; Identity = $null; Region = ''; Age = $null }
+$Site = @{ Facts = $null; Offset = [TimeSpan]::Zero; Identity = $null; Region = ''; Age = $null }
 [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor 'Tls12'
 
 # .SYNOPSIS
@@ -35,13 +36,20 @@ function Get-Sha256 {
 }
 
 # .SYNOPSIS
-# A value of the metadata service, version 2: a token first. Never through a proxy.
+# A value of the cloud's metadata service. Never through a proxy.
 function Get-Metadata {
     [CmdletBinding()]
+    param([string] $Path, [hashtable] $Headers, [string] $Method = 'GET')
+    $Utf8.GetString((Send-Request ($Metadata + $Path) $Method @() $Headers)).Trim()
+}
+
+# .SYNOPSIS
+# A value of AWS, version 2 of its service: a token first.
+function Get-AwsMetadata {
+    [CmdletBinding()]
     param([string] $Path)
-    $ttl = @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '300' }
-    $token = $Utf8.GetString((Send-Request "$Metadata/latest/api/token" 'PUT' @() $ttl))
-    $Utf8.GetString((Send-Request ($Metadata + $Path) 'GET' @() @{ 'X-aws-ec2-metadata-token' = $token })).Trim()
+    $token = Get-Metadata '/latest/api/token' @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '300' } 'PUT'
+    Get-Metadata $Path @{ 'X-aws-ec2-metadata-token' = $token }
 }
 
 # .SYNOPSIS
@@ -51,8 +59,8 @@ function Update-AwsIdentity {
     param()
     if ($Site.Identity -and $Site.Age.Elapsed.TotalMinutes -lt 1) { return }
     $roles = '/latest/meta-data/iam/security-credentials/'
-    $identity = Get-Metadata ($roles + (Get-Metadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
-    $Site.Region = Get-Metadata '/latest/meta-data/placement/region'
+    $identity = Get-AwsMetadata ($roles + (Get-AwsMetadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
+    $Site.Region = Get-AwsMetadata '/latest/meta-data/placement/region'
     $Site.Identity, $Site.Age = $identity, [Diagnostics.Stopwatch]::StartNew()
 }
 
@@ -73,7 +81,7 @@ function Get-AwsHeader {
     $names = $order -join ';'
     $lines = @($Method, $Url.AbsolutePath, $Url.Query.TrimStart('?'))
     $lines += @($order | ForEach-Object { '{0}:{1}' -f $_, $signed[$_] }) + @('', $names, $digest)
-    $scope = '{0}/{1}/{2}/aws4_request' -f $now.Substring(0, 8), $Site.Region, $Service
+    $scope = '{0}/{1}/{2}/aws4_request' -f $now.Substring(0, 8), $Site.Region, $AwsServices[$Service]
     $text = ('AWS4-HMAC-SHA256', $now, $scope, (Get-Sha256 $Utf8.GetBytes($lines -join "`n"))) -join "`n"
     $key = $Utf8.GetBytes('AWS4' + $identity.SecretAccessKey)
     foreach ($part in @($scope.Split('/')) + $text) {
@@ -81,6 +89,34 @@ function Get-AwsHeader {
     }
     $place = 'Credential={0}/{1}, SignedHeaders={2}' -f $identity.AccessKeyId, $scope, $names
     $sent['Authorization'] = 'AWS4-HMAC-SHA256 {0}, Signature={1}' -f $place, (ConvertTo-Hex $key)
+    $sent
+}
+
+# .SYNOPSIS
+# Headers with a token of the machine's service account.
+function Get-GcpHeader {
+    [CmdletBinding()]
+    param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
+    $path = '/computeMetadata/v1/instance/service-accounts/default/token'
+    $token = Get-Metadata $path @{ 'Metadata-Flavor' = 'Google' } | ConvertFrom-Json
+    $Headers + @{ Authorization = "Bearer $($token.access_token)" }
+}
+
+# .SYNOPSIS
+# Headers with a token of the machine's managed identity, for this one service.
+function Get-AzureHeader {
+    [CmdletBinding()]
+    param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
+    $services = @{ store = 'https://storage.azure.com/'; secrets = 'https://vault.azure.net' }
+    $asked = '/metadata/identity/oauth2/token?api-version=2018-02-01&resource={0}&client_id={1}'
+    $asked = $asked -f [Uri]::EscapeDataString($services[$Service]), $Site.Facts.identity
+    $token = Get-Metadata $asked @{ Metadata = 'true' } | ConvertFrom-Json
+    $sent = $Headers + @{ Authorization = "Bearer $($token.access_token)" }
+    if ($Service -eq 'store') {
+        $now = ([DateTime]::UtcNow + $Site.Offset).ToString('R', $Invariant)
+        $sent += @{ 'x-ms-version' = '2023-11-03'; 'x-ms-date' = $now }
+        if ($Method -eq 'PUT') { $sent['x-ms-blob-type'] = 'BlockBlob' }
+    }
     $sent
 }
 
@@ -96,7 +132,8 @@ function Read-Refusal {
     $answer = $cause.Response
     $date = $answer.Headers['Date']
     try { $said = [IO.StreamReader]::new($answer.GetResponseStream()).ReadToEnd() } finally { $answer.Dispose() }
-    if ($said -match '<Code>(\w+)' -or $said -match '"__type"\s*:\s*"([\w.#]+)"') { $told.Message += ' ' + $Matches[1] }
+    $word = '(?:<Code>|"(?:__type|code|status|error)"\s*:\s*")([\w.#]+)'
+    if ($said -match $word) { $told.Message += ' ' + $Matches[1] }
     $late = $said -match 'RequestTimeTooSkewed|Signature (expired|not yet current)'
     if ($late) { $told.Late = $date }
     $told
@@ -136,7 +173,7 @@ function Invoke-SignedRequest {
     param([Uri] $Url, [string] $Service, [string] $Method = 'GET', [string] $Body = '', [hashtable] $Headers = @{})
     $bytes = $Utf8.GetBytes($Body)
     for ($attempt = 0; ; $attempt++) {
-        $sent = & $Signers[$Site.Cloud] -Method $Method -Url $Url -Service $Service -Bytes $bytes -Headers $Headers
+        $sent = & $Signers[$Site.Facts.cloud] $Method $Url $Service $bytes $Headers
         try { return , (Send-Request $Url $Method $bytes $sent) }
         catch {
             $told = Read-Refusal $_.Exception
@@ -213,7 +250,7 @@ function Get-Bundle {
     param([string] $Url)
     $waits = 1, 2, 4, 8, 15, 30, 60
     for ($tries = 0; ; $tries++) {
-        try { return , (Invoke-SignedRequest -Url $Url -Service 's3') }
+        try { return , (Invoke-SignedRequest -Url $Url -Service 'store') }
         catch {
             $wait = $waits[[Math]::Min($tries, $waits.Count - 1)]
             Write-Log "${Url}: $($_.Exception.GetBaseException().Message); again in $wait s"
@@ -242,7 +279,10 @@ function Start-BootTask {
 if ($Functions) { return }
 try {
     $loader = "$Mullion\loader.ps1"
+    $installed = "$Mullion\installed.txt"
     if ($PSCommandPath -ne $loader) {
+        # Some clouds run user-data at every boot.
+        if ([IO.File]::Exists($installed)) { exit 0 }
         Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($Document)
         Set-WholeFile $loader $Utf8.GetBytes($MyInvocation.MyCommand.ScriptBlock.ToString())
         Start-BootTask $loader
@@ -250,11 +290,10 @@ try {
     }
     $told = $Document | ConvertFrom-Json
     $url = $told.bundle.url
-    $installed = "$Mullion\installed.txt"
     if (-not [IO.File]::Exists($installed) -or [IO.File]::ReadAllText($installed) -ne $told.bundle.sha256) {
         $sandbox = $told.facts.PSObject.Properties['world'] -and $told.facts.world -eq 'sandbox'
         if (-not $url.StartsWith('https://') -and -not $sandbox) { throw "$url is not https" }
-        $Site.Cloud = $told.facts.cloud
+        $Site.Facts = $told.facts
         Install-Bundle (Get-Bundle $url) $told.bundle.sha256
         Write-Log "bundle $($told.bundle.sha256) is current"
     }

@@ -15,7 +15,17 @@ foreach ($folder in 'modules', 'kinds') {
 
 $Format = 1
 $Errors = @{}
-foreach ($row in (Read-Json "$PSScriptRoot\errors.json")['errors']) { $Errors[$row['name']] = $row }
+
+# .SYNOPSIS
+# The row of an error in errors.json, which only a run that fails needs.
+function Get-ErrorRow {
+    [CmdletBinding()]
+    param([string] $Name)
+    if (-not $Errors.Count) {
+        foreach ($row in (Read-Json "$PSScriptRoot\errors.json")['errors']) { $Errors[$row['name']] = $row }
+    }
+    $Errors[$Name]
+}
 
 # .SYNOPSIS
 # plan.json, if this executor can run it.
@@ -55,7 +65,7 @@ function Start-Node {
     [CmdletBinding()]
     param()
     $run = New-Run (Read-Json "$Mullion\machine.json") $Check
-    $Site.Cloud = $run.Told.facts['cloud']
+    $Site.Facts = $run.Told.facts
     $result = [ordered] @{
         bundle = [IO.Path]::GetFileName($PSScriptRoot); state = $(if ($Check) { 'checked' } else { 'done' }); code = 0
         started = '{0:s}Z' -f [DateTime]::UtcNow; phase = $null; step = $null; phases = [Collections.ArrayList]::new()
@@ -65,7 +75,7 @@ function Start-Node {
         $failure = Get-Failure $_.Exception
         if ($failure.Name -eq 'reboot') { $result['state'] = 'reboot' }
         else {
-            $result['state'], $result['code'] = 'failed', $Errors[$failure.Name]['code']
+            $result['state'], $result['code'] = 'failed', (Get-ErrorRow $failure.Name)['code']
             $result['name'], $result['message'] = $failure.Name, (Hide-Secret $run $failure.Message)
         }
     }
@@ -86,14 +96,14 @@ function Get-ExitCode {
 
 $me = [Security.Principal.WindowsPrincipal]::new([Security.Principal.WindowsIdentity]::GetCurrent())
 if (-not $me.IsInRole([Security.Principal.WindowsBuiltInRole]::Administrator)) {
-    $code = $Errors['not-privileged']['code']
+    $code = (Get-ErrorRow 'not-privileged')['code']
     [Console]::Error.WriteLine("mullion: E$code not-privileged: run it as SYSTEM or an administrator")
     exit 1
 }
 $lock = [Threading.Mutex]::new($false, 'Global\mullion')
 try { $mine = $lock.WaitOne(0) } catch [Threading.AbandonedMutexException] { $mine = $true }
 if (-not $mine) {
-    [Console]::Error.WriteLine("mullion: E$($Errors['locked']['code']) locked: another run is under way")
+    [Console]::Error.WriteLine("mullion: E$((Get-ErrorRow 'locked')['code']) locked: another run is under way")
     exit 1
 }
 try { $code = Get-ExitCode (Start-Node) }

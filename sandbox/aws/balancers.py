@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.aws.addresses import ADDRESS, check_in_subnet, vpc_of
 from sandbox.aws.network import BALANCER, EIP, GROUP, SUBNET, has_gateway, in_groups, in_subnet
-from sandbox.aws.quotas import refuse_over
+from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
@@ -92,7 +92,7 @@ def _balancers(request: Request) -> None:
     """Network load balancers have a quota of their own."""
     if request.old is None and _kind(request.inputs) == "network":
         there = request.world.counts(request.type, request.region, "loadBalancerType").get("network", 0)
-        refuse_over(request, "network load balancers per region", there + 1)
+        QUOTAS.refuse_over(request, "network load balancers per region", there + 1)
 
 
 def _deletable(request: Request) -> None:

@@ -1,77 +1,20 @@
-"""What a booted machine does of its own in the cloud: fetch its bundle, and write its status record.
+"""What stops a booted machine on AWS: routes, security groups, the source/destination check."""
 
-It does both with its own role, over its own routes and security groups; where one of these is in the way it waits and
-tries again, as the real loader does, and the world says what is in its way.
-"""
-
-import hashlib
-import io
-import re
-import zipfile
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
-from sandbox.aws import answers, followers
-from sandbox.aws.machine import document, not_allowed, place, status_url, write_status
+from sandbox import boots
+from sandbox.aws import machine as one
 from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
-from sandbox.cloud import Request
-from sandbox.records import Boot, Record
-from sandbox.world import World, now
+from sandbox.aws.s3 import is_versioned
+from sandbox.aws.secretsmanager import ENTRY
+from sandbox.machines import Machines
+from sandbox.records import Record
+from sandbox.world import World
 
-BOOTED = "booted"
-"""The setting of a world whose machines are real: they, and not the sandbox, write what machines write."""
 HTTPS = 443
-_RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
-"""How the URL of a Kubernetes download names its version."""
 
 
-def start(request: Request) -> None:
-    """Begin the boot of a new instance."""
-    if request.old is not None:
-        return
-    found = document(request.inputs)
-    if found is None:
-        reason = "its user-data holds no document of Mullion, as plain text or in base64 once"
-        boot = Boot(request.id, "", "", "dead", reason, now())
-    else:
-        boot = Boot(request.id, found["machine"]["name"], found["bundle"]["sha256"], "waiting", "", now())
-    request.world.put_boot(boot)
-
-
-def settle(world: World) -> None:
-    """Let every machine that waits try again; nothing happens in a world whose machines are real."""
-    if world.setting(BOOTED):
-        return
-    for boot in world.boots("waiting"):
-        machine = world.find(INSTANCE, boot.instance)
-        found = document(machine.inputs) if machine else None
-        if machine is None or found is None:
-            reason = "it was terminated" if machine is None else "its user-data is secret: the world does not keep it"
-            world.put_boot(replace(boot, state="dead", reason=f"{reason}; before: {boot.reason}"))
-            continue
-        reason = _in_the_way(world, machine, found)
-        if not reason:
-            _ready(world, boot, found)
-        world.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
-    followers.follow(world)
-    answers.answer(world)
-
-
-def _in_the_way(world: World, machine: Record, found: dict[str, Any]) -> str:
-    """The first thing that stops the machine on its way to a status record; empty where nothing does."""
-    steps: tuple[Callable[[], str], ...] = (
-        lambda: _no_way_out(world, machine),
-        lambda: _firewall(world, machine),
-        lambda: not_allowed(world, machine, "s3:GetObject", found["bundle"]["url"]),
-        lambda: _bundle(world, found["bundle"]["url"], found["bundle"]["sha256"]),
-        lambda: not_allowed(world, machine, "s3:PutObject", status_url(found, machine.id)),
-        lambda: _pods(machine, found),
-    )
-    return next((reason for step in steps if (reason := step())), "")
-
-
-def _no_way_out(world: World, machine: Record) -> str:
+def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
     """To the internet gateway with a public address of its own, or by a NAT gateway that can do so."""
     subnet = machine.inputs.get("subnetId", "")
     gateway, nat = _default_route(world, subnet)
@@ -83,7 +26,7 @@ def _no_way_out(world: World, machine: Record) -> str:
     return "" if further else f"{nat.id} is in a subnet without a route to an internet gateway"
 
 
-def _pods(machine: Record, found: dict[str, Any]) -> str:
+def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
     """What leaves a machine with routed pods bears their addresses, which the check takes for forged."""
     dropped = "pod_cidr" in found["machine"] and machine.inputs.get("sourceDestCheck") is not False
     return "its source/destination check drops what its pods send" if dropped else ""
@@ -102,7 +45,7 @@ def _default_route(world: World, subnet: str) -> tuple[str, Record | None]:
     return "", None
 
 
-def _firewall(world: World, machine: Record) -> str:
+def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
     """One of its security groups lets https out to everywhere; without groups it has the VPC's own, which does."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     for group in groups:
@@ -127,29 +70,20 @@ def _lets_out(rule: dict[str, Any]) -> bool:
     return str(rule["ipProtocol"]) in ("tcp", "6") and rule["fromPort"] <= HTTPS <= rule["toPort"]
 
 
-def _bundle(world: World, url: str, sha256: str) -> str:
-    bucket, key = place(url)
-    stored = world.object(bucket, key)
-    if stored is None:
-        return f"there is no object {key} in bucket {bucket}"
-    actual = hashlib.sha256(stored.content).hexdigest()
-    return "" if actual == sha256 else f"the bundle {key} has sha256 {actual}, not {sha256}"
+def _key(world: World, name: str) -> str:
+    return next((entry.id for entry in world.resources(ENTRY) if entry.inputs.get("name") == name), "")
 
 
-def _kubernetes(world: World, url: str) -> str | None:
-    """The version of Kubernetes that a bundle's downloads make; None where it has none."""
-    stored = world.object(*place(url))
-    try:
-        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
-            found = _RELEASE.search(bundle.read("plan.json").decode())
-    except (zipfile.BadZipFile, KeyError):
-        return None
-    return found[1] if found else None
-
-
-def _ready(world: World, boot: Boot, found: dict[str, Any]) -> None:
-    """A machine that reached its last phase says so; a control plane follows the pointer from then on."""
-    kubernetes = _kubernetes(world, found["bundle"]["url"])
-    write_status(world, boot, found, kubernetes)
-    if "desired_state_secret" in found["facts"]:
-        followers.add(world, boot.instance, place(found["facts"]["bundle_store"])[0], kubernetes)
+MACHINES = Machines(
+    INSTANCE,
+    one.user_data,
+    lambda machine: machine.id,
+    one.place,
+    one.not_allowed,
+    "s3:GetObject",
+    "s3:PutObject",
+    is_versioned,
+    _key,
+    (_no_way_out, _firewall, _pods),
+)
+start, settle = boots.starting(MACHINES), boots.settling(MACHINES)

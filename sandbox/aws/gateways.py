@@ -4,7 +4,7 @@ from typing import Any
 
 from sandbox.aws import addresses
 from sandbox.aws.network import EIP, INSTANCE, NAT, SUBNET, TABLE, has_gateway, in_groups, in_subnet, in_vpc
-from sandbox.aws.quotas import at_most
+from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
@@ -84,7 +84,7 @@ TYPES: dict[str, ResourceType] = {
             Reference("instance", INSTANCE, "InvalidInstanceID.NotFound", "The instance ID '{id}' does not exist"),
         ),
         in_use=("InvalidIPAddress.InUse", "The address of {id} is in use by {holder}."),
-        rules=(at_most("Elastic IP addresses per region"),),
+        rules=(QUOTAS.at_most("Elastic IP addresses per region"),),
     ),
     NAT: ResourceType(
         id="nat-0{hex:16}",
@@ -109,7 +109,7 @@ TYPES: dict[str, ResourceType] = {
             ),
             addresses.ADDRESS,
         ),
-        rules=(_attached, addresses.check_address, at_most("NAT gateways per zone", _in_zone)),
+        rules=(_attached, addresses.check_address, QUOTAS.at_most("NAT gateways per zone", _in_zone)),
     ),
     ENDPOINT: ResourceType(
         id="vpce-0{hex:16}",

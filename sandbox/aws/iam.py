@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from sandbox.aws.quotas import at_most
+from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
@@ -115,7 +115,7 @@ TYPES: dict[str, ResourceType] = {
         unique=_taken("Role"),
         in_use=("DeleteConflict", "Cannot delete entity, must remove {holder} from role {id} first."),
         ranges={"maxSessionDuration": (3600, 43200)},
-        rules=(_trust, _trust_size, at_most("roles per account"), tag_rule("ValidationError")),
+        rules=(_trust, _trust_size, QUOTAS.at_most("roles per account"), tag_rule("ValidationError")),
     ),
     ROLE_POLICY: ResourceType(
         id="{in_.role}:{in_.name}",
@@ -139,6 +139,6 @@ TYPES: dict[str, ResourceType] = {
         patterns={"name": (re.compile(_NAME + "{1,128}"), "1 to 128 letters, digits and +=,.@_-")},
         references=(_in_role(),),
         unique=_taken("Instance Profile"),
-        rules=(at_most("instance profiles per account"), tag_rule("ValidationError")),
+        rules=(QUOTAS.at_most("instance profiles per account"), tag_rule("ValidationError")),
     ),
 }

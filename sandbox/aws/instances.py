@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox.aws import addresses, boots, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
-from sandbox.aws.quotas import refuse_over, vcpus
+from sandbox.aws.quotas import QUOTAS, vcpus
 from sandbox.aws.regions import WINDOWS, images
 from sandbox.cloud import Reference, Refusal, Request, ResourceType
 
@@ -80,7 +80,7 @@ def _volume(request: Request) -> None:
 
 
 def _groups(request: Request) -> None:
-    refuse_over(request, "security groups per interface", len(request.inputs.get("vpcSecurityGroupIds") or []))
+    QUOTAS.refuse_over(request, "security groups per interface", len(request.inputs.get("vpcSecurityGroupIds") or []))
 
 
 def _key_pair(request: Request) -> None:

@@ -2,34 +2,28 @@
 
 import base64
 import binascii
-import json
-import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
-from sandbox.aws.s3 import BUCKET, BUCKET_POLICY, is_versioned
-from sandbox.records import Boot, Record
-from sandbox.world import World, now
-
-_DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
+from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.records import Record
+from sandbox.world import World
 
 
-def document(inputs: dict[str, Any]) -> dict[str, Any] | None:
-    """The JSON that a machine's user-data carries, {"bundle", "machine", "facts"}; None where there is none.
+def user_data(inputs: dict[str, Any]) -> str:
+    """The text of a machine's user-data; empty where it is secret.
 
     The provider encodes plain user-data unless it is base64 already; the metadata service decodes once.
     """
     text = inputs.get("userDataBase64") or inputs.get("userData") or ""
     if not isinstance(text, str):
-        return None
+        return ""
     try:
-        text = base64.b64decode(text, validate=True).decode()
+        return base64.b64decode(text, validate=True).decode()
     except (binascii.Error, ValueError):
-        text = "" if inputs.get("userDataBase64") else text
-    found = _DOCUMENT.search(text)
-    return json.loads(found.group(1)) if found else None
+        return "" if inputs.get("userDataBase64") else text
 
 
 def place(url: str) -> tuple[str, str]:
@@ -61,29 +55,3 @@ def policy_documents(world: World, role: Record | None, bucket: str) -> list[Any
     if bucket:
         documents += [one.inputs["policy"] for one in world.referrers(BUCKET, bucket) if one.type == BUCKET_POLICY]
     return documents
-
-
-def status_url(found: dict[str, Any], instance: str) -> str:
-    """Where the machine with this document puts its status record."""
-    return f"{found['facts']['status_url']}{instance}.json"
-
-
-def write_status(world: World, boot: Boot, found: dict[str, Any], kubernetes: str | None, message: str = "") -> None:
-    """The record of a machine whose run ended well, as its executor writes it. message: what it has to say besides."""
-    bucket, key = place(status_url(found, boot.instance))
-    record = {
-        "machine": boot.machine,
-        "instance": boot.instance,
-        "bundle": boot.bundle,
-        "state": "ready",
-        "phase": None,
-        "step": None,
-        "code": None,
-        "name": None,
-        "message": message,
-        "kubernetes": kubernetes,
-        "seconds": 0,
-        "time": now(),
-    }
-    content = json.dumps(record, sort_keys=True).encode()
-    world.put_object(bucket, key, content, "application/json", versioned=is_versioned(world, bucket))

@@ -4,9 +4,10 @@ import re
 from typing import Any
 
 from sandbox.aws import addresses
-from sandbox.aws.quotas import at_most, beside
+from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import zones
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
+from sandbox.quotas import beside
 
 VPC, SUBNET, GATEWAY = "aws:ec2/vpc:Vpc", addresses.SUBNET, "aws:ec2/internetGateway:InternetGateway"
 TABLE, EIP, NAT = "aws:ec2/routeTable:RouteTable", "aws:ec2/eip:Eip", "aws:ec2/natGateway:NatGateway"
@@ -165,7 +166,7 @@ TYPES: dict[str, ResourceType] = {
         at_least_one=(("cidrBlock", "ipv4IpamPoolId"),),
         in_use=("DependencyViolation", "The vpc '{id}' has dependencies and cannot be deleted."),
         patterns={"instanceTenancy": (re.compile("default|dedicated"), "default or dedicated")},
-        rules=(_vpc_range, at_most("VPCs per region")),
+        rules=(_vpc_range, QUOTAS.at_most("VPCs per region")),
     ),
     SUBNET: ResourceType(
         id="subnet-0{hex:16}",
@@ -182,7 +183,7 @@ TYPES: dict[str, ResourceType] = {
         at_least_one=(("cidrBlock", "ipv4IpamPoolId", "ipv6CidrBlock"),),
         references=(in_vpc(),),
         in_use=("DependencyViolation", "The subnet '{id}' has dependencies and cannot be deleted."),
-        rules=(_subnet_range, _subnet_zone, at_most("subnets per VPC", beside(VPC, "vpcId"))),
+        rules=(_subnet_range, _subnet_zone, QUOTAS.at_most("subnets per VPC", beside(VPC, "vpcId"))),
     ),
     GATEWAY: ResourceType(
         id="igw-0{hex:16}",
@@ -196,7 +197,7 @@ TYPES: dict[str, ResourceType] = {
                 "resource {in_.vpcId} is already attached to an internet gateway",
             ),
         ),
-        rules=(at_most("internet gateways per region"),),
+        rules=(QUOTAS.at_most("internet gateways per region"),),
         delete_rules=(_mapped_addresses,),
     ),
     TABLE: ResourceType(
@@ -205,7 +206,7 @@ TYPES: dict[str, ResourceType] = {
         outputs={"arn": _ARN + "route-table/{id}", "ownerId": "{account}"},
         references=(in_vpc(),),
         in_use=("DependencyViolation", "The routeTable '{id}' has dependencies and cannot be deleted."),
-        rules=(at_most("route tables per VPC", beside(VPC, "vpcId")),),
+        rules=(QUOTAS.at_most("route tables per VPC", beside(VPC, "vpcId")),),
     ),
     ROUTE: ResourceType(
         id="r-{in_.routeTableId}{hex:10}",
@@ -234,7 +235,7 @@ TYPES: dict[str, ResourceType] = {
                 "The route identified by {in_.destinationCidrBlock} already exists.",
             ),
         ),
-        rules=(_route_range, _route_interface, _same_vpc, at_most("routes per route table", _routes_beside)),
+        rules=(_route_range, _route_interface, _same_vpc, QUOTAS.at_most("routes per route table", _routes_beside)),
     ),
     ASSOCIATION: ResourceType(
         id="rtbassoc-0{hex:16}",

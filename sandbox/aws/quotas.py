@@ -1,29 +1,14 @@
-"""Service quotas: how many of a thing an account may have, and what the API says to one more.
+"""Quotas of AWS."""
 
-A world may have others: `World.set_setting("quota/VPCs per region", "1")`.
-"""
-
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from sandbox.aws import offerings
-from sandbox.cloud import Refusal, Request, Rule
-from sandbox.world import World
-
-
-@dataclass(frozen=True)
-class Quota:
-    """default: what a new account has, by the service's page of quotas. granted: what the sandbox's account has."""
-
-    default: int
-    code: str
-    message: str
-    granted: int | None = None
-
+from sandbox.cloud import Request
+from sandbox.quotas import Quota, Quotas
 
 _MOST = "The maximum number of {} has been reached."
 VCPUS = "Running On-Demand Standard vCPUs"
-QUOTAS: Mapping[str, Quota] = {
+_ROWS: Mapping[str, Quota] = {
     # EC2 service quota L-1216C47A; a new account's 5 is raised with use, so the sandbox's account has an older one's
     VCPUS: Quota(
         5,
@@ -66,39 +51,7 @@ QUOTAS: Mapping[str, Quota] = {
     "buckets per account": Quota(10000, "TooManyBuckets", "You have attempted to create more buckets than allowed"),
     "hosted zones per account": Quota(500, "TooManyHostedZones", "Limits Exceeded: MAX_HOSTED_ZONES_BY_OWNER={limit}"),
 }
-
-
-def limit(world: World, name: str) -> int:
-    """The quota as it is in this world."""
-    row = QUOTAS[name]
-    return int(world.setting(f"quota/{name}") or row.granted or row.default)
-
-
-def at_most(name: str, count: Callable[[Request], int] | None = None) -> Rule:
-    """A rule on creation: no more than the quota. count: those there are besides; all of the type in the region."""
-
-    def rule(request: Request) -> None:
-        if request.old is not None:
-            return
-        there = count(request) if count else request.world.count(request.type, request.region)
-        refuse_over(request, name, there + 1)
-
-    return rule
-
-
-def refuse_over(request: Request, name: str, wanted: int) -> None:
-    """Refuse more than the quota."""
-    most = limit(request.world, name)
-    if wanted > most:
-        row = QUOTAS[name]
-        raise Refusal(row.code, row.message.format(limit=most, account=request.place.account))
-
-
-def beside(target: str, path: str) -> Callable[[Request], int]:
-    """How many things of the request's type refer to the same one of `target`, whose id is the input `path`."""
-    return lambda request: sum(
-        one.type == request.type for one in request.world.referrers(target, str(request.inputs.get(path, "")))
-    )
+QUOTAS = Quotas(_ROWS)
 
 
 def vcpus(request: Request) -> None:
@@ -108,4 +61,4 @@ def vcpus(request: Request) -> None:
         return
     others = request.world.counts(request.type, request.region, "instanceType", without=request.sequence)
     used = sum(offerings.vcpus(each) * count for each, count in others.items() if each and offerings.is_standard(each))
-    refuse_over(request, VCPUS, used + offerings.vcpus(name))
+    QUOTAS.refuse_over(request, VCPUS, used + offerings.vcpus(name))

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from sandbox.aws.network import in_vpc
-from sandbox.aws.quotas import at_most
+from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
 
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
@@ -120,7 +120,7 @@ TYPES: dict[str, ResourceType] = {
         at_most_one=(("delegationSetId", "vpcs"),),
         references=(in_vpc("dangle", "vpcs[].vpcId"),),
         claims=_private,
-        rules=(_domain, at_most("hosted zones per account")),
+        rules=(_domain, QUOTAS.at_most("hosted zones per account")),
         delete_rules=(_in_use,),
     ),
     "aws:route53/record:Record": ResourceType(

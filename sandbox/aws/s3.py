@@ -1,16 +1,14 @@
 """S3 buckets, their settings, objects."""
 
-import base64
 import re
-from pathlib import Path
 from typing import Any
 
 from sandbox.aws.iam import document
-from sandbox.aws.quotas import at_most
+from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
-from sandbox.values import Asset
+from sandbox.content import content
 from sandbox.world import World, object_etag
 
 KEY_LIMIT = 1024
@@ -98,32 +96,18 @@ def is_versioned(world: World, bucket: str) -> bool:
     return record is not None and record.inputs["versioningConfiguration"]["status"] == "Enabled"
 
 
-def _content(inputs: dict[str, Any]) -> bytes:
-    """The bytes an object will have: from text, base64, or a file."""
-    source = inputs.get("source")
-    if isinstance(source, Asset):
-        if source.text is not None:
-            return source.text.encode()
-        if source.path is None or not Path(source.path).is_file():
-            raise Refusal("InvalidRequest", f"The sandbox takes objects from texts and files; no file {source.path}")
-        return Path(source.path).read_bytes()
-    if inputs.get("contentBase64"):
-        return base64.b64decode(inputs["contentBase64"])
-    return inputs.get("content", "").encode()
-
-
 def _store(request: Request) -> None:
     bucket, key = request.inputs["bucket"], request.inputs["key"]
     kind = request.inputs.get("contentType") or "application/octet-stream"
     request.world.put_object(
-        bucket, key, _content(request.inputs), kind, versioned=is_versioned(request.world, request.inputs["bucket"])
+        bucket, key, content(request.inputs), kind, versioned=is_versioned(request.world, request.inputs["bucket"])
     )
 
 
 def _object(request: Request) -> dict[str, Any]:
-    content = _content(request.inputs)
-    version = request.digits(32, str(content)) if is_versioned(request.world, request.inputs["bucket"]) else ""
-    return {"etag": object_etag(content), "versionId": version, "contentType": "application/octet-stream"}
+    data = content(request.inputs)
+    version = request.digits(32, str(data)) if is_versioned(request.world, request.inputs["bucket"]) else ""
+    return {"etag": object_etag(data), "versionId": version, "contentType": "application/octet-stream"}
 
 
 def _removed(request: Request) -> None:
@@ -162,7 +146,7 @@ TYPES: dict[str, ResourceType] = {
                 "Your previous request to create the named bucket succeeded and you already own it: {in_.bucket}",
             ),
         ),
-        rules=(at_most("buckets per account"), tag_rule("InvalidTag")),
+        rules=(QUOTAS.at_most("buckets per account"), tag_rule("InvalidTag")),
         delete_rules=(_emptied,),
     ),
     ACCESS_BLOCK: _setting(immutable=("bucket",)),

@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 
 from sandbox.aws.network import EGRESS, GROUP, INGRESS, in_groups, in_vpc
-from sandbox.aws.quotas import at_most, beside
+from sandbox.aws.quotas import QUOTAS
 from sandbox.cloud import AutoName, Refusal, Request, ResourceType, Unique
+from sandbox.quotas import beside
 
 PROTOCOLS = {"6": "tcp", "17": "udp", "1": "icmp", "58": "icmpv6", "all": "-1"}
 _RULE_TEXT = "1 to 255 of letters, digits, spaces and ._-:/()#,@[]+=&;{}!$*; a name does not begin with sg-"
@@ -80,7 +81,12 @@ _RULE = ResourceType(
         in_groups("referencedSecurityGroupId"),
     ),
     claims=_rule_claim,
-    rules=(_known_protocol, _ports, _peer, at_most("rules per security group", beside(GROUP, "securityGroupId"))),
+    rules=(
+        _known_protocol,
+        _ports,
+        _peer,
+        QUOTAS.at_most("rules per security group", beside(GROUP, "securityGroupId")),
+    ),
 )
 
 TYPES: dict[str, ResourceType] = {
@@ -105,7 +111,7 @@ TYPES: dict[str, ResourceType] = {
                 "The security group '{in_.name}' already exists for VPC '{in_.vpcId}'",
             ),
         ),
-        rules=(at_most("security groups per region"),),
+        rules=(QUOTAS.at_most("security groups per region"),),
         in_use=("DependencyViolation", "resource {id} has a dependent object ({holder})"),
     ),
     INGRESS: replace(_RULE),

@@ -6,9 +6,10 @@ from typing import Any
 from sandbox.aws.addresses import vpc_of
 from sandbox.aws.balancers import NAME
 from sandbox.aws.network import BALANCER, INSTANCE, in_vpc
-from sandbox.aws.quotas import at_most, beside
+from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.quotas import beside
 
 TARGETS = "aws:lb/targetGroup:TargetGroup"
 LISTENER = "aws:lb/listener:Listener"
@@ -136,7 +137,7 @@ TYPES: dict[str, ResourceType] = {
             "healthCheck.healthyThreshold": (2, 10),
             "healthCheck.unhealthyThreshold": (2, 10),
         },
-        rules=(_whole, _health_check, at_most("target groups per region"), tag_rule("ValidationError")),
+        rules=(_whole, _health_check, QUOTAS.at_most("target groups per region"), tag_rule("ValidationError")),
         in_use=("ResourceInUse", "Target group '{id}' is currently in use by a listener or a rule"),
     ),
     "aws:lb/targetGroupAttachment:TargetGroupAttachment": ResourceType(
@@ -174,6 +175,6 @@ TYPES: dict[str, ResourceType] = {
         ),
         patterns={"protocol": _one_of(*_PROTOCOLS)},
         ranges={"port": (1, 65535)},
-        rules=(_listener, at_most("listeners per load balancer", beside(BALANCER, "loadBalancerArn"))),
+        rules=(_listener, QUOTAS.at_most("listeners per load balancer", beside(BALANCER, "loadBalancerArn"))),
     ),
 }

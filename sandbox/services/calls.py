@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True)
@@ -52,3 +53,37 @@ Codes = Mapping[str, tuple[int, str]]
 def worded(refused: Refused, codes: Codes) -> tuple[int, str]:
     """Status and code of a refusal, as the service with these codes says it."""
     return codes.get(refused.why) or (refused.status or 400, refused.why)
+
+
+METADATA = "metadata"
+"""The service that every cloud has: it knows a machine by its address, all others by a token or a signature."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a request is for. region is empty where only its signature says it; bucket and key are a store's."""
+
+    service: str
+    region: str = ""
+    bucket: str = ""
+    key: str = ""
+
+
+class Front(Protocol):
+    """The services of one cloud, over one world."""
+
+    def target(self, call: Call) -> Target:
+        """The service of a request, by its Host or by itself."""
+        ...
+
+    def caller(self, call: Call, to: Target, now: float) -> tuple[str, Any]:
+        """Id of the machine whose identity the call shows (empty: nobody's), and what `serve` takes of it."""
+        ...
+
+    def serve(self, call: Call, to: Target, caller: Any, now: float) -> Answer:
+        """The answer; Refused where the service says no."""
+        ...
+
+    def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
+        """A refusal in the service's own words, and its code."""
+        ...

@@ -6,11 +6,8 @@ to S3 operations with conditional requests".
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -19,6 +16,7 @@ from sandbox.services import xml
 from sandbox.services.access import allowed, require
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.credentials import Caller
+from sandbox.services.objects import Version, matches, page, span, versions
 from sandbox.world import World
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
@@ -48,18 +46,6 @@ CODES: Codes = {
 LISTED = {"list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"}
 """Parameters of ListObjectsV2 that are known here."""
 NONE_LIKE_IT = "At least one of the pre-conditions you specified did not hold"
-_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-
-
-@dataclass(frozen=True)
-class Version:
-    """One version of an object; a delete marker has no ETag."""
-
-    number: int
-    content: bytes
-    etag: str
-    content_type: str
-    modified: str
 
 
 @dataclass(frozen=True)
@@ -99,18 +85,9 @@ class Store:
             raise Refused("NoSuchVersion" if "versionId" in query else "NoSuchKey", "The specified key does not exist.")
         return self._get(call, bucket, found)
 
-    def _versions(self, bucket: str, key: str) -> list[Version]:
-        """The newest first."""
-        rows = self.world.connection.execute(
-            "SELECT version, content, etag, content_type, modified FROM objects WHERE bucket = ? AND key = ?"
-            " ORDER BY version DESC",
-            (bucket, key),
-        )
-        return [Version(*row) for row in rows]
-
     def _wanted(self, bucket: str, key: str, id: str | None) -> Version | None:
         """The newest version, or the one with an id; a delete marker is none."""
-        kept = self._versions(bucket, key)
+        kept = versions(self.world, bucket, key)
         kept = kept[:1] if id is None else [one for one in kept if self._id(bucket, one) == id]
         return kept[0] if kept and kept[0].etag else None
 
@@ -124,17 +101,19 @@ class Store:
 
     def _get(self, call: Call, bucket: str, found: Version) -> Answer:
         headers = self._about(bucket, found)
-        if not _matches(call.headers.get("if-match"), found.etag, default=True):
+        if not matches(call.headers.get("if-match"), found.etag, default=True):
             raise Refused("PreconditionFailed", NONE_LIKE_IT)
-        if _matches(call.headers.get("if-none-match"), found.etag, default=False):
+        if matches(call.headers.get("if-none-match"), found.etag, default=False):
             return Answer(304, b"", headers)
-        modified = datetime.fromisoformat(found.modified.replace("Z", "+00:00"))
-        headers |= {"last-modified": format_datetime(modified, usegmt=True), "accept-ranges": "bytes"}
+        headers |= {"last-modified": found.last_modified, "accept-ranges": "bytes"}
         headers |= {"content-type": found.content_type}
-        wanted = _RANGE.fullmatch(call.headers.get("range", ""))
-        if not wanted or wanted[0] == "bytes=-":
+        try:
+            wanted = span(call.headers.get("range", ""), len(found.content))
+        except IndexError:
+            raise Refused("InvalidRange", "The requested range is not satisfiable") from None
+        if not wanted:
             return Answer(200, found.content, headers)
-        start, end = _range(wanted, len(found.content))
+        start, end = wanted
         headers["content-range"] = f"bytes {start}-{end - 1}/{len(found.content)}"
         return Answer(206, found.content[start:end], headers)
 
@@ -148,7 +127,7 @@ class Store:
         with self.world.transaction():  # condition and write are one
             self._refuse_unless_as_expected(call, self._wanted(bucket, key, None))
             self.world.put_object(bucket, key, call.body, kind, versioned=is_versioned(self.world, bucket))
-            return Answer(200, b"", self._about(bucket, self._versions(bucket, key)[0]))
+            return Answer(200, b"", self._about(bucket, versions(self.world, bucket, key)[0]))
 
     def _refuse_unless_as_expected(self, call: Call, old: Version | None) -> None:
         unless, wanted = call.headers.get("if-none-match"), call.headers.get("if-match")
@@ -156,14 +135,14 @@ class Store:
             raise Refused("NotImplemented", "If-None-Match of a write takes * alone")
         if wanted is not None and old is None:
             raise Refused("NoSuchKey", "The specified key does not exist.")
-        if (unless and old) or (old and not _matches(wanted, old.etag, default=True)):
+        if (unless and old) or (old and not matches(wanted, old.etag, default=True)):
             raise Refused("PreconditionFailed", NONE_LIKE_IT)
 
     def _delete(self, bucket: str, key: str, id: str | None) -> Answer:
         """In a versioned bucket a delete marker, unless one version is named. What is not there is deleted too."""
         with self.world.transaction():
             if id is not None:
-                for one in self._versions(bucket, key):
+                for one in versions(self.world, bucket, key):
                     if self._id(bucket, one) == id:
                         self.world.connection.execute("DELETE FROM objects WHERE version = ?", (one.number,))
                 return Answer(204, b"", {"x-amz-version-id": id})
@@ -172,7 +151,7 @@ class Store:
                 return Answer(204)
             self.world.put_delete_marker(bucket, key)
             return Answer(
-                204, b"", self._about(bucket, self._versions(bucket, key)[0]) | {"x-amz-delete-marker": "true"}
+                204, b"", self._about(bucket, versions(self.world, bucket, key)[0]) | {"x-amz-delete-marker": "true"}
             )
 
     def _list(self, call: Call, caller: Caller | None, bucket: str, query: Mapping[str, str]) -> Answer:
@@ -189,17 +168,15 @@ class Store:
         after = unquote(query.get("continuation-token", "")) or query.get("start-after", "")
         most = min(int(query.get("max-keys", "1000")), 1000)
         encode = quote if query.get("encoding-type") == "url" else str
-        objects = {key: one for key, one in self.world.objects(bucket).items() if key.startswith(prefix)}
-        names = sorted({_shared(key, prefix, delimiter) for key in objects}, key=str.encode)
-        rest = [name for name in names if name.encode() > after.encode()]
-        here = rest[:most]
+        objects = self.world.objects(bucket)
+        here, more = page(objects, prefix, delimiter, after, most)
         found = [objects[name] for name in here if name in objects]
-        page: dict[str, Any] = {"Name": bucket, "Prefix": encode(prefix), "KeyCount": len(here), "MaxKeys": most}
-        page |= {"Delimiter": encode(delimiter)} if delimiter else {}
-        page |= {"EncodingType": "url"} if encode is quote else {}
-        page |= {"IsTruncated": len(rest) > len(here)}
-        page |= {"NextContinuationToken": quote(here[-1], safe="")} if here and len(rest) > len(here) else {}
-        page["Contents"] = [
+        listed: dict[str, Any] = {"Name": bucket, "Prefix": encode(prefix), "KeyCount": len(here), "MaxKeys": most}
+        listed |= {"Delimiter": encode(delimiter)} if delimiter else {}
+        listed |= {"EncodingType": "url"} if encode is quote else {}
+        listed |= {"IsTruncated": more}
+        listed |= {"NextContinuationToken": quote(here[-1], safe="")} if here and more else {}
+        listed["Contents"] = [
             {
                 "Key": encode(one.key),
                 "LastModified": one.modified.replace("Z", ".000Z"),
@@ -209,29 +186,7 @@ class Store:
             }
             for one in found
         ]
-        return page | {"CommonPrefixes": [{"Prefix": encode(name)} for name in here if name not in objects]}
-
-
-def _shared(key: str, prefix: str, delimiter: str) -> str:
-    head, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
-    return f"{prefix}{head}{delimiter}" if found else key
-
-
-def _matches(condition: str | None, etag: str, *, default: bool) -> bool:
-    """Whether a condition names the ETag; `default` where there is none."""
-    if condition is None:
-        return default
-    return any(one.strip() in ("*", etag, f'"{etag}"') for one in condition.split(","))
-
-
-def _range(wanted: re.Match[str], size: int) -> tuple[int, int]:
-    """Start and end (not included) of a range header; Refused where nothing is there."""
-    first, last = wanted.groups()
-    start = int(first) if first else max(0, size - int(last))
-    end = min(size, int(last) + 1) if first and last else size
-    if start >= end:
-        raise Refused("InvalidRange", "The requested range is not satisfiable")
-    return start, end
+        return listed | {"CommonPrefixes": [{"Prefix": encode(name)} for name in here if name not in objects]}
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:

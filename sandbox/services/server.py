@@ -1,11 +1,8 @@
-"""The services of one world as HTTP servers: which service a request is for, who asks, and what goes back.
+"""The services of one world as HTTP servers: what came, who asked, what goes back, and the faults on the way.
 
-A request is for the service that its Host names, as on AWS. Where the services have no name (a test on loopback), the
-request itself says it: `/latest/...` is metadata, `x-amz-target` is Secrets Manager, a form at `/` is EC2, and all else
-is S3 with the bucket as the first part of the path.
+Which cloud they are of, the world says: its things have that cloud's types.
 """
 
-import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,56 +13,19 @@ from socket import IP_TTL, IPPROTO_IP
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from sandbox.services import ec2, metadata, s3, secretsmanager
-from sandbox.services.calls import Answer, Call, Refused
-from sandbox.services.credentials import LIFETIME, Caller, caller
+from sandbox.services.aws import Aws
+from sandbox.services.azure import Azure
+from sandbox.services.calls import Answer, Call, Front, Refused
+from sandbox.services.credentials import LIFETIME
 from sandbox.services.faults import INSTEAD, Fault, Faults
-from sandbox.services.signature import Claimed, claimed, verify
+from sandbox.services.gcp import Gcp
 from sandbox.world import World
 
-METADATA, S3, SECRETS, EC2 = SERVICES = ("metadata", "s3", "secretsmanager", "ec2")
 METADATA_ADDRESS = "169.254.169.254"
-REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
-    METADATA: metadata.refusal,
-    S3: s3.refusal,
-    SECRETS: secretsmanager.refusal,
-    EC2: ec2.refusal,
-}
-"""A refusal in each service's words, with its code."""
-_NAMED = re.compile(
-    r"(?:(?P<bucket>[a-z0-9.-]+)\.)?(?P<service>s3|secretsmanager|ec2)\.(?P<region>[a-z0-9-]+)\.amazonaws\.com"
-)
+FRONTS: Mapping[str, Callable[[World, int], Front]] = {"aws:": Aws, "azure-native:": Azure, "gcp:": Gcp}
+"""By how a cloud's types begin; a world with nothing in it is the first's."""
 LARGEST = 64 * 1024 * 1024
 """Bytes of a body; nothing that machines send is larger."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a request is for. region is empty where only its signature says it."""
-
-    service: str
-    region: str = ""
-    bucket: str = ""
-    key: str = ""
-
-
-def target(call: Call) -> Target:
-    """The service of a request, by its Host or by itself."""
-    host = call.headers.get("host", "").partition(":")[0]
-    path = unquote(call.path.removeprefix("/"))
-    named = _NAMED.fullmatch(host)
-    if named and named["service"] == S3 and named["bucket"]:
-        return Target(S3, named["region"], named["bucket"], path)
-    if named and named["service"] != S3:
-        return Target(named["service"], named["region"])
-    first = path.partition("/")[0]
-    if host == METADATA_ADDRESS or (not named and first in metadata.VERSIONS):
-        return Target(METADATA)
-    if not named and "x-amz-target" in call.headers:
-        return Target(SECRETS)
-    if not named and call.path == "/":
-        return Target(EC2)
-    return Target(S3, named["region"] if named else "", first, path.partition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -89,7 +49,8 @@ class Services:
         self.faults = Faults()
         self.asked: list[Asked] = []
         self.clock = clock
-        self._metadata = metadata.Metadata(self.world, lifetime)
+        self._lifetime = lifetime
+        self._fronts: dict[str, Front] = {}
         self._lock = threading.RLock()
         self._servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
 
@@ -117,9 +78,19 @@ class Services:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def front(self) -> Front:
+        """The services of the cloud that the world's oldest thing is in."""
+        oldest = self.world.oldest()
+        start = next((each for each in FRONTS if oldest and oldest.type.startswith(each)), next(iter(FRONTS)))
+        if start not in self._fronts:
+            self._fronts[start] = FRONTS[start](self.world, self._lifetime)
+        return self._fronts[start]
+
     def answer(self, call: Call) -> tuple[Answer, list[Fault]]:
         """The answer to one request, and the faults that its sending shall meet."""
-        to = target(call)
+        with self._lock:
+            front = self.front()
+            to = front.target(call)
         due = self.faults.due(f"{to.service} {call.method} {unquote(call.path)}")
         asking, code = "", ""
         for fault in due:
@@ -127,41 +98,14 @@ class Services:
                 time.sleep(float(fault.value))
         with self._lock:
             try:
+                now = self.clock()
+                asking, who = front.caller(call, to, now)
                 instead = next((INSTEAD[fault.kind](fault) for fault in due if fault.kind in INSTEAD), None)
-                if to.service == METADATA:
-                    answer = instead or self._metadata.answer(call, self.clock())
-                else:
-                    who, region = self._identified(call, to)
-                    asking = who.instance.id if who else ""
-                    answer = instead or self._served(call, to, who, region)
+                answer = instead or front.serve(call, to, who, now)
             except Refused as refused:
-                answer, code = REFUSALS[to.service](refused)
+                answer, code = front.refusal(to, refused)
             self.asked.append(Asked(to.service, call.method, unquote(call.path), answer.status, code, asking))
         return answer, due
-
-    def _identified(self, call: Call, to: Target) -> tuple[Caller | None, str]:
-        """Whose call it is (None: nobody signed it), and the region it is for."""
-        if "authorization" not in call.headers:
-            if to.service != S3:
-                raise Refused("anonymous", "Request is missing Authentication Token")
-            return None, to.region or self._region(to.bucket)
-        claim: Claimed = claimed(call)
-        token, now = call.headers.get("x-amz-security-token", ""), self.clock()
-        who, secret = caller(self.world, claim.key, token, now)
-        region = to.region or self._region(to.bucket) or claim.region
-        verify(call, claim, secret, region=region, service=to.service, now=now)
-        return who, region
-
-    def _region(self, bucket: str) -> str:
-        record = self.world.find(s3.BUCKET, bucket)
-        return record.region if record else ""
-
-    def _served(self, call: Call, to: Target, who: Caller | None, region: str) -> Answer:
-        if to.service == S3:
-            return s3.Store(self.world, region).answer(call, who, to.bucket, to.key)
-        if to.service == SECRETS:
-            return secretsmanager.Secrets(self.world, region).answer(call, who)
-        return ec2.Compute(self.world, region).answer(call, who)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -23,11 +23,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[Cloud]:
-    """Metadata, object store and secrets of this test alone."""
+def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    """Metadata, object store and secrets of this test alone: of AWS, unless the test names clouds (EACH_CLOUD)."""
     folder = tmp_path / "cloud"
     folder.mkdir()
-    with serving(folder) as here:
+    with serving(folder, cloud=getattr(request, "param", "aws")) as here:
         yield here
 
 
@@ -83,13 +83,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_path: Path) -> Execute:
     """execute(*steps, **plan's fields): the result of a run of a plan with these steps."""
-    facts = {
-        "cloud": "aws",
-        "secret_service": f"{cloud.url}/",
-        "join_secret": "join",
-        "pki_secret": "pki",
-        "world": "sandbox",
-    }
+    facts = {name: value for name, value in cloud.facts.items() if name != "status_url"}
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
     cloud.secrets |= {
         "join": TOKEN,

@@ -19,7 +19,7 @@ def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
 ) -> None:
     cloud.objects["/bundles/x"] = b"content"
     cloud.services.clock = lambda: time.time() + ahead
-    assert [loader.ask("aws", f"{cloud.url}/bundles/x", "s3") for _ in range(2)] == [b"content"] * 2
+    assert [loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store") for _ in range(2)] == [b"content"] * 2
     assert len(cloud.refused()) == 1, "the second request comes at once, and all later ones have the right time"
     assert abs(loader.ahead - ahead) < 5
 
@@ -28,7 +28,7 @@ def test_a_refusal_that_is_not_about_the_clock_is_said_with_the_stores_own_word_
     cloud: Cloud, loader: ModuleType
 ) -> None:
     with pytest.raises(OSError, match=r"404: .*NoSuchKey"):
-        loader.ask("aws", f"{cloud.url}/bundles/none", "s3")
+        loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/none", "store")
     assert len([each for each in cloud.asked if "/bundles/none" in each]) == 1
 
 
@@ -49,7 +49,7 @@ def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: Cloud, lo
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         with pytest.raises(OSError, match="HTTP Error 307"):
-            loader.ask("aws", f"http://127.0.0.1:{server.server_port}/bundles/x", "s3")
+            loader.ask({"cloud": "aws"}, f"http://127.0.0.1:{server.server_port}/bundles/x", "store")
         thread.join()
 
 
@@ -58,16 +58,16 @@ def test_a_proxy_of_the_environment_is_not_asked(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     cloud.objects["/bundles/x"] = b"content"
-    assert loader.ask("aws", f"{cloud.url}/bundles/x", "s3") == b"content"
+    assert loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store") == b"content"
 
 
 def test_an_answer_that_ends_too_early_is_an_error_of_the_network(cloud: Cloud, loader: ModuleType) -> None:
     cloud.objects["/bundles/x"] = b"0123456789"
     cloud.services.faults.plan("* /bundles/x", "truncate")
     with pytest.raises(OSError, match="IncompleteRead"):
-        loader.ask("aws", f"{cloud.url}/bundles/x", "s3")
+        loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store")
 
 
 def test_a_cloud_without_a_way_to_sign_is_named(loader: ModuleType) -> None:
     with pytest.raises(KeyError, match="nowhere"):
-        loader.ask("nowhere", "https://example.org", "s3")
+        loader.ask({"cloud": "nowhere"}, "https://example.org", "store")

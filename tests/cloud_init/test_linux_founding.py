@@ -19,15 +19,15 @@ from tests.cloud_init.cloud import INSTANCE, Cloud
 MACHINES = [f"i-0{number:016x}" for number in range(4)]
 TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
     "nothing": [],
-    "slow": [("s3 * */founding/*", "delay", 0.02, 6)],
-    "refusing": [("s3 * */founding/*", "status", 503, 5), ("s3 PUT */founding/*", "refuse", "denied", 2)],
-    "silent after it acted": [("s3 PUT */founding/*", "close", "", 3)],
-    "lying that there is nothing": [("s3 GET */founding/*", "status", 404, 12)],
+    "slow": [("* * */founding/*", "delay", 0.02, 6)],
+    "refusing": [("* * */founding/*", "status", 503, 5), ("* PUT */founding/*", "refuse", "denied", 2)],
+    "silent after it acted": [("* PUT */founding/*", "close", "", 3)],
+    "lying that there is nothing": [("* GET */founding/*", "status", 404, 12)],
     "all of it": [
-        ("s3 GET */founding/*", "status", 404, 4),
-        ("s3 PUT */founding/*", "close", "", 2),
-        ("s3 * */founding/*", "status", 500, 4),
-        ("s3 * */founding/*", "delay", 0.01, 4),
+        ("* GET */founding/*", "status", 404, 4),
+        ("* PUT */founding/*", "close", "", 2),
+        ("* * */founding/*", "status", 500, 4),
+        ("* * */founding/*", "delay", 0.01, 4),
     ],
 }
 """What the store does: routes, kinds of fault, values, how often."""
@@ -45,12 +45,12 @@ class Founding:
     def machine(self, name: str) -> Any:
         """A run of the machine, on a disk that is kept."""
         told = {"machine": {"name": f"node-{name[-1]}"}}
-        told["facts"] = {"cloud": "aws", "world": "sandbox", "compute_service": f"{self.cloud.url}/"}
+        told["facts"] = self.cloud.facts
         return importlib.import_module("run").Run(self.root / name, told, {})
 
     def step(self, **fields: str) -> dict[str, Any]:
         """A step of either kind."""
-        given = {"store": f"{self.cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}
+        given = {"store": self.cloud.facts["snapshot_store"], "log": "founding", "cluster": "sha256:a"}
         return {**given, "founder": "/founder", "member": "/member", "path": "/founded", **fields}
 
     def until_done(self, kind: str, name: str, seconds: float = 20) -> None:
@@ -84,7 +84,7 @@ def founding(
 ) -> Founding:
     """Machines that wait for moments only. `loader` is what reaches this test's cloud."""
     module, who = importlib.import_module("kinds.founding"), threading.local()
-    monkeypatch.setattr(module, "instance", lambda: who.name)
+    monkeypatch.setattr(importlib.import_module(f"clouds.{cloud.facts['cloud']}"), "instance", lambda: who.name)
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(module.time, "sleep", lambda seconds: threading.Event().wait(seconds))
     return Founding(module, cloud, root, who)

@@ -5,7 +5,7 @@ import io
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,16 +16,16 @@ import yaml
 from components.bundle import CLOUD_INIT, bundle, scripts
 from components.node.plan import NodePlan
 from components.userdata import document, user_data
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import EACH_CLOUD, Cloud
 
 FIRST = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('first')\n", "kinds/a.py": b""})
 SECOND = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('second')\n"})
 Tell = Callable[..., None]
 
 
-def machine_json(url: str, sha256: str, world: str = "sandbox") -> str:
+def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
     """What user-data puts beside the loader."""
-    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, {"cloud": "aws", "world": world}))
+    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts))
     return yaml.safe_load(text)["write_files"][0]["content"]
 
 
@@ -35,12 +35,14 @@ def tell(cloud: Cloud, tmp_path: Path) -> Tell:
 
     def told(made: Any, content: bytes | None = None, sha256: str | None = None, world: str = "sandbox") -> None:
         cloud.objects[f"/{made.key}"] = made.content if content is None else content
-        text = machine_json(f"{cloud.url}/{made.key}", sha256 or made.sha256, world)
+        facts = cloud.facts | {"world": world}
+        text = machine_json(f"{cloud.url}/{made.key}", sha256 or made.sha256, facts)
         (tmp_path / "machine.json").write_text(text)
 
     return told
 
 
+@EACH_CLOUD
 def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
     cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
@@ -89,17 +91,29 @@ def test_a_wrong_digest_is_refused_before_anything_is_unpacked(loader: ModuleTyp
     ("path", "statuses"),
     [
         (f"/{FIRST.key}", [404, 404, 500]),
-        ("/latest/meta-data/iam/security-credentials/", [404, 404]),
         ("/latest/api/token", [503]),
         ("/latest/meta-data/placement/region", [404]),
     ],
-    ids=["object", "identity", "token", "region"],
+    ids=["object", "token", "region"],
 )
 def test_what_comes_up_late_is_waited_for(
     cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
 ) -> None:
     tell(FIRST)
     cloud.fail(path, statuses)
+    loader.main(tmp_path)
+    assert (tmp_path / "current").resolve().name == FIRST.sha256
+    assert not cloud.failing()
+
+
+@EACH_CLOUD
+def test_an_identity_and_a_right_that_come_late_are_waited_for(
+    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+) -> None:
+    tell(FIRST)
+    cloud.fail(cloud.account.token, [404, 400, 429, 500])
+    cloud.services.faults.plan(f"* GET /{FIRST.key}", "refuse", "denied", times=2)
+    cloud.services.faults.plan(f"* GET /{FIRST.key}", "throttle", nth=3)
     loader.main(tmp_path)
     assert (tmp_path / "current").resolve().name == FIRST.sha256
     assert not cloud.failing()
@@ -185,14 +199,14 @@ def test_plain_http_is_refused_outside_the_sandbox(
 
 
 @pytest.mark.subprocess
+@EACH_CLOUD
 def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_executor(
     cloud: Cloud, tmp_path: Path
 ) -> None:
     """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
-    facts = {"cloud": "aws", "world": "sandbox"}
-    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, facts))
+    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts))
     text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
     for file in yaml.safe_load(text)["write_files"][:2]:
         Path(file["path"]).write_text(file["content"])
@@ -208,7 +222,9 @@ def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_e
 def test_a_refusal_ends_the_loader_with_one_plain_line(tmp_path: Path) -> None:
     text = (CLOUD_INIT / "linux" / "loader.py").read_text().replace("/opt/mullion", str(tmp_path))
     (tmp_path / "loader.py").write_text(text)
-    (tmp_path / "machine.json").write_text(machine_json("http://example.org/b.zip", "0" * 64, "aws"))
+    (tmp_path / "machine.json").write_text(
+        machine_json("http://example.org/b.zip", "0" * 64, {"cloud": "aws", "world": "aws"})
+    )
     ran = subprocess.run(
         [sys.executable, "-B", tmp_path / "loader.py"], capture_output=True, text=True, timeout=30, check=False
     )

@@ -26,7 +26,6 @@ COMMANDS: dict[str, list[str]] = {
     "ConvertFrom-Json": [],
     "ForEach-Object": [],
     "Get-Acl": ["LiteralPath"],
-    "Get-Command": [],
     "Get-Item": ["LiteralPath", "Force"],
     "Get-WinEvent": ["MaxEvents"],
     "Join-Path": [],
@@ -64,6 +63,7 @@ COMMANDS: dict[str, list[str]] = {
     "Remove-NetRoute": [],
     "Set-NetFirewallProfile": ["Profile", "Enabled", "DefaultInboundAction"],
     "Set-NetIPInterface": ["AddressFamily", "Forwarding"],
+    "Test-Path": [],
     # ServerManager, Defender, hns.psm1 of microsoft/SDN, programs
     "Get-WindowsFeature": ["Name"],
     "Add-MpPreference": [],

@@ -99,6 +99,7 @@ def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_
     machine.boot_task()
     second = made_of("second")
     cloud.objects[f"/{second.key}"] = second.content
+    machine.path(rf"{MULLION}\installed.txt").unlink()  # else user-data ends at once
     machine.pwsh(f"& {tell(machine, cloud, second)}")
     cloud.hang(f"/{second.key}")
     run = machine.start(rf"& '{MULLION}\loader.ps1'")

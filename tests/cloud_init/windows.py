@@ -150,21 +150,31 @@ def place(machine: Machine, cloud: Cloud, steps: list[dict[str, Any]], **changes
     machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
 
 
+STORES = ("bundle_store", "snapshot_store", "status_url", "compute_service")
+"""Facts that a machine has only where its test says so."""
+
+
 def facts(cloud: Cloud, world: str = "sandbox") -> dict[str, str]:
     """Facts of a cluster whose services are the test's."""
-    urls = {
-        "cloud": "aws",
-        "secret_service": f"{cloud.url}/",
-        "ca_url": f"{cloud.url}/bundles/ca.crt",
-        "api_url": "https://api.c.mullion.internal",
-    }
-    return {"region": "eu-west-1", "world": world, "join_secret": "join", "pki_secret": "pki", **urls}
+    urls = {"ca_url": f"{cloud.url}/bundles/ca.crt", "api_url": "https://api.c.mullion.internal"}
+    known = {name: value for name, value in cloud.facts.items() if name not in STORES}
+    return {**known, **urls, "world": world}
 
 
-def tell(machine: Machine, cloud: Cloud, made: Bundle, *, sha256: str = "", world: str = "sandbox") -> str:
-    """Put the machine's user-data on its disk as EC2Launch does; gives the script's path."""
-    told = document(f"{cloud.url}/{made.key}", sha256 or made.sha256, {"name": "web-0"}, facts(cloud, world))
-    text = user_data("windows", told).replace(ADDRESS, cloud.url)
+def tell(
+    machine: Machine,
+    cloud: Cloud,
+    made: Bundle,
+    *,
+    sha256: str = "",
+    world: str = "sandbox",
+    name: str = "web-0",
+    **more: str,
+) -> str:
+    """Put the machine's user-data on its disk as the cloud's own agent does; gives the script's path. more: facts."""
+    known = facts(cloud, world) | more
+    told = document(f"{cloud.url}/{made.key}", sha256 or made.sha256, {"name": name}, known)
+    text = user_data("windows", told, known["cloud"]).replace(ADDRESS, cloud.url)
     script = machine.path(r"C:\user\UserScript.ps1")
     script.parent.mkdir(exist_ok=True)
     script.write_text(text.removeprefix("<powershell>\n").removesuffix("</powershell>\n"))

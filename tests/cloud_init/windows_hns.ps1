@@ -6,7 +6,9 @@ function Get-AdapterName {
     $kept = Get-Kept 'adapters'
     if ($kept.names) { return $kept.names }
     'Ethernet'
-    if ((Get-Kept 'networks').Count) { 'vEthernet (Ethernet)' }
+    $networks = (Get-Kept 'networks').Values
+    if ($networks | Where-Object { $_.Type -ne 'nat' }) { 'vEthernet (Ethernet)' }
+    $networks | Where-Object { $_.Type -eq 'nat' } | ForEach-Object { "vEthernet ($($_.Name))" }
     (Get-Kept 'endpoints').Values | Where-Object { $_.SharedContainers } | ForEach-Object { "vEthernet ($($_.Name))" }
 }
 

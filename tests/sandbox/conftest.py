@@ -10,7 +10,7 @@ import pytest
 
 from sandbox.aws.cloud import AWS
 from sandbox.aws.regions import UBUNTU, image
-from sandbox.cloud import Refusal
+from sandbox.cloud import Cloud, Refusal
 from sandbox.provider import Provider
 from sandbox.world import World
 
@@ -38,13 +38,17 @@ class Thing:
 
 
 class Account:
-    """Creates, changes and deletes like the engine. `short` types are the class name: Vpc, Subnet, Instance."""
+    """Creates, changes and deletes like the engine. `short` types are the class name: Vpc, Subnet, Instance.
 
-    def __init__(self, world: World) -> None:
+    Where a cloud has two classes of one name, `short` is the last two parts of the token: projects/iAMMember:IAMMember.
+    """
+
+    def __init__(self, world: World, cloud: Cloud = AWS, region: str = REGION) -> None:
         self.world = world
-        self.provider = Provider(AWS, world)
-        assert self.provider.configure({"region": REGION}) == []
-        self.tokens = {token.rsplit(":", 1)[-1]: token for token in AWS.types}
+        self.provider = Provider(cloud, world)
+        assert self.provider.configure({cloud.region: region}) == []
+        self.tokens = {token.rsplit(":", 1)[-1]: token for token in cloud.types}
+        self.tokens |= {token.partition(":")[2]: token for token in cloud.types}
 
     def urn(self, short: str, name: str) -> str:
         return f"urn:pulumi:dev::mullion::{self.tokens[short]}::{name}"
@@ -66,7 +70,7 @@ class Account:
         return Thing(self.urn(short, name), id, checked, outputs)
 
     def update(self, thing: Thing, /, **changes: Any) -> Thing:
-        short, name = thing.urn.split(":")[-3], thing.urn.rsplit("::", 1)[-1]
+        short, name = thing.urn.split("::")[-2].partition(":")[2], thing.urn.rsplit("::", 1)[-1]
         merged = {key: value for key, value in (thing.inputs | changes).items() if key != "__defaults"}
         checked = self.check(short, name, thing.inputs, **merged)
         outputs = self.provider.update(thing.urn, thing.id, thing.outputs, checked, preview=False)

@@ -19,10 +19,18 @@ from sandbox.world import World
 class Runner:
     """One stack on one world, and what its last run did: operation and replacing properties by resource name."""
 
-    def __init__(self, folder: Path, engine: Engine, program: Callable[[dict[str, Any]], None]) -> None:
-        self.folder = folder
-        self.settings: dict[str, Any] = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large"}
-        self.settings["encrypted"] = True
+    def __init__(
+        self,
+        folder: Path,
+        engine: Engine,
+        program: Callable[[dict[str, Any]], None],
+        place: tuple[str, str] = ("aws:region", "eu-west-1"),
+        **settings: Any,
+    ) -> None:
+        """place: the provider's setting for its region, and the region. settings: what the program is first given."""
+        self.folder, self.provider = folder, place[0].split(":")[0]
+        plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
+        self.settings: dict[str, Any] = plain | settings
         (folder / "state").mkdir()
         environment = {
             "PULUMI_HOME": str(install(folder / "home")),
@@ -38,17 +46,18 @@ class Runner:
         self.stack = auto.create_or_select_stack(
             "dev", project_name="small", program=lambda: program(self.settings), opts=options
         )
-        self.stack.set_config("aws:region", auto.ConfigValue("eu-west-1"))
+        self.stack.set_config(place[0], auto.ConfigValue(place[1]))
 
     def run(self, call: Callable[..., Any]) -> dict[str, tuple[str, tuple[str, ...]]]:
         steps: dict[str, tuple[str, tuple[str, ...]]] = {}
 
         def note(event: auto.EngineEvent) -> None:
-            if event.resource_pre_event and event.resource_pre_event.metadata.type.startswith("aws:"):
+            if event.resource_pre_event and event.resource_pre_event.metadata.type.startswith(f"{self.provider}:"):
                 metadata = event.resource_pre_event.metadata
                 if metadata.op.value in ("create", "update", "replace", "delete", "read"):
                     key = f"{metadata.type.rsplit(':', 1)[-1]} {metadata.urn.rsplit('::', 1)[-1]}"
-                    steps[key] = (metadata.op.value, tuple(metadata.diffs or ()))
+                    # the engine gives properties in any order
+                    steps[key] = (metadata.op.value, tuple(sorted(metadata.diffs or ())))
 
         call(on_event=note)
         return steps

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from components import userdata
-from sandbox.aws.boots import BOOTED
 from sandbox.aws.policies import refused
+from sandbox.boots import BOOTED
 
 from .conftest import AMI, TRUST, Account, Thing
 

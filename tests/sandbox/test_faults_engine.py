@@ -67,6 +67,6 @@ def test_a_refresh_sees_what_was_changed_and_what_is_gone(runner: Runner) -> Non
     runner.stack.refresh()
     assert _types(runner) == ([VPC], [VPC])
     done = runner.preview_and_up()
-    assert done == {"Vpc vpc": ("update", ("tags", "enableDnsHostnames")), "Eip eip": ("create", ())}
+    assert done == {"Vpc vpc": ("update", ("enableDnsHostnames", "tags")), "Eip eip": ("create", ())}
     [vpc] = runner.world.resources(VPC)
     assert (vpc.tags, vpc.outputs["enableDnsHostnames"]) == ({"owner": "us"}, False)

@@ -3,13 +3,17 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from components import userdata
 from components.desired_state import pointer_document
-from sandbox.aws.followers import POINTER
+from sandbox.aws.boots import MACHINES
+from sandbox.aws.cloud import AWS
+from sandbox.boots import settling
+from sandbox.followers import POINTER
 
 from .conftest import AMI, TRUST, Account, Thing
 
@@ -36,9 +40,10 @@ class Site:
 
     def __init__(self, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
         self.account = account
-        for each in ("_no_way_out", "_firewall", "_bundle"):  # tests/sandbox/test_boots.py has those
-            monkeypatch.setattr(f"sandbox.aws.boots.{each}", lambda *_: "")
-        monkeypatch.setattr("sandbox.aws.boots._kubernetes", lambda *_: BEGUN)
+        anywhere = replace(MACHINES, ways=())  # tests/sandbox/test_boots.py has those
+        account.provider.cloud = replace(AWS, settle=settling(anywhere))
+        monkeypatch.setattr("sandbox.boots._bundle", lambda *_: "")
+        monkeypatch.setattr("sandbox.boots._kubernetes", lambda *_: BEGUN)
         vpc = account.create("Vpc", "vpc", cidrBlock="10.20.0.0/16").id
         zone = {"cidrBlock": "10.20.0.0/24", "availabilityZone": "eu-west-1a"}
         subnet = account.create("Subnet", "subnet", vpcId=vpc, **zone).id

@@ -1,29 +1,42 @@
 """The engine home of the sandbox."""
 
+import importlib.util
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pulumi_aws
 import pytest
 
+from sandbox import home
+from sandbox.clouds import CLOUDS
 from sandbox.home import install, provider_version
 
-VERSION = json.loads((Path(pulumi_aws.__file__).parent / "pulumi-plugin.json").read_text())["version"]
 
-
-def test_the_plugin_is_where_the_engine_looks_for_the_sdks_version(tmp_path) -> None:
-    assert provider_version("pulumi_aws") == VERSION
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_the_plugin_is_where_the_engine_looks_for_the_sdks_version(tmp_path, cloud) -> None:
+    name, sdk, _ = CLOUDS[cloud]
+    found = importlib.util.find_spec(sdk)
+    assert found
+    folder = next(iter(found.submodule_search_locations or ()))
+    version = json.loads(Path(folder, "pulumi-plugin.json").read_text())["version"]
+    assert provider_version(sdk) == version
     assert install(tmp_path) == tmp_path
-    [program] = tmp_path.rglob("pulumi-resource-*")
-    assert program == tmp_path / "plugins" / f"resource-aws-v{VERSION}" / "pulumi-resource-aws"
+    program = tmp_path / "plugins" / f"resource-{name}-v{version}" / f"pulumi-resource-{name}"
     assert os.access(program, os.X_OK)
+    assert len(list(tmp_path.rglob("pulumi-resource-*"))) == len(CLOUDS)
+
+
+def test_a_cloud_without_its_sdk_has_no_plugin(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(home, "CLOUDS", {**CLOUDS, "gcp": CLOUDS["gcp"]._replace(sdk="pulumi_nothing")})
+    install(tmp_path)
+    assert not list(tmp_path.rglob("pulumi-resource-gcp"))
+    assert list(tmp_path.rglob("pulumi-resource-aws"))
 
 
 def test_installing_again_changes_nothing_and_mends_what_was_changed(tmp_path) -> None:
-    [program] = install(tmp_path).rglob("pulumi-resource-*")
+    [program] = install(tmp_path).rglob("pulumi-resource-aws")
     first, written = program.read_text(), program.stat().st_mtime_ns
     install(tmp_path)
     assert program.stat().st_mtime_ns == written
@@ -39,11 +52,15 @@ def test_a_missing_sdk_is_named() -> None:
 
 @pytest.mark.subprocess
 def test_the_plugin_says_that_it_needs_a_world_and_imports_no_sdk(tmp_path) -> None:
-    [program] = install(tmp_path / "with space").rglob("pulumi-resource-*")
+    [program] = install(tmp_path / "with space").rglob("pulumi-resource-aws")
     environment = {name: value for name, value in os.environ.items() if name != "MULLION_SANDBOX_WORLD"}
     run = subprocess.run([program, "127.0.0.1:1"], env=environment, capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
     assert "MULLION_SANDBOX_WORLD is not set" in run.stderr
-    code = "import sys, sandbox.aws.__main__; sys.exit('pulumi_aws' in sys.modules)"
+    code = (
+        "import sys, sandbox.plugin; from sandbox.clouds import CLOUDS, of\n"
+        "for name in CLOUDS: of(name)\n"
+        "sys.exit(any(part.sdk in sys.modules for part in CLOUDS.values()))"
+    )
     checked = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[2], timeout=60)
     assert checked.returncode == 0, "importing the SDK would cost each start of the plugin a second"

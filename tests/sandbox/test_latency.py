@@ -1,18 +1,21 @@
 """Simulated time: the table's figures and the longest chain."""
 
+import importlib
 import itertools
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.aws.types import TYPES
-from sandbox.latency import LATENCIES, critical_path, seconds
+from sandbox.clouds import CLOUDS, of, seconds
+from sandbox.latency import critical_path
 
 
-def test_every_row_is_of_a_known_type_and_names_its_source() -> None:
-    assert set(LATENCIES) <= set(TYPES)
-    for row in LATENCIES.values():
+@pytest.mark.parametrize("name", CLOUDS)
+def test_every_row_is_of_a_known_type_and_names_its_source(name: str) -> None:
+    latencies = importlib.import_module(f"{CLOUDS[name].package}.latencies").LATENCIES
+    assert set(latencies) <= set(of(name).types)
+    for row in latencies.values():
         assert row.source
         assert min(row.create, row.update, row.delete) > 0
 

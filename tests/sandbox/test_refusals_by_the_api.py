@@ -1,6 +1,5 @@
 """The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +7,13 @@ import pytest
 
 from components import sizes
 from sandbox.aws import offerings
-from sandbox.aws.quotas import QUOTAS, VCPUS, limit
+from sandbox.aws.quotas import QUOTAS, VCPUS
 from sandbox.aws.regions import REGIONS, UBUNTU, image, zones
 from sandbox.faults import KINDS
 
 from .conftest import AMI, POLICY, TRUST, Account
 from .refusals import FORWARD, LISTENER, NLB, ROWS, TARGETS
-
-Make = Callable[[str], str]
-"""From the name of a thing to its id; made once, with what it needs."""
+from .scenes import Scene, filled, maker
 
 SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "vpc": ("Vpc", {"cidrBlock": "10.20.0.0/16"}),
@@ -51,30 +48,13 @@ BEFORE = {
 
 
 @pytest.fixture
-def scene(account: Account) -> Make:
-    made: dict[str, Any] = {}
-
-    def make(name: str) -> Any:
-        if name not in made:
-            short, inputs = SCENES[name]
-            made[name] = account.create(short, name.replace(" ", "-"), **filled(inputs, lambda one: make(one).id))
-        return made[name]
-
-    return make
+def scene(account: Account) -> Scene:
+    return maker(account, SCENES)
 
 
-def filled(value: Any, id_of: Make) -> Any:
-    """Inputs with ids in the place of `$name`."""
-    if isinstance(value, dict):
-        return {key: filled(item, id_of) for key, item in value.items()}
-    if isinstance(value, list):
-        return [filled(item, id_of) for item in value]
-    return id_of(value[1:]) if isinstance(value, str) and value.startswith("$") else value
-
-
-def _inputs(short: str, inputs: dict[str, Any], scene: Any) -> dict[str, Any]:
+def _inputs(short: str, inputs: dict[str, Any], scene: Scene) -> dict[str, Any]:
     plain = SCENES["machine"][1] if short == "Instance" else {}
-    return filled(plain | inputs, lambda name: scene(name).id)
+    return filled(plain | inputs, scene)
 
 
 @pytest.mark.parametrize("case", ROWS)
@@ -120,20 +100,20 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUOTAS)
+@pytest.mark.parametrize("name", QUOTAS.rows)
 def test_one_more_than_the_quota_is_refused(account, scene, name) -> None:
     short, inputs = OVER[name]
     given = _inputs(short, inputs, scene)
     if short == "NatGateway":
         scene("gateway")
     account.world.set_setting(f"quota/{name}", "0")
-    assert account.refused(lambda: account.create(short, "more", **given)).code == QUOTAS[name].code
+    assert account.refused(lambda: account.create(short, "more", **given)).code == QUOTAS.rows[name].code
     account.world.set_setting(f"quota/{name}", "4")
     account.create(short, "more", **given)
 
 
 def test_the_quotas_that_nobody_changed_are_those_of_aws(account) -> None:
-    for number in range(limit(account.world, "VPCs per region")):
+    for number in range(QUOTAS.limit(account.world, "VPCs per region")):
         account.create("Vpc", f"v{number}", cidrBlock="10.0.0.0/16")
     refusal = account.refused(lambda: account.create("Vpc", "sixth", cidrBlock="10.0.0.0/16"))
     assert refusal.code == "VpcLimitExceeded"
@@ -241,8 +221,6 @@ def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account, 
     assert list(account.failures(short, **(plain | inputs))) == [path]
 
 
-def test_the_page_of_the_sandbox_has_every_quota_and_fault() -> None:
+def test_the_page_of_the_sandbox_has_every_fault() -> None:
     page = Path(__file__).parents[2].joinpath("docs", "sandbox.md").read_text()
-    for name, quota in QUOTAS.items():
-        assert f"| {name} | {quota.default:,}" in page
     assert not [kind for kind in KINDS if f"`{kind}`" not in page]

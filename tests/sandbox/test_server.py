@@ -32,7 +32,7 @@ def test_a_late_answer_lets_others_go_once_the_cloud_acted(account, monkeypatch)
     assert there == [(False, 1)]
 
 
-PROVIDER = [sys.executable, "-m", "sandbox.aws"]
+PROVIDER = [sys.executable, "-m", "sandbox.plugin", "aws"]
 ENGINE = """
 import subprocess, sys
 provider = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE)

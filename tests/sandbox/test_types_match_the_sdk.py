@@ -1,24 +1,31 @@
 """The tables against the installed SDK: no property of ours that the SDK has not, none of its that ours lack."""
 
+import importlib
 import inspect
 import json
 
 import pytest
 
-from sandbox.aws import generate
-from sandbox.aws.cloud import AWS
-from sandbox.aws.types import PROPERTIES, TYPES
+from sandbox import generate
+from sandbox.aws.types import TYPES as AWS_TYPES
 from sandbox.cloud import ResourceType
+from sandbox.clouds import CLOUDS, of, of_type
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # SDKs say it of names while imported
+TYPES = {token: row for name in CLOUDS for token, row in of(name).types.items()}
 
 
 @pytest.fixture(scope="module")
 def sdk() -> dict:
-    return generate.describe(TYPES)
+    return generate.describe(AWS_TYPES)
 
 
-def test_the_property_file_is_what_the_installed_sdk_says(sdk: dict) -> None:
-    assert json.loads(PROPERTIES.read_text()) == sdk, "run python -m sandbox.aws.generate"
-    assert PROPERTIES.read_text() == generate.dumps(sdk)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_the_property_file_is_what_the_installed_sdk_says(name: str) -> None:
+    types = importlib.import_module(f"{CLOUDS[name].package}.types")
+    described = generate.describe(types.TYPES)
+    assert json.loads(types.PROPERTIES.read_text()) == described, "run python -m sandbox.generate"
+    assert types.PROPERTIES.read_text() == generate.dumps(described)
 
 
 @pytest.mark.parametrize("token", TYPES)
@@ -41,7 +48,7 @@ def test_a_required_property_is_one_without_default_in_the_sdk(sdk: dict) -> Non
     assert "primaryNetworkInterfaceId" in sdk["resources"][TYPES_BY_NAME["Instance"]]["outputs"]
 
 
-TYPES_BY_NAME = {token.rsplit(":", 1)[-1]: token for token in TYPES}
+TYPES_BY_NAME = {token.rsplit(":", 1)[-1]: token for token in AWS_TYPES}
 
 
 def _named(row: ResourceType) -> dict[str, tuple[str, ...]]:
@@ -50,12 +57,12 @@ def _named(row: ResourceType) -> dict[str, tuple[str, ...]]:
     groups = [name for group in (*row.at_most_one, *row.at_least_one) for name in group]
     references = [reference.path for reference in row.references]
     unique = [key for one in row.unique for key in one.keys]
-    return {"inputs": (*paths, *groups, *references, *unique), "outputs": (*row.outputs, *row.volatile)}
+    return {"inputs": (*paths, *groups, *references, *unique), "outputs": (*row.outputs, *row.volatile, *row.completed)}
 
 
 @pytest.mark.parametrize("token", TYPES)
 def test_every_property_a_row_names_exists(token: str) -> None:
-    shapes, row = AWS.shapes, TYPES[token]
+    shapes, row = of_type(token).shapes, TYPES[token]
     known = shapes.inputs(token)
     for path in _named(row)["inputs"]:
         rows = known
@@ -75,5 +82,5 @@ def test_every_reference_is_to_a_type_of_the_sandbox(token: str) -> None:
 
 @pytest.mark.parametrize("token", TYPES)
 def test_what_the_cloud_chooses_is_never_required(token: str) -> None:
-    required = {name for name, shape in AWS.shapes.inputs(token).items() if shape.endswith("!")}
+    required = {name for name, shape in of_type(token).shapes.inputs(token).items() if shape.endswith("!")}
     assert not required & set(TYPES[token].chosen)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from uuid import uuid4
 
 from failure import Failure
 from run import Run, Step
@@ -64,7 +63,7 @@ def authority_holds(run: Run, step: Step) -> bool:
 def make_authority(run: Run, step: Step) -> None:
     """Fetches the bundle; what it says counts only with the key that the plan knows."""
     try:
-        pem = run.ask("s3", step["url"]).decode()
+        pem = run.ask("store", step["url"]).decode()
     except OSError as error:
         raise Failure("download-failed", f"{step['url']}: {type(error).__name__}: {error}") from None
     if not trusted(pem, step["hash"]):
@@ -97,5 +96,4 @@ def make_token(run: Run, step: Step) -> None:
     words = ("token", "create", "--kubeconfig", step["kubeconfig"], "--ttl", f"{step['lifetime_hours']}h")
     token = run.command("kubeadm", *words).stdout.strip()
     run.keep_unsaid(token)
-    run.secret_service("PutSecretValue", SecretId=step["secret"], SecretString=token, ClientRequestToken=str(uuid4()))
-    run.stored[step["secret"]] = token
+    run.put_secret(step["secret"], token)

@@ -20,7 +20,6 @@ from urllib.error import HTTPError
 from compute import gone
 from failure import Failure
 from run import Run, Step
-from values import instance
 from writing import write_whole
 
 from kinds.files import MODES
@@ -43,7 +42,7 @@ def read(run: Run, step: Step, epoch: int) -> Record | None:
     """One record; None where there is none. Failure store-failed, founding-refused."""
     url = place(step, epoch)
     try:
-        record: Any = json.loads(run.ask("s3", url))
+        record: Any = json.loads(run.ask("store", url))
     except HTTPError as error:
         if error.code == 404:
             return None
@@ -69,12 +68,18 @@ def append(run: Run, step: Step, after: Record | None, state: str) -> bool:
     """Writes the next record; False when somebody else has."""
     epoch = after["epoch"] + 1 if after else 0
     machine = run.value("machine.name")
-    record = {"cluster": step["cluster"], "epoch": epoch, "owner": instance(), "machine": machine, "state": state}
+    record = {
+        "cluster": step["cluster"],
+        "epoch": epoch,
+        "owner": run.cloud.instance(),
+        "machine": machine,
+        "state": state,
+    }
     if after and "snapshot" in after:
         record["snapshot"] = after["snapshot"]
     url = place(step, epoch)
     try:
-        run.ask("s3", url, "PUT", json.dumps(record).encode(), if_none_match="*", content_type="application/json")
+        run.ask("store", url, "PUT", json.dumps(record).encode(), if_none_match="*", content_type="application/json")
     except HTTPError as error:
         if error.code in TAKEN:
             return False
@@ -92,7 +97,7 @@ def claim_holds(run: Run, step: Step) -> bool:
 def make_claim(run: Run, step: Step) -> None:
     """Claims the founding, or waits until it is another's for good. A cut after the record was written is harmless."""
     seen: list[Record] = []
-    while (role := settled(record := last(run, step))) is None:
+    while (role := settled(run, record := last(run, step))) is None:
         free = record is None or record["state"] == "restore"
         # each look is at one record: another owner is looked at anew
         left = not free and record is not None and gone(run, record["owner"])
@@ -101,7 +106,7 @@ def make_claim(run: Run, step: Step) -> None:
             role = "founder"
             break
         wait(run, record)
-    write_whole(run.path(step[role]), f"{instance()}\n".encode(), MODES["public"])
+    write_whole(run.path(step[role]), f"{run.cloud.instance()}\n".encode(), MODES["public"])
 
 
 def wait(run: Run, record: Record | None) -> None:
@@ -112,11 +117,11 @@ def wait(run: Run, record: Record | None) -> None:
     time.sleep(POLL_SECONDS)
 
 
-def settled(record: Record | None) -> str | None:
+def settled(run: Run, record: Record | None) -> str | None:
     """What the last record makes of this machine: founder or member; None while that is open."""
     if record is None or record["state"] == "restore":
         return None
-    mine, state = record["owner"] == instance(), record["state"]
+    mine, state = record["owner"] == run.cloud.instance(), record["state"]
     if state not in ("claimed", "founded"):
         raise Failure("founding-refused", f"record {record['epoch']} has the state {state}")
     if mine and state == "founded":
@@ -134,7 +139,7 @@ def founded_holds(run: Run, step: Step) -> bool:
 
 def make_founded(run: Run, step: Step) -> None:
     """Ends the founding, unless another machine took it over."""
-    me, record = instance(), last(run, step)
+    me, record = run.cloud.instance(), last(run, step)
     if record and (record["owner"], record["state"]) == (me, "claimed"):
         append(run, step, record, "founded")
         record = last(run, step)

@@ -57,7 +57,7 @@ def fetch(run: Run, step: Step, key: str, file: Path) -> None:
         raise Failure("founding-refused", f"the last record names {key!r}, which is no snapshot of etcd")
     url = f"{step['store'].rstrip('/')}/{quote(key)}"
     try:
-        content = run.ask("s3", url)
+        content = run.ask("store", url)
     except OSError as error:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
     found = hashlib.sha256(content).hexdigest()

@@ -1,6 +1,8 @@
 """Secrets as files for root alone."""
 
 import json
+import re
+from pathlib import Path
 from typing import Any
 
 from run import Run, Step
@@ -20,12 +22,29 @@ def make_secret(run: Run, step: Step) -> None:
     write_whole(run.path(step["path"]), text.encode(), MODES["private"])
 
 
-def encryption(run: Run, step: Step) -> bytes:
-    """The API server's EncryptionConfiguration; keys are named by age, so that a new one renames none."""
-    keys: list[str] = json.loads(run.secret(step["secret"], step["member"]))
-    for each in keys:
+def keys(run: Run, step: Step) -> dict[int, str]:
+    """The keys of encryption at rest by their number, which is their age: so that a new one renumbers none."""
+    found: list[str] = json.loads(run.secret(step["secret"], step["member"]))
+    for each in found:
         run.keep_unsaid(each)
-    named = [{"name": f"key{len(keys) - place}", "secret": key} for place, key in enumerate(keys)]
+    return {len(found) - place: key for place, key in enumerate(found)}  # the secret has the newest first
+
+
+def numbers(file: Path) -> list[int]:
+    """Numbers of the keys that a configuration has, in its order: the first is written with. Empty where none is."""
+    return [int(each) for each in re.findall(r'"name": "key(\d+)"', file.read_text())] if file.exists() else []
+
+
+def encryption(run: Run, step: Step, first: int = 0) -> bytes:
+    """The API server's EncryptionConfiguration: `first` is the number of the key that it shall write with.
+
+    0: the one that it writes with now, because the agent alone changes that (agent/keys.py); on a new machine the
+    newest but one, which every other API server reads whatever is under way.
+    """
+    found = keys(run, step)
+    first = first or next((each for each in numbers(run.path(step["path"])) if each in found), max(len(found) - 1, 1))
+    order = sorted(found, key=lambda number: (number != first, -number))
+    named = [{"name": f"key{number}", "secret": found[number]} for number in order]
     providers: list[dict[str, Any]] = [{"secretbox": {"keys": named}}, {"identity": {}}]
     document = {
         "apiVersion": "apiserver.config.k8s.io/v1",
@@ -36,7 +55,7 @@ def encryption(run: Run, step: Step) -> bytes:
 
 
 def encryption_holds(run: Run, step: Step) -> bool:
-    """The private file has the keys as the store has them now."""
+    """The private file has the keys that the store has now; which is first, is the agent's to say."""
     return written(run.path(step["path"]), encryption(run, step), MODES["private"])
 
 

@@ -7,12 +7,18 @@ function ConvertTo-Tree {
     param($Document)
     if ($Document -is [Management.Automation.PSCustomObject]) {
         $tree = [Collections.Specialized.OrderedDictionary]::new()
-        foreach ($each in $Document.PSObject.Properties) { $tree[$each.Name] = ConvertTo-Tree $each.Value }
+        foreach ($each in $Document.PSObject.Properties) {
+            # texts here: a call for each of a plan's thousand would take as long as the steps
+            $tree[$each.Name] = if ($each.Value -is [string]) { $each.Value } else { ConvertTo-Tree $each.Value }
+        }
         return $tree
     }
     if ($Document -is [Collections.IList]) {
         $list = [object[]]::new($Document.Count)
-        for ($place = 0; $place -lt $list.Length; $place++) { $list[$place] = ConvertTo-Tree $Document[$place] }
+        for ($place = 0; $place -lt $list.Length; $place++) {
+            $each = $Document[$place]
+            $list[$place] = if ($each -is [string]) { $each } else { ConvertTo-Tree $each }
+        }
         return , $list
     }
     # PowerShell 7 reads texts that look like times as times.

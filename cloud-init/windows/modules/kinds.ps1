@@ -30,7 +30,8 @@ $Kinds = @{
     'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
     'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'
     'reboot'                = 120, ''
-    'registry'              = 120, 'key:text value:text type:DWord,QWord,String,ExpandString,MultiString data:any'
+    'registry'              = 120, ('key:text value:text data:any ' +
+        'type:DWord,QWord,String,ExpandString,MultiString,Binary')
     'secret'                = 120, 'secret:text path:text member:text?'
     'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +
         'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text? demand:flag?')
@@ -66,18 +67,32 @@ function Test-FieldType {
     }
 }
 
+$KindFields = @{}
+
+# .SYNOPSIS
+# Fields of a kind as name, type, and whether it may lack; read once.
+function Get-KindField {
+    [CmdletBinding()]
+    param([string] $Kind)
+    if (-not $KindFields.ContainsKey($Kind)) {
+        $all = @($Kinds[$Kind][1].Split(' ') | Where-Object { $_ }) + 'timeout_seconds:number?', 'retries:number?'
+        $KindFields[$Kind] = @($all | ForEach-Object { , ($_.TrimEnd('?').Split(':') + $_.EndsWith('?')) })
+    }
+    $KindFields[$Kind]
+}
+
 # .SYNOPSIS
 # Refuses a step that lacks a field of its kind, or has a value of another type.
 function Assert-Field {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    foreach ($field in @($Kinds[$Step['kind']][1].Split(' ')) + 'timeout_seconds:number?', 'retries:number?') {
-        if (-not $field) { continue }
-        $name, $type = $field.TrimEnd('?').Split(':')
+    foreach ($field in Get-KindField $Step['kind']) {
+        $name, $type, $mayLack = $field
         if (-not $Step.Contains($name)) {
-            if ($field.EndsWith('?')) { continue }
+            if ($mayLack) { continue }
             throw (New-Failure 'step-invalid' "kind $($Step['kind']) needs $name")
         }
+        if ($type -eq 'text' -and $Step[$name] -is [string]) { continue }
         if (-not (Test-FieldType $Step[$name] $type)) {
             throw (New-Failure 'step-invalid' "$name of kind $($Step['kind']) is not of type $type")
         }

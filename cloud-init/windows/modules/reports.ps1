@@ -64,10 +64,10 @@ function Send-Status {
         seconds = [Math]::Round($Run.Whole.Elapsed.TotalSeconds, 3); time = '{0:s}Z' -f [DateTime]::UtcNow
     }
     try {
-        if (-not $Run.Instance) { $Run.Instance = Get-Metadata '/latest/meta-data/instance-id' }
+        if (-not $Run.Instance) { $Run.Instance = Get-Instance }
         $record.instance = $Run.Instance
         $sent = @{
-            Url = "$url$($Run.Instance).json"; Service = 's3'; Method = 'PUT'
+            Url = "$url$($Run.Instance).json"; Service = 'store'; Method = 'PUT'
             Body = ConvertTo-JsonText $record; Headers = @{ 'content-type' = 'application/json' }
         }
         [void](Invoke-SignedRequest @sent)

@@ -33,8 +33,8 @@ function Get-Failure {
 
 # .SYNOPSIS
 # Run: values for references (Told, Found), secrets read (Stored), what may not be said (Unsaid), commands done (Done),
-# what downloads of this phase came to (Fetched), digests of files (Digests), what an asker saw last (Seen), what the
-# status record says when all is done (Reached), time and limit of this try.
+# what downloads of this phase came to (Fetched), digests of files (Digests), what an asker saw last (Seen), a Node
+# object that was as planned (Shown), what the status record says when all is done (Reached), time and limit of the try.
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -42,7 +42,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
-        Seen = ''; Reached = 'ready'
+        Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }
@@ -87,12 +87,18 @@ function Resolve-Reference {
     if ($Document -is [Collections.IDictionary]) {
         if ($Document.Count -eq 1 -and $Document.Contains('ref')) { return , (Get-Reference $Run $Document['ref']) }
         $tree = [Collections.Specialized.OrderedDictionary]::new()
-        foreach ($key in $Document.Keys) { $tree[$key] = Resolve-Reference $Run $Document[$key] }
+        foreach ($key in $Document.Keys) {
+            $each = $Document[$key]
+            $tree[$key] = if ($each -is [string]) { $each } else { Resolve-Reference $Run $each }
+        }
         return $tree
     }
     if ($Document -is [Collections.IList]) {
         $list = [object[]]::new($Document.Count)
-        for ($place = 0; $place -lt $list.Length; $place++) { $list[$place] = Resolve-Reference $Run $Document[$place] }
+        for ($place = 0; $place -lt $list.Length; $place++) {
+            $each = $Document[$place]
+            $list[$place] = if ($each -is [string]) { $each } else { Resolve-Reference $Run $each }
+        }
         return , $list
     }
     $Document

@@ -29,18 +29,11 @@ function Request-Secret {
     if (-not $service.StartsWith('https://') -and $Run.Told.facts['world'] -ne 'sandbox') {
         throw (New-Failure 'secret-unavailable' "$service is not https")
     }
-    $headers = @{ 'content-type' = 'application/x-amz-json-1.1'; 'x-amz-target' = 'secretsmanager.GetSecretValue' }
-    $asked = @{
-        Url = $service; Service = 'secretsmanager'; Method = 'POST'; Headers = $headers
-        Body = ConvertTo-JsonText @{ SecretId = $Name }
-    }
-    try { $answer = Invoke-SignedRequest @asked }
+    try { $text = [string] (& $Clouds[$Site.Facts.cloud].Secret $service $Name) }
     catch {
         $why = $_.Exception.GetBaseException().Message
         throw (New-Failure 'secret-unavailable' "secret $Name at ${service}: $why")
     }
-    $found = (ConvertFrom-Json $Utf8.GetString($answer)).PSObject.Properties['SecretString']
-    $text = if ($found) { [string] $found.Value } else { '' }
     Add-Unsaid $Run $text
     $text
 }

@@ -46,7 +46,8 @@ function Invoke-Step {
         try { return Invoke-Once $Run $Step }
         catch {
             $failure = Get-Failure $_.Exception
-            if ($failure.Name -eq 'reboot' -or -not $Errors[$failure.Name]['retry'] -or $attempt -ge $retries) { throw }
+            if ($failure.Name -eq 'reboot' -or $attempt -ge $retries) { throw }
+            if (-not (Get-ErrorRow $failure.Name)['retry']) { throw }
             $wait = $Waits[[Math]::Min($attempt, $Waits.Count - 1)]
             Write-Said $Run "$($Step['name']): $($failure.Message); again in $wait s"
             # What was found out before may not be so any more; what probes recorded stays.
@@ -65,7 +66,7 @@ function Test-StepOnly {
     try { if (Test-Step $Run (Get-ReadyStep $Run $Step)) { return 'held' } }
     catch {
         $failure = Get-Failure $_.Exception
-        if (-not $Errors[$failure.Name]['retry'] -and $failure.Name -ne 'wait-timeout') { throw }
+        if (-not (Get-ErrorRow $failure.Name)['retry'] -and $failure.Name -ne 'wait-timeout') { throw }
     }
     'would-set'
 }

@@ -1,6 +1,9 @@
 """A small account with its services on loopback, and a real SDK (botocore) that asks them as a machine would."""
 
+import importlib
 import json
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +13,18 @@ import botocore.session
 import pytest
 from botocore.config import Config
 from botocore.utils import InstanceMetadataFetcher
+from pulumi.runtime.proto import status_pb2
 
 from sandbox.services.server import Services
 from sandbox.world import SERVICES, World
 from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
+
+# pulumi has a copy of google.rpc.Status, and protobuf takes no second one in a process: so Google's clients use that
+sys.modules.setdefault("google.rpc.status_pb2", status_pb2)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", FutureWarning)  # at its import it says until when Google supports this Python
+    for each in ("google.api_core", "google.cloud.compute_v1", "google.cloud.secretmanager_v1"):
+        importlib.import_module(each)
 
 LOADER = botocore.session.Session()
 """One for all: it keeps the models that it has read."""

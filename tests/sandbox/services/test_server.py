@@ -9,8 +9,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from sandbox.services.calls import Call
-from sandbox.services.server import Target, target
+from sandbox.services.aws import target
+from sandbox.services.calls import Call, Target
 from sandbox.world import SERVICES, World
 
 S3, KEY = "b.s3.eu-west-1.amazonaws.com", "status/A:i-1.json"

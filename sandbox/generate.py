@@ -1,6 +1,6 @@
-"""Writes properties.json, the shapes of the AWS resource types, from the installed Pulumi SDK.
+"""Writes each cloud's properties.json, the shapes of its resource types, from the installed Pulumi SDKs.
 
-    python -m sandbox.aws.generate
+    python -m sandbox.generate
 
 The provider itself never imports the SDK (that costs a second); a test compares this file with the SDK.
 Shapes: `string`, `boolean`, `integer`, `number`, `asset`, `any`, `[shape]` a list, `{shape}` a map,
@@ -16,15 +16,16 @@ from typing import Any, Union, cast
 
 import pulumi
 
-from sandbox.aws.types import PROPERTIES, TYPES
+from sandbox.clouds import CLOUDS
 
 SCALARS: dict[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", Any: "any"}
 
 
 def resource_class(token: str) -> type[Any]:
     """The SDK's class of a token: `aws:ec2/vpc:Vpc` is pulumi_aws.ec2.Vpc."""
-    _, module, name = token.split(":")
-    return cast("type[Any]", getattr(importlib.import_module(f"pulumi_aws.{module.split('/')[0]}"), name))
+    provider, module, name = token.split(":")
+    [sdk] = [part.sdk for part in CLOUDS.values() if part.provider == provider]
+    return cast("type[Any]", getattr(importlib.import_module(f"{sdk}.{module.split('/')[0]}"), name))
 
 
 def describe(tokens: collections.abc.Iterable[str]) -> dict[str, Any]:
@@ -99,8 +100,11 @@ def _object(cls: type[Any], objects: dict[str, dict[str, str]]) -> str:
 
 
 def main() -> None:
-    """Write the file."""
-    PROPERTIES.write_text(dumps(describe(TYPES)), encoding="utf-8")
+    """Write the files."""
+    for name, part in CLOUDS.items():
+        types = importlib.import_module(f"{part.package}.types")
+        types.PROPERTIES.write_text(dumps(describe(types.TYPES)), encoding="utf-8")
+        print(f"{name}: {types.PROPERTIES}")
 
 
 def dumps(document: dict[str, Any]) -> str:

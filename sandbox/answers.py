@@ -8,32 +8,32 @@ import io
 import json
 import zipfile
 
-from sandbox.aws.machine import document, not_allowed, place
-from sandbox.aws.network import INSTANCE
-from sandbox.aws.s3 import is_versioned
+from sandbox.machines import Machines
 from sandbox.world import World
 
 NOTE = "This machine is one of the sandbox: it only seems to run, and has no logs.\n"
 
 
-def answer(world: World) -> None:
+def answer(machines: Machines, world: World) -> None:
     """Every booted machine looks whether somebody asked; as on real ones, its role says what it may."""
     for boot in world.boots("ready"):
-        machine = world.find(INSTANCE, boot.instance)
-        found = document(machine.inputs) if machine else None
+        machine = world.find(machines.type, boot.instance)
+        found = machines.document(machine.inputs) if machine else None
         if machine is None or found is None:
             continue
         store, status = found["facts"]["bundle_store"], found["facts"]["status_url"]
-        name = f"{status.removeprefix(f'{store}/status/')}{machine.id}.json"
+        name = f"{status.removeprefix(f'{store}/status/')}{machines.instance(machine)}.json"
         request, target = f"{store}/requests/{name}", f"{store}/logs/{name}"
-        asked = world.object(*place(request))
-        if asked is None or not_allowed(world, machine, "s3:GetObject", request):
+        asked = world.object(*machines.place(request))
+        if asked is None or machines.not_allowed(world, machine, machines.read, request):
             continue
         body = _body(str(json.loads(asked.content)["id"]))
-        bucket, key = place(target)
+        bucket, key = machines.place(target)
         before = world.object(bucket, key)
-        if (before is None or before.content != body) and not not_allowed(world, machine, "s3:PutObject", target):
-            world.put_object(bucket, key, body, "application/json", versioned=is_versioned(world, bucket))
+        if before is not None and before.content == body:
+            continue
+        if not machines.not_allowed(world, machine, machines.write, target):
+            world.put_object(bucket, key, body, "application/json", versioned=machines.versioned(world, bucket))
 
 
 def _body(id: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The provider plugin `pulumi-resource-aws`: the engine runs it with its own address as argument."""
+"""The provider plugins `pulumi-resource-*`: `python -m sandbox.plugin CLOUD`, with the engine's address after it."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ def main() -> int:
     # The engine ends its plugins by SIGINT, also one that has hardly begun: that is worth no traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     engine = os.getppid()
-    from sandbox.aws.cloud import AWS
+    from sandbox.clouds import of
     from sandbox.provider import Provider
     from sandbox.server import serve
     from sandbox.world import World
@@ -23,7 +23,7 @@ def main() -> int:
         sys.stderr.write(f"{WORLD} is not set: it names the file of the sandbox's world\n")
         return 2
     world = World(Path(path))
-    serve(Provider(AWS, world), os.environ.get("MULLION_SANDBOX_VERSION", "0.0.0"), engine)
+    serve(Provider(of(sys.argv[1]), world), os.environ.get("MULLION_SANDBOX_VERSION", "0.0.0"), engine)
     world.close()
     os._exit(0)  # nobody waits any more for calls that are slow
 

@@ -10,9 +10,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sandbox.aws.machine import document, not_allowed, write_status
-from sandbox.aws.network import INSTANCE
-from sandbox.aws.secretsmanager import ENTRY
+from sandbox.machines import Machines
 from sandbox.records import ObjectRecord, Record
 from sandbox.world import World
 
@@ -28,7 +26,7 @@ def add(world: World, instance: str, bucket: str, kubernetes: str | None) -> Non
     _keep(world, {**_all(world), instance: taken})
 
 
-def follow(world: World) -> None:
+def follow(machines: Machines, world: World) -> None:
     """Let every control plane look at the pointer; nothing happens where that has not changed."""
     before = _all(world)
     after: dict[str, Any] = {}
@@ -36,34 +34,43 @@ def follow(world: World) -> None:
         stored = world.object(taken["bucket"], POINTER)
         if stored is None or stored.etag == taken["etag"]:
             after[instance] = taken
-        elif machine := world.find(INSTANCE, instance):
-            after[instance] = _followed(world, machine, taken, stored)
+        elif machine := world.find(machines.type, instance):
+            after[instance] = _followed(machines, world, machine, taken, stored)
     if after != before:
         _keep(world, after)
 
 
-def _followed(world: World, machine: Record, taken: dict[str, Any], stored: ObjectRecord) -> dict[str, Any]:
+def _followed(
+    machines: Machines, world: World, machine: Record, taken: dict[str, Any], stored: ObjectRecord
+) -> dict[str, Any]:
     """What the machine took of the pointer, newly or before."""
-    found = document(machine.inputs)
+    found = machines.document(machine.inputs)
     boot = next((each for each in world.boots("ready") if each.instance == machine.id), None)
     if found is None or boot is None:
         return taken
     pointer, url = json.loads(stored.content), f"{found['facts']['bundle_store']}/{POINTER}"
-    reason = not_allowed(world, machine, "s3:GetObject", url) or _refused(world, found, pointer, taken)
+    reason = machines.not_allowed(world, machine, machines.read, url)
+    reason = reason or _refused(machines, world, found, pointer, taken)
     if not reason:
-        write_status(world, replace(boot, bundle=pointer["sha256"]), found, pointer["kubernetes"])
+        told = replace(boot, bundle=pointer["sha256"])
+        machines.write_status(world, machine, told, found, pointer["kubernetes"])
         new = {"etag": stored.etag, "serial": pointer["serial"], "kubernetes": pointer["kubernetes"], "refused": ""}
         return {**taken, **new}
     if stored.etag != taken["refused"]:
-        write_status(world, boot, found, taken["kubernetes"], f"the desired-state pointer is refused: {reason}")
+        message = f"the desired-state pointer is refused: {reason}"
+        machines.write_status(world, machine, boot, found, taken["kubernetes"], message)
     return {**taken, "refused": stored.etag}  # and looked at again: the key may change after the pointer
 
 
-def _refused(world: World, found: dict[str, Any], pointer: dict[str, Any], taken: dict[str, Any]) -> str:
+def _refused(
+    machines: Machines, world: World, found: dict[str, Any], pointer: dict[str, Any], taken: dict[str, Any]
+) -> str:
     """Why a pointer does not count; empty where it does."""
     body = {name: value for name, value in pointer.items() if name != "mac"}
     message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
-    mac = hmac.new(_key(world, found["facts"]["desired_state_secret"]).encode(), message, hashlib.sha256).hexdigest()
+    mac = hmac.new(
+        _key(machines, world, found["facts"]["desired_state_secret"]).encode(), message, hashlib.sha256
+    ).hexdigest()
     if not hmac.compare_digest(mac, str(pointer.get("mac"))):
         return "its MAC is not of the desired-state key"
     if not isinstance(pointer["serial"], int):
@@ -76,12 +83,9 @@ def _refused(world: World, found: dict[str, Any], pointer: dict[str, Any], taken
     return ""
 
 
-def _key(world: World, name: str) -> str:
+def _key(machines: Machines, world: World, name: str) -> str:
     """The newest value of a secret; empty where there is none."""
-    for secret in world.resources(ENTRY):
-        if secret.inputs.get("name") == name:
-            return next(reversed(world.secret_values(secret.id).values()), "")
-    return ""
+    return next(reversed(world.secret_values(machines.key(world, name)).values()), "")
 
 
 def _minor(version: str | None) -> int:

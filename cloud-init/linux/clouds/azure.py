@@ -1,0 +1,64 @@
+"""Azure: Instance Metadata Service, Blob Storage, Key Vault, Resource Manager."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import loader
+
+if TYPE_CHECKING:
+    from run import Run
+
+MACHINE = re.compile(r"azure://(/subscriptions/.+)")
+LISTING: tuple[str, re.Pattern[str]] = ("?restype=container&comp=list&prefix=", re.compile(r"<Name>([^<]+)</Name>"))
+SECRETS = "api-version=7.4"
+MACHINES = "/providers/Microsoft.Compute/virtualMachines?api-version=2024-07-01"
+GROUP = re.compile(r"(?<=/resourceGroups/)[^/]+")
+
+
+def metadata(name: str) -> str:
+    """A value of compute in the metadata service."""
+    return loader.metadata(
+        f"/metadata/instance/compute/{name}?api-version=2021-02-01&format=text", {"Metadata": "true"}
+    )
+
+
+def instance() -> str:
+    """The machine's vmId, a UUID."""
+    return metadata("vmId")
+
+
+def provider_id() -> str:
+    """azure:// and the resource id; the group in lower case, as Azure's own cloud controller manager has it."""
+    return "azure://" + GROUP.sub(lambda found: found[0].lower(), metadata("resourceId"))
+
+
+def secret(run: Run, name: str) -> str:
+    """The current version."""
+    return json.loads(run.ask("secrets", _place(run, name)))["value"]
+
+
+def put_secret(run: Run, name: str, text: str) -> None:
+    """A new version."""
+    run.ask("secrets", _place(run, name), "PUT", json.dumps({"value": text}).encode(), content_type="application/json")
+
+
+def _place(run: Run, name: str) -> str:
+    return f"{run.value('facts.secret_service')}/secrets/{name}?{SECRETS}"
+
+
+def gone(run: Run, machine: str) -> bool:
+    """The resource group has it no more: a machine that is stopped or deallocated is listed."""
+    first = page = run.value("facts.compute_service") + MACHINES
+    while page:
+        if urlsplit(page)[:2] != urlsplit(first)[:2]:  # a token is for one address alone
+            raise ValueError(f"it goes on at {page}")
+        said = json.loads(run.ask("compute", page))
+        for each in said["value"]:
+            if machine.lower() in (each["id"].lower(), each["properties"]["vmId"].lower()):
+                return False
+        page = said.get("nextLink")
+    return True

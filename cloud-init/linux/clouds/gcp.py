@@ -1,0 +1,68 @@
+"""Google Cloud: the metadata server, Cloud Storage, Secret Manager, Compute Engine."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import loader
+
+if TYPE_CHECKING:
+    from run import Run
+
+MACHINE = re.compile(r"gce://[^/]+/([a-z0-9-]+/[a-z0-9-]+)")
+LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<Key>([^<]+)</Key>"))
+JSON = "application/json"
+
+
+def metadata(path: str) -> str:
+    """A value of the metadata server."""
+    return loader.metadata(f"/computeMetadata/v1/{path}", {"Metadata-Flavor": "Google"})
+
+
+def instance() -> str:
+    """Decimal digits."""
+    return metadata("instance/id")
+
+
+def provider_id() -> str:
+    """gce://PROJECT/ZONE/NAME."""
+    zone = metadata("instance/zone").rpartition("/")[2]
+    return f"gce://{metadata('project/project-id')}/{zone}/{metadata('instance/name')}"
+
+
+def secret(run: Run, name: str) -> str:
+    """The newest version."""
+    said = json.loads(run.ask("secrets", f"{_place(run, name)}/versions/latest:access"))
+    return base64.b64decode(said["payload"]["data"]).decode()
+
+
+def put_secret(run: Run, name: str, text: str) -> None:
+    """A new version; the one before is destroyed, because the service keeps all that there ever were."""
+    body = json.dumps({"payload": {"data": base64.b64encode(text.encode()).decode()}}).encode()
+    made = json.loads(run.ask("secrets", f"{_place(run, name)}:addVersion", "POST", body, content_type=JSON))
+    before = int(made["name"].rpartition("/")[2]) - 1
+    if before:
+        run.ask("secrets", f"{_place(run, name)}/versions/{before}:destroy", "POST", b"{}", content_type=JSON)
+
+
+def _place(run: Run, name: str) -> str:
+    return f"{run.value('facts.secret_service')}/secrets/{name}"
+
+
+def gone(run: Run, machine: str) -> bool:
+    """No zone has it. What is stopped is listed, as TERMINATED: it may start again, with its disk."""
+    place, _, name = machine.rpartition("/")
+    wanted = f'name = "{name}"' if place else f"id = {machine}"
+    asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted}
+    while True:
+        said = json.loads(run.ask("compute", f"{asked}?{urlencode(page)}"))
+        for zone, found in said["items"].items():
+            if found.get("instances") and (not place or zone == f"zones/{place}"):
+                return False
+        if not said.get("nextPageToken"):
+            return True
+        page["pageToken"] = said["nextPageToken"]

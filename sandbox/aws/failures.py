@@ -1,0 +1,16 @@
+"""What AWS says when it fails by itself, and how long pulumi-aws asks again."""
+
+from sandbox.faults import Failures, Retried
+
+FAILURES = Failures(
+    internal=("InternalFailure", "The request processing has failed because of an unknown error."),
+    # pulumi-aws: maxRetries is 25; the provider's back-off doubles up to 300 s
+    throttle=Retried("RequestLimitExceeded", "Request limit exceeded.", 1, 300, 25, float("inf")),
+    # terraform-provider-aws: IAM propagation timeout of 2 minutes, waits of 0.5 s doubling up to 10 s
+    unseen=Retried(
+        "InvalidParameterValue",
+        "Value for parameter iamInstanceProfile.name is invalid. Invalid IAM Instance Profile name",
+        *(0.5, 10, 1000, 120),
+    ),
+    unseen_by="Instance",
+)

@@ -1,0 +1,28 @@
+"""Azure as a cloud of the sandbox."""
+
+from sandbox.azure import boots
+from sandbox.azure.failures import FAILURES
+from sandbox.azure.functions import FUNCTIONS, READS
+from sandbox.azure.latencies import LATENCIES
+from sandbox.azure.regions import REGIONS, SUBSCRIPTION
+from sandbox.azure.tags import TAGGING
+from sandbox.azure.types import PROPERTIES, TYPES
+from sandbox.cloud import Cloud
+from sandbox.latency import seconds_of
+from sandbox.shapes import Shapes
+
+AZURE = CLOUD = Cloud(
+    "azure-native",
+    SUBSCRIPTION,
+    TYPES,
+    Shapes(PROPERTIES),
+    FUNCTIONS,
+    REGIONS,
+    seconds_of(LATENCIES),
+    TAGGING,
+    FAILURES,
+    boots.settle,
+    READS,
+    region="location",
+    project="subscriptionId",
+)

@@ -1,0 +1,103 @@
+"""Private DNS zones, their links to networks, and records."""
+
+import ipaddress
+import re
+from typing import Any
+
+from sandbox.azure.names import LINK, NETWORK, RECORD, ZONE, part_of, points_to, row
+from sandbox.cloud import Refusal, Request, ResourceType
+
+_DNS = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+TTL = (1, 2147483647)
+
+
+def _global(request: Request) -> None:
+    location = request.inputs.get("location") or ""
+    if location.lower() != "global":
+        kind = ZONE.arm if request.type == ZONE.token else LINK.arm
+        raise Refusal(
+            "LocationNotAvailableForResourceType",
+            f"The provided location '{location}' is not available for resource type '{kind}'. List of available"
+            " regions for"
+            " the resource type is 'global'.",
+        )
+
+
+def _linked(request: Request) -> None:
+    """A network sees one zone of a name, and none that overlaps."""
+    network, name = (request.inputs.get("virtualNetwork") or {}).get("id"), request.inputs["privateZoneName"]
+    for other in request.world.resources(LINK.token):
+        theirs = other.inputs["privateZoneName"]
+        same = other.sequence != request.sequence and (other.inputs.get("virtualNetwork") or {}).get("id") == network
+        if same and theirs == name:
+            raise Refusal(
+                "BadRequest",
+                "A virtual network cannot be linked to multiple zones with overlapping namespaces. You tried to link"
+                " virtual"
+                f" network with '{name}' and '{theirs}' zones.",
+            )
+
+
+def _nested(request: Request) -> None:
+    """A zone goes only when no network is linked to it; its records go with it."""
+    if any(one.type == LINK.token for one in request.world.referrers(ZONE.token, request.id)):
+        raise Refusal(
+            "CannotDeleteResource",
+            "Can not delete resource before nested resources are deleted. It has virtual network links.",
+        )
+
+
+def _record(request: Request) -> None:
+    values = request.inputs.get("aRecords") or []
+    if request.inputs["recordType"] == "A" and not values:
+        raise Refusal("BadRequest", "The resource record set of type A has no records.")
+    for each in values:
+        try:
+            ipaddress.IPv4Address(each.get("ipv4Address"))
+        except ValueError:
+            raise Refusal("BadRequest", f"The value '{each.get('ipv4Address')}' is no valid IPv4 address.") from None
+    ttl = request.inputs.get("ttl")
+    if ttl is None or not TTL[0] <= ttl <= TTL[1]:
+        raise Refusal("BadRequest", f"The TTL {ttl} is not between 1 and 2147483647.")
+
+
+def _fqdn(request: Request) -> dict[str, Any]:
+    relative, zone = request.inputs["relativeRecordSetName"], request.inputs["privateZoneName"]
+    return {"fqdn": f"{'' if relative == '@' else relative + '.'}{zone}.", "isAutoRegistered": False}
+
+
+_IN_ZONE = part_of(ZONE)
+
+TYPES: dict[str, ResourceType] = {
+    ZONE.token: row(
+        ZONE,
+        outputs={"provisioningState": "Succeeded", "type": ZONE.arm},
+        patterns={"privateZoneName": (_DNS, "a DNS name of two labels or more, without a dot at its end")},
+        rules=(_global,),
+        delete_rules=(_nested,),
+    ),
+    LINK.token: row(
+        LINK,
+        outputs={"provisioningState": "Succeeded", "type": LINK.arm, "virtualNetworkLinkState": "Completed"},
+        immutable=("virtualNetwork",),
+        references=(_IN_ZONE, points_to(NETWORK, "virtualNetwork.id")),
+        at_least_one=(("registrationEnabled",), ("virtualNetwork",)),
+        rules=(_global, _linked),
+    ),
+    RECORD.token: row(
+        RECORD,
+        located=False,
+        derive=_fqdn,
+        outputs={"type": "Microsoft.Network/privateDnsZones/{in_.recordType}"},
+        unordered=("aRecords",),
+        patterns={
+            "recordType": (re.compile("A|AAAA|CNAME|MX|PTR|SOA|SRV|TXT"), "A, AAAA, CNAME, MX, PTR, SOA, SRV or TXT"),
+            "relativeRecordSetName": (
+                re.compile(r"@|\*|[a-z0-9_]([a-z0-9_.-]{0,61}[a-z0-9_])?"),
+                "a name in the zone, or @",
+            ),
+        },
+        references=(_IN_ZONE,),
+        rules=(_record,),
+    ),
+}

@@ -1,0 +1,48 @@
+"""The provider's functions (invokes) by token; reads look at the world too."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox.azure.names import MACHINE
+from sandbox.azure.regions import TENANT
+from sandbox.cloud import Place, Refusal
+from sandbox.world import World
+
+
+def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """authorization.getClientConfig: who asks."""
+    return {
+        "clientId": "00000000-0000-4000-8000-00000000000b",
+        "objectId": "00000000-0000-4000-8000-00000000000c",
+        "subscriptionId": place.account,
+        "tenantId": TENANT,
+    }
+
+
+def machine(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    """compute.getVirtualMachine, by resource group and name; `expand` instanceView gives its state."""
+    if more := sorted(set(arguments) - {"resourceGroupName", "vmName", "expand"}):
+        raise Refusal(
+            "InvalidArgument", f"the sandbox knows resourceGroupName, vmName and expand, not {', '.join(more)}"
+        )
+    group, name = arguments["resourceGroupName"], arguments["vmName"]
+    id = f"/subscriptions/{place.account}/resourceGroups/{group}/providers/{MACHINE.path}/{name}"
+    found = world.find(MACHINE.token, id)
+    if found is None:
+        raise Refusal(
+            "ResourceNotFound",
+            f"The Resource '{MACHINE.arm}/{name}' under resource group '{group}' was not found.",
+        )
+    withheld = ("osProfile", "vmName", "resourceGroupName")
+    known = {name: value for name, value in found.outputs.items() if name not in withheld}
+    view = {"statuses": [{"code": "PowerState/running", "displayStatus": "VM running", "level": "Info"}]}
+    seen = {"instanceView": view} if arguments.get("expand") == "instanceView" else {}
+    return known | seen | {"id": id, "timeCreated": found.created}
+
+
+FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
+    "azure-native:authorization:getClientConfig": client,
+}
+READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
+    "azure-native:compute:getVirtualMachine": machine,
+}

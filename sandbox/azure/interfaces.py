@@ -1,0 +1,214 @@
+"""Network interfaces and load balancers: who has which address of a subnet."""
+
+import ipaddress
+from typing import Any
+
+from sandbox.azure.names import ADDRESS, BALANCER, INTERFACE, RULES, SUBNET, points_to, row
+from sandbox.azure.networks import RESERVED, prefix, quota, uses
+from sandbox.azure.quotas import BY_TYPE
+from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.records import Record
+
+_USED = "used address"
+Configuration = dict[str, Any]
+"""An ipConfiguration of an interface, or a frontendIPConfiguration of a load balancer."""
+
+
+def _taken(address: str) -> Unique:
+    message = f"IP configuration is using the private IP address {address} which is already allocated to a resource."
+    return Unique(_USED, (), "PrivateIPAddressIsAllocated", message)
+
+
+def _key(subnet: str, address: str) -> str:
+    return f"{subnet} {address}"
+
+
+def _id(values: Configuration, name: str) -> str:
+    return (values.get(name) or {}).get("id") or ""
+
+
+def _check(request: Request, each: Configuration) -> None:
+    """A static address lies in its subnet and is none that Azure keeps."""
+    subnet = request.world.find(SUBNET.token, _id(each, "subnet"))
+    static, address = each.get("privateIPAllocationMethod") == "Static", each.get("privateIPAddress")
+    if static and not address:
+        raise Refusal("PrivateIPAddressNotSpecified", "A static private IP address must be given.")
+    if subnet is None or not static:
+        return
+    range = prefix(subnet.inputs)
+    whole = ipaddress.IPv4Network(range)
+    try:
+        number = int(ipaddress.IPv4Address(address)) - int(whole.network_address)
+    except ValueError:
+        raise Refusal("InvalidIPAddressFormat", f"{address} is no IPv4 address.") from None
+    if not 0 <= number < whole.num_addresses:
+        raise Refusal(
+            "PrivateIPAddressNotInSubnet",
+            f"Private static IP address {address} does not belong to the range of subnet prefix {range}.",
+        )
+    if number < RESERVED or number == whole.num_addresses - 1:
+        raise Refusal(
+            "PrivateIPAddressInReservedRange",
+            f"Private static IP address {address} falls within reserved IP range of subnet prefix {range}.",
+        )
+
+
+def _free(request: Request, subnet: str) -> str:
+    """A free address of a subnet, from its end, where fixed ones are rare."""
+    record = request.world.find(SUBNET.token, subnet)
+    whole = ipaddress.IPv4Network(prefix(record.inputs) if record else "10.0.0.0/24")
+    for number in range(whole.num_addresses - 2, RESERVED - 1, -1):
+        if request.world.claim(_USED, _key(subnet, str(whole[number]))) is None:
+            return str(whole[number])
+    raise Refusal("SubnetIsFull", f"Subnet {subnet} does not have enough capacity for 1 IP address.")
+
+
+def _completed(request: Request, path: str, before: Record | None) -> list[Configuration]:
+    """Configurations with their ids and addresses; one that had an address keeps it."""
+    known = {each["name"]: each for each in (before.outputs.get(path) or [])} if before else {}
+    made: list[Configuration] = []
+    for index, each in enumerate(request.inputs.get(path) or []):
+        name = each.get("name") or f"{path}{index}"
+        address = each.get("privateIPAddress") or known.get(name, {}).get("privateIPAddress")
+        if not address and _id(each, "subnet"):
+            address = _free(request, _id(each, "subnet"))
+        more = {"privateIPAddress": address} if address else {}
+        method = each.get("privateIPAllocationMethod", "Dynamic")
+        place = {"id": f"{request.id}/{path}/{name}", "provisioningState": "Succeeded"}
+        made.append({**each, **more, **place, "name": name, "privateIPAllocationMethod": method})
+    return made
+
+
+def _claims(request: Request, path: str) -> list[tuple[Unique, str]]:
+    """Addresses of configurations; the ones that Azure chose are in `chosen`, which this sees on the second look."""
+    pairs = [(_id(each, "subnet"), each.get("privateIPAddress")) for each in request.inputs.get(path) or []]
+    claims = [(_taken(address), _key(subnet, address)) for subnet, address in pairs if subnet and address]
+    addresses = [_id(each, "publicIPAddress") for each in request.inputs.get(path) or []]
+    return claims + [(uses(each, request.id), each) for each in addresses if each]
+
+
+def _interface(request: Request) -> None:
+    configurations = request.inputs.get("ipConfigurations") or []
+    if not configurations:
+        raise Refusal(
+            "NetworkInterfaceMustHaveIpConfiguration", "A network interface has at least one IP configuration."
+        )
+    for each in configurations:
+        if not _id(each, "subnet"):
+            raise Refusal("SubnetNotSpecified", "Each IP configuration of a network interface refers to a subnet.")
+        _check(request, each)
+        for pool in each.get("loadBalancerBackendAddressPools") or []:
+            _in_balancer(request, pool.get("id") or "", "backendAddressPools")
+
+
+def _in_balancer(request: Request, id: str, path: str) -> None:
+    balancer = request.world.find(BALANCER.token, id.partition(f"/{path}/")[0])
+    known = [each["id"] for each in (balancer.outputs.get(path) or [])] if balancer else []
+    if id not in known:
+        raise Refusal(
+            "InvalidResourceReference",
+            f"Resource {id} referenced by {request.inputs.get('networkInterfaceName')}"
+            " was not found. Please make sure that the referenced resource exists.",
+        )
+
+
+_PARTS = ("frontendIPConfigurations", "backendAddressPools", "probes", "loadBalancingRules")
+_REFERRED = {
+    "frontendIPConfiguration": "frontendIPConfigurations",
+    "backendAddressPool": "backendAddressPools",
+    "probe": "probes",
+}
+
+
+def _balancer(request: Request) -> None:
+    """Rules refer to parts that there are, and no two have one port of one frontend."""
+    inputs = request.inputs
+    own = request.format(BALANCER.id)
+    ids = {f"{own}/{path}/{each.get('name')}" for path in _PARTS for each in inputs.get(path) or []}
+    for each in inputs.get("frontendIPConfigurations") or []:
+        _check(request, each)
+        if not _id(each, "subnet") and not _id(each, "publicIPAddress"):
+            raise Refusal(
+                "LoadBalancerFrontendIPConfigMustHaveSubnetOrPublicIP",
+                f"Frontend IP configuration {each.get('name')} refers to neither a subnet nor a public IP address.",
+            )
+    seen: set[tuple[str, int, str]] = set()
+    for rule in inputs.get("loadBalancingRules") or []:
+        for name in _REFERRED:
+            id = _id(rule, name)
+            if id and id not in ids:
+                raise Refusal(
+                    "InvalidResourceReference",
+                    f"Resource {id} referenced by resource {own}/loadBalancingRules/{rule.get('name')} was not found.",
+                )
+        key = (_id(rule, "frontendIPConfiguration"), rule["frontendPort"], rule["protocol"])
+        if key in seen:
+            raise Refusal(
+                "RulesUseSameFrontendPortProtocolAndIPConfig",
+                f"Load balancing rules of {own} with the same FrontendIPConfiguration use port {rule['frontendPort']}"
+                " and protocol twice.",
+            )
+        seen.add(key)
+    _probes(inputs)
+
+
+def _probes(inputs: dict[str, Any]) -> None:
+    for probe in inputs.get("probes") or []:
+        web = probe["protocol"] in ("Http", "Https")
+        if web != bool(probe.get("requestPath")):
+            raise Refusal(
+                "InvalidRequestFormat",
+                f"Probe {probe.get('name')} of protocol {probe['protocol']} {'lacks' if web else 'takes no'}"
+                " requestPath.",
+            )
+        if probe["protocol"] == "Https" and (inputs.get("sku") or {}).get("name") != "Standard":
+            raise Refusal("HttpsProbeNotSupportedOnBasicLoadBalancer", "Probes by HTTPS need the sku Standard.")
+
+
+def _parts(request: Request) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "frontendIPConfigurations": _completed(request, "frontendIPConfigurations", request.old),
+    }
+    for path in _PARTS[1:]:
+        if request.inputs.get(path):
+            made[path] = [{**each, "id": f"{request.id}/{path}/{each.get('name')}"} for each in request.inputs[path]]
+    return made
+
+
+TYPES: dict[str, ResourceType] = {
+    INTERFACE.token: row(
+        INTERFACE,
+        outputs={"provisioningState": "Succeeded", "type": INTERFACE.arm, "macAddress": "00-0D-3A-{hex:6}"},
+        derive=lambda request: {"ipConfigurations": _completed(request, "ipConfigurations", request.old)},
+        completed=("ipConfigurations",),
+        references=(
+            points_to(SUBNET, "ipConfigurations[].subnet.id"),
+            points_to(RULES, "networkSecurityGroup.id"),
+            points_to(ADDRESS, "ipConfigurations[].publicIPAddress.id"),
+        ),
+        claims=lambda request: _claims(request, "ipConfigurations"),
+        rules=(_interface, quota(BY_TYPE[INTERFACE.token])),
+        in_use=(
+            "NicInUse",
+            (
+                "Network Interface {id} is used by existing resource {holder}. In order to delete the network"
+                " interface,"
+                " it must"
+                " be dissociated from the resource."
+            ),
+        ),
+    ),
+    BALANCER.token: row(
+        BALANCER,
+        outputs={"provisioningState": "Succeeded", "type": BALANCER.arm},
+        derive=_parts,
+        completed=_PARTS,
+        immutable=("sku",),
+        references=(
+            points_to(SUBNET, "frontendIPConfigurations[].subnet.id"),
+            points_to(ADDRESS, "frontendIPConfigurations[].publicIPAddress.id"),
+        ),
+        claims=lambda request: _claims(request, "frontendIPConfigurations"),
+        rules=(_balancer,),
+    ),
+}

@@ -1,0 +1,146 @@
+"""What role-based access control lets a principal do: roles assigned to it at a scope, under their conditions.
+
+Sources: Azure RBAC, "Understand Azure role definitions", "Azure built-in roles" (here what the services ask for),
+"Azure role assignment condition format and syntax". Names of actions, ids and scopes have no case.
+"""
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from sandbox.world import World
+
+ASSIGNMENT = "azure-native:authorization:RoleAssignment"
+DEFINITION = "azure-native:authorization:RoleDefinition"
+BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+GET, SET = (f"Microsoft.KeyVault/vaults/secrets/{each}Secret/action" for each in ("get", "set"))
+
+Row = Mapping[str, Iterable[str]]
+"""One row of a role's permissions: actions, notActions, dataActions, notDataActions."""
+ROLES: Mapping[str, Row] = {
+    # Reader
+    "acdd72a7-3385-48ef-bd42-f606fba81ae7": {"actions": ["*/read"]},
+    # Storage Blob Data Reader
+    "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1": {"dataActions": [f"{BLOBS}/read"]},
+    # Storage Blob Data Contributor
+    "ba92f5b4-2d11-453d-a403-e96b0029c9fe": {
+        "dataActions": [f"{BLOBS}/{each}" for each in ("read", "write", "delete", "move/action", "add/action")]
+    },
+    # Key Vault Secrets User
+    "4633458b-17de-408a-b874-0445c86b69e6": {"dataActions": [GET, GET.replace("getSecret", "readMetadata")]},
+    # Key Vault Secrets Officer
+    "b86a8fe4-44ce-4948-aee5-eccb2c155cd7": {"dataActions": ["Microsoft.KeyVault/vaults/secrets/*"]},
+}
+"""Built-in roles by id; of any other nothing is known, so it lets nobody do anything here."""
+
+
+def refused(
+    world: World, principal: str, action: str, resource: str, *, data: bool = True, path: str = "", sub: str = ""
+) -> str:
+    """Why a principal may not do something with a thing; empty where it may.
+
+    resource: an ARM id; data: what is in it is asked for, not the thing itself. path: of a blob. sub: a sub-operation
+    that conditions may name, such as Blob.List.
+    """
+    for assignment in world.resources(ASSIGNMENT):
+        given = assignment.inputs
+        scope = str(given["scope"]).rstrip("/").lower()
+        inside = f"{resource.lower()}/".startswith(f"{scope}/")
+        if given["principalId"] != principal or not inside:
+            continue
+        allowed = any(_allows(row, action, data) for row in permissions(world, str(given["roleDefinitionId"])))
+        if allowed and holds(given.get("condition") or "", action, sub, path):
+            return ""
+    return f"{principal} does not have authorization to perform action '{action}' over scope '{resource}'"
+
+
+def permissions(world: World, role: str) -> list[Row]:
+    """Rows of a built-in role, or of one that was defined."""
+    id = role.rpartition("/")[2].lower()
+    for each in world.resources(DEFINITION):
+        if role.lower() == each.id.lower() or id == str(each.inputs.get("roleDefinitionId", "")).lower():
+            return list(each.inputs["permissions"])
+    return [ROLES[id]] if id in ROLES else []
+
+
+def _allows(row: Row, action: str, data: bool) -> bool:
+    names = ("dataActions", "notDataActions") if data else ("actions", "notActions")
+    yes, no = (any(_like(action, each) for each in row.get(name) or ()) for name in names)
+    return yes and not no
+
+
+def _like(text: str, pattern: str) -> bool:
+    return fnmatch.fnmatchcase(text.lower(), pattern.lower())
+
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<sign>[()!])|(?P<word>AND|OR|NOT)\b|(?P<what>Action|SubOperation)Matches\s*\{\s*'(?P<wanted>[^']*)'\s*\}"
+    r"|@(?:Resource|Request)\[(?P<attribute>[^\]]+)\]\s+(?P<operator>\w+)\s+'(?P<value>[^']*)')"
+)
+OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "StringEquals": lambda text, value: text == value,
+    "StringStartsWith": lambda text, value: text.startswith(value),
+    "StringLike": fnmatch.fnmatchcase,
+}
+
+
+def holds(condition: str, action: str, sub: str, path: str) -> bool:
+    """Whether a condition lets an action pass. ValueError for what the sandbox does not know: it must not guess."""
+    if not condition:
+        return True
+    tokens = list(_tokens(condition, action, sub, path))
+    result = _any(tokens)
+    if tokens:
+        raise ValueError(f"the sandbox cannot read the condition {condition!r} to its end; see sandbox/azure/rights.py")
+    return result
+
+
+def _tokens(condition: str, action: str, sub: str, path: str) -> Iterator[Any]:
+    """Signs and words as they are, terms as what they come to."""
+    place = 0
+    while place < len(condition.rstrip()):
+        found = _TOKEN.match(condition, place)
+        if not found:
+            raise ValueError(f"the sandbox does not know the condition's {condition[place : place + 60]!r}")
+        place = found.end()
+        if found["sign"] or found["word"]:
+            yield found["sign"] or found["word"]
+        elif found["what"]:
+            yield sub == found["wanted"] if found["what"] == "SubOperation" else _like(action, found["wanted"])
+        elif found["attribute"] == f"{BLOBS}:path" and found["operator"] in OPERATORS:
+            yield OPERATORS[found["operator"]](path, found["value"])
+        else:
+            raise ValueError(f"the sandbox does not know {found['attribute']} {found['operator']} of a condition")
+
+
+def _any(tokens: list[Any]) -> bool:
+    result = _all(tokens)
+    while tokens and tokens[0] == "OR":
+        tokens.pop(0)
+        result = _all(tokens) or result
+    return result
+
+
+def _all(tokens: list[Any]) -> bool:
+    result = _one(tokens)
+    while tokens and tokens[0] == "AND":
+        tokens.pop(0)
+        result = _one(tokens) and result
+    return result
+
+
+def _one(tokens: list[Any]) -> bool:
+    if not tokens:
+        raise ValueError("the condition ends where a term must come")
+    first = tokens.pop(0)
+    if first in ("!", "NOT"):
+        return not _one(tokens)
+    if first == "(":
+        result = _any(tokens)
+        if not tokens or tokens.pop(0) != ")":
+            raise ValueError("the condition lacks a )")
+        return result
+    if first not in (True, False):
+        raise ValueError(f"the condition has {first!r} where a term must come")
+    return bool(first)

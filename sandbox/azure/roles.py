@@ -1,0 +1,135 @@
+"""Role definitions and assignments."""
+
+import re
+from typing import Any
+
+from sandbox.azure import rights
+from sandbox.azure.names import IDENTITY, guid
+from sandbox.azure.quotas import QUOTAS
+from sandbox.azure.regions import TENANT
+from sandbox.cloud import Refusal, Request, ResourceType, Unique
+
+ASSIGNMENT, DEFINITION = rights.ASSIGNMENT, rights.DEFINITION
+BUILT_IN = frozenset(
+    [
+        *rights.ROLES,
+        "7f951dda-4ed3-4680-a7ca-43fe172d538d",  # AcrPull
+        "43d0d8ad-25c7-4714-9337-8ba259a9fe05",  # Monitoring Reader
+        "b24988ac-6180-42a0-ab88-20f7382dd24c",  # Contributor
+    ]
+)
+"""Built-in roles by id (Azure RBAC, "Azure built-in roles")."""
+CONDITIONS = "2.0"
+"""The one form of conditions that role assignments still take."""
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_GUID_RULE = "a GUID"
+_ACTION = re.compile(r"\*(/[A-Za-z*]+)*|Microsoft\.[A-Za-z]+(/[A-Za-z*]+)+")
+_PATH = "/providers/Microsoft.Authorization/"
+
+
+def _scope(request: Request) -> None:
+    """A scope is the subscription, a resource group, or a thing in it that exists, or what is below one."""
+    scope = str(request.inputs["scope"]).rstrip("/")
+    things = (one.id for one in request.world.resources())
+    if scope != f"/subscriptions/{request.account}" and not any(f"{scope}/".startswith(f"{each}/") for each in things):
+        raise Refusal("ResourceNotFound", f"The Resource '{scope}' was not found.")
+
+
+def _assigned(request: Request) -> None:
+    role, principal = str(request.inputs["roleDefinitionId"]), str(request.inputs["principalId"])
+    id = role.rpartition("/")[2].lower()
+    made = {one.id.rpartition("/")[2].lower() for one in request.world.resources(DEFINITION)}
+    if id not in BUILT_IN | made:
+        raise Refusal("RoleDefinitionDoesNotExist", f"The specified role definition with ID '{id}' does not exist.")
+    if principal not in {one.outputs["principalId"] for one in request.world.resources(IDENTITY.token)}:
+        raise Refusal(
+            "PrincipalNotFound",
+            f"Principal {principal} does not exist in the directory {TENANT}. Check that you have the correct"
+            " principal ID.",
+        )
+    try:
+        rights.holds(request.inputs.get("condition") or "", "", "", "")
+    except ValueError as error:
+        raise Refusal("RoleAssignmentConditionInvalid", f"The condition is not valid: {error}") from None
+    if request.inputs.get("condition") and request.inputs.get("conditionVersion") != CONDITIONS:
+        raise Refusal("BadRequest", f"A condition needs conditionVersion {CONDITIONS}.")
+
+
+def _permissions(request: Request) -> None:
+    if not request.inputs.get("assignableScopes"):
+        raise Refusal("InvalidRoleDefinitionAssignableScopes", "A role definition has at least one assignable scope.")
+    for row in request.inputs.get("permissions") or []:
+        for name in ("actions", "notActions", "dataActions", "notDataActions"):
+            for action in row.get(name) or []:
+                if not _ACTION.fullmatch(action):
+                    raise Refusal(
+                        "InvalidActionOrNotAction",
+                        f"'{action}' does not match any of the actions supported by the providers.",
+                    )
+
+
+def _in_use(request: Request) -> None:
+    id = request.id.rpartition("/")[2]
+    if any(str(one.inputs["roleDefinitionId"]).endswith(id) for one in request.world.resources(ASSIGNMENT)):
+        raise Refusal("RoleDefinitionHasAssignments", "There are existing role assignments referencing role.")
+
+
+def _named(name: str) -> Any:
+    """The GUID that names a thing: given, or its own."""
+    return lambda request: {name: request.inputs.get(name) or guid(request, name)}
+
+
+def _id(path: str, name: str) -> Any:
+    def id(request: Request) -> str:
+        given = request.inputs.get(name) or guid(request, name)
+        return f"{str(request.inputs['scope']).rstrip('/')}{_PATH}{path}/{given}"
+
+    return id
+
+
+TYPES: dict[str, ResourceType] = {
+    ASSIGNMENT: ResourceType(
+        id=_id("roleAssignments", "roleAssignmentName"),
+        immutable=("roleAssignmentName", "scope", "roleDefinitionId", "principalId", "principalType"),
+        chosen=("roleAssignmentName", "principalType"),
+        outputs={"azureApiVersion": "2022-04-01", "type": "Microsoft.Authorization/roleAssignments"},
+        derive=lambda request: {
+            **_named("roleAssignmentName")(request),
+            "principalType": "ServicePrincipal",
+            "name": request.id.rpartition("/")[2],
+        },
+        patterns={"roleAssignmentName": (_GUID, _GUID_RULE)},
+        unique=(
+            Unique(
+                "role assignment",
+                ("scope", "roleDefinitionId", "principalId"),
+                "RoleAssignmentExists",
+                "The role assignment already exists.",
+            ),
+        ),
+        rules=(_scope, _assigned, QUOTAS.at_most("role assignments per subscription")),
+    ),
+    DEFINITION: ResourceType(
+        id=_id("roleDefinitions", "roleDefinitionId"),
+        immutable=("roleDefinitionId", "scope"),
+        chosen=("roleDefinitionId", "roleType"),
+        outputs={"azureApiVersion": "2022-04-01", "type": "Microsoft.Authorization/roleDefinitions"},
+        derive=lambda request: {
+            **_named("roleDefinitionId")(request),
+            "roleType": "CustomRole",
+            "name": request.id.rpartition("/")[2],
+        },
+        patterns={"roleDefinitionId": (_GUID, _GUID_RULE)},
+        at_least_one=(("roleName",),),
+        unique=(
+            Unique(
+                "custom role",
+                ("roleName",),
+                "RoleDefinitionWithSameNameExists",
+                "The custom role definition with name '{in_.roleName}' already exists.",
+            ),
+        ),
+        rules=(_scope, _permissions),
+        delete_rules=(_in_use,),
+    ),
+}

@@ -1,0 +1,197 @@
+"""Storage accounts, blob containers, blobs, and the settings beside them."""
+
+import base64
+import hashlib
+import re
+from typing import Any
+
+from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, part_of, row
+from sandbox.azure.networks import quota
+from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.content import content
+from sandbox.world import World
+
+NAME_LIMIT = 1024
+"""Characters of a blob's name ("Naming and referencing containers, blobs, and metadata")."""
+KINDS = ("StorageV2", "BlobStorage", "BlockBlobStorage", "FileStorage", "Storage")
+SKUS = (
+    *("Standard_LRS", "Standard_GRS", "Standard_RAGRS", "Standard_ZRS", "Standard_GZRS", "Standard_RAGZRS"),
+    *("Premium_LRS", "Premium_ZRS"),
+)
+_PATH = "{account}/{container}"
+
+
+def _account(request: Request) -> None:
+    given = request.inputs
+    if given["kind"] not in KINDS:
+        raise Refusal("InvalidRequestPropertyValue", f"The value '{given['kind']}' is not allowed for property kind.")
+    if given["sku"]["name"] not in SKUS:
+        raise Refusal(
+            "InvalidRequestPropertyValue", f"The value '{given['sku']['name']}' is not allowed for property sku."
+        )
+    if given.get("minimumTlsVersion") not in (None, "TLS1_2", "TLS1_3"):
+        raise Refusal(
+            "InvalidRequestPropertyValue", "TLS 1.0 and 1.1 are retired; minimumTlsVersion is TLS1_2 or TLS1_3."
+        )
+    for rule in (given.get("networkRuleSet") or {}).get("ipRules") or []:
+        text = rule["iPAddressOrRange"]
+        if re.match(r"(10|127|169\.254|172\.(1[6-9]|2\d|3[01])|192\.168)\.", text) or re.search(r"/(3[12])$", text):
+            raise Refusal(
+                "InvalidValuesForRequestParameters",
+                f"Values for request parameters are invalid: networkAcls.ipRule[*].value ({text}): public addresses,"
+                " and"
+                " ranges of four addresses or more.",
+            )
+
+
+def _endpoints(request: Request) -> dict[str, Any]:
+    scheme, name = request.place.scheme or "https", request.inputs["accountName"]
+    return {
+        "primaryEndpoints": {kind: f"{scheme}://{name}.{kind}.core.windows.net/" for kind in ("blob", "dfs", "file")},
+        "primaryLocation": request.region,
+        "statusOfPrimary": "available",
+        "creationTime": "2026-01-01T00:00:00.0000000Z",
+    }
+
+
+def _of_account(request: Request) -> dict[str, Any]:
+    record = request.world.find(STORE.token, part_of(STORE).ids(request)[0])
+    return record.inputs if record else {}
+
+
+def _container(request: Request) -> None:
+    public = request.inputs.get("publicAccess", "None") != "None"
+    if public and not _of_account(request).get("allowBlobPublicAccess"):
+        raise Refusal("PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
+
+
+def bucket(inputs: dict[str, Any]) -> str:
+    """A container as the world keeps its objects."""
+    return _PATH.format(account=inputs["accountName"], container=inputs["containerName"])
+
+
+def is_versioned(world: World, container: str) -> bool:
+    """Whether a container's account keeps older versions of blobs."""
+    account = container.partition("/")[0]
+    settings = [one for one in world.resources(PROPERTIES.token) if one.inputs["accountName"] == account]
+    return any(one.inputs.get("isVersioningEnabled") for one in settings)
+
+
+def _blob(request: Request) -> None:
+    """The provider writes blobs with the account's key (pulumi-azure-native issue #2015)."""
+    name = request.inputs["blobName"]
+    if len(name) > NAME_LIMIT:
+        raise Refusal(
+            "OutOfRangeInput", f"One of the request inputs is out of range: a name of {len(name)} characters."
+        )
+    if _of_account(request).get("allowSharedKeyAccess") is False:
+        raise Refusal(
+            "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
+        )
+    claimed, actual = request.inputs.get("contentMd5"), _md5(request)
+    if claimed not in (None, actual):
+        raise Refusal(
+            "Md5Mismatch", "The MD5 value specified in the request did not match the value that was calculated."
+        )
+
+
+def _md5(request: Request) -> str:
+    return base64.b64encode(hashlib.md5(content(request.inputs), usedforsecurity=False).digest()).decode()
+
+
+def _store(request: Request) -> None:
+    container, kind = bucket(request.inputs), request.inputs.get("contentType") or "application/octet-stream"
+    versioned = is_versioned(request.world, container)
+    request.world.put_object(container, request.inputs["blobName"], content(request.inputs), kind, versioned=versioned)
+
+
+def _url(request: Request) -> dict[str, str]:
+    scheme, name = request.place.scheme or "https", request.inputs["accountName"]
+    path = f"{request.inputs['containerName']}/{request.inputs['blobName']}"
+    return {"url": f"{scheme}://{name}.blob.core.windows.net/{path}", "contentMd5": _md5(request)}
+
+
+def _emptied(request: Request) -> None:
+    request.world.empty_bucket(bucket(request.inputs))
+
+
+def _all_emptied(request: Request) -> None:
+    for (name,) in request.world.connection.execute("SELECT DISTINCT bucket FROM objects").fetchall():
+        if name.startswith(f"{request.inputs['accountName']}/"):
+            request.world.empty_bucket(name)
+
+
+def _policy(request: Request) -> None:
+    for rule in request.inputs["policy"]["rules"]:
+        filters = (rule.get("definition") or {}).get("filters")
+        if filters is not None and not set(filters.get("blobTypes") or []) <= {"blockBlob", "appendBlob"}:
+            raise Refusal(
+                "InvalidRequestPropertyValue", f"Rule {rule['name']} has blobTypes other than blockBlob, appendBlob."
+            )
+
+
+TYPES: dict[str, ResourceType] = {
+    STORE.token: row(
+        STORE,
+        outputs={"provisioningState": "Succeeded", "type": STORE.arm},
+        immutable=("kind", "isHnsEnabled", "dnsEndpointType"),
+        chosen=("accessTier",),
+        derive=lambda request: {"accessTier": "Hot", **_endpoints(request)},
+        patterns={"accountName": (re.compile(r"[a-z0-9]{3,24}"), "3 to 24 lower-case letters and digits")},
+        unique=(
+            Unique(
+                "storage account",
+                ("accountName",),
+                "StorageAccountAlreadyTaken",
+                "The storage account named {in_.accountName} is already taken.",
+            ),
+        ),
+        rules=(_account, quota("storage accounts per location")),
+        deleted=_all_emptied,
+    ),
+    CONTAINER.token: row(
+        CONTAINER,
+        located=False,
+        outputs={"type": CONTAINER.arm},
+        patterns={
+            "containerName": (
+                re.compile(r"(?!.*--)[a-z0-9][a-z0-9-]{1,61}[a-z0-9]"),
+                "3 to 63 lower-case letters, digits and single hyphens, a letter or digit at each end",
+            )
+        },
+        references=(part_of(STORE),),
+        rules=(_container,),
+        deleted=_emptied,
+    ),
+    BLOB.token: row(
+        BLOB,
+        located=False,
+        immutable=("type",),
+        chosen=("contentMd5", "accessTier", "contentType"),
+        derive=lambda request: {
+            **_url(request),
+            "accessTier": "Hot",
+            "type": "Block",
+            "contentType": "application/octet-stream",
+        },
+        volatile=("contentMd5",),
+        patterns={"blobName": (re.compile(r".+", re.DOTALL), "a name")},
+        references=(part_of(CONTAINER),),
+        rules=(_blob,),
+        created=_store,
+        deleted=lambda request: request.world.remove_object(bucket(request.inputs), request.inputs["blobName"]),
+    ),
+    PROPERTIES.token: row(
+        PROPERTIES,
+        located=False,
+        patterns={"blobServicesName": (re.compile("default"), "default")},
+        references=(part_of(STORE),),
+    ),
+    POLICY.token: row(
+        POLICY,
+        located=False,
+        patterns={"managementPolicyName": (re.compile("default"), "default")},
+        references=(part_of(STORE),),
+        rules=(_policy,),
+    ),
+}

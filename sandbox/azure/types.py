@@ -1,0 +1,20 @@
+"""Every Azure resource type of the sandbox."""
+
+from pathlib import Path
+
+from sandbox.azure import dns, interfaces, machines, networks, roles, rules, stores, vaults
+from sandbox.cloud import ResourceType
+
+PROPERTIES = Path(__file__).with_name("properties.json")
+"""Shapes of all properties, written by sandbox/generate.py from the Pulumi SDK."""
+
+TYPES: dict[str, ResourceType] = {
+    **networks.TYPES,
+    **rules.TYPES,
+    **interfaces.TYPES,
+    **machines.TYPES,
+    **dns.TYPES,
+    **roles.TYPES,
+    **stores.TYPES,
+    **vaults.TYPES,
+}

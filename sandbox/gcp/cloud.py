@@ -1,0 +1,27 @@
+"""GCP as a cloud of the sandbox."""
+
+from sandbox.cloud import Cloud
+from sandbox.gcp import boots
+from sandbox.gcp.failures import FAILURES
+from sandbox.gcp.functions import FUNCTIONS, READS
+from sandbox.gcp.labels import TAGGING
+from sandbox.gcp.latencies import LATENCIES
+from sandbox.gcp.regions import PROJECT, REGIONS
+from sandbox.gcp.types import PROPERTIES, TYPES
+from sandbox.latency import seconds_of
+from sandbox.shapes import Shapes
+
+GCP = CLOUD = Cloud(
+    "gcp",
+    PROJECT,
+    TYPES,
+    Shapes(PROPERTIES),
+    FUNCTIONS,
+    REGIONS,
+    seconds_of(LATENCIES),
+    TAGGING,
+    FAILURES,
+    boots.settle,
+    READS,
+    project="project",
+)

@@ -1,0 +1,24 @@
+"""How long GCP takes; sandbox/latency.py says where figures come from."""
+
+from collections.abc import Mapping
+
+from sandbox.gcp import names
+from sandbox.latency import Latency
+
+_POLLED = "estimate: the provider asks each 10 s whether the operation is done, and most are within one or two waits"
+LATENCIES: Mapping[str, Latency] = {
+    names.NETWORK: Latency(22, 12, 22, _POLLED),
+    names.SUBNETWORK: Latency(12, 12, 12, _POLLED),
+    names.FIREWALL: Latency(12, 12, 12, _POLLED),
+    names.ROUTE: Latency(12, 1, 12, _POLLED),
+    names.ROUTER: Latency(12, 12, 12, _POLLED),
+    names.NAT: Latency(12, 12, 12, _POLLED),
+    names.ADDRESS: Latency(12, 1, 12, _POLLED),
+    names.INSTANCE: Latency(15, 12, 45, _POLLED),
+    names.GROUP: Latency(12, 12, 12, _POLLED),
+    names.CHECK: Latency(12, 12, 12, _POLLED),
+    names.BACKEND: Latency(12, 12, 12, _POLLED),
+    names.FORWARDING: Latency(12, 12, 12, _POLLED),
+    "gcp:projects/iAMMember:IAMMember": Latency(10, 10, 10, "estimate: reads, changes and writes a policy, and waits"),
+    "gcp:storage/bucketIAMMember:BucketIAMMember": Latency(5, 5, 5, "estimate: reads, changes and writes a policy"),
+}

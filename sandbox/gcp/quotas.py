@@ -1,0 +1,59 @@
+"""Quotas of GCP (Compute Engine, "Allocation quotas", by project and region; VPC, "Quotas and limits")."""
+
+from collections.abc import Mapping
+
+from sandbox.cloud import Request
+from sandbox.gcp.names import ADDRESS, INSTANCE
+from sandbox.gcp.regions import vcpus
+from sandbox.quotas import Quota, Quotas
+
+_OVER = "Quota '{name}' exceeded.  Limit: {{limit}}.0 {where}."
+
+
+def _quota(default: int, name: str, *, granted: int | None = None, regional: bool = True) -> Quota:
+    where = "in region {region}" if regional else "globally"
+    return Quota(default, "quotaExceeded", "googleapi: Error 403: " + _OVER.format(name=name, where=where), granted)
+
+
+CPUS = "CPUs per region"
+_ROWS: Mapping[str, Quota] = {
+    CPUS: _quota(24, "CPUS", granted=2400),
+    "in-use external addresses per region": _quota(8, "IN_USE_ADDRESSES", granted=64),
+    "static addresses per region": _quota(8, "STATIC_ADDRESSES", granted=64),
+    "networks per project": _quota(5, "NETWORKS", regional=False),
+    "subnetworks per project": _quota(100, "SUBNETWORKS", regional=False),
+    "firewall rules per project": _quota(100, "FIREWALLS", granted=1000, regional=False),
+    "routes per project": _quota(200, "ROUTES", granted=500, regional=False),
+    "routers per project": _quota(10, "ROUTERS", regional=False),
+    "forwarding rules per region": _quota(15, "FORWARDING_RULES", granted=150),
+    "service accounts per project": Quota(
+        100,
+        "rateLimitExceeded",
+        "googleapi: Error 429: Maximum number of service accounts on project reached.",
+    ),
+}
+QUOTAS = Quotas(_ROWS)
+
+
+def cpus(request: Request) -> None:
+    """vCPUs of all machines of the region, this one's as it would be."""
+    others = request.world.counts(INSTANCE, request.region, "machineType", without=request.sequence)
+    used = sum((vcpus(name) or 0) * count for name, count in others.items() if name)
+    QUOTAS.refuse_over(request, CPUS, vcpus(request.inputs["machineType"]) or 0, used)
+
+
+def external(request: Request) -> None:
+    """Public addresses that are in use: of machines with an access configuration, and reserved ones."""
+    if request.old is not None or not any(each.get("accessConfigs") for each in request.inputs["networkInterfaces"]):
+        return
+    machines = [one for one in request.world.resources(INSTANCE) if one.region == request.region]
+    used = sum(bool(face.get("accessConfigs")) for one in machines for face in one.inputs["networkInterfaces"])
+    QUOTAS.refuse_over(request, "in-use external addresses per region", 1, used)
+
+
+def static(request: Request) -> None:
+    """Reserved public addresses of the region."""
+    if request.old is None and request.inputs.get("addressType", "EXTERNAL") == "EXTERNAL":
+        there = [one for one in request.world.resources(ADDRESS) if one.region == request.region]
+        used = sum(one.inputs.get("addressType", "EXTERNAL") == "EXTERNAL" for one in there)
+        QUOTAS.refuse_over(request, "static addresses per region", 1, used)

@@ -1,0 +1,88 @@
+"""What IAM lets a member do: roles bound to it on a thing and on the project, under their conditions.
+
+Sources: IAM, "Understanding roles" (permissions of predefined roles, here those that the services ask for), "Overview
+of IAM Conditions" and "Resource attributes" (resource.name of an object: projects/_/buckets/BUCKET/objects/KEY).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sandbox.world import World
+
+CUSTOM_ROLE = "gcp:projects/iAMCustomRole:IAMCustomRole"
+PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
+BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"
+ENTRY_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"
+
+_READ = {"storage.objects.get", "storage.objects.list"}
+_WRITE = _READ | {"storage.objects.create", "storage.objects.delete", "storage.objects.update"}
+_VERSIONS = {f"secretmanager.versions.{each}" for each in ("add", "destroy", "disable", "enable", "get", "list")}
+ROLES: Mapping[str, set[str]] = {
+    "roles/storage.objectViewer": _READ,
+    "roles/storage.legacyObjectReader": {"storage.objects.get"},
+    "roles/storage.objectCreator": {"storage.objects.create"},
+    "roles/storage.objectUser": _WRITE,
+    "roles/storage.objectAdmin": _WRITE,
+    "roles/secretmanager.secretAccessor": {"secretmanager.versions.access"},
+    "roles/secretmanager.secretVersionAdder": {"secretmanager.versions.add"},
+    "roles/secretmanager.secretVersionManager": _VERSIONS,
+    "roles/compute.viewer": {"compute.instances.get", "compute.instances.list"},
+}
+"""Permissions of predefined roles; of any other role nothing is known, so it lets nobody do anything here."""
+
+_TERM = re.compile(r"""resource\.name(?:\.startsWith\(\s*(["'])(?P<start>.*?)\1\s*\)|\s*==\s*(["'])(?P<whole>.*?)\3)""")
+_BUCKET = re.compile(r"projects/_/buckets/([^/]+)")
+_SECRET = re.compile(r"projects/[^/]+/secrets/([^/]+)")
+
+
+def refused(world: World, member: str, permission: str, resource: str) -> str:
+    """Why a member (serviceAccount:E-MAIL) may not do something with a thing; empty where it may.
+
+    resource: its full name: projects/_/buckets/B, .../objects/KEY, projects/P/secrets/S, projects/P.
+    """
+    for role, condition in _bindings(world, member, resource):
+        if permission in permissions(world, role) and holds(condition, resource):
+            return ""
+    return f"{member.partition(':')[2]} does not have {permission} access to {resource}"
+
+
+def permissions(world: World, role: str) -> set[str]:
+    """Those of a predefined role, or of one that the project made."""
+    if role in ROLES:
+        return ROLES[role]
+    for each in world.resources(CUSTOM_ROLE):
+        if role in (each.id, each.outputs.get("name")) or role.endswith(f"/roles/{each.inputs['roleId']}"):
+            return set(each.inputs["permissions"])
+    return set()
+
+
+def _bindings(world: World, member: str, resource: str) -> Iterator[tuple[str, str]]:
+    """Role and condition of each binding that is about the thing."""
+    bucket, secret = _BUCKET.match(resource), _SECRET.match(resource)
+    kinds: list[tuple[str, str, str]] = [(PROJECT_MEMBER, "", "")]
+    kinds += [(BUCKET_MEMBER, "bucket", bucket[1])] if bucket else []
+    kinds += [(ENTRY_MEMBER, "secretId", secret[1])] if secret else []
+    for type, property, name in kinds:
+        for each in world.resources(type):
+            given: Any = each.inputs
+            about = str(given.get(property, "")).rpartition("/")[2]
+            if given["member"] == member and about == name:
+                yield given["role"], (given.get("condition") or {}).get("expression", "")
+
+
+def holds(expression: str, resource: str) -> bool:
+    """Whether a condition lets a thing pass: terms about resource.name, joined by || and &&.
+
+    ValueError for any other condition: a sandbox that does not know it must not guess.
+    """
+    alternatives = expression.split("||") if expression else []
+    results = [all(_term(each.strip(), resource) for each in one.split("&&")) for one in alternatives]
+    return any(results) or not expression
+
+
+def _term(text: str, resource: str) -> bool:
+    found = _TERM.fullmatch(text)
+    if not found:
+        raise ValueError(f"the sandbox does not know the condition {text!r}; sandbox/gcp/rights.py says which it knows")
+    return resource.startswith(found["start"]) if found["start"] is not None else resource == found["whole"]

@@ -1,0 +1,21 @@
+"""Every GCP resource type of the sandbox."""
+
+from pathlib import Path
+
+from sandbox.cloud import ResourceType
+from sandbox.gcp import addresses, balancers, dns, firewalls, iam, instances, networks, secrets, storage
+
+PROPERTIES = Path(__file__).with_name("properties.json")
+"""Shapes of all properties, written by sandbox/generate.py from the Pulumi SDK."""
+
+TYPES: dict[str, ResourceType] = {
+    **networks.TYPES,
+    **firewalls.TYPES,
+    **addresses.TYPES,
+    **instances.TYPES,
+    **balancers.TYPES,
+    **dns.TYPES,
+    **iam.TYPES,
+    **storage.TYPES,
+    **secrets.TYPES,
+}

@@ -1,0 +1,100 @@
+"""The services of Azure: which one a request is for, whose token it shows, and what goes back.
+
+A request is for the service that its Host names. Where the services have no name (a test on loopback), its path says
+it: /metadata/, /subscriptions/ of Resource Manager, /secrets/ of the one vault; all else is Blob Storage, with the
+account as the first part of the path, or the one account that has a container of that name.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from sandbox.services import bearer
+from sandbox.services.azure import blob, keyvault, metadata, resources
+from sandbox.services.azure.machine import MACHINE
+from sandbox.services.bearer import Token
+from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
+from sandbox.world import World
+
+BLOB, VAULT, RESOURCES = "blob", "keyvault", "management"
+HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"169\.254\.169\.254"), METADATA),
+    (re.compile(r"management\.azure\.com"), RESOURCES),
+    (re.compile(r"(?P<name>[a-z0-9-]+)\.vault\.azure\.net"), VAULT),
+    (re.compile(r"(?P<name>[a-z0-9]+)\.blob\.core\.windows\.net"), BLOB),
+)
+PATHS: tuple[tuple[str, str], ...] = (
+    ("/metadata/", METADATA),
+    ("/subscriptions/", RESOURCES),
+    ("/secrets/", VAULT),
+    ("/", BLOB),
+)
+REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
+    METADATA: metadata.refusal,
+    BLOB: blob.refusal,
+    VAULT: keyvault.refusal,
+    RESOURCES: resources.refusal,
+}
+AUDIENCES: Mapping[str, str] = {
+    BLOB: "https://storage.azure.com",
+    VAULT: "https://vault.azure.net",
+    RESOURCES: "https://management.azure.com",
+}
+"""Whom a token must be for."""
+
+
+@dataclass(frozen=True)
+class Azure:
+    """The services of one world."""
+
+    world: World
+    lifetime: int
+
+    def target(self, call: Call) -> Target:
+        """The service of a request, by its Host or by its path; bucket is a vault, or ACCOUNT/CONTAINER."""
+        host, path = call.headers.get("host", "").partition(":")[0], unquote(call.path)
+        for pattern, service in HOSTS:
+            if named := pattern.fullmatch(host):
+                name = named.groupdict().get("name", "")
+                return self._blob(f"/{name}{path}") if service == BLOB else Target(service, "", name)
+        service = next(name for start, name in PATHS if path.startswith(start))
+        return self._blob(path) if service == BLOB else Target(service)
+
+    def _blob(self, path: str) -> Target:
+        """ACCOUNT/CONTAINER and key of /ACCOUNT/CONTAINER/KEY, or of /CONTAINER/KEY."""
+        containers = [blob.name(one) for one in self.world.resources(blob.CONTAINER)]
+        first, _, rest = path[1:].partition("/")
+        if first in {each.partition("/")[0] for each in containers}:
+            container, _, key = rest.partition("/")
+            return Target(BLOB, "", f"{first}/{container}", key)
+        place = next((each for each in containers if each.endswith(f"/{first}")), f"/{first}")
+        return Target(BLOB, "", place, rest)
+
+    def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
+        """The machine whose token the call shows, and the token."""
+        if to.service == METADATA:
+            return "", None
+        token = bearer.read(self.world, call, now)
+        if token is None:
+            raise Refused("anonymous", "Public access is not permitted; a request takes a token.")
+        if not self.world.find(MACHINE, token.machine):
+            raise Refused("bad-token", "the machine of this token is gone")
+        if token.audience != AUDIENCES[to.service]:
+            raise Refused("audience", f"The token is for {token.audience}, not for {AUDIENCES[to.service]}.")
+        return token.machine, token
+
+    def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
+        """The answer of the service that it is for."""
+        if to.service == METADATA:
+            return metadata.Metadata(self.world, self.lifetime).answer(call, now)
+        principal = caller.identity if caller else ""
+        if to.service == BLOB:
+            return blob.Blobs(self.world, principal).answer(call, to.bucket, to.key)
+        if to.service == VAULT:
+            return keyvault.Secrets(self.world, principal).answer(call, to.bucket)
+        return resources.Machines(self.world, principal).answer(call)
+
+    def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
+        """A refusal as the service words it."""
+        return REFUSALS[to.service](refused)

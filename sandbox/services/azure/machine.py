@@ -1,0 +1,42 @@
+"""A virtual machine as its record has it, and the identities that it was given."""
+
+from typing import Any
+
+from sandbox.records import Record
+from sandbox.services.calls import Call
+from sandbox.world import World
+
+MACHINE = "azure-native:compute:VirtualMachine"
+INTERFACE = "azure-native:network:NetworkInterface"
+IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
+
+
+def find(world: World, call: Call) -> Record | None:
+    """The machine that the listener belongs to, or else the one with the caller's address."""
+    if call.machine:
+        return world.find(MACHINE, call.machine)
+    found = [one for one in world.resources(MACHINE) if address(world, one) == call.source]
+    return found[-1] if found else None
+
+
+def address(world: World, machine: Record) -> str:
+    """Its first private address; empty without one."""
+    named: Any = (machine.outputs.get("networkProfile") or {}).get("networkInterfaces") or []
+    for each in named:
+        interface = world.find(INTERFACE, each["id"])
+        for one in (interface.outputs.get("ipConfigurations") or []) if interface else []:
+            if one.get("privateIPAddress"):
+                return one["privateIPAddress"]
+    return ""
+
+
+def identities(world: World, machine: Record) -> list[Record]:
+    """The user-assigned identities; inputs have a list of their ids, outputs a dict by id."""
+    given: Any = (machine.outputs.get("identity") or {}).get("userAssignedIdentities") or []
+    wanted = {str(each).lower() for each in given}
+    return [each for each in world.resources(IDENTITY) if each.id.lower() in wanted]
+
+
+def group(machine: Record) -> str:
+    """Its resource group."""
+    return machine.id.split("/")[4]

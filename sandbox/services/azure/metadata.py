@@ -1,0 +1,142 @@
+"""The Instance Metadata Service: values of the machine, tokens of its identities.
+
+Sources: Azure Virtual Machines, "Azure Instance Metadata Service"; managed identities, "How to use managed identities
+on a VM to acquire an access token" (errors and their statuses).
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sandbox.records import Record
+from sandbox.services import bearer
+from sandbox.services.azure import machine as machines
+from sandbox.services.calls import Answer, Call, Refused
+from sandbox.world import World
+
+JSON = {"content-type": "application/json; charset=utf-8", "server": "IMDS/150.870.65.1854"}
+TOKEN, INSTANCE = "/metadata/identity/oauth2/token", "/metadata/instance"
+TOKEN_VERSIONS = ("2018-02-01", "2019-08-01", "2021-12-13")
+VERSIONS = ("2019-08-15", "2020-09-01", "2021-01-01", "2021-02-01", "2021-12-13", "2023-07-01")
+NAMES = ("client_id", "object_id", "msi_res_id")
+"""How a request may say which identity it means."""
+RESOURCES = re.compile(r"https://(storage\.azure\.com|vault\.azure\.net|management\.azure\.com)/?")
+LONGEST = 86400
+"""Seconds that a token is good for."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """The service as one world's machines see it."""
+
+    world: World
+    lifetime: int
+    """Seconds that tokens are good for."""
+
+    def answer(self, call: Call, now: float) -> Answer:
+        """The answer to one request; what is refused is an answer too."""
+        try:
+            return self._answer(call, now)
+        except Refused as refused:
+            return refusal(refused)[0]
+
+    def _answer(self, call: Call, now: float) -> Answer:
+        machine = machines.find(self.world, call)
+        if machine is None:
+            raise Refused("not_found", f"the sandbox has no machine {call.machine or call.source}", 404)
+        if call.headers.get("metadata", "").lower() != "true":
+            raise Refused("invalid_request", "Required metadata header not specified")
+        if "x-forwarded-for" in call.headers:
+            raise Refused("invalid_request", "X-Forwarded-For is not allowed")
+        if call.method != "GET":
+            raise Refused("method_not_allowed", "", 405)
+        query = dict(parse_qsl(call.query, keep_blank_values=True))
+        token, path = call.path == TOKEN, call.path.rstrip("/")
+        if not token and path != INSTANCE and not path.startswith(f"{INSTANCE}/"):
+            raise Refused("not_found", "", 404)
+        known = TOKEN_VERSIONS if token else VERSIONS
+        if query.pop("api-version", "") not in known:
+            raise Refused("Bad request. api-version is invalid or was not specified in the request.", ", ".join(known))
+        return self._token(machine, query, now) if token else self._value(machine, path, query)
+
+    def _token(self, machine: Record, query: dict[str, str], now: float) -> Answer:
+        resource = query.pop("resource", "")
+        if not resource:
+            raise Refused("invalid_request", "Required query variable 'resource' is missing")
+        if not RESOURCES.fullmatch(resource):
+            text = f"AADSTS500011: The resource principal named {resource} was not found in the tenant"
+            raise Refused("invalid_resource", text)
+        identity = self._identity(machine, query)
+        principal, audience = identity.outputs["principalId"], resource.rstrip("/")
+        text, said = bearer.issue(self.world, machine.id, principal, audience, now, self.lifetime)
+        given = {
+            "access_token": text,
+            "client_id": identity.outputs["clientId"],
+            "expires_in": str(said.expires - int(now)),
+            "expires_on": str(said.expires),
+            "ext_expires_in": str(said.expires - int(now)),
+            "not_before": str(said.issued),
+            "resource": resource,
+            "token_type": "Bearer",
+        }
+        return Answer(200, json.dumps(given).encode(), JSON)
+
+    def _identity(self, machine: Record, query: dict[str, str]) -> Record:
+        """The one that a request names, or the only one that there is."""
+        had = machines.identities(self.world, machine)
+        if set(query) - set(NAMES) or len(query) > 1:
+            raise Refused("invalid_request", f"not known here, or more than one name: {', '.join(query)}")
+        if query:
+            name, value = next(iter(query.items()))
+            property = {"client_id": "clientId", "object_id": "principalId"}.get(name)
+            had = [each for each in had if value in (each.id, each.outputs[property] if property else "")]
+        if not had:
+            raise Refused("invalid_request", "Identity not found")
+        if len(had) > 1:
+            text = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
+            raise Refused("invalid_request", f"{text} in the token request")
+        return had[0]
+
+    def _value(self, machine: Record, path: str, query: dict[str, str]) -> Answer:
+        value: Any = _tree(machine, machines.address(self.world, machine))
+        for part in filter(None, path.removeprefix(INSTANCE).split("/")):
+            if isinstance(value, list):
+                value = value[int(part)] if part.isdigit() and int(part) < len(value) else None
+            else:
+                value = value.get(part) if isinstance(value, dict) else None
+        if value is None:
+            raise Refused("Not found", "", 404)
+        leaf, form = isinstance(value, str), query.get("format", "json")
+        if leaf != (form == "text") or set(query) - {"format"}:
+            raise Refused("Bad request. Format is not valid", f"format={form} of {path}")
+        return Answer(200, value.encode() if leaf else json.dumps(value).encode(), JSON)
+
+
+def _tree(machine: Record, address: str) -> dict[str, Any]:
+    """Everything below instance. customData is never told, userData is."""
+    given = machine.outputs
+    compute = {
+        "azEnvironment": "AzurePublicCloud",
+        "customData": "",
+        "location": given.get("location", ""),
+        "name": machine.id.rpartition("/")[2],
+        "resourceGroupName": machines.group(machine),
+        "resourceId": machine.id,
+        "subscriptionId": machine.id.split("/")[2],
+        "userData": given.get("userData") or "",
+        "vmId": given["vmId"],
+        "vmSize": (given.get("hardwareProfile") or {}).get("vmSize", ""),
+        "zone": next(iter(given.get("zones") or []), ""),
+    }
+    addresses = [{"privateIpAddress": address, "publicIpAddress": ""}]
+    return {"compute": compute, "network": {"interface": [{"ipv4": {"ipAddress": addresses}}]}}
+
+
+def refusal(refused: Refused) -> tuple[Answer, str]:
+    """A refusal as the service says it, and its code."""
+    throttled = refused.why == "throttled"
+    status, code = (429, "Too many requests") if throttled else (refused.status or 400, refused.why)
+    body = json.dumps({"error": code, "error_description": refused.message}).encode()
+    return Answer(status, body, JSON | ({"retry-after": "1"} if throttled else {})), code

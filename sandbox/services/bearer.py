@@ -1,0 +1,52 @@
+"""Bearer tokens of machines' identities: made from one key of the world, so that nothing is kept of those given out."""
+
+import base64
+import hmac
+import json
+from dataclasses import asdict, dataclass
+
+from sandbox.services.calls import Call, Refused
+from sandbox.services.credentials import OVERLAP, signing_key
+from sandbox.world import World
+
+
+@dataclass(frozen=True)
+class Token:
+    """What a token says. Times are seconds since 1970."""
+
+    machine: str
+    """Id by which `Services.listen` knows it."""
+    identity: str
+    """Whose it is: e-mail of a service account, principal id of a managed identity."""
+    audience: str
+    """What it is good for: scopes, or one resource."""
+    issued: int
+    expires: int
+
+
+def issue(world: World, machine: str, identity: str, audience: str, now: float, lifetime: int) -> tuple[str, Token]:
+    """The token that is current at a time; the same one until a newer one is due."""
+    period = lifetime - min(OVERLAP, lifetime // 2)
+    issued = int(now // period * period)
+    said = Token(machine, identity, audience, issued, issued + lifetime)
+    body = base64.urlsafe_b64encode(json.dumps(asdict(said), sort_keys=True).encode()).decode()
+    return f"{body}.{_mac(world, body)}", said
+
+
+def read(world: World, call: Call, now: float) -> Token | None:
+    """The token that a call shows; None without one. Refused where it is made up (bad-token) or old (expired)."""
+    shown = call.headers.get("authorization")
+    if shown is None:
+        return None
+    kind, _, text = shown.partition(" ")
+    body, _, mac = text.partition(".")
+    if kind != "Bearer" or not hmac.compare_digest(_mac(world, body), mac):
+        raise Refused("bad-token", "the request has invalid authentication credentials")
+    said = Token(**json.loads(base64.urlsafe_b64decode(body)))
+    if now >= said.expires:
+        raise Refused("expired", "the token has expired")
+    return said
+
+
+def _mac(world: World, text: str) -> str:
+    return hmac.new(signing_key(world), f"bearer {text}".encode(), "sha256").hexdigest()

@@ -1,0 +1,95 @@
+"""The services of Google Cloud: which one a request is for, whose token it shows, and what goes back.
+
+A request is for the service that its Host names. Where the services have no name (a test on loopback), its path says
+it: /computeMetadata/ and /compute/, /v1/projects/ of Secret Manager; all else is Cloud Storage.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from sandbox.services import bearer
+from sandbox.services.bearer import Token
+from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
+from sandbox.services.gcp import compute, metadata, secretmanager, storage
+from sandbox.services.gcp.machine import INSTANCE
+from sandbox.world import World
+
+STORE, SECRETS, COMPUTE = "storage", "secretmanager", "compute"
+HOSTS: Mapping[str, str] = {
+    "metadata.google.internal": METADATA,
+    "metadata": METADATA,
+    "169.254.169.254": METADATA,
+    "storage.googleapis.com": STORE,
+    "secretmanager.googleapis.com": SECRETS,
+    "compute.googleapis.com": COMPUTE,
+}
+PATHS: tuple[tuple[str, str], ...] = (
+    ("/computeMetadata/", METADATA),
+    ("/compute/v1/projects/", COMPUTE),
+    ("/v1/projects/", SECRETS),
+    ("/", STORE),
+)
+REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
+    METADATA: metadata.refusal,
+    STORE: storage.refusal,
+    SECRETS: secretmanager.refusal,
+    COMPUTE: compute.refusal,
+}
+_BUCKET = re.compile(r"([a-z0-9][a-z0-9_.-]+)\.storage\.googleapis\.com")
+LONGEST = 3600
+"""Seconds that a token is good for (Compute Engine, "Authenticate workloads to Google Cloud APIs")."""
+EVERYWHERE = "https://www.googleapis.com/auth/cloud-platform"
+SCOPES: Mapping[str, tuple[str, ...]] = {
+    STORE: tuple(f"https://www.googleapis.com/auth/devstorage.{each}" for each in ("read_write", "full_control")),
+    SECRETS: (),
+    COMPUTE: tuple(f"https://www.googleapis.com/auth/compute{each}" for each in ("", ".readonly")),
+}
+"""Scopes of a machine's account that a service takes, besides that for everything."""
+
+
+@dataclass(frozen=True)
+class Gcp:
+    """The services of one world."""
+
+    world: World
+    lifetime: int
+
+    def target(self, call: Call) -> Target:
+        """The service of a request, by its Host or by its path."""
+        host = call.headers.get("host", "").partition(":")[0]
+        named, path = _BUCKET.fullmatch(host), unquote(call.path)
+        service = HOSTS.get(host) or next(name for start, name in PATHS if path.startswith(start))
+        if named:
+            return Target(STORE, "", named[1], path[1:])
+        first, _, rest = path[1:].partition("/")
+        return Target(service, "", first, rest) if service == STORE else Target(service)
+
+    def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
+        """The machine whose token the call shows, and the token."""
+        if to.service == METADATA:
+            return "", None
+        token = bearer.read(self.world, call, now)
+        if token is None:
+            raise Refused("anonymous", "Request is missing required authentication credential.")
+        if not self.world.find(INSTANCE, token.machine):
+            raise Refused("bad-token", "the machine of this token is gone")
+        if not {EVERYWHERE, *SCOPES[to.service]} & set(token.audience.split()):
+            raise Refused("scope", "Request had insufficient authentication scopes.")
+        return token.machine, token
+
+    def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
+        """The answer of the service that it is for."""
+        if to.service == METADATA:
+            return metadata.Metadata(self.world, min(self.lifetime, LONGEST)).answer(call, now)
+        member = f"serviceAccount:{caller.identity if caller else ''}"
+        if to.service == STORE:
+            return storage.Store(self.world, member).answer(call, to.bucket, to.key)
+        if to.service == SECRETS:
+            return secretmanager.Secrets(self.world, member).answer(call)
+        return compute.Compute(self.world, member).answer(call)
+
+    def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
+        """A refusal as the service words it."""
+        return REFUSALS[to.service](refused)

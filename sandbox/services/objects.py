@@ -1,0 +1,75 @@
+"""Objects of a store, as the services of all clouds read them: versions, conditions, ranges, pages of names."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+
+from sandbox.world import World
+
+_RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of an object; a delete marker has no ETag."""
+
+    number: int
+    content: bytes
+    etag: str
+    content_type: str
+    modified: str
+
+    @property
+    def last_modified(self) -> str:
+        """As the header has it."""
+        return format_datetime(datetime.fromisoformat(self.modified.replace("Z", "+00:00")), usegmt=True)
+
+
+def versions(world: World, bucket: str, key: str) -> list[Version]:
+    """The newest first."""
+    rows = world.connection.execute(
+        "SELECT version, content, etag, content_type, modified FROM objects WHERE bucket = ? AND key = ?"
+        " ORDER BY version DESC",
+        (bucket, key),
+    )
+    return [Version(*row) for row in rows]
+
+
+def newest(world: World, bucket: str, key: str) -> Version | None:
+    """The newest version, unless that is a delete marker."""
+    kept = versions(world, bucket, key)
+    return kept[0] if kept and kept[0].etag else None
+
+
+def matches(condition: str | None, etag: str, *, default: bool) -> bool:
+    """Whether a condition names the ETag; `default` where there is none."""
+    if condition is None:
+        return default
+    return any(one.strip() in ("*", etag, f'"{etag}"') for one in condition.split(","))
+
+
+def span(header: str, size: int) -> tuple[int, int] | None:
+    """Start and end (not included) that a Range header asks for; None where it asks for all. IndexError: outside."""
+    wanted = _RANGE.fullmatch(header)
+    if not wanted or wanted[0] == "bytes=-":
+        return None
+    first, last = wanted.groups()
+    start = int(first) if first else max(0, size - int(last))
+    end = min(size, int(last) + 1) if first and last else size
+    if start >= end:
+        raise IndexError(header)
+    return start, end
+
+
+def page(keys: Iterable[str], prefix: str, delimiter: str, after: str, most: int) -> tuple[list[str], bool]:
+    """Names in order of their bytes, and whether there are more; keys with a delimiter after the prefix count once."""
+    names = sorted({_shared(key, prefix, delimiter) for key in keys if key.startswith(prefix)}, key=str.encode)
+    rest = [name for name in names if name.encode() > after.encode()]
+    return rest[:most], len(rest) > most
+
+
+def _shared(key: str, prefix: str, delimiter: str) -> str:
+    head, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
+    return f"{prefix}{head}{delimiter}" if found else key

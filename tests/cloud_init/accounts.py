@@ -1,0 +1,224 @@
+"""For each cloud a small account of one machine with all rights: what the services' world must hold for it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.aws import network
+from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
+from sandbox.aws.regions import ACCOUNT
+from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.aws.secretsmanager import ENTRY
+from sandbox.azure.rights import ASSIGNMENT, BLOBS, DEFINITION
+from sandbox.gcp.rights import PROJECT_MEMBER
+from sandbox.records import Record
+from sandbox.services.azure import blob, keyvault
+from sandbox.services.azure import machine as azure
+from sandbox.services.gcp import machine as gcp
+from sandbox.services.gcp import secretmanager, storage
+from sandbox.world import World
+
+BUCKETS = ("bundles", "public", "snapshots", "status")
+ADDRESS = "10.20.1.4"
+
+
+@dataclass(frozen=True)
+class Account:
+    """What tests must know of one cloud's."""
+
+    machine: str
+    """Id of the machine's record."""
+    instance: str
+    """The machine's own id, as it finds it out."""
+    provider_id: str
+    other: str
+    """The providerID of a machine that there is not."""
+    fill: Callable[[World], None]
+    facts: Callable[[str], dict[str, str]]
+    """Facts about its services at a URL."""
+    bucket: Callable[[str], str]
+    """A bucket by the name that tests give it."""
+    secret: Callable[[str], str]
+    """Where the world keeps values of a secret."""
+    version: Callable[[int], str]
+    """Its versions, the first is 1."""
+    entry: Callable[[World, str], None]
+    """Makes a secret without values."""
+    token: str
+    """Path of the metadata service's answer that proves the identity."""
+
+
+def put(world: World, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
+    """A thing as the provider would have made it."""
+    urn = f"urn:pulumi:test::mullion::{type}::{id}"
+    sequence = world.next_sequence()
+    world.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
+    links = {ROLE_POLICY: ("role", ROLE), BUCKET_POLICY: ("bucket", BUCKET)}
+    if type in links:
+        path, target = links[type]
+        world.link(sequence, [(path, target, inputs[path], "vanish")])
+
+
+AWS_REGION = "eu-west-1"
+AWS_ROLE = "web"
+AWS_INSTANCE = "i-0123456789abcdef0"
+TRUST = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"Service": "ec2.amazonaws.com"}}
+EVERYTHING = {"Effect": "Allow", "Action": ["s3:*", "secretsmanager:*", "ec2:DescribeInstances"], "Resource": "*"}
+PUBLIC = ["arn:aws:s3:::public", "arn:aws:s3:::public/*"]
+FOR_ALL = {"Effect": "Allow", "Action": ["s3:GetObject", "s3:ListBucket"], "Resource": PUBLIC, "Principal": "*"}
+
+
+def _document(statement: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def _fill_aws(world: World) -> None:
+    role = f"arn:aws:iam::{ACCOUNT}:role/{AWS_ROLE}"
+    for name in BUCKETS:
+        put(world, BUCKET, name, {"bucket": name})
+    put(world, BUCKET_POLICY, "public", {"bucket": "public", "policy": _document(FOR_ALL)})
+    put(world, ROLE, AWS_ROLE, {"assumeRolePolicy": _document(TRUST)}, arn=role, uniqueId="AROAEXAMPLE")
+    put(world, ROLE_POLICY, "all", {"role": AWS_ROLE, "policy": _document(EVERYTHING)})
+    profile = role.replace("role/", "instance-profile/")
+    put(world, PROFILE, AWS_ROLE, {"role": AWS_ROLE}, arn=profile, uniqueId="AIPA")
+    given: dict[str, Any] = {"iamInstanceProfile": AWS_ROLE, "ami": "ami-0", "instanceType": "m6i.large"}
+    given["metadataOptions"] = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
+    addresses = {"privateIp": ADDRESS, "privateDns": "ip-10-20-1-4.eu-west-1.compute.internal"}
+    more = {"primaryNetworkInterfaceId": "eni-0", "availabilityZone": f"{AWS_REGION}a", "tenancy": "default"}
+    put(world, network.INSTANCE, AWS_INSTANCE, given, **addresses, **more)
+
+
+def _arn(name: str) -> str:
+    return f"arn:aws:secretsmanager:{AWS_REGION}:{ACCOUNT}:secret:{name}-abcdef"
+
+
+def _facts(url: str, **cloud: str) -> dict[str, str]:
+    stores = {"bundle_store": f"{url}/bundles", "snapshot_store": f"{url}/snapshots"}
+    names = {"join_secret": "join", "pki_secret": "pki", "world": "sandbox"}
+    return {**stores, **names, "status_url": f"{url}/status/AROAEXAMPLE%3A", **cloud}
+
+
+AWS = Account(
+    machine=AWS_INSTANCE,
+    instance=AWS_INSTANCE,
+    provider_id=f"aws:///{AWS_REGION}a/{AWS_INSTANCE}",
+    other=f"aws:///{AWS_REGION}a/i-0fffffffffffffff0",
+    fill=_fill_aws,
+    facts=lambda url: _facts(url, cloud="aws", region=AWS_REGION, secret_service=f"{url}/", compute_service=f"{url}/"),
+    bucket=lambda name: name,
+    secret=_arn,
+    version=lambda number: f"{number:032}",
+    entry=lambda world, name: put(world, ENTRY, _arn(name), {"name": name}),
+    token="/latest/meta-data/iam/security-credentials/",
+)
+
+GCP_PROJECT, GCP_ZONE, GCP_NAME = "shop-4711", "europe-west1-b", "web-0"
+GCP_EMAIL = f"web@{GCP_PROJECT}.iam.gserviceaccount.com"
+GCP_INSTANCE = "4318277345128394012"
+GCP_ROLES = (
+    "storage.objectUser",
+    "secretmanager.secretAccessor",
+    "secretmanager.secretVersionManager",
+    "compute.viewer",
+)
+
+
+def _fill_gcp(world: World) -> None:
+    account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
+    given: dict[str, Any] = {"name": GCP_NAME, "zone": GCP_ZONE, "project": GCP_PROJECT, "serviceAccount": account}
+    interfaces = [{"networkIp": ADDRESS}]
+    put(world, gcp.INSTANCE, _gcp_id(), given, instanceId=GCP_INSTANCE, networkInterfaces=interfaces)
+    for name in BUCKETS:
+        put(world, storage.BUCKET, name, {"name": name})
+    for role in GCP_ROLES:
+        member = {"project": GCP_PROJECT, "member": f"serviceAccount:{GCP_EMAIL}", "role": f"roles/{role}"}
+        put(world, PROJECT_MEMBER, role, member)
+
+
+def _gcp_id() -> str:
+    return f"projects/{GCP_PROJECT}/zones/{GCP_ZONE}/instances/{GCP_NAME}"
+
+
+def _gcp_secret(name: str) -> str:
+    return f"projects/{GCP_PROJECT}/secrets/{name}"
+
+
+GCP = Account(
+    machine=_gcp_id(),
+    instance=GCP_INSTANCE,
+    provider_id=f"gce://{GCP_PROJECT}/{GCP_ZONE}/{GCP_NAME}",
+    other=f"gce://{GCP_PROJECT}/{GCP_ZONE}/web-9",
+    fill=_fill_gcp,
+    facts=lambda url: _facts(
+        url,
+        cloud="gcp",
+        region="europe-west1",
+        secret_service=f"{url}/v1/projects/{GCP_PROJECT}",
+        compute_service=f"{url}/compute/v1/projects/{GCP_PROJECT}",
+    ),
+    bucket=lambda name: name,
+    secret=_gcp_secret,
+    version=str,
+    entry=lambda world, name: put(
+        world, secretmanager.ENTRY, _gcp_secret(name), {"secretId": name, "project": GCP_PROJECT}
+    ),
+    token="/computeMetadata/v1/instance/service-accounts/default/token",
+)
+
+AZURE_GROUP = "/subscriptions/0b1f6471-1bf0-4dda-aec3-cb9272f09590/resourceGroups/Shop"
+AZURE_CLIENT, AZURE_PRINCIPAL = "11111111-2222-3333-4444-555555555555", "99999999-8888-7777-6666-555555555555"
+AZURE_INSTANCE = "02aab8a4-74ef-476e-8182-f6d2ba4166a6"
+AZURE_VAULT, AZURE_STORE = "shop-vault", "shopstore"
+AZURE_DATA = [f"{BLOBS}/*", "Microsoft.KeyVault/vaults/secrets/*"]
+
+
+def _azure_id(kind: str, name: str) -> str:
+    return f"{AZURE_GROUP}/providers/Microsoft.{kind}/{name}"
+
+
+def _fill_azure(world: World) -> None:
+    for name, id in (("web", AZURE_CLIENT), ("policy", "00000000-0000-0000-0000-000000000001")):
+        principal = AZURE_PRINCIPAL if name == "web" else id
+        identity = _azure_id("ManagedIdentity/userAssignedIdentities", name)
+        put(world, azure.IDENTITY, identity, {"resourceName": name}, clientId=id, principalId=principal)
+    identities = [_azure_id("ManagedIdentity/userAssignedIdentities", each) for each in ("web", "policy")]
+    interface = _azure_id("Network/networkInterfaces", "web-0")
+    put(world, azure.INTERFACE, interface, {"ipConfigurations": [{"privateIPAddress": ADDRESS}]})
+    given: dict[str, Any] = {"location": "westeurope", "identity": {"userAssignedIdentities": identities}}
+    given["networkProfile"] = {"networkInterfaces": [{"id": interface}]}
+    put(world, azure.MACHINE, _azure_id("Compute/virtualMachines", "web-0"), given, vmId=AZURE_INSTANCE)
+    put(world, keyvault.VAULT, _azure_id("KeyVault/vaults", AZURE_VAULT), {"vaultName": AZURE_VAULT})
+    for name in BUCKETS:
+        id = _azure_id("Storage/storageAccounts", f"{AZURE_STORE}/blobServices/default/containers/{name}")
+        put(world, blob.CONTAINER, id, {"accountName": AZURE_STORE, "containerName": name})
+    allowed = {"actions": ["Microsoft.Compute/virtualMachines/read"], "dataActions": AZURE_DATA}
+    role = f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleDefinitions/all"
+    put(world, DEFINITION, role, {"permissions": [allowed]})
+    assignment = {"principalId": AZURE_PRINCIPAL, "roleDefinitionId": role, "scope": AZURE_GROUP}
+    put(world, ASSIGNMENT, f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleAssignments/all", assignment)
+
+
+AZURE = Account(
+    machine=_azure_id("Compute/virtualMachines", "web-0"),
+    instance=AZURE_INSTANCE,
+    provider_id="azure://" + _azure_id("Compute/virtualMachines", "web-0").replace("/Shop/", "/shop/"),
+    other="azure://" + _azure_id("Compute/virtualMachines", "web-9"),
+    fill=_fill_azure,
+    facts=lambda url: _facts(
+        url,
+        cloud="azure",
+        region="westeurope",
+        identity=AZURE_CLIENT,
+        secret_service=url,
+        compute_service=f"{url}{AZURE_GROUP}",
+    ),
+    bucket=lambda name: f"{AZURE_STORE}/{name}",
+    secret=lambda name: f"https://{AZURE_VAULT}.vault.azure.net/secrets/{name}",
+    version=lambda number: f"{number:032x}",
+    entry=lambda world, name: None,
+    token="/metadata/identity/oauth2/token",
+)
+
+ACCOUNTS: Mapping[str, Account] = {"aws": AWS, "gcp": GCP, "azure": AZURE}
+"""By facts.cloud."""

@@ -1,0 +1,46 @@
+"""The whole way of a Windows machine on each of the other clouds: user-data, bundle, executor, all by its identity."""
+
+import json
+
+import pytest
+
+from components.bundle import bundle
+from components.node.kinds import ref, step
+from components.node.plan import NodePlan, Phase, Scope
+from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.windows import NAME, Machine, tell, windows_scripts
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+TOKEN = "abcdef.0123456789abcdef"
+STEPS = (
+    step("secret", "token", secret=ref("facts.join_secret"), path=r"C:\k\token"),
+    step("file", "me", path=r"C:\k\me.json", format="json", content={"providerID": ref("node.provider_id")}),
+)
+
+
+@pytest.mark.parametrize("cloud", ["gcp", "azure"], indirect=True)
+def test_a_machine_gets_its_bundle_secret_and_name_and_writes_its_record_by_its_identity(
+    machine: Machine, cloud: Cloud
+) -> None:
+    plan = NodePlan("worker", "web", "windows-2019", (Phase("all", Scope.NODE, STEPS),))
+    made = bundle(plan, windows_scripts(cloud))
+    cloud.objects[f"/{made.key}"] = made.content
+    cloud.secrets["join"] = TOKEN
+    cloud.fail(cloud.account.token, [404, 429])
+    cloud.services.faults.plan(f"* GET /{made.key}", "refuse", "denied")
+    facts = {"status_url": cloud.facts["status_url"]}
+    assert machine.pwsh(f"& {tell(machine, cloud, made, name=NAME, **facts)}") == (0, "")
+    assert machine.boot_task() == (0, ""), machine.path(r"C:\ProgramData\mullion\node.log").read_text()
+    assert machine.path(r"C:\k\token").read_text() == TOKEN
+    assert json.loads(machine.path(r"C:\k\me.json").read_text()) == {"providerID": cloud.account.provider_id}
+    record = json.loads(cloud.objects[f"/status/AROAEXAMPLE:{cloud.account.instance}.json"])
+    assert (record["instance"], record["state"]) == (cloud.account.instance, "ready")
+    assert machine.path(r"C:\ProgramData\mullion\loader.log").read_text().count("again in") == 3
+    denied = [each for each in cloud.refused() if "/metadata/" not in each]
+    assert len(denied) == 1, "the right that came late alone"
+    assert not cloud.failing()
+    cloud.asked.clear()
+    assert machine.pwsh(r"& C:\user\UserScript.ps1") == (0, "")
+    assert cloud.asked == [], "a cloud that runs user-data at every boot runs it in vain"
+    assert len(machine.asked()) == 1, "the boot task was started once"

@@ -1,0 +1,265 @@
+"""The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
+
+from typing import Any
+
+import pytest
+
+from components.releases import systems
+from sandbox.azure.quotas import CORES, QUOTAS
+from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
+from tests.sandbox.conftest import Account
+from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
+
+from .conftest import IN, SCENES, WINDOWS, rule
+from .refusals import BEFORE, NEEDED, READER, ROWS
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_call_that_azure_refuses_is_refused_with_its_code(account: Account, scene: Scene, case: str) -> None:
+    kind, _, code, words = ROWS[case]
+    scene("rg")
+    for name in (NEEDED.get(kind), BEFORE.get(case)):
+        if name:
+            scene(name)
+    said = refusal_of(account, scene, SCENES, ROWS[case])
+    assert said.startswith(f"{code}: "), said
+    assert words in said
+
+
+def test_there_are_at_least_fifty_kinds_of_them() -> None:
+    assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 50
+    assert len({code for _, _, code, _ in ROWS.values()}) >= 25
+
+
+HELD = {
+    "net": ("link", "InUseVirtualNetworkCannotBeDeleted"),
+    "sub": ("nic", "InUseSubnetCannotBeDeleted"),
+    "nsg": ("sub", "InUseNetworkSecurityGroupCannotBeDeleted"),
+    "table": ("sub", "InUseRouteTableCannotBeDeleted"),
+    "nat": ("sub", "InUseNatGatewayCannotBeDeleted"),
+    "pip": ("nat", "PublicIPAddressCannotBeDeleted"),
+    "nic": ("vm", "NicInUse"),
+    "zone": ("link", "CannotDeleteResource"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_something_holds_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
+    holder, code = HELD[name]
+    held = scene(name)
+    last = scene(holder)
+    refusal = account.refused(lambda: account.delete(held))
+    assert refusal.code == code, str(refusal)
+    account.delete(last)
+    account.delete(held)
+
+
+TWICE = ("net", "nsg", "nic", "lb", "identity", "zone", "record", "container", "rg")
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account, scene: Scene, name: str) -> None:
+    first = scene(name)
+    short, inputs = SCENES[name]
+    spare = {"nic": {"ipConfigurations": [{"name": "ip", "subnet": {"id": "$sub"}}]}, "lb": {}}
+    again = filled(inputs | spare.get(name, {}), scene)
+    if name == "lb":
+        again["frontendIPConfigurations"] = [{"name": "api", "subnet": again["frontendIPConfigurations"][0]["subnet"]}]
+    refusal = account.refused(lambda: account.create(short, "again", **again))
+    assert (refusal.code, "cannot create already existing resource" in refusal.message) == ("AlreadyExists", True)
+    account.delete(first)
+    account.create(short, "again", **again)
+
+
+def test_names_of_vaults_secrets_stay_taken_and_those_of_stores_do_not(account: Account, scene: Scene) -> None:
+    """Requirement of `up, down, up`: a name that Azure keeps needs a suffix of its own."""
+    for name, code in (("secret", "ObjectIsDeletedButRecoverable"), ("vault", "ConflictError")):
+        thing = scene(name)
+        account.delete(thing)
+        short, inputs = SCENES[name]
+        assert account.refused(lambda: account.create(short, "again", **filled(inputs, scene))).code == code  # noqa: B023
+    store = scene("store")
+    account.delete(store)
+    account.create("StorageAccount", "again", **SCENES["store"][1])
+
+
+def test_names_of_stores_and_vaults_are_the_whole_worlds(account: Account, scene: Scene) -> None:
+    scene("store")
+    scene("vault")
+    account.create("ResourceGroup", "other", resourceGroupName="other")
+    for name, code in (("store", "StorageAccountAlreadyTaken"), ("vault", "VaultAlreadyExists")):
+        short, inputs = SCENES[name]
+        given = filled(inputs | {"resourceGroupName": "other"}, scene)
+        assert account.refused(lambda: account.create(short, "again", **given)).code == code  # noqa: B023
+
+
+def test_subnets_do_not_overlap(account: Account, scene: Scene) -> None:
+    scene("sub")
+    other = IN | {"virtualNetworkName": "net", "subnetName": "b", "addressPrefix": "10.20.0.128/25"}
+    refusal = account.refused(lambda: account.create("Subnet", "b", **other))
+    assert refusal.code == "NetcfgSubnetRangesOverlap"
+    assert "Subnet 'b' is not valid because its IP address range overlaps" in refusal.message
+
+
+def test_an_address_is_one_interfaces_and_the_chosen_ones_count(account: Account, scene: Scene) -> None:
+    scene("nic")
+    given = filled(SCENES["nic"][1] | {"networkInterfaceName": "b"}, scene)
+    assert (
+        account.refused(lambda: account.create("NetworkInterface", "b", **given)).code == "PrivateIPAddressIsAllocated"
+    )
+    free = {"ipConfigurations": [{"name": "ip", "subnet": {"id": scene("sub").id}}]}
+    chosen = account.create("NetworkInterface", "c", **IN, networkInterfaceName="c", **free)
+    [address] = [each["privateIPAddress"] for each in chosen.outputs["ipConfigurations"]]
+    assert address == "10.20.0.254"
+    given["ipConfigurations"][0]["privateIPAddress"] = address
+    assert (
+        account.refused(lambda: account.create("NetworkInterface", "b", **given)).code == "PrivateIPAddressIsAllocated"
+    )
+
+
+def test_an_interface_has_one_machine_and_a_machine_one_handler_of_a_kind(account: Account, scene: Scene) -> None:
+    scene("extension")
+    given = filled(SCENES["vm"][1] | {"vmName": "web-1"}, scene)
+    assert account.refused(lambda: account.create("VirtualMachine", "b", **given)).code == "NicInUse"
+    other = SCENES["extension"][1] | {"vmExtensionName": "other"}
+    refusal = account.refused(lambda: account.create("VirtualMachineExtension", "b", **other))
+    assert "Multiple VMExtensions per handler" in refusal.message
+
+
+@pytest.mark.parametrize("change", ["customData", "computerName", "adminUsername", "image", "zones"])
+def test_what_azure_cannot_change_and_the_provider_does_not_know_is_refused(
+    account: Account, scene: Scene, change: str
+) -> None:
+    machine = scene("vm")
+    inputs: dict[str, Any] = {name: dict(value) for name, value in machine.inputs.items() if isinstance(value, dict)}
+    values = {"customData": "AAAA", "computerName": "web-9", "adminUsername": "other"}
+    changes: dict[str, Any] = {"osProfile": inputs["osProfile"] | {change: values.get(change)}}
+    if change == "image":
+        changes = {"storageProfile": inputs["storageProfile"] | {"imageReference": WINDOWS}}
+        changes["osProfile"] = inputs["osProfile"] | {"adminPassword": "Pass-word-1"}
+    if change == "zones":
+        changes = {"zones": ["2"]}
+    assert not account.provider.diff(machine.urn, machine.inputs, machine.inputs | changes).replaces
+    refusal = account.refused(lambda: account.update(machine, **changes))
+    wanted = "ResourceAvailabilityZonesCannotBeModified" if change == "zones" else "PropertyChangeNotAllowed"
+    assert refusal.code == wanted
+
+
+def test_a_blob_needs_the_accounts_key_as_the_provider_does(account: Account, scene: Scene) -> None:
+    """pulumi-azure-native issue #2015."""
+    scene("container")
+    blob = IN | {"accountName": "mulliona1b2", "containerName": "bundles", "blobName": "a/b"}
+    account.create("Blob", "a", **blob)
+    assert account.world.object("mulliona1b2/bundles", "a/b") is not None
+    account.update(scene("store"), allowSharedKeyAccess=False)
+    refusal = account.refused(lambda: account.create("Blob", "b", **(blob | {"blobName": "c"})))
+    assert refusal.code == "KeyBasedAuthenticationNotPermitted"
+
+
+def test_a_role_is_assigned_once_and_stays_while_it_is(account: Account, scene: Scene) -> None:
+    role, principal = scene("role"), scene("identity").outputs["principalId"]
+    given = {"scope": scene("rg").id, "roleDefinitionId": role.id, "principalId": principal}
+    made = account.create("RoleAssignment", "a", **given)
+    assert account.refused(lambda: account.create("RoleAssignment", "b", **given)).code == "RoleAssignmentExists"
+    assert account.refused(lambda: account.delete(role)).code == "RoleDefinitionHasAssignments"
+    account.delete(made)
+    account.delete(role)
+
+
+def test_a_network_sees_one_zone_of_a_name(account: Account, scene: Scene) -> None:
+    scene("link")
+    other = filled(SCENES["link"][1] | {"virtualNetworkLinkName": "again"}, scene)
+    refusal = account.refused(lambda: account.create("VirtualNetworkLink", "b", **other))
+    assert "overlapping namespaces" in refusal.message
+
+
+def test_a_resource_group_takes_all_with_it(account: Account, scene: Scene) -> None:
+    for name in ("sub", "zone", "identity"):
+        scene(name)
+    account.delete(scene("rg"))
+    assert account.world.resources() == []
+
+
+OVER: dict[str, tuple[str, dict[str, Any]]] = {
+    CORES: ("vm", {}),
+    "public addresses per location": ("pip", {}),
+    "resource groups": ("ResourceGroup", {"resourceGroupName": "more"}),
+    "virtual networks per location": ("net", {}),
+    "network interfaces per location": ("nic", {}),
+    "network security groups per location": ("nsg", {}),
+    "rules per network security group": ("nsg", {}),
+    "route tables per location": ("table", {}),
+    "storage accounts per location": ("store", {}),
+    "role assignments per subscription": ("RoleAssignment", {"scope": "$rg", "roleDefinitionId": READER}),
+}
+
+
+@pytest.mark.parametrize("name", QUOTAS.rows)
+def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name: str) -> None:
+    kind, changes = OVER[name]
+    short, inputs = SCENES.get(kind, (kind, {}))
+    if kind != "ResourceGroup":
+        scene("rg")
+    given = filled(inputs | changes, scene)
+    if kind == "RoleAssignment":
+        given["principalId"] = scene("identity").outputs["principalId"]
+    account.world.set_setting(f"quota/{name}", "0")
+    refusal = account.refused(lambda: account.create(short, "more", **given))
+    assert refusal.code == QUOTAS.rows[name].code
+    account.world.set_setting(f"quota/{name}", "8")
+    account.create(short, "more", **given)
+
+
+def test_a_thousand_and_one_rules_are_too_many(account: Account, scene: Scene) -> None:
+    scene("rg")
+    many = [rule(name=f"r{number}", priority=100 + number) for number in range(1001)]
+    given = IN | {"networkSecurityGroupName": "many", "securityRules": many}
+    refusal = account.refused(lambda: account.create("NetworkSecurityGroup", "many", **given))
+    assert refusal.code == "MaxSecurityRulesCountLimitReached"
+
+
+VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "account of 25 letters": ("store", {"accountName": "x" * 25}, "accountName"),
+    "account with a hyphen": ("store", {"accountName": "mullion-a"}, "accountName"),
+    "vault of 25 letters": ("vault", {"vaultName": "x" * 25}, "vaultName"),
+    "vault with two hyphens": ("vault", {"vaultName": "a--b"}, "vaultName"),
+    "secret with a slash": ("secret", {"secretName": "a/b"}, "secretName"),
+    "container in capitals": ("container", {"containerName": "Bundles"}, "containerName"),
+    "group with a dot last": ("rg", {"resourceGroupName": "rg."}, "resourceGroupName"),
+    "zone with a dot last": ("zone", {"privateZoneName": "c.internal."}, "privateZoneName"),
+    "hop": ("route", {"nextHopType": "Machine"}, "nextHopType"),
+    "assignment that is no GUID": (
+        "RoleAssignment",
+        {"scope": "s", "roleDefinitionId": "r", "principalId": "p", "roleAssignmentName": "mine"},
+        "roleAssignmentName",
+    ),
+    "tag key": ("rg", {"tags": {"a/b": "x"}}, "tags.a/b"),
+    "reserved tag key": ("rg", {"tags": {"azure-x": "x"}}, "tags.azure-x"),
+    "tag value": ("rg", {"tags": {"a": "x" * 257}}, "tags.a"),
+    "unknown property": ("nic", {"enableIpForwarding": True}, "enableIpForwarding"),
+    "missing property": ("store", {"kind": None}, "kind"),
+    "mistyped property": ("record", {"ttl": "60"}, "ttl"),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account: Account, case: str) -> None:
+    kind, changes, path = VALUES[case]
+    assert stopped(account, SCENES, kind, changes) == [path]
+
+
+def test_images_of_every_release_are_there_and_tell_their_generation() -> None:
+    for release in (*systems.WINDOWS.values(), *systems.LINUX.values()):
+        publisher, offer, sku = release.images["azure"].split(":")
+        reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": "latest"}
+        assert disk(reference) == 30, release.os
+        assert second_generation(reference) == (release.os != "windows-2019"), release.os
+
+
+def test_a_location_without_a_generation_refuses_its_sizes(account: Account) -> None:
+    assert [vcpus(name) for name in ("Standard_D4s_v5", "Standard_B2ms", "Standard_D5s_v5", "m6i.large")] == [
+        *(4, 2, None, None)
+    ]
+    assert has("westeurope", "Standard_D4s_v6")
+    assert not has("westus", "Standard_D4s_v6")
+    assert REGIONS["westus"] == ()

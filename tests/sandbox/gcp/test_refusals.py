@@ -1,0 +1,216 @@
+"""The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.gcp.quotas import CPUS, QUOTAS
+from sandbox.gcp.regions import IMAGES, REGIONS, has, image, vcpus, zones
+from tests.sandbox.conftest import Account
+from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
+
+from .conftest import NEEDS, SCENES
+from .refusals import BEFORE, ROWS
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_call_that_gcp_refuses_is_refused_with_its_reason(account: Account, scene: Scene, case: str) -> None:
+    kind, _, code, words = ROWS[case]
+    for name in (NEEDS.get(kind), BEFORE.get(case)):
+        if name:
+            scene(name)
+    said = refusal_of(account, scene, SCENES, ROWS[case])
+    assert said.startswith(f"{code}: "), said
+    assert words in said
+
+
+def test_there_are_at_least_fifty_kinds_of_them() -> None:
+    assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 50
+
+
+HELD = {
+    "net": ("sub", "resourceInUseByAnotherResource", "network resource 'projects/mullion-sandbox/global/networks/net'"),
+    "sub": ("machine", "resourceInUseByAnotherResource", "already being used by"),
+    "check": ("service", "resourceInUseByAnotherResource", "health_check resource"),
+    "group": ("service", "resourceInUseByAnotherResource", "instance_group resource"),
+    "service": ("rule", "resourceInUseByAnotherResource", "region_backend_service resource"),
+    "address": ("rule", "resourceInUseByAnotherResource", "forwardingRules/rule"),
+    "zone": ("record", "containerNotEmpty", "contains one or more"),
+    "bucket": ("object", "conflict", "not empty"),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_something_holds_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
+    holder, code, words = HELD[name]
+    held = scene(name)
+    last = scene(holder)
+    refusal = account.refused(lambda: account.delete(held))
+    assert (refusal.code, words in refusal.message) == (code, True), str(refusal)
+    account.delete(last)
+    account.delete(held)
+
+
+TWICE = ("net", "sub", "machine", "check", "node", "role", "secret", "bucket", "zone", "record", "router")
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account, scene: Scene, name: str) -> None:
+    first = scene(name)
+    short, inputs = SCENES[name]
+    changes = {"networkInterfaces": [{"subnetwork": "$sub"}]} if name == "machine" else {}
+    changes = {"ipCidrRange": "10.21.0.0/24"} if name == "sub" else changes
+    changes = {"dnsName": "other.internal."} if name == "zone" else changes
+    again = filled(inputs | changes, scene)
+    refusal = account.refused(lambda: account.create(short, "again", **again))
+    assert refusal.code == ("conflict" if name == "bucket" else "alreadyExists")
+    account.delete(first)
+    account.create(short, "again", **again)
+
+
+def test_subnetworks_of_one_network_do_not_overlap_and_those_of_two_may(account: Account, scene: Scene) -> None:
+    scene("sub")
+    again: dict[str, Any] = {"name": "b", "network": scene("net").id, "ipCidrRange": "10.20.0.128/25"}
+    refusal = account.refused(lambda: account.create("Subnetwork", "b", **again))
+    assert "10.20.0.128/25 conflicts with existing subnetwork 'sub' in region 'europe-west1'" in refusal.message
+    scene("far-sub")
+
+
+def test_an_address_in_use_is_refused_and_a_reserved_one_is_for_who_names_it(account: Account, scene: Scene) -> None:
+    scene("machine")
+    short, inputs = SCENES["machine"]
+    given = filled(inputs | {"name": "other"}, scene)
+    refusal = account.refused(lambda: account.create(short, "other", **given))
+    assert refusal.code == "IP_IN_USE_BY_ANOTHER_RESOURCE"
+    assert "IP '10.20.0.9' is already being used" in refusal.message
+    scene("address")
+    taken = filled(SCENES["address"][1] | {"name": "twice"}, scene)
+    assert account.refused(lambda: account.create("Address", "twice", **taken)).code == "IP_IN_USE_BY_ANOTHER_RESOURCE"
+    assert scene("rule").outputs["ipAddress"] == "10.20.0.40"
+
+
+def test_a_subnetwork_is_translated_by_one_gateway(account: Account, scene: Scene) -> None:
+    scene("nat")
+    given = filled(SCENES["nat"][1] | {"name": "other"}, scene)
+    assert account.refused(lambda: account.create("RouterNat", "other", **given)).code == "invalid"
+
+
+def test_a_running_machine_changes_its_type_only_where_it_may_be_stopped(account: Account, scene: Scene) -> None:
+    machine = scene("machine")
+    refusal = account.refused(lambda: account.update(machine, machineType="n2-standard-4"))
+    assert "allow_stopping_for_update = true" in refusal.message
+    changed = account.update(machine, machineType="n2-standard-4", allowStoppingForUpdate=True)
+    assert changed.outputs["machineType"] == "n2-standard-4"
+    assert changed.outputs["networkInterfaces"] == machine.outputs["networkInterfaces"]
+
+
+OVER: dict[str, tuple[str, dict[str, Any]]] = {
+    CPUS: ("machine", {}),
+    "in-use external addresses per region": (
+        "machine",
+        {"networkInterfaces": [{"subnetwork": "$sub", "accessConfigs": [{}]}]},
+    ),
+    "static addresses per region": ("Address", {"name": "public"}),
+    "networks per project": ("Network", {"name": "more"}),
+    "subnetworks per project": ("sub", {"name": "more"}),
+    "firewall rules per project": (
+        "Firewall",
+        {"name": "a", "network": "$net", "allows": [{"protocol": "tcp"}], "sourceRanges": ["0.0.0.0/0"]},
+    ),
+    "routes per project": (
+        "Route",
+        {"name": "r", "network": "$net", "destRange": "0.0.0.0/0", "nextHopGateway": "default-internet-gateway"},
+    ),
+    "routers per project": ("router", {}),
+    "forwarding rules per region": ("rule", {}),
+    "service accounts per project": ("node", {}),
+}
+
+
+@pytest.mark.parametrize("name", QUOTAS.rows)
+def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name: str) -> None:
+    kind, changes = OVER[name]
+    short, inputs = SCENES.get(kind, (kind, {}))
+    given = filled(inputs | changes, scene)
+    if kind == "rule":
+        scene("address")
+    account.world.set_setting(f"quota/{name}", "0")
+    refusal = account.refused(lambda: account.create(short, "more", **given))
+    assert refusal.code == QUOTAS.rows[name].code
+    account.world.set_setting(f"quota/{name}", "8")
+    account.create(short, "more", **given)
+
+
+VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "upper case": ("net", {"name": "Net"}, "name"),
+    "long name": ("net", {"name": "x" * 64}, "name"),
+    "hyphen last": ("machine", {"name": "web-"}, "name"),
+    "account of five letters": ("node", {"accountId": "short"}, "accountId"),
+    "account of 31 letters": ("node", {"accountId": "x" * 31}, "accountId"),
+    "role with a hyphen": ("role", {"roleId": "mullion-reader"}, "roleId"),
+    "google in a bucket's name": ("bucket", {"name": "my-google-bucket"}, "name"),
+    "DNS name without a dot": ("zone", {"dnsName": "c.internal"}, "dnsName"),
+    "direction": ("Firewall", {"network": "n", "direction": "IN", "allows": [{"protocol": "tcp"}]}, "direction"),
+    "priority": ("Firewall", {"network": "n", "priority": 70000, "allows": [{"protocol": "tcp"}]}, "priority"),
+    "allow and deny": (
+        "Firewall",
+        {"network": "n", "allows": [{"protocol": "tcp"}], "denies": [{"protocol": "udp"}]},
+        "denies",
+    ),
+    "two hops": ("Route", {"network": "n", "destRange": "0.0.0.0/0", "nextHopIp": "1", "nextHopIlb": "2"}, "nextHopIp"),
+    "no check at all": ("check", {"httpsHealthCheck": None}, "httpHealthCheck"),
+    "label key": ("bucket", {"labels": {"mullion:cluster": "x"}}, "labels.mullion:cluster"),
+    "label value": ("bucket", {"labels": {"owner": "Me"}}, "labels.owner"),
+    "unknown property": ("net", {"mtuu": 1500}, "mtuu"),
+    "missing property": ("sub", {"network": None}, "network"),
+    "mistyped property": ("net", {"mtu": "1500"}, "mtu"),
+}
+
+
+@pytest.mark.parametrize("case", VALUES)
+def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account: Account, case: str) -> None:
+    kind, changes, path = VALUES[case]
+    assert stopped(account, SCENES, kind, changes) == [path]
+
+
+REPLACING = {
+    "sub": ({"ipCidrRange": "10.30.0.0/24"}, True),
+    "machine": ({"bootDisk": {"initializeParams": {"image": "debian-cloud/debian-12"}}}, True),
+    "secret": ({"labels": {"a": "b"}}, False),
+    "rule": ({"ports": ["443"]}, True),
+    "node": ({"accountId": "another"}, True),
+    "bucket": ({"location": "US"}, True),
+    "object": ({"content": "y"}, True),
+}
+
+
+@pytest.mark.parametrize("name", REPLACING)
+def test_what_cannot_change_in_place_replaces(account: Account, scene: Scene, name: str) -> None:
+    changes, replaced = REPLACING[name]
+    thing = scene(name)
+    difference = account.provider.diff(thing.urn, thing.inputs, thing.inputs | changes)
+    assert bool(difference.replaces) == replaced
+    assert set(difference.changes) >= set(difference.replaces)
+
+
+def test_a_subnetwork_grows_in_place_and_metadata_changes_in_place(account: Account, scene: Scene) -> None:
+    for name, changes in (("sub", {"ipCidrRange": "10.20.0.0/23"}), ("machine", {"metadata": {"user-data": "x"}})):
+        thing = scene(name)
+        difference = account.provider.diff(thing.urn, thing.inputs, thing.inputs | changes)
+        assert difference.changes
+        assert not difference.replaces
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_common_machine_type_is_in_every_zone(region: str) -> None:
+    assert len(zones(region)) >= 3
+    assert all(has(zone, "n2-standard-4") for zone in zones(region))
+
+
+def test_sizes_and_images_are_read_from_their_names() -> None:
+    assert [vcpus(name) for name in ("n2-standard-4", "e2-medium", "n2-standard-5", "m6i.large")] == [4, 2, None, None]
+    for name, (stem, _) in IMAGES.items():
+        project, family = name.split("/")
+        for form in (name, f"projects/{project}/global/images/{stem}-v20260101"):
+            assert image(form) == name
+        assert image(f"https://www.googleapis.com/compute/v1/projects/{project}/global/images/family/{family}") == name

@@ -1,0 +1,88 @@
+"""What every cloud of the sandbox has: a region, tags, failures of its own, things that change behind its back."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from sandbox.clouds import CLOUDS, of, of_type, seconds
+from sandbox.gcp.storage import crc32c
+from sandbox.world import World
+
+from .conftest import Account
+
+PLACES = {
+    "aws": ("eu-west-1", "Vpc", {"cidrBlock": "10.0.0.0/16", "tags": {"owner": "us"}}),
+    "azure": ("westeurope", "ResourceGroup", {"tags": {"owner": "us"}}),
+    "gcp": ("europe-west1", "Bucket", {"location": "EU", "labels": {"owner": "us"}}),
+}
+CODES = {
+    "aws": ("InternalFailure", "RequestLimitExceeded", "InvalidParameterValue"),
+    "azure": ("InternalServerError", "TooManyRequests", "PrincipalNotFound"),
+    "gcp": ("backendError", "rateLimitExceeded", "badRequest"),
+}
+
+
+@pytest.fixture(params=CLOUDS)
+def cloud(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def make(world: World, cloud: str) -> Callable[..., Any]:
+    region, short, inputs = PLACES[cloud]
+    account = Account(world, of(cloud), region)
+    return lambda name, **more: (account, account.create(short, name, **(inputs | more)))
+
+
+def test_it_is_found_by_its_types(cloud: str) -> None:
+    for token in of(cloud).types:
+        assert of_type(token) is of(cloud)
+        assert seconds(token, "create") > 0
+    assert seconds("pulumi:index:Stash", "create") == 0
+
+
+def test_a_region_that_it_has_not_is_refused_by_the_settings_name(world: World, cloud: str) -> None:
+    region, _, _ = PLACES[cloud]
+    provider = Account(world, of(cloud), region).provider
+    setting = of(cloud).region
+    [failure] = provider.configure({setting: "mars"})
+    assert (failure.property, "'mars'" in failure.reason) == (setting, True)
+
+
+@pytest.mark.parametrize("kind", ["fail", "throttle"])
+def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], world: World, kind: str) -> None:
+    account, _ = make("first")
+    world.plan_fault(kind, 1, amount=10000 if kind == "throttle" else 0)
+    assert account.refused(lambda: make("second")).code == CODES[cloud][kind == "throttle"]
+    make("third")
+
+
+def test_what_is_not_seen_yet_concerns_one_type_alone(cloud: str, make: Callable[..., Any], world: World) -> None:
+    world.plan_fault("unseen", 1, amount=10000)
+    make("first")
+    assert len(world.faults()) == 1, "it waits for the type that meets it"
+    failures = of(cloud).failures
+    assert failures.unseen.code == CODES[cloud][2]
+    assert failures.unseen_by in {token.rsplit(":", 1)[-1] for token in of(cloud).types}
+
+
+def test_tags_are_there_and_change_behind_its_back(cloud: str, make: Callable[..., Any], world: World) -> None:
+    account, thing = make("first")
+    [record] = world.resources()
+    assert record.tags["owner"] == "us"
+    name = of(cloud).tagging.input
+    world.tamper(record, {f"{name}.owner": "them"})
+    [after] = world.resources()
+    assert after.tags["owner"] == "them"
+    assert {key: value for key, value in after.outputs.items() if isinstance(value, str)} == {
+        key: value for key, value in record.outputs.items() if isinstance(value, str)
+    }
+    read = account.provider.read(thing.urn, thing.id, thing.outputs, thing.inputs)
+    assert read is not None
+    assert read[0][name] == {"owner": "them"}
+
+
+def test_a_checksum_is_the_one_of_the_rfc() -> None:
+    """RFC 3720, appendix B.4: 32 bytes of zeroes."""
+    assert crc32c(bytes(32)) == 0x8A9136AA
