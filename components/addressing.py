@@ -17,7 +17,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from itertools import combinations
 
-from components.spec.models import ApiAccess, Egress, NatGateways, Network, Pool
+from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, Network, Pool
 
 LARGEST_PREFIX, SMALLEST_PREFIX = 16, 22
 """Length of the node range's prefix: AWS takes at most a /16 for a VPC; below a /22 an edge
@@ -73,7 +73,7 @@ class RouteTable:
 
 @dataclass(frozen=True)
 class NatGateway:
-    """A NAT gateway and the edge subnet it stands in."""
+    """A NAT gateway and the edge subnet it stands in; `subnet` is empty where the cloud's gateways stand in none."""
 
     name: str
     subnet: str
@@ -110,14 +110,18 @@ class NetworkPlan:
         return tuple(each for each in self.subnets if each.name.startswith("machines"))
 
 
-def network_plan(network: Network, access: ApiAccess) -> NetworkPlan:
+EDGED = frozenset({Cloud.AWS})
+"""Clouds whose NAT gateways and load balancers stand in subnets; those of others belong to the region."""
+
+
+def network_plan(network: Network, access: ApiAccess, cloud: Cloud = Cloud.AWS) -> NetworkPlan:
     """Subnets, tables and gateways. The range must be a /16 to /22 (a check sees to it)."""
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
     public = network.egress is Egress.PUBLIC
     zones = range(network.zones)
     machines = [Subnet(f"machines-{zone}", zone, quarters[zone + 1], public) for zone in zones]
-    with_edge = not public or access is ApiAccess.PUBLIC
+    with_edge = cloud in EDGED and (not public or access is ApiAccess.PUBLIC)
     edge = [Subnet(f"edge-{zone}", zone, edges[zone], True) for zone in zones] if with_edge else []
     to_internet = Route(ANYWHERE, INTERNET)
     tables = [RouteTable("edge", tuple(each.name for each in edge), (to_internet,))] if edge else []
@@ -126,7 +130,8 @@ def network_plan(network: Network, access: ApiAccess) -> NetworkPlan:
         tables.append(RouteTable("machines", tuple(each.name for each in machines), (to_internet,)))
     else:
         zonal = network.nat_gateways is NatGateways.ZONAL
-        gateways = [NatGateway(f"nat-{each.zone}", each.name) for each in (edge if zonal else edge[:1])]
+        places = [each.name for each in edge] or [""] * network.zones
+        gateways = [NatGateway(f"nat-{zone}", place) for zone, place in enumerate(places if zonal else places[:1])]
         for each in machines:
             gateway = gateways[each.zone if zonal else 0].name
             tables.append(RouteTable(each.name, (each.name,), (Route(ANYWHERE, gateway),)))
@@ -140,9 +145,10 @@ def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
     return plan.machines[index % plan.zones].cidr[CONTROL_PLANE_OFFSET + index // plan.zones]
 
 
-def balancer_addresses(plan: NetworkPlan) -> list[IPv4Address]:
-    """Fixed addresses of the API's internal load balancer, by zone."""
-    return [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
+def balancer_addresses(plan: NetworkPlan, cloud: Cloud = Cloud.AWS) -> list[IPv4Address]:
+    """Fixed addresses of the API's internal load balancer: by zone, or the region's one."""
+    addresses = [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
+    return addresses if cloud in EDGED else addresses[:1]
 
 
 def pod_range(network: Network, address: IPv4Address) -> IPv4Network:

@@ -27,6 +27,8 @@ ERRORS, REDACTION = "errors.json", "redaction.json"
 """Tables that the scripts of both systems read: errors by name, and what in a text looks like a secret."""
 BAKE, IMAGE = "bake.json", "image/"
 """What an image may not hold, and the folder of scripts for images alone."""
+AGENT = "agent/"
+"""The folder of the control-plane agent."""
 _SUFFIXES = {"linux": (".py",), "windows": (".ps1",)}
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The oldest date a zip entry can have."""
@@ -58,9 +60,13 @@ def bundle(plan: NodePlan, scripts: Mapping[str, bytes]) -> Bundle:
     return Bundle(plan.pool, content, digest, f"bundles/{plan.pool}/{digest}.zip")
 
 
-def scripts(os_family: OsFamily) -> dict[str, bytes]:
-    """Read the executor's files of one system by name inside the bundle, with the tables that both systems share."""
-    return {name: content for name, content in _scripts(os_family).items() if not name.startswith(IMAGE)}
+def scripts(os_family: OsFamily, *, control_plane: bool = False) -> dict[str, bytes]:
+    """Read the executor's files of one system by name inside the bundle, with the tables that both systems share.
+
+    Only control planes have the agent's.
+    """
+    left_out = (IMAGE,) if control_plane else (IMAGE, AGENT)
+    return {name: content for name, content in _scripts(os_family).items() if not name.startswith(left_out)}
 
 
 def image_bundle(plan: NodePlan, cloud: str) -> Bundle:

@@ -63,7 +63,9 @@ class MixedCluster(pulumi.ComponentResource):
         )
         if plan.spec.cloud is Cloud.AWS:
             from components.aws import build
-        else:  # a check refuses the others
+        elif plan.spec.cloud is Cloud.GCP:
+            from components.gcp import build
+        else:  # a check refuses the other
             raise NotImplementedError(plan.spec.cloud.value)
         parts = build(plan, generated, tags, world, self)
         self.endpoint = Output.from_input(plan.endpoint.url)

@@ -222,12 +222,12 @@ class RotationArgs(TypedDict):
 
 
 class ProxyArgs(TypedDict):
-    """The web proxy that machines must use."""
+    """The web proxy that machines must use, for all but the cloud's own services."""
 
     http: NotRequired[str]
-    """URL for http."""
+    """http://HOST:PORT for what is fetched by http."""
     https: NotRequired[str]
-    """URL for https."""
+    """http://HOST:PORT for what is fetched by https."""
     no_proxy: NotRequired[list[str]]
     """Hosts and ranges reached directly, beside those Mullion adds."""
 

@@ -10,6 +10,8 @@ from components.plan import ClusterPlan, Machine, MachineGroup
 
 POINTER, MEMBERS = "desired-state.json", "members.json"
 """Keys of the objects."""
+EPOCH = "epoch.json"
+"""Key of the object by which the agent tells every machine that the cluster was restored: cloud-init/linux/epoch.py."""
 
 
 def signed(key: str, body: Mapping[str, Any], serial: float) -> str:

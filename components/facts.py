@@ -13,6 +13,8 @@ class Fact:
 
     longest: int
     control_plane_only: bool = False
+    cloud: str = ""
+    """The only one that has it; empty: all have."""
 
 
 _BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
@@ -33,6 +35,7 @@ FACTS: dict[str, Fact] = {
     "ca_url": Fact(_BUCKET_URL + len("/ca.crt")),
     "bundle_store": Fact(_BUCKET_URL),
     "status_url": Fact(_BUCKET_URL + len("/status/%3A") + _ROLE_ID),
+    "identity": Fact(36, cloud="azure"),
     "secret_service": Fact(80),
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
@@ -46,12 +49,14 @@ LONGEST_BUNDLE_URL = _BUCKET_URL + len("/bundles/") + 15 + 1 + 64 + len(".zip")
 
 def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]:
     """What a machine of the role gets. KeyError names a fact the cloud's wiring forgot."""
-    missing = sorted(set(FACTS) - set(facts))
+    known = {name: fact for name, fact in FACTS.items() if fact.cloud in ("", facts.get("cloud"))}
+    missing = sorted(set(known) - set(facts))
     if missing:
         raise KeyError(f"facts {missing} are missing")
-    return {name: facts[name] for name, fact in FACTS.items() if control_plane or not fact.control_plane_only}
+    return {name: facts[name] for name, fact in known.items() if control_plane or not fact.control_plane_only}
 
 
 def longest(*, control_plane: bool) -> dict[str, str]:
     """Facts as long as they can get."""
-    return for_role({name: "x" * fact.longest for name, fact in FACTS.items()}, control_plane=control_plane)
+    known = {name: "x" * fact.longest for name, fact in FACTS.items()}
+    return for_role(known | {"cloud": "azure"}, control_plane=control_plane)

@@ -9,7 +9,7 @@ from enum import Enum
 from ipaddress import IPv4Network
 
 from components.addressing import ANYWHERE
-from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode
 
 API_PORT = 6443
 KUBELET_PORT = 10250
@@ -60,8 +60,22 @@ def load_balanced(spec: ClusterSpec) -> bool:
     return spec.control_plane.count > 1
 
 
+PROBES: dict[Cloud, tuple[IPv4Network, ...]] = {
+    # Load balancing documentation, "Probe IP ranges and firewall rules": internal passthrough, and the external one's
+    Cloud.GCP: tuple(
+        map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22")),
+    ),
+    # "What is IP address 168.63.129.16": health probes of load balancers come from it
+    Cloud.AZURE: (IPv4Network("168.63.129.16/32"),),
+}
+"""Where health probes come from in clouds whose load balancers pass packets on, as they are, and have no rules of their
+own: what may reach a balancer may reach the machines behind it."""
+
+
 def groups(spec: ClusterSpec) -> tuple[Group, ...]:
     """Groups this cluster has."""
+    if spec.cloud in PROBES:
+        return NODES
     internal = (Group.API_INTERNAL,) if load_balanced(spec) else ()
     public = (Group.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
     return (*NODES, *internal, *public)
@@ -80,10 +94,12 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
         _Row(
             "api-peers", control_plane, control_plane, "tcp", api, "control planes use a peer until their own API is up"
         ),
+        # also behind a load balancer: the Service `kubernetes` leads pods to the control planes' own addresses
+        _Row("api", control_plane, workers, "tcp", api, "nodes and their pods to the API"),
         *(
             [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
-            if load_balanced(spec)
-            else [_Row("api", control_plane, workers, "tcp", api, "nodes to the API")]
+            if Group.API_INTERNAL in balancers
+            else []
         ),
         *(
             [_Row("api", (Group.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
@@ -95,7 +111,17 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             if balancers
             else []
         ),
+        *(_passed_rows(spec) if spec.cloud in PROBES else []),
     ]
+
+
+def _passed_rows(spec: ClusterSpec) -> list[_Row]:
+    """What comes through load balancers that pass packets on: people, and probes."""
+    behind, api = (Group.CONTROL_PLANE,), (API_PORT, API_PORT)
+    public = spec.api.access is ApiAccess.PUBLIC
+    people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
+    probes = [_Row("api-probes", behind, PROBES[spec.cloud], "tcp", api, "health probes of the load balancers")]
+    return [*(people if public else []), *(probes if public or load_balanced(spec) else [])]
 
 
 def _pod_rows(spec: ClusterSpec) -> list[_Row]:

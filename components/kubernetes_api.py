@@ -55,10 +55,24 @@ class KubernetesApi:
         """The answer's document. Unreachable, or Refused with the API's own words."""
         return await aside(self._call, method, path, body, kind)
 
+    def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        """As `call`, for who does nothing else meanwhile."""
+        return self._call(method, path, body, kind)
+
+    def text(self, path: str) -> str:
+        """What a path gives that is no document, such as a pod's log. Raises as `call` does."""
+        return self._exchange("GET", path, None, "").decode(errors="replace")
+
     def _call(self, method: str, path: str, body: Any, kind: str) -> Any:
+        document: dict[str, Any] = {}
+        with suppress(ValueError):  # a proxy on the way answers with text
+            document = json.loads(self._exchange(method, path, body, kind))
+        return document
+
+    def _exchange(self, method: str, path: str, body: Any, kind: str) -> bytes:
         parts = urlsplit(self.url)
         connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
-        headers = {"Accept": "application/json", **({"Content-Type": kind} if body is not None else {})}
+        headers = {"Accept": "application/json, */*", **({"Content-Type": kind} if body is not None else {})}
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
@@ -67,12 +81,12 @@ class KubernetesApi:
             raise Unreachable(f"{self.url}: {error}") from error
         finally:
             connection.close()
-        document: dict[str, Any] = {}
-        with suppress(ValueError):  # a proxy on the way answers with text
-            document = json.loads(content)
         if answer.status >= 400:
-            raise Refused(answer.status, document.get("message") or answer.reason)
-        return document
+            reason = answer.reason
+            with suppress(ValueError, AttributeError):
+                reason = json.loads(content).get("message") or reason
+            raise Refused(answer.status, reason)
+        return content
 
 
 async def ready_nodes(api: KubernetesApi, query: str = "") -> dict[str, bool]:

@@ -1,5 +1,7 @@
 """Names: one rule each, so that nothing else in the project builds one."""
 
+import hashlib
+
 CONTROL_PLANE = "control-plane"
 """Group name of the control-plane machines; no pool may have it."""
 
@@ -23,3 +25,10 @@ def zone_name(cluster: str) -> str:
 def api_host(cluster: str) -> str:
     """Name of the cluster's API endpoint in its private zone; it stands in certificates and kubeconfigs."""
     return f"api.{zone_name(cluster)}"
+
+
+def within(limit: int, name: str) -> str:
+    """A name of at most so many characters: the end of a longer one gives way to eight digits of its sha256."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit - 9].rstrip('-')}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -4,10 +4,11 @@ The wiring of each cloud turns it into resources and decides nothing; `mullion p
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
+from typing import Any
 
 from components import facts, naming, userdata
 from components.addressing import (
@@ -26,7 +27,7 @@ from components.firewall import API_PORT, Group, Rule, groups, load_balanced, ru
 from components.node import plan_node
 from components.node.plan import NodePlan, canonical
 from components.reachability import Path, paths
-from components.spec.models import ApiAccess, ClusterSpec, NetworkMode, OperatingSystem
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode, OperatingSystem
 from components.spec.report import Problem, Severity, SpecError
 
 SPARE_BYTES = 1024
@@ -73,6 +74,7 @@ class MachineGroup:
     """The control plane, or a pool: machines that are alike."""
 
     name: str
+    cloud: Cloud
     group: Group
     os: OperatingSystem
     size: str
@@ -116,7 +118,11 @@ class MachineGroup:
             return 0
         url = "x" * facts.LONGEST_BUNDLE_URL
         document = userdata.document(url, self.bundle.sha256, self.machine_document(longest), known)
-        return len(userdata.user_data(self.family, document).encode())
+        return len(self.user_data(document).encode())
+
+    def user_data(self, document: Mapping[str, Any]) -> str:
+        """The user-data of a machine that is told this document (components/userdata.py)."""
+        return userdata.user_data(self.family, document, self.cloud.value)
 
 
 @dataclass(frozen=True)
@@ -167,7 +173,7 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
     Raises SpecError with every problem that only planning shows: addresses that meet,
     user-data over the cloud's limit, a missing way.
     """
-    network = network_plan(spec.network, spec.api.access)
+    network = network_plan(spec.network, spec.api.access, spec.cloud)
     if problems := list(_address_problems(network, spec)):
         raise SpecError(name, problems)
     balanced = load_balanced(spec)
@@ -176,7 +182,7 @@ def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
         naming.api_host(name),
         balanced,
         spec.api.access is ApiAccess.PUBLIC,
-        tuple(balancer_addresses(network) if balanced else ()),
+        tuple(balancer_addresses(network, spec.cloud) if balanced else ()),
     )
     plan = ClusterPlan(
         name=name,
@@ -246,9 +252,10 @@ def _group(
         )
         for index, address in enumerate(addresses)
     )
-    packed = bundle(node_plan, scripts("windows" if os.is_windows else "linux"))
+    control_plane = group is Group.CONTROL_PLANE
+    packed = bundle(node_plan, scripts("windows" if os.is_windows else "linux", control_plane=control_plane))
     return MachineGroup(
-        name, group, os, size, disk_gb, spec.images.get(os), max_unavailable, node_plan, packed, machines
+        name, spec.cloud, group, os, size, disk_gb, spec.images.get(os), max_unavailable, node_plan, packed, machines
     )
 
 

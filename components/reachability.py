@@ -48,6 +48,8 @@ def way_out(plan: NetworkPlan, subnet: Subnet) -> tuple[str, str | None]:
     gateway = next((each for each in plan.gateways if each.name == route.target), None)
     if gateway is None:
         return route.target, f"subnet {subnet.name} is routed to {route.target}, which does not exist"
+    if not gateway.subnet:
+        return gateway.name, None
     edge = plan.by_name.get(gateway.subnet)
     onward = default_route(plan, gateway.subnet)
     if edge is None or not edge.public or onward is None or onward.target != INTERNET:
@@ -89,6 +91,8 @@ def paths(
             )
             way = "load balancer" if len(hops) > 2 else "direct"
             yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
+            if len(hops) > 2:  # pods go by the Service `kubernetes`, to the control planes' own addresses
+                yield Path(source, "API of pods", "direct", inside([group, Group.CONTROL_PLANE], "tcp", API_PORT))
             for other in places:
                 yield from _pod_ways(rules, network, source, group, other)
                 if group is Group.CONTROL_PLANE:

@@ -44,6 +44,10 @@ class Machines(Protocol):
         """Ids of instances by private address: those that run, or those that are stopped."""
         ...
 
+    async def instance(self, args: ResourceHookArgs) -> str:
+        """Id of the instance that a hook is about, as the machine itself knows it."""
+        ...
+
     async def launched(self, instance: str) -> datetime:
         """When an instance was started, UTC."""
         ...
@@ -94,7 +98,7 @@ class Rollout:
         if planned is not None and await _is_known(planned):
             return  # it goes with the whole cluster: while one is replaced, its registration is not answered
         name = args.name.removeprefix(f"{self._cluster}-")
-        pool = self._pools.get(_tags(args).get("mullion:pool", ""))
+        pool = self._pools.get(_pool_of(name))
         if pool is not None:
             await self._let_go(pool, name, replaced=planned is not None)
         options = self._options[pool.name] if pool else Options()
@@ -107,11 +111,12 @@ class Rollout:
     async def _arrive(self, args: ResourceHookArgs) -> None:
         """After a worker was created: one in the place of another reaches its gate. Nobody waits for a new member."""
         name = args.name.removeprefix(f"{self._cluster}-")
-        pool = self._pools[_tags(args)["mullion:pool"]]
+        pool = self._pools[_pool_of(name)]
         if name not in self._away[pool.name]:
             return
         machine = next(each for each in pool.machines if each.name == name)
-        while missing := await self._look(pool, machine, args.id, await self._nodes(pool)):
+        instance = await self._machines.instance(args)
+        while missing := await self._look(pool, machine, instance, await self._nodes(pool)):
             if not missing.hopeful:
                 self._away[pool.name].discard(name)  # it is looked at like any other from now on
                 raise RuntimeError(f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} goes now")
@@ -243,5 +248,6 @@ async def _is_known(resource: pulumi.Resource) -> bool:
     return bool((await asyncio.wait({answer}, timeout=0.1))[0])
 
 
-def _tags(args: ResourceHookArgs) -> Mapping[str, str]:
-    return (args.new_outputs or args.old_outputs or {}).get("tags") or {}
+def _pool_of(machine: str) -> str:
+    """The pool of a machine, by the machine's name (components/naming.py)."""
+    return machine.rpartition("-")[0]

@@ -8,11 +8,15 @@ state, and a differing one stops the run before anything is touched.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
+from pulumi import Output
 
+from components.addressing import NetworkPlan
 from components.generated import stash
+from components.spec.models import Network
 
 NETWORK_OPTIONS = {
     "nodes": "network.nodes",
@@ -24,6 +28,24 @@ NETWORK_OPTIONS = {
     "services": "network.services",
 }
 """Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
+
+
+def zones_of(plan: NetworkPlan, known: Output[list[str]]) -> Output[list[str]]:
+    """Names of the planned zones; RunError where the region has fewer."""
+    return known.apply(lambda names: _first(plan.zones, names))
+
+
+def layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
+    """A planned network's layout in these zones."""
+    return {
+        "nodes": str(plan.cidr),
+        "zones": str(plan.zones),
+        "zone_names": zones,
+        "egress": network.egress.value,
+        "mode": network.mode.value,
+        "pods": str(network.pods),
+        "services": str(network.services),
+    }
 
 
 def settled(name: str, layout: dict[str, Any], parent: pulumi.Resource) -> pulumi.Output[dict[str, Any]]:
@@ -48,3 +70,12 @@ def _same(name: str, kept: dict[str, Any], wanted: dict[str, Any]) -> dict[str, 
 
 def _text(value: Any) -> str:
     return json.dumps(value).replace('"', "")
+
+
+def _first(count: int, names: Sequence[str]) -> list[str]:
+    if len(names) < count:
+        raise pulumi.RunError(
+            f"the region has {len(names)} zones ({', '.join(names)}) and network.zones is {count}; "
+            f"write network: {{zones: {len(names)}}}, or take another region"
+        )
+    return list(names[:count])

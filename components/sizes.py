@@ -1,6 +1,6 @@
-"""Instance types of AWS: a table of families by a table of sizes.
+"""Instance types of each cloud: a table of families by a table of sizes.
 
-Figures: vCPU and GiB as the publisher's instance type pages give them (2026-11). A family
+Figures: vCPU and GiB as the publishers' instance type pages give them (2026-11). A family
 gives GiB per vCPU and the architecture; a size gives vCPU. Burstable types have a table of their own.
 """
 
@@ -85,6 +85,58 @@ AWS: dict[str, Size] = _table()
 """Every known instance type by name."""
 
 
+GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
+    ("e2", "standard:4 highcpu:1", "2 4 8 16 32"),
+    ("e2", "highmem:8", "2 4 8 16"),
+    ("n1", "standard:3.75 highmem:6.5 highcpu:0.9", "2 4 8 16 32 64 96"),
+    ("n2", "standard:4", "2 4 8 16 32 48 64 80 96 128"),
+    ("n2", "highmem:8 highcpu:1", "2 4 8 16 32 48 64 80 96"),
+    ("n2d", "standard:4 highcpu:1", "2 4 8 16 32 48 64 80 96 128 224"),
+    ("n2d", "highmem:8", "2 4 8 16 32 48 64 80 96"),
+    ("n4", "standard:4 highmem:8 highcpu:2", "2 4 8 16 32 48 64 80"),
+    ("c2", "standard:4", "4 8 16 30 60"),
+    ("c2d", "standard:4 highmem:8 highcpu:2", "2 4 8 16 32 56 112"),
+    ("c3", "standard:4 highmem:8 highcpu:2", "4 8 22 44 88 176"),
+    ("c3d", "standard:4 highmem:8", "4 8 16 30 60 90 180 360"),
+    ("t2d", "standard:4", "1 2 4 8 16 32 48 60"),
+    ("t2a", "standard:4", "1 2 4 8 16 32 48"),
+    ("c4a", "standard:4 highmem:8 highcpu:2", "1 2 4 8 16 32 48 64 72"),
+)
+"""Series; kinds with GiB per vCPU; vCPU."""
+
+GCP_ARM = frozenset({"t2a", "c4a"})
+GCP_SHARED = {"e2-micro": 1, "e2-small": 2, "e2-medium": 4}
+"""GiB of the types that share cores: each has two vCPU, for a part of the time."""
+GCP_HYPERDISK = frozenset({"n4", "c4a"})
+"""Series that boot from no persistent disk (documentation of Hyperdisk, "Machine type support")."""
+
+
+def _gcp_table() -> dict[str, Size]:
+    sizes = {name: Size(name, 2, gib * GIB, "amd64") for name, gib in GCP_SHARED.items()}
+    for series, kinds, counts in GCP_FAMILIES:
+        for kind, _, gib in (each.partition(":") for each in kinds.split()):
+            for vcpu in map(int, counts.split()):
+                name, architecture = f"{series}-{kind}-{vcpu}", "arm64" if series in GCP_ARM else "amd64"
+                sizes[name] = Size(name, vcpu, int(vcpu * float(gib) * GIB), architecture)
+    return sizes
+
+
+GCP: dict[str, Size] = _gcp_table()
+
+TABLES: dict[str, dict[str, Size]] = {"aws": AWS, "gcp": GCP}
+"""By cloud; no name is in two of them."""
+
+
 def size(name: str) -> Size | None:
-    """The instance type, or None when the table does not have it."""
-    return AWS.get(name)
+    """The instance type, or None when no table has it."""
+    return next((table[name] for table in TABLES.values() if name in table), None)
+
+
+def is_burstable(name: str) -> bool:
+    """Whether an instance type is fast only while it has credits, or its share of a core."""
+    return name.split(".", maxsplit=1)[0] in BURSTABLE_FAMILIES or name in GCP_SHARED
+
+
+def gcp_disk(name: str) -> str:
+    """The kind of boot disk that an instance type of GCP takes."""
+    return "hyperdisk-balanced" if name.split("-", maxsplit=1)[0] in GCP_HYPERDISK else "pd-balanced"

@@ -5,6 +5,7 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -47,20 +48,38 @@ class Tags:
 
         more: tags of ours besides, without the prefix. few: without the user's own.
         """
-        token: str = kind.pulumi_type  # type: ignore[attr-defined]  # each generated class has it
-        types = f"{parent.pulumi_resource_type}${token}"
         rest = {
             **(self.ours if few else self.common),
             "Name": name,
             **{f"mullion:{k}": v for k, v in (more or {}).items()},
         }
 
-        def complete(root: str) -> Mapping[str, pulumi.Input[str]]:
-            return {**rest, "mullion:urn": tag_value(descendant(root, types, name))}
+        def complete(urn: str) -> Mapping[str, pulumi.Input[str]]:
+            return {**rest, "mullion:urn": tag_value(urn)}
 
-        return (
-            complete(self.root) if isinstance(self.root, str) else pulumi.Output.from_input(self.root).apply(complete)
+        urn = self._urn(parent, kind, name)
+        return complete(urn) if isinstance(urn, str) else urn.apply(complete)
+
+    def labels(
+        self,
+        parent: pulumi.Resource,
+        kind: type[pulumi.Resource],
+        name: str,
+        more: Mapping[str, pulumi.Input[str]] | None = None,
+    ) -> pulumi.Output[dict[str, str]]:
+        """The same as labels of GCP, which are shorter: without the name, and with a digest in the URN's place."""
+        rest = {**self.common, **{f"mullion:{k}": v for k, v in (more or {}).items()}}
+        return pulumi.Output.all(rest, self._urn(parent, kind, name)).apply(
+            lambda known: {**dict(map(label, known[0].items())), "mullion_urn": urn_digest(known[1])}
         )
+
+    def _urn(self, parent: pulumi.Resource, kind: type[pulumi.Resource], name: str) -> str | pulumi.Output[str]:
+        """URN of a child of `parent`, itself a child of the cluster."""
+        token: str = kind.pulumi_type  # type: ignore[attr-defined]  # each generated class has it
+        types = f"{parent.pulumi_resource_type}${token}"
+        if isinstance(self.root, str):
+            return descendant(self.root, types, name)
+        return pulumi.Output.from_input(self.root).apply(lambda root: descendant(root, types, name))
 
 
 def component_urn(component: pulumi.ComponentResource, opts: pulumi.ResourceOptions | None) -> pulumi.Input[str]:
@@ -95,3 +114,20 @@ def tag_value(urn: str) -> str:
         return text
     digest = hashlib.sha256(urn.encode()).hexdigest()
     return f"{text[: LONGEST - 1 - len(digest)]}-{digest}"
+
+
+_NOT_IN_LABELS = re.compile(r"[^a-z0-9_-]")
+"""Labels of GCP: lower-case letters, digits, hyphens and underscores ("Requirements for labels")."""
+
+LONGEST_LABEL = 63
+
+
+def label(tag: tuple[str, str]) -> tuple[str, str]:
+    """A tag as a label; a check sees to it that the user's own lose nothing by that."""
+    key, value = (_NOT_IN_LABELS.sub("_", each.lower()) for each in tag)
+    return key, value[:LONGEST_LABEL]
+
+
+def urn_digest(urn: str) -> str:
+    """What stands for a URN in a label."""
+    return hashlib.sha256(urn.encode()).hexdigest()[:40]

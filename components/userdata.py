@@ -5,6 +5,7 @@ cluster's facts (known once the cloud made something). Its keys are a closed lis
 a machine can read its user-data.
 """
 
+import ast
 import json
 import re
 import textwrap
@@ -24,6 +25,9 @@ LIMITS: dict[str, int] = {
     "gcp": 262144,
 }
 """Most bytes of user-data by cloud, raw (before base64)."""
+
+SCRIPT = {"aws": ("<powershell>\n", "</powershell>\n")}
+"""What stands before and after a PowerShell script, by cloud; elsewhere user-data is the script itself."""
 
 WORLD = "world"
 """The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
@@ -55,9 +59,9 @@ def document(
     return {"bundle": {"url": bundle_url, "sha256": bundle_sha256}, "machine": dict(machine), "facts": dict(facts)}
 
 
-def user_data(os_family: OsFamily, document: Mapping[str, Any]) -> str:
-    """Render the user-data of one machine, ASCII: #cloud-config for Linux, <powershell> for Windows on AWS."""
-    before, after = template(os_family)
+def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str = "aws") -> str:
+    """Render one machine's user-data, ASCII: #cloud-config for Linux; for Windows a script, as the cloud has it."""
+    before, after = template(os_family, cloud)
     return before + _json(document) + after
 
 
@@ -67,23 +71,42 @@ def size(user_data: str) -> int:
 
 
 @cache
-def template(os_family: OsFamily) -> tuple[str, str]:
+def template(os_family: OsFamily, cloud: str = "aws") -> tuple[str, str]:
     """Give the user-data before and after the document. ValueError when the file has not exactly one empty document."""
     folder = CLOUD_INIT / os_family
     if os_family == "linux":
-        loader = textwrap.indent((folder / "loader.py").read_text(encoding="ascii"), 6 * " ")
+        loader = textwrap.indent(without_docstrings((folder / "loader.py").read_text(encoding="ascii")), 6 * " ")
         text = (folder / "user-data.yaml").read_text(encoding="ascii").replace("      loader.py\n", loader)
     else:
-        text = f"<powershell>\n{without_comments((folder / 'loader.ps1').read_text(encoding='ascii'))}</powershell>\n"
+        begin, end = SCRIPT.get(cloud, ("", ""))
+        script = of_cloud((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
+        text = begin + without_comments(script) + end
     places = list(_EMPTY.finditer(text))
     if len(places) != 1:
         raise ValueError(f"{folder}: {len(places)} lines hold an empty document {{}}, not one")
     return text[: places[0].end() - 2], text[places[0].end() :]
 
 
+def of_cloud(script: str, cloud: str) -> str:
+    """Drop a script's functions that are for one of the other clouds, which their names say: Get-GcpHeader."""
+    others = "|".join(each.capitalize() for each in LIMITS if each != cloud)
+    return re.sub(rf"^function [A-Z][a-z]+-(?:{others})\w* \{{$.*?^\}}$", "", script, flags=re.DOTALL | re.MULTILINE)
+
+
 def without_comments(script: str) -> str:
     """Drop a script's indentation, and the lines that are empty or only a comment."""
     return "".join(f"{line.lstrip()}\n" for line in script.splitlines() if line.strip() and line.lstrip()[0] != "#")
+
+
+def without_docstrings(source: str) -> str:
+    """Drop a module's docstrings, but those that are all that a class or function has."""
+    lines, dropped = source.splitlines(keepends=True), set[int]()
+    for node in ast.walk(ast.parse(source)):
+        body: list[ast.stmt] = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
+        for each in body if len(body) > 1 else []:
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                dropped |= set(range(each.lineno - 1, each.end_lineno or each.lineno))
+    return "".join(line for number, line in enumerate(lines) if number not in dropped)
 
 
 def _json(document: Mapping[str, Any]) -> str:

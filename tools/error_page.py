@@ -1,8 +1,13 @@
-"""Renders docs/errors.md from the one table of errors that both executors read."""
+"""Renders docs/errors.md: the one table of errors that both executors read, and which steps end with which of them."""
 
 import json
+from collections.abc import Iterable, Iterator
 
 from components.bundle import CLOUD_INIT, ERRORS
+from components.node.kinds import Step
+from components.plan import plan_cluster
+from components.spec.stack import read_stack
+from operations import stacks
 
 HEADER = """# Errors of a machine
 
@@ -13,6 +18,10 @@ serial console and in its status record: the number, the name, phase, step, and 
 is tried again with growing waits before it ends the run; everything is tried again at the next boot.
 """
 
+STEPS = """## Steps of a Windows node
+
+What each can end with. Besides, every step can: """
+
 GROUPS = {
     1: "The plan and the run",
     2: "Downloads, archives, stores",
@@ -21,6 +30,49 @@ GROUPS = {
     5: "Windows, restarts, the network, what a node lacks",
     9: "Anything else",
 }
+
+EVERY_STEP = (
+    "reference-unresolved", "step-invalid", "not-reached", "step-timeout", "file-failed", "disk-full", "unexpected",
+)  # fmt: skip
+"""What a step of any kind can end with."""
+
+ENDS: dict[str, tuple[str, ...]] = {
+    "api-version": ("wait-timeout",),
+    "archive": ("archive-unsafe", "archive-broken"),
+    "artifact": ("download-failed", "digest-mismatch", "certificate-refused", "redirect-refused"),
+    "build": ("build-refused",),
+    "certificate-authority": ("download-failed", "digest-mismatch"),
+    "container-image": ("image-refused", "command-failed", "command-timeout"),
+    "defender-exclusion": (),
+    "directory": (),
+    "environment": (),
+    "feature": ("feature-failed",),
+    "file": (),
+    "firewall-profiles": (),
+    "firewall-rule": (),
+    "hns-network": ("network-missing",),
+    "hostname": (),
+    "kubelet-bootstrap": ("secret-unavailable", "service-failed"),
+    "metadata-route": ("network-missing",),
+    "node-object": ("node-unregistered", "node-not-ready"),
+    "overlay-network": ("overlay-missing", "adapter-missing", "service-failed"),
+    "pagefile": (),
+    "pod-range": ("pod-range-missing",),
+    "port-range": ("command-failed",),
+    "probe": ("probe-failed",),
+    "reboot": ("reboot-limit",),
+    "registry": (),
+    "service": ("service-failed",),
+    "source-vip": ("command-failed", "command-timeout"),
+    "stale-network": ("service-failed", "network-missing"),
+    "system-service": ("service-failed",),
+    "task": (),
+    "wait": ("wait-timeout",),
+}
+"""What else, by the kind of step, on Windows."""
+
+WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"))
+"""Stacks and pools whose plans have every step that a Windows node can have."""
 
 
 def render() -> str:
@@ -32,7 +84,32 @@ def render() -> str:
         parts += ["| code | name | cause | what to do | tried again |", "|---|---|---|---|---|"]
         parts += [_row(**each) for each in rows if each["code"] // 100 == group]
         parts.append("")
+    codes = {each["name"]: each["code"] for each in rows}
+    parts += [f"{STEPS}{_codes(codes, EVERY_STEP)}.\n", *_steps(codes)]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def windows_steps() -> list[Step]:
+    """Every step of the Windows plans, each name once, in their order."""
+    found: dict[str, Step] = {}
+    for stack, pool in WINDOWS:
+        groups = plan_cluster(stack, read_stack(stack, stacks.config(stack)).spec).pools
+        plan = next(each.node_plan for each in groups if each.name == pool)
+        found |= {each.name: each for each in plan.steps if each.name not in found}
+    return list(found.values())
+
+
+def _steps(codes: dict[str, int]) -> Iterator[str]:
+    yield "| step | kind | numbers |"
+    yield "|---|---|---|"
+    for each in windows_steps():
+        own = each.fields.get("error")
+        names = (own,) if own else ENDS[each.kind]
+        yield f"| `{each.name}` | {each.kind} | {_codes(codes, names)} |"
+
+
+def _codes(codes: dict[str, int], names: Iterable[str]) -> str:
+    return " ".join(str(codes[each]) for each in names)
 
 
 def _row(code: int, name: str, retry: bool, cause: str, remedy: str) -> str:

@@ -53,7 +53,7 @@ def urns(stack: str) -> str:
     return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))
 
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed")
+STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed", "gcp-dev", "gcp-ci", "gcp-prod")
 
 FILES: dict[str, Callable[[], str]] = {
     "stacks/schema.json": lambda: _json(schema.stack_schema()),

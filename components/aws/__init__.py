@@ -1,40 +1,29 @@
 """A cluster on AWS: the planned parts, wired together. Decides nothing."""
 
-from dataclasses import dataclass
-from itertools import chain
-
 import pulumi
 import pulumi_aws as aws
 from pulumi import InvokeOptions, Output, ResourceOptions
 
+from components import booted
 from components.aws.api import Api
-from components.aws.control_plane import ControlPlane
 from components.aws.firewall import Firewall
 from components.aws.identity import Identity
 from components.aws.images import Images
-from components.aws.machines import Site
+from components.aws.machines import Site, ways
 from components.aws.network import Network
 from components.aws.pod_routes import PodRoutes
-from components.aws.records import ControlPlaneRecords, Records
+from components.aws.records import Records
 from components.aws.storage import Storage
-from components.aws.urls import SANDBOX, service_url
-from components.aws.workers import Workers
 from components.firewall import Group
 from components.generated import Generated
+from components.machine_groups import machines
+from components.parts import Parts
 from components.plan import ClusterPlan
-from components.rollout import Rollout
 from components.spec.models import Egress, NetworkMode
 from components.tags import Tags
+from components.told import Told, status_url
 from components.upgrade import Upgrade
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What the facade needs of a cloud."""
-
-    public_host: Output[str]
-    bundle_store: Output[str]
-    snapshot_store: Output[str]
+from components.urls import service_url
 
 
 def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, parent: pulumi.Resource) -> Parts:
@@ -45,7 +34,7 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
     )
     network = Network(name, plan.network, images.zone_names, spec.network, tags, protect=spec.protect, opts=child)
     firewall = Firewall(name, network.vpc_id, plan.groups, plan.rules, tags, opts=child)
-    upgrade = Upgrade(plan, generated.begins, simulated=world == SANDBOX)
+    upgrade = Upgrade(plan, generated.begins, simulated=booted.is_simulated(world))
     storage = Storage(name, plan, generated, tags, world, upgrade, opts=child)
     identity = Identity(name, storage, tags, registries="ecr" in plan.spec.registry_credentials, opts=child)
     machine_subnets = [network.subnet_ids[each.name] for each in plan.network.machines]
@@ -67,29 +56,28 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         group_ids=firewall.group_ids,
         profiles=identity.profiles,
         images=images.ids,
-        bundle_urls=storage.bundle_urls,
-        facts=_facts(plan, generated, storage, api, world, parent),
-        status_urls={group: _status_url(storage, role) for group, role in identity.role_ids.items()},
+        told=Told(
+            storage.bundle_urls,
+            _facts(plan, generated, storage, api, world, parent),
+            {group: status_url(storage.bundle_store, role) for group, role in identity.role_ids.items()},
+        ),
         public=spec.network.egress is Egress.PUBLIC,
         routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
-        routes=[*network.routes, storage.members],
+        tags=tags,
     )
-    records = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.WORKERS])
-    access = generated.access(api.public_host.apply(plan.endpoint.for_people), plan.endpoint.host)
-    rollout = Rollout(plan, records, access, simulated=world == SANDBOX)
-    control_plane = ControlPlane(name, plan.control_plane, site, tags, protect=spec.protect, opts=child)
-    said = Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[Group.CONTROL_PLANE])
-    upgrade.source = ControlPlaneRecords(said, control_plane.instance_ids)
-    pools = [Workers(name, pool, site, tags, rollout, upgrade, opts=child) for pool in plan.pools]
-    interfaces = chain(control_plane.interface_ids, *(each.interface_ids for each in pools))
+    made = machines(
+        plan,
+        ways(site, [*network.routes, storage.members]),
+        lambda group: Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[group]),
+        generated.access(booted.api() or api.public_host.apply(plan.endpoint.for_people), plan.endpoint.host),
+        upgrade,
+        world,
+        child,
+    )
     if site.routed_pods:
-        PodRoutes(name, plan.network, network.table_ids, dict(zip(plan.machines, interfaces, strict=True)), opts=child)
+        interfaces = {machine: each.primary_network_interface_id for machine, each in made.items()}
+        PodRoutes(name, plan.network, network.table_ids, interfaces, opts=child)
     return Parts(api.public_host, storage.bundle_store, storage.snapshot_store)
-
-
-def _status_url(storage: Storage, role_id: Output[str]) -> Output[str]:
-    """Where machines with this role put their status records, up to the instance's id; %3A is a colon."""
-    return Output.concat(storage.bundle_store, "/status/", role_id, "%3A")
 
 
 def _facts(

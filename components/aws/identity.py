@@ -9,6 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.storage import Storage
+from components.desired_state import EPOCH, MEMBERS, POINTER
 from components.firewall import NODES, Group
 from components.tags import Tags
 
@@ -34,7 +35,7 @@ def statements(group: Group, arns: Mapping[str, str], *, registries: bool = Fals
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     bundles, snapshots = arns["bundles"], arns["snapshots"]
-    read = [f"{bundles}/bundles/*", f"{bundles}/ca.crt", f"{bundles}/requests/{_OWN}"]
+    read = [f"{bundles}/{name}" for name in ("bundles/*", "ca.crt", EPOCH, f"requests/{_OWN}")]
     rows: list[tuple[list[str], list[str]]] = [
         (["s3:GetObject"], read),
         (["s3:PutObject"], [f"{bundles}/{folder}/{_OWN}" for folder in ("status", "logs")]),
@@ -42,7 +43,8 @@ def statements(group: Group, arns: Mapping[str, str], *, registries: bool = Fals
     ]
     if group is Group.CONTROL_PLANE:
         rows += [
-            (["s3:GetObject"], [f"{bundles}/desired-state.json", f"{bundles}/members.json", f"{bundles}/status/*"]),
+            (["s3:GetObject"], [f"{bundles}/{name}" for name in (POINTER, MEMBERS, "status/*")]),
+            (["s3:PutObject"], [f"{bundles}/{EPOCH}"]),
             # the marker that decides who inits, and etcd snapshots with their retention
             (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{snapshots}/*"]),
             (["s3:ListBucket"], [snapshots]),

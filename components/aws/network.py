@@ -1,6 +1,6 @@
 """The VPC: subnets, gateways and routes as planned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from ipaddress import IPv4Network
 
 import pulumi
@@ -8,7 +8,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.addressing import INTERNET, NetworkPlan
-from components.settled import settled
+from components.settled import layout, settled, zones_of
 from components.spec.models import Network as NetworkOptions
 from components.tags import Tags
 
@@ -41,11 +41,8 @@ class Network(pulumi.ComponentResource):
         """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
-        names = zone_names.apply(lambda known: _first(plan.zones, known))
-        layout = {"nodes": str(plan.cidr), "zones": str(plan.zones), "zone_names": names}
-        layout |= {"egress": network.egress.value, "mode": network.mode.value}
-        layout |= {"pods": str(network.pods), "services": str(network.services)}
-        kept = settled(f"{name}-network", layout, self)
+        names = zones_of(plan, zone_names)
+        kept = settled(f"{name}-network", layout(plan, names, network), self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
             cidr_block=kept.apply(lambda known: known["nodes"]),  # so all else waits for the layout's check
@@ -127,15 +124,6 @@ class Network(pulumi.ComponentResource):
                 for subnet in table.subnets
             ]
         return made
-
-
-def _first(count: int, names: Sequence[str]) -> list[str]:
-    if len(names) < count:
-        raise pulumi.RunError(
-            f"the region has {len(names)} zones ({', '.join(names)}) and network.zones is {count}; "
-            f"write network: {{zones: {len(names)}}}, or take another region"
-        )
-    return list(names[:count])
 
 
 def range_name(destination: IPv4Network) -> str:

@@ -1,7 +1,6 @@
 """The stores: bundles and status records, snapshots, and the secrets of the cluster."""
 
 import json
-import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -11,12 +10,13 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.assets import asset
-from components.aws.urls import service_url
-from components.desired_state import MEMBERS, POINTER, members, members_document, pointer_document
-from components.generated import Generated, stash
+from components.desired_state import MEMBERS, POINTER
+from components.generated import Generated
 from components.plan import ClusterPlan, MachineGroup
+from components.published import member_list, pointer
 from components.tags import Tags
 from components.upgrade import Upgrade
+from components.urls import service_url
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "id": "older-versions",
@@ -26,6 +26,7 @@ OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
 }
 """Rule of a versioned store: what was written over or deleted can be had back for 30 days, then it costs no more."""
 PRINCIPALS_OVER_TLS = "DenyPlainHttp"
+JSON = "application/json"
 SECRETS = {
     "pki": "Authorities and keys of the control plane",
     "desired-state": "Key that authenticates the desired-state pointer",
@@ -83,8 +84,11 @@ class Storage(pulumi.ComponentResource):
             each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
         }
         self.ca_url = self._url(self._object("ca", bundles, "ca.crt", content=generated.ca_certificate))
-        self._pointer(bundles, plan, generated, upgrade)
-        self.members = self._members(bundles, plan, generated)
+        reached = ResourceOptions(hooks=upgrade.hooks)
+        pointed = pointer(plan, generated, upgrade, self.bundle_urls[plan.control_plane.name], self)
+        self._object("desired-state", bundles, POINTER, reached, content=pointed, content_type=JSON)
+        listed = member_list(plan, generated, self)
+        self.members = self._object("members", bundles, MEMBERS, content=listed, content_type=JSON)
         values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
         secrets = {key: self._secret(key, value) for key, value in values.items()}
         self.secret_names = {key: named for key, (_, named) in secrets.items()}
@@ -170,32 +174,6 @@ class Storage(pulumi.ComponentResource):
         key = group.apply(lambda each: each.bundle.key)
         source = group.apply(lambda each: asset(each.bundle))
         return self._url(self._object(f"bundle-{name}", bucket, key, self._child(keep=True), source=source))
-
-    def _pointer(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated, upgrade: Upgrade) -> None:
-        """Where the control plane finds what it shall be. Its serial: when bundle or version last changed.
-
-        It changes after the pools' version is settled, for which the control plane's is looked at.
-        """
-        bundle, version = plan.control_plane.bundle, plan.spec.kubernetes
-        serial = stash(f"{self._cluster}-serial", int(time.time()), parent=self, trigger=[bundle.sha256, version])
-        url = self.bundle_urls[plan.control_plane.name]
-        content = Output.all(generated.desired_state_key, url, bundle.sha256, version, serial, upgrade.version).apply(
-            lambda known: pointer_document(*known)
-        )
-        # the MAC does not reveal its key
-        public, kind = Output.unsecret(content), "application/json"
-        options = ResourceOptions(hooks=upgrade.hooks)
-        self._object("desired-state", bucket, POINTER, options, content=public, content_type=kind)
-
-    def _members(self, bucket: aws.s3.Bucket, plan: ClusterPlan, generated: Generated) -> pulumi.Resource:
-        """Who may be a node, and as what. Its serial is the second in which it last changed."""
-        listed = members(plan)
-        serial = stash(f"{self._cluster}-members-serial", int(time.time()), parent=self, trigger=listed)
-        content = Output.all(generated.desired_state_key, serial).apply(
-            lambda known: members_document(known[0], listed, known[1])
-        )
-        public, kind = Output.unsecret(content), "application/json"
-        return self._object("members", bucket, MEMBERS, content=public, content_type=kind)
 
     def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
         """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""

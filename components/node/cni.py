@@ -37,7 +37,8 @@ CLOSED_TO_PODS: dict[str, tuple[Closed, ...]] = {
     "aws": (Closed(METADATA_ADDRESS),),
     # WireServer gives out extension settings, with secrets (CVE-2021-27075)
     "azure": (Closed(METADATA_ADDRESS), Closed("168.63.129.16", (80, 32526))),
-    "gcp": (Closed(METADATA_ADDRESS),),
+    # the metadata server is the network's name server too, which CoreDNS asks; its HTTP and HTTPS are closed
+    "gcp": (Closed(METADATA_ADDRESS, (80, 443)),),
 }
 
 L2BRIDGE = "cbr0"

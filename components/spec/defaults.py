@@ -18,6 +18,9 @@ SIZES: dict[str, dict[str, str]] = {
 DISK_GB = {"linux": 50, "windows": 128}
 """Windows: base image layers take tens of GiB (Cluster API for Azure also uses 128)."""
 
+REGIONAL_NAT = frozenset({"gcp"})
+"""Clouds whose NAT is one service of the whole region."""
+
 TAINTS: dict[str, list[str]] = {"linux": [], "windows": ["os=windows:NoSchedule"]}
 """SCH-02: Linux workloads that name no operating system stay off Windows nodes."""
 
@@ -121,5 +124,6 @@ def cluster(data: Any) -> Any:
         filled["pools"] = {name: _sized(each, sizes) for name, each in pools.items()}
     if net is not None:
         several = control_plane is not None and control_plane.get("count", 1) != 1
-        filled["network"] = _filled(net, zones=3 if several else 1, nat_gateways="zonal" if several else "single")
+        zonal = several and str(getattr(cloud, "value", cloud)) not in REGIONAL_NAT
+        filled["network"] = _filled(net, zones=3 if several else 1, nat_gateways="zonal" if zonal else "single")
     return filled

@@ -191,12 +191,12 @@ class Pool(Model):
 
 
 class Proxy(Model):
-    """The web proxy that machines must use."""
+    """The web proxy that machines must use, for all but the cloud's own services."""
 
     http: str | None = None
-    """URL for http."""
+    """http://HOST:PORT for what is fetched by http."""
     https: str | None = None
-    """URL for https."""
+    """http://HOST:PORT for what is fetched by https."""
     no_proxy: list[str] = []
     """Hosts and ranges reached directly, beside those Mullion adds."""
 

@@ -3,13 +3,32 @@
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-from policies.rules.rule import INSTANCE, UNKNOWN, Resource, ResourceRule, StackRule, is_control_plane, items
+from policies.rules.rule import (
+    GCP_INSTANCE,
+    INSTANCE,
+    MACHINES,
+    UNKNOWN,
+    Resource,
+    ResourceRule,
+    StackRule,
+    is_control_plane,
+    items,
+)
 
-KEPT = ("ami", "instanceType", "rootBlockDevice.encrypted", "userData", "userDataBase64")
-"""Inputs of an instance whose change replaces or stops it. A disk grows while the machine runs."""
+KEPT = {
+    INSTANCE: ("ami", "instanceType", "rootBlockDevice.encrypted", "userData", "userDataBase64"),
+    GCP_INSTANCE: ("bootDisk", "machineType", "metadata"),
+}
+"""Inputs of an instance whose change replaces or stops it, or is none of a running machine's. A disk of AWS grows while
+the machine runs."""
 IMAGES, STASH = "mullion:aws:Images", "pulumi:index:Stash"
 WITH_METADATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
-GUARDED = {"aws:s3/bucket:Bucket": "bucket", "aws:secretsmanager/secret:Secret": "secret"}
+GUARDED = {
+    "aws:s3/bucket:Bucket": "bucket",
+    "aws:secretsmanager/secret:Secret": "secret",
+    "gcp:secretmanager/secret:Secret": "secret",
+    "gcp:storage/bucket:Bucket": "bucket",
+}
 """What a protected stack protects beside its control plane."""
 
 
@@ -39,7 +58,7 @@ def _volume(volume: Resource) -> Iterator[str]:
 
 
 def _kept(machine: Resource) -> Iterator[str]:
-    missing = [each for each in KEPT if not {each, each.partition(".")[0]} & machine.ignore_changes]
+    missing = [each for each in KEPT[machine.type] if not {each, each.partition(".")[0]} & machine.ignore_changes]
     if missing and is_control_plane(machine.urn):
         yield f"a change of {', '.join(missing)} would replace or stop a control plane; add to its ignore_changes"
 
@@ -102,7 +121,7 @@ RULES = (
     ResourceRule(
         "control-planes-kept",
         "No change of image, size, disk or user-data replaces or stops a control plane.",
-        frozenset({INSTANCE}),
+        MACHINES,
         _kept,
     ),
     StackRule("control-planes-one-by-one", "Control planes wait for one another.", _chained),

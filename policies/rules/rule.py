@@ -1,6 +1,7 @@
 """What a rule is, and what it sees. Nothing here or in the other rules knows the engine."""
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -72,15 +73,16 @@ class StackRule:
     violations: Callable[[Collection[Resource]], Iterable[tuple[Resource, str]]]
 
 
-INSTANCE = "aws:ec2/instance:Instance"
-CONTROL_PLANE = "mullion:aws:ControlPlane"
+INSTANCE, GCP_INSTANCE = "aws:ec2/instance:Instance", "gcp:compute/instance:Instance"
+MACHINES = frozenset({INSTANCE, GCP_INSTANCE})
+_CONTROL_PLANE = re.compile(r"mullion:\w+:ControlPlane")
 """Component that control plane machines are children of."""
 
 
 def is_control_plane(urn: str) -> bool:
     """Whether a URN is that of a control plane machine."""
     kinds = urn.split("::")[2].split("$")
-    return kinds[-1] == INSTANCE and CONTROL_PLANE in kinds
+    return kinds[-1] in MACHINES and any(map(_CONTROL_PLANE.fullmatch, kinds))
 
 
 def items(properties: Properties, name: str) -> list[Properties]:

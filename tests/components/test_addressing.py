@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import addressing
-from components.spec.models import ApiAccess, ClusterSpec, Network, Pool
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, Network, Pool
 
 
 def network(**fields: object) -> Network:
@@ -102,6 +102,17 @@ def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
     assert [each.name for each in single.gateways] == ["nat-0"]
     assert [each.subnet for each in zonal.gateways] == ["edge-0", "edge-1", "edge-2"]
     assert {table.routes[0].target for table in single.tables} == {"internet", "nat-0"}
+
+
+@pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])
+def test_gateways_and_balancers_of_a_region_stand_in_no_subnet_and_machines_are_where_they_are_on_aws(
+    cloud: Cloud,
+) -> None:
+    zonal = network(nat_gateways="zonal")
+    plan, aws = (addressing.network_plan(zonal, ApiAccess.PUBLIC, each) for each in (cloud, Cloud.AWS))
+    assert plan.edge == () and plan.machines == aws.machines
+    assert [(each.name, each.subnet) for each in plan.gateways] == [("nat-0", ""), ("nat-1", ""), ("nat-2", "")]
+    assert addressing.balancer_addresses(plan, cloud) == addressing.balancer_addresses(aws, Cloud.AWS)[:1]
 
 
 def test_the_range_of_the_defaults_is_private() -> None:

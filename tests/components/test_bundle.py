@@ -13,8 +13,11 @@ import pytest
 from components.bundle import CLOUD_INIT, OsFamily, bundle, scripts
 from components.node.kinds import step
 from components.node.plan import NodePlan, Phase, Scope, canonical
+from components.plan import plan_cluster
+from components.spec.models import ClusterSpec
 
 PLAN = NodePlan("worker", "web", "windows-2019", (Phase("system", Scope.IMAGE, (step("reboot", "reboot"),)),))
+POOLS = {"web": {"os": "windows-2019"}, "linux": {"os": "ubuntu-22.04"}}
 SCRIPTS = {"node.ps1": b"exit 0\n", "modules/files.ps1": b"# files\n", "errors.json": b"{}\n"}
 GOLDEN = "8151557e804201f599630d63abee3d500ad5830c52680360e96be04ad3fcaf22"
 
@@ -56,9 +59,19 @@ def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tabl
     files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
     assert {f"node{ending}", f"loader{ending}"} <= files
     shared = {"errors.json", "redaction.json"}
-    of_images = {each for each in files if each.startswith("image/")}
-    assert found.keys() == files - of_images | shared, "no machine fetches what makes images"
+    others = {each for each in files if each.startswith(("image/", "agent/"))}
+    assert found.keys() == files - others | shared, "no machine fetches what makes images"
     assert all(found[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
+
+
+def test_control_planes_alone_have_the_agent() -> None:
+    """Its code is not on machines that run what users bring."""
+    plan = plan_cluster("dev", ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": POOLS}))
+    with zipfile.ZipFile(io.BytesIO(plan.control_plane.bundle.content)) as archive:
+        assert {"agent/__main__.py", "agent/upgrade.py", "node.py"} <= set(archive.namelist())
+    for pool in plan.pools:
+        with zipfile.ZipFile(io.BytesIO(pool.bundle.content)) as archive:
+            assert not [name for name in archive.namelist() if name.startswith("agent/")], pool.name
 
 
 def test_what_a_caller_does_with_the_scripts_changes_no_later_bundle() -> None:
@@ -73,8 +86,8 @@ def test_no_script_is_so_large_that_a_reader_gives_up() -> None:
         for each in Path(CLOUD_INIT / family).rglob("*.p[ys]*")
         if each.suffix != ".pyc"
     }
-    # user-data is one file; tests/components/test_userdata.py limits its bytes
-    longest = {"loader.ps1": 280}
+    # it knows three clouds; what a machine gets of it is limited by tests/components/test_userdata.py
+    longest = {"loader.ps1": 320}
     assert {name: length for name, length in lengths.items() if length > longest.get(name.name, 260)} == {}
 
 

@@ -46,6 +46,9 @@ class Machines:
         there = [each for each in self.plan.machines if each.name not in self.gone]
         return {str(each.address): f"i-{each.name}" for each in there if (each.name not in self.stopped) is running}
 
+    async def instance(self, args: Any) -> str:
+        return args.id
+
     async def launched(self, instance: str) -> datetime:
         return NOW - self.age
 

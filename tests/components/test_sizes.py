@@ -24,12 +24,19 @@ KNOWN = (
     ("t3.large", 2, 8, "amd64"),
     ("t4g.2xlarge", 8, 32, "arm64"),
     ("t2.small", 1, 2, "amd64"),
+    ("e2-micro", 2, 1, "amd64"),
+    ("e2-standard-2", 2, 8, "amd64"),
+    ("n2-standard-4", 4, 16, "amd64"),
+    ("n2-highmem-8", 8, 64, "amd64"),
+    ("n1-standard-2", 2, 7.5, "amd64"),
+    ("c3-standard-4", 4, 16, "amd64"),
+    ("t2a-standard-4", 4, 16, "arm64"),
 )
 
 
 @pytest.mark.parametrize(("name", "vcpu", "gib", "architecture"), KNOWN)
-def test_a_size_has_the_publishers_figures(name: str, vcpu: int, gib: int, architecture: str) -> None:
-    assert sizes.size(name) == sizes.Size(name, vcpu, gib * sizes.GIB, architecture)
+def test_a_size_has_the_publishers_figures(name: str, vcpu: int, gib: float, architecture: str) -> None:
+    assert sizes.size(name) == sizes.Size(name, vcpu, int(gib * sizes.GIB), architecture)
 
 
 @pytest.mark.parametrize("name", ["", "m6i", "m6i.huge", "m6i.9xlarge", "Standard_D2s_v5"])
@@ -46,5 +53,16 @@ def test_every_family_has_sizes_and_no_type_stands_twice() -> None:
 
 def test_default_sizes_are_known_and_amd64() -> None:
     """OS-04: a default never trips a check."""
-    found = [sizes.size(name) for name in defaults.SIZES["aws"].values()]
-    assert all(each and each.architecture == "amd64" for each in found)
+    for cloud, table in sizes.TABLES.items():
+        found = [table.get(name) for name in defaults.SIZES[cloud].values()]
+        assert all(each and each.architecture == "amd64" for each in found), cloud
+
+
+def test_no_name_is_in_two_clouds() -> None:
+    names = [name for table in sizes.TABLES.values() for name in table]
+    assert len(names) == len(set(names))
+
+
+def test_series_without_persistent_disks_boot_from_hyperdisk() -> None:
+    assert sizes.gcp_disk("n4-standard-4") == "hyperdisk-balanced"
+    assert sizes.gcp_disk("n2-standard-4") == "pd-balanced"

@@ -2,7 +2,7 @@
 
 import re
 
-from components.tags import LONGEST, descendant, tag_value
+from components.tags import LONGEST, descendant, label, tag_value, urn_digest
 
 ROOT = "urn:pulumi:prod::mullion::mullion:index:MixedCluster::prod"
 
@@ -24,3 +24,10 @@ def test_a_long_urn_keeps_its_head_and_ends_in_a_digest_of_the_whole() -> None:
     assert one[:190] == other[:190]
     assert one != other
     assert re.fullmatch(r"[\w .:/=+@-]+", one)
+
+
+def test_a_label_is_lower_case_and_has_a_digest_in_the_urns_place() -> None:
+    assert label(("mullion:expires", "2026-12-24T18:00:00Z")) == ("mullion_expires", "2026-12-24t18_00_00z")
+    assert len(label(("k", "v" * 100))[1]) == 63
+    assert re.fullmatch(r"[0-9a-f]{40}", urn_digest("urn:pulumi:a::b::c::d"))
+    assert urn_digest("urn:pulumi:a::b::c::d") != urn_digest("urn:pulumi:a::b::c::e")

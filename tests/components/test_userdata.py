@@ -1,5 +1,6 @@
 """User-data: valid for its consumer, far below every limit, cheap, and without a place for a secret."""
 
+import ast
 import json
 import re
 import timeit
@@ -41,6 +42,16 @@ def test_size_counts_bytes_not_characters() -> None:
     assert size("\u00e9") == 2
 
 
+def _code(source: str) -> Any:
+    """What a module's parts do, without what they say of themselves: names, constants and instructions of each."""
+    kept = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef)]
+    return [[ast.dump(part) for part in each.body if not isinstance(part, ast.Expr) or _acts(part)] for each in kept]
+
+
+def _acts(part: ast.Expr) -> bool:
+    return not isinstance(part.value, ast.Constant)
+
+
 def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_document() -> None:
     text = user_data("linux", told(10))
     assert text.startswith("#cloud-config\n")
@@ -49,7 +60,10 @@ def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_do
     files = {file["path"]: file for file in parsed["write_files"]}
     assert all(file.keys() == {"path", "permissions", "content"} for file in files.values())
     assert json.loads(files["/opt/mullion/machine.json"]["content"]) == told(10)
-    assert files["/opt/mullion/loader.py"]["content"] == (CLOUD_INIT / "linux" / "loader.py").read_text()
+    loader, whole = (files["/opt/mullion/loader.py"]["content"], (CLOUD_INIT / "linux" / "loader.py").read_text())
+    assert set(loader.splitlines()) <= set(whole.splitlines()), "nothing but docstrings is left out"
+    assert _code(loader) == _code(whole)
+    assert len(loader) < len(whole)
     unit = files["/etc/systemd/system/mullion.service"]["content"]
     assert re.findall(r"ExecStart=.* (\S+)$", unit, re.MULTILINE) == [
         "/opt/mullion/loader.py",
@@ -114,3 +128,12 @@ def test_rendering_one_machine_costs_a_few_microseconds(family: OsFamily) -> Non
     one = told(30)
     user_data(family, one)
     assert min(timeit.repeat(lambda: user_data(family, one), number=100, repeat=5)) / 100 < 300e-6
+
+
+@pytest.mark.parametrize("cloud", LIMITS)
+def test_windows_user_data_has_the_functions_of_its_own_cloud_alone(cloud: str) -> None:
+    text = user_data("windows", told(10), cloud)
+    headers = re.findall(r"^function Get-(\w+)Header \{$", text, re.MULTILINE)
+    assert [each.lower() for each in headers] == [cloud]
+    whole = (CLOUD_INIT / "windows" / "loader.ps1").read_text()
+    assert all(f"function Get-{each.capitalize()}Header {{" in whole for each in LIMITS), "the executor's has all"

@@ -14,7 +14,7 @@ HOME = ROOT / "components" / "releases"
 
 OTHERS = {
     "operations/engine.py": "the Pulumi engine's own version, which no table is about",
-    "sandbox/aws/followers.py": "the sandbox judges by itself and takes nothing from components: hops of one minor",
+    "sandbox/followers.py": "the sandbox judges by itself and takes nothing from components: hops of one minor",
 }
 """Files that may compare, and why."""
 

@@ -118,9 +118,11 @@ def stop(directory: Path) -> int:
 def running(directory: Path) -> bool:
     """Whether the machine was booted and not stopped."""
     try:
-        return Path(f"/proc/{(directory / 'pid').read_text()}").exists()
-    except FileNotFoundError:
+        words = Path(f"/proc/{(directory / 'pid').read_text()}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
         return False
+    # the number may have become another's: ours names its folder, from its first command line to the last
+    return not words or os.fsencode(directory) in words.split(b"\0")
 
 
 def init(directory: Path) -> str:

@@ -26,15 +26,32 @@ def add(net: str, node: str, address: str) -> None:
     """The namespace NET-NODE whose eth0 has the address, and the bridge as its way out."""
     bridge = ipaddress.ip_interface(run("-n", net, "-o", "-4", "addr", "show", "br0").split()[3])
     space = f"{net}-{node}"
-    port = f"v{hashlib.sha256(node.encode()).hexdigest()[:12]}"  # at most 15 characters, one for each machine
     run("netns", "add", space)
-    run("-n", net, "link", "add", port, "type", "veth", "peer", "name", "eth0", "netns", space)
-    run("-n", net, "link", "set", port, "master", "br0", "up")
+    run("-n", net, "link", "add", port(node), "type", "veth", "peer", "name", "eth0", "netns", space)
+    run("-n", net, "link", "set", port(node), "master", "br0", "up")
     run("-n", space, "link", "set", "lo", "up")
     run("-n", space, "addr", "add", f"{address}/{bridge.network.prefixlen}", "dev", "eth0")
     run("-n", space, "link", "set", "eth0", "up")
     run("-n", space, "route", "add", "default", "via", bridge.ip)
     run("netns", "exec", space, "sysctl", "-qw", "net.ipv4.ip_forward=1")
+
+
+def port(node: str) -> str:
+    """The bridge's port of a node: at most 15 characters, one for each."""
+    return f"v{hashlib.sha256(node.encode()).hexdigest()[:12]}"
+
+
+def connect(net: str, node: str, *, connected: bool) -> None:
+    """Plug a node's cable in, or pull it."""
+    run("-n", net, "link", "set", port(node), "up" if connected else "down")
+
+
+def throttle(net: str, node: str, rate: str) -> None:
+    """Let at most so much pass in each direction (tc's rates: 1mbit); empty: all that comes."""
+    for namespace, device in ((net, port(node)), (f"{net}-{node}", "eth0")):
+        shape = ("replace", "dev", device, "root", "tbf", "rate", rate, "burst", "32kbit", "latency", "400ms")
+        words = ("tc", "-n", namespace, "qdisc", *(shape if rate else ("del", "dev", device, "root")))
+        subprocess.run(words, check=bool(rate), capture_output=True, text=True)
 
 
 def remove(space: str) -> None:

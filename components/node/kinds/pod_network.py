@@ -29,7 +29,8 @@ POD_NETWORK: dict[str, Kind] = {
         seconds=900,
     ),
     "stale-network": Kind(
-        "Nothing is left of another pod range, nor, since this boot, of pods and load balancers of before it (OPS-04).",
+        "Nothing is left of another pod range (OPS-04) or of NAT networks (NET-02), nor, since this boot, of pods and"
+        " load balancers of before it.",
         {
             "network": _NETWORK,
             "subnet": _SUBNET,
@@ -37,9 +38,11 @@ POD_NETWORK: dict[str, Kind] = {
             "services": Field(NAMES, "Services that use the network; they are stopped before it goes."),
             "subnet_file": Field(_SUBNET_FILE.type, _SUBNET_FILE.meaning, required=False),
         },
-        compares="The subnet of the HNS network of that name, flanneld's file, host-local's books, and that it was set"
-        " in this boot: a boot ends all pods, and HNS keeps none of their endpoints.",
-        sets="Stops the services, removes load-balancer policies of HNS, then the network and the file of another"
+        compares="The subnet of the HNS network of that name, HNS networks of type NAT (Docker's or containerd's own),"
+        " flanneld's file, host-local's books, and that it was set in this boot: a boot ends all pods, and HNS keeps"
+        " none of their endpoints.",
+        sets="Stops the services, removes load-balancer policies and NAT networks of HNS, then the network and the file"
+        " of another"
         " range, then from the books what lies in another range, and pods' addresses without an endpoint.",
         undo="what it is about",
         cuts=_STEPPED,

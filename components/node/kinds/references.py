@@ -21,6 +21,7 @@ REFERENCES: dict[str, str] = {
     "facts.pki_secret": "Name of the secret that holds CAs and keys; control plane only.",
     "facts.desired_state_secret": "Name of the secret that authenticates the desired-state pointer; control plane.",
     "facts.cloud": "aws, azure or gcp.",
+    "facts.identity": "Azure: client id of the machine's own managed identity; it may have others, by policy.",
     "facts.region": "Region of the cloud.",
     "facts.cluster": "Cluster name.",
     "registration.labels": "Node labels as key=value,...",

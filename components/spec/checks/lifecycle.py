@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from components.spec.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import Cloud
 from components.spec.quantities import duration_seconds
 
 TAGS_MOST, TAGS_OURS = 50, 10
@@ -109,6 +110,18 @@ def _tag_reserved(key: str, value: str) -> str:
     return "Mullion sets it on every resource" if low.startswith("mullion:") or low == "name" else ""
 
 
+_LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
+"""Labels of GCP ("Requirements for labels")."""
+
+
+def _labels(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is not Cloud.GCP:
+        return
+    for key, value in subject.spec.tags.items():
+        if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+            yield at("tags", key, key=key[:60], value=value[:60])
+
+
 def _tag_kubernetes(key: str, value: str) -> str:
     return "it names" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
 
@@ -166,6 +179,13 @@ CHECKS = (
     error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten or respell it"),
     error("tag-value", "tags", _each_tag(_tag_value), "the value of {key!r} {why}", "shorten or respell it"),
     error("tag-reserved", "tags", _each_tag(_tag_reserved), "{key!r} is not free: {why}", "use another key"),
+    error(
+        "tag-no-label",
+        "tags cloud",
+        _labels,
+        "{key!r}: {value!r} cannot be a label of GCP",
+        "write lower-case letters, digits, - and _; the key begins with a letter; each at most 63 characters",
+    ),
     warning(
         "tag-of-kubernetes",
         "tags",

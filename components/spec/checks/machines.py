@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from components import sizes
+from components.spec import defaults
 from components.spec.checks.check import Finding, Group, Rule, Subject, at, error, warning
 
 GIB = 2**30
@@ -20,18 +21,32 @@ WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE = 30, 64
 NODES_MOST = 5000
 """Kubernetes' own limit of nodes in a cluster (setup/best-practices/cluster-large)."""
 
-_AMI = re.compile(r"^ami-([0-9a-f]{8}|[0-9a-f]{17})$")
+IMAGES: dict[str, tuple[re.Pattern[str], str]] = {
+    "aws": (re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})"), "ami- and 8 or 17 hexadecimal digits"),
+    "gcp": (
+        re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
+        "projects/PROJECT/global/images/NAME",
+    ),
+}
+"""By cloud: the form of an image's id, and that in words."""
+
+WITHOUT_CLOUD_INIT = frozenset({("gcp", "debian-12")})
+"""Images that run no user-data: Google's Debian has its own agent in cloud-init's place."""
 
 
 def known(subject: Subject, group: Group) -> sizes.Size | None:
     """The group's instance type where the table has it."""
-    return sizes.size(group.size) if subject.spec.cloud == "aws" else None
+    return sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.size)
+
+
+def _example(subject: Subject, family: str = "linux") -> str:
+    return defaults.SIZES[subject.spec.cloud.value][family]
 
 
 def _unknown(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if subject.spec.cloud == "aws" and not known(subject, group):
-            yield at(*group.path, "size", value=group.size)
+        if not known(subject, group):
+            yield at(*group.path, "size", value=group.size, example=_example(subject))
 
 
 def _arm64(subject: Subject) -> Iterator[Finding]:
@@ -39,27 +54,29 @@ def _arm64(subject: Subject) -> Iterator[Finding]:
         size = known(subject, group)
         if size and size.architecture == "arm64":
             why = "Windows nodes exist for amd64 only" if group.os.is_windows else "the pinned downloads are amd64"
-            yield at(*group.path, "size", value=group.size, why=why)
+            yield at(*group.path, "size", value=group.size, why=why, example=_example(subject))
 
 
 def _small_control_plane(subject: Subject) -> Iterator[Finding]:
     plane = subject.groups[0]
     size = known(subject, plane)
     if size and (size.vcpu < CONTROL_PLANE_VCPU or size.memory < CONTROL_PLANE_MEMORY):
-        yield at(*plane.path, "size", value=size.name, vcpu=size.vcpu, gib=size.memory / GIB)
+        figures = {"vcpu": size.vcpu, "gib": size.memory / GIB}
+        yield at(*plane.path, "size", value=size.name, example=_example(subject), **figures)
 
 
 def _small_windows(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         size = known(subject, group)
         if group.os.is_windows and size and (size.vcpu < WINDOWS_VCPU or size.memory < WINDOWS_MEMORY):
-            yield at(*group.path, "size", value=size.name, vcpu=size.vcpu, gib=size.memory / GIB)
+            figures = {"vcpu": size.vcpu, "gib": size.memory / GIB}
+            yield at(*group.path, "size", value=size.name, example=_example(subject, "windows"), **figures)
 
 
 def _burstable(subject: Subject) -> Iterator[Finding]:
     plane = subject.groups[0]
-    if subject.spec.protect and plane.size.split(".")[0] in sizes.BURSTABLE_FAMILIES:
-        yield at(*plane.path, "size", value=plane.size)
+    if subject.spec.protect and sizes.is_burstable(plane.size):
+        yield at(*plane.path, "size", value=plane.size, example=_example(subject))
 
 
 def _windows_disk(low: int, high: int) -> Rule:
@@ -72,9 +89,18 @@ def _windows_disk(low: int, high: int) -> Rule:
 
 
 def _image_form(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud.value not in IMAGES:
+        return
+    pattern, form = IMAGES[subject.spec.cloud.value]
     for os, image in subject.spec.images.items():
-        if subject.spec.cloud == "aws" and not _AMI.fullmatch(image):
-            yield at("images", os.value, value=image)
+        if not pattern.fullmatch(image):
+            yield at("images", os.value, value=image, cloud=subject.spec.cloud.value, form=form)
+
+
+def _no_cloud_init(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        if (subject.spec.cloud.value, group.os.value) in WITHOUT_CLOUD_INIT and group.os not in subject.spec.images:
+            yield at(*group.path, "os", value=group.os.value)
 
 
 def _image_unused(subject: Subject) -> Iterator[Finding]:
@@ -116,7 +142,7 @@ CHECKS = (
         "<machines>.size cloud",
         _unknown,
         "{value!r} is not in the table of instance types, so its CPU, memory and architecture cannot be checked",
-        "correct the name, such as m6i.large, or accept that reserves go unchecked",
+        "correct the name, such as {example}, or accept that reserves go unchecked",
         "RES-06",
     ),
     error(
@@ -124,7 +150,7 @@ CHECKS = (
         "<machines>.size <machines>.os cloud",
         _arm64,
         "{value} is arm64, but {why}",
-        "choose an amd64 type such as m6i.large",
+        "choose an amd64 type such as {example}",
         "OS-04",
     ),
     error(
@@ -132,7 +158,7 @@ CHECKS = (
         "control_plane.size cloud",
         _small_control_plane,
         "{value} has {vcpu} vCPU and {gib:g} GiB; kubeadm refuses a control plane with less than 2 vCPU or 1700 MiB",
-        "choose t3.medium or larger",
+        "choose a larger type such as {example}",
         "CP-01",
     ),
     error(
@@ -140,7 +166,7 @@ CHECKS = (
         "<machines>.size <machines>.os cloud",
         _small_windows,
         "{value} has {vcpu} vCPU and {gib:g} GiB: Windows itself takes 2 GiB and one core when images unpack",
-        "choose a type with at least 2 vCPU and 4 GiB, better m6i.xlarge",
+        "choose a type with at least 2 vCPU and 4 GiB, better {example}",
         "RES-01",
     ),
     warning(
@@ -148,7 +174,7 @@ CHECKS = (
         "control_plane.size protect",
         _burstable,
         "{value} slows down when its CPU credits are spent, and etcd then loses its leader",
-        "choose a type of constant speed such as m6i.large",
+        "choose a type of constant speed such as {example}",
     ),
     error(
         "windows-disk-below-image",
@@ -168,8 +194,16 @@ CHECKS = (
         "image-form",
         "images cloud",
         _image_form,
-        "{value!r} is not the id of an AWS image",
-        "write ami- and 8 or 17 hexadecimal digits, or leave the image out to have it looked up once",
+        "{value!r} is not the id of an image of {cloud}",
+        "write {form}, or leave the image out to have it looked up once",
+        "OS-02",
+    ),
+    error(
+        "os-without-cloud-init",
+        "<machines>.os images cloud",
+        _no_cloud_init,
+        "the cloud's own image of {value} has no cloud-init, so its machines would never begin",
+        "choose an Ubuntu, or pin an image of yours that has it (images)",
         "OS-02",
     ),
     warning(

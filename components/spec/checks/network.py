@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from components.addressing import NODE_PODS, SMALLEST_PREFIX
 from components.spec.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import ApiAccess, Egress, NatGateways, NetworkMode
+from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, NetworkMode
 
 VNI_SMALLEST, VNI_LARGEST = 4096, 65535
 """FLN-02: Windows takes 4096 and up, and flannel stores the number in 16 bits there."""
@@ -20,7 +20,8 @@ OTHER_ROUTES = 2
 """The network's own range, and the way out."""
 
 _DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
-_AWS_ZONE = re.compile(r"[a-z]$")
+ZONES = {"aws": "{}[a-z]", "gcp": "{}-[a-z]"}
+"""By cloud: the form of a zone's name, after its region's."""
 
 
 def _mode(mode: NetworkMode) -> Rule:
@@ -87,7 +88,8 @@ def _zone_twice(subject: Subject) -> Iterator[Finding]:
 
 def _zone_region(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.network.zone_names):
-        if subject.spec.cloud == "aws" and not (name[:-1] == subject.region and _AWS_ZONE.search(name)):
+        form = ZONES.get(subject.spec.cloud.value)
+        if form and not re.fullmatch(form.format(re.escape(subject.region)), name):
             yield at("network", "zone_names", index, value=name, region=subject.region)
 
 
@@ -110,9 +112,16 @@ def _zonal_without_nat(subject: Subject) -> Iterator[Finding]:
         yield at("network", "nat_gateways")
 
 
+def _regional_nat(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if subject.spec.cloud is Cloud.GCP and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
+        yield at("network", "nat_gateways")
+
+
 def _single_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    if net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
+    zonal = subject.spec.cloud is not Cloud.GCP
+    if zonal and net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
         yield at("network", "nat_gateways", zones=net.zones)
 
 
@@ -228,9 +237,16 @@ CHECKS = (
         "with egress: public each machine has its own public address and there is no NAT gateway",
         "leave nat_gateways out or write single; or write egress: nat",
     ),
+    error(
+        "zonal-nat-on-gcp",
+        "network.nat_gateways network.egress cloud",
+        _regional_nat,
+        "Cloud NAT is one service of the whole region, in all its zones, and does not fail with one of them",
+        "leave nat_gateways out or write single",
+    ),
     warning(
         "single-nat-gateway",
-        "network.nat_gateways network.egress network.zones",
+        "network.nat_gateways network.egress network.zones cloud",
         _single_nat,
         "one NAT gateway serves {zones} zones: when its zone fails, machines of the others lose the internet",
         "write nat_gateways: zonal, or accept it for the price",

@@ -16,7 +16,6 @@ _PoolUsed = Callable[[Pool], bool]
 
 CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     ("cloud-azure", "cloud", lambda s: s.cloud is Cloud.AZURE, "clusters on Azure", "write cloud: aws", ""),
-    ("cloud-gcp", "cloud", lambda s: s.cloud is Cloud.GCP, "clusters on GCP", "write cloud: aws", ""),
     (
         "existing-network",
         "network.existing",
@@ -36,7 +35,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "registry-credentials",
         "registry_credentials",
-        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set())),
+        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set[str]())),
         "this credential provider",
         "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",
@@ -49,8 +48,6 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "write access: none",
         "",
     ),
-    ("proxy", "proxy", lambda s: s.proxy is not None, "a web proxy", "remove proxy and allow direct egress", "OPS-08"),
-    ("trusted-cas", "trusted_cas", lambda s: bool(s.trusted_cas), "more trusted certificates", "remove the list", ""),
     (
         "encryption-key",
         "encryption_key",

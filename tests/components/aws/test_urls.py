@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from components.aws.urls import service_url
 from components.spec.stack import stack_file_config
+from components.urls import service_url
 from operations import answers
 from operations.recorder import Recording, record
-from sandbox.aws.machine import document
+from sandbox.aws.boots import MACHINES
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "aws:s3/bucket:Bucket"
@@ -66,7 +66,7 @@ def test_machines_of_the_sandbox_are_given_what_it_gives(monkeypatch: pytest.Mon
     assert found.errors == []
     machines = [one for one in found.resources.values() if one.type == "aws:ec2/instance:Instance"]
     for one in machines:
-        told = document(one.inputs)
+        told = MACHINES.document(one.inputs)
         assert told is not None
         services = {name: url for name, url in told["facts"].items() if name.endswith(("_store", "_service"))}
         assert services

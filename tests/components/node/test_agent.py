@@ -36,8 +36,9 @@ def test_the_digest_follows_what_static_pods_are_made_from_and_nothing_else() ->
 def test_the_first_machine_applies_and_the_others_follow() -> None:
     """One hop of kubeadm: its configuration is uploaded first, so that flags change with it."""
     commands = configuration(kubeadm={"ignore_preflight": ["SystemVerification"]})["upgrade"]
-    uploaded, applied, proxied = commands["apply"]
+    uploaded, applied = commands["apply"]
     (followed,) = commands["node"]
+    (proxied,) = commands["last"]
     assert uploaded[1:5] == ["init", "phase", "upload-config", "kubeadm"]
     assert applied[1:5] == ["upgrade", "apply", "v1.32.13", "--yes"]
     assert proxied[1:5] == ["init", "phase", "addon", "kube-proxy"]

@@ -66,6 +66,17 @@ def test_metadata_is_closed_to_pods_before_the_kubelet_starts(os: str | None) ->
     assert position(made, "closed-to-pods") < position(made, "kubelet")
 
 
+@pytest.mark.parametrize(
+    ("cloud", "server", "ports"), [("azure", "168.63.129.16", "80,32526"), ("gcp", "169.254.169.254", "80,443")]
+)
+def test_where_the_clouds_own_service_is_the_name_server_too_that_stays_open_to_pods(
+    cloud: str, server: str, ports: str
+) -> None:
+    unit = content(plan("ubuntu-22.04", cloud=cloud), "closed-to-pods-unit")
+    assert f"FORWARD -d {server}/32 -p tcp -m multiport --dports {ports} -j DROP" in unit
+    assert f"{server}/32 -j DROP" not in unit, "CoreDNS asks it"
+
+
 @pytest.mark.parametrize("kubernetes", PATCHES.values())
 def test_cp_02_kubeadm_gets_the_ip_plan_and_known_fields_only(kubernetes: str) -> None:
     documents = _documents(plan(None, kubernetes=kubernetes))

@@ -19,7 +19,8 @@ GOOD: dict[str, Any] = {
 }
 """No error and no warning."""
 
-REGION = {"aws:region": "eu-west-1"}
+REGION = {"aws:region": "eu-west-1", "gcp:region": "europe-west1"}
+"""Of each cloud: only that of the stack's own is looked at."""
 
 Change = Mapping[str, Any]
 
@@ -57,6 +58,13 @@ def plane(**fields: Any) -> Change:
 
 def linux(**fields: Any) -> Change:
     return {"pools": {"linux": fields}}
+
+
+def gcp(change: Change | None = None) -> Change:
+    """The same cluster on GCP, with a change."""
+    sizes: Change = {"control_plane": {"size": "n2-standard-2"}}
+    named = {"linux": {"size": "n2-standard-2"}, "web": {"size": "n2-standard-4"}}
+    return both({**sizes, "cloud": "gcp", "pools": named}, change or {})
 
 
 def web(**fields: Any) -> Change:

@@ -1,6 +1,6 @@
 """Sizes, disks, images, rollout, reserves."""
 
-from tests.components.spec.documents import REMOVED, Case, kubelet, linux, plane, web
+from tests.components.spec.documents import REMOVED, Case, gcp, kubelet, linux, plane, web
 
 _AMI, _OTHER = "ami-0123456789abcdef0", "ami-01234567"
 _LOW = {"system_reserved": {"memory": "1Gi"}, "accept_low_reserve": True}
@@ -10,7 +10,25 @@ def _eviction(**signals: str) -> dict[str, dict[str, str]]:
     return {"eviction_hard": {name.replace("_", "."): text for name, text in signals.items()}}
 
 
+_IMAGE = "projects/example-project/global/images/mine"
+
 CASES = (
+    Case("size-unknown", gcp(web(size="m6i.xlarge")), "pools.web.size", gcp(web(size="n4-standard-4"))),
+    Case("size-arm64", gcp(linux(size="t2a-standard-2")), "pools.linux.size", gcp(linux(size="t2d-standard-2"))),
+    Case(
+        "burstable-control-plane",
+        gcp({**plane(size="e2-medium"), "protect": True, "owner": "x"}),
+        "control_plane.size",
+        gcp({**plane(size="e2-standard-2"), "protect": True, "owner": "x"}),
+    ),
+    Case("tag-no-label", gcp({"tags": {"Team": "web"}}), "tags.Team", gcp({"tags": {"team": "web"}})),
+    Case("os-without-cloud-init", gcp(linux(os="debian-12")), "pools.linux.os", linux(os="debian-12")),
+    Case(
+        "image-form",
+        gcp({"images": {"windows-2022": "windows-cloud/windows-2022-core"}}),
+        "images.windows-2022",
+        gcp({"images": {"windows-2022": _IMAGE}}),
+    ),
     Case("size-unknown", web(size="m6i.huge"), "pools.web.size", web(size="m6i.xlarge")),
     Case("size-unknown", plane(size="Standard_D2s_v5"), "control_plane.size", plane(size="t3.medium")),
     Case("size-arm64", linux(size="m7g.large"), "pools.linux.size", linux(size="m7i.large")),

@@ -1,6 +1,6 @@
 """Modes, overlay, domain, zones, egress; API access; the control plane."""
 
-from tests.components.spec.documents import GOOD, REMOVED, Case, net, plane, pools
+from tests.components.spec.documents import GOOD, REMOVED, Case, gcp, net, plane, pools
 
 _ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 _LINUX, _WEB = GOOD["pools"]["linux"], GOOD["pools"]["web"]
@@ -121,4 +121,11 @@ CASES = (
         pools(a={**_LINUX, "count": 10}, **{"a-10": _LINUX}),
     ),
     Case("pool-name-reserved", pools(localhost=_LINUX), "pools.localhost", pools(local=_LINUX)),
+    Case("zonal-nat-on-gcp", gcp(net(nat_gateways="zonal")), "network.nat_gateways", gcp(net(nat_gateways="single"))),
+    Case(
+        "zone-outside-region",
+        gcp(net(zones=1, zone_names=["europe-west4-a"])),
+        "network.zone_names.0",
+        gcp(net(zones=1, zone_names=["europe-west1-b"])),
+    ),
 )

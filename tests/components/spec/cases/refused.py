@@ -6,7 +6,6 @@ _NETWORK = {"network": "vpc-1", "subnets": ["subnet-1"]}
 
 CASES = (
     Case("not-built-cloud-azure", {"cloud": "azure"}, "cloud", {"cloud": "aws"}),
-    Case("not-built-cloud-gcp", {"cloud": "gcp"}, "cloud", {"cloud": "aws"}),
     Case("not-built-existing-network", net(existing=_NETWORK), "network.existing", net(existing=None)),
     Case(
         "not-built-cloud-controller",
@@ -21,8 +20,6 @@ CASES = (
         {"registry_credentials": ["ecr"]},
     ),
     Case("not-built-session-access", {"access": "session"}, "access", {"access": "none"}),
-    Case("not-built-proxy", {"proxy": {}}, "proxy", {"proxy": None}),
-    Case("not-built-trusted-cas", {"trusted_cas": ["pem"]}, "trusted_cas", {"trusted_cas": []}),
     Case("not-built-encryption-key", {"encryption_key": "key"}, "encryption_key", {"encryption_key": None}),
     Case("not-built-csi", {"csi": ["ebs"]}, "csi", {"csi": []}),
     Case("not-built-gmsa", {"gmsa": True}, "gmsa", {"gmsa": False}),

@@ -1,0 +1,123 @@
+"""What a provider knows of a cloud, asked by the program: so plain `pulumi up` can ask too.
+
+Not by the SDK's own functions: each of their calls takes a thread of the SDK's, and all of these may be waiting for the
+engine, which waits for the hook that asks (components/after.py).
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import grpc
+import pulumi
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.struct_pb2 import Struct
+from pulumi import Output
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.settings import get_monitor
+
+from components.after import aside
+from components.desired_state import POINTER
+from components.upgrade import Desired
+
+
+class Unanswered(Exception):
+    """The provider does not answer; the message is its own."""
+
+
+class Asking:
+    """Calls of the provider that a resource has."""
+
+    def __init__(self, parent: pulumi.Resource, version: str) -> None:
+        """parent: whose provider is asked. version: of the SDK, which the engine takes the provider by."""
+        self._parent, self._version = parent, version
+        self._monitor: Any = get_monitor()
+
+    async def ask(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of a function of the provider's; Unanswered where it fails."""
+        request = resource_pb2.ResourceInvokeRequest(
+            tok=token, provider=await self._provider(token), version=self._version
+        )
+        given = Struct()
+        given.update(arguments)
+        request.args.CopyFrom(given)
+        try:
+            answer = await aside(self._monitor.Invoke, request)
+        except grpc.RpcError as error:
+            raise Unanswered(error.details()) from error
+        if answer.failures:
+            raise Unanswered(answer.failures[0].reason)
+        return _opened(MessageToDict(getattr(answer, "return")))
+
+    async def _provider(self, token: str) -> str:
+        """URN and id of an explicit provider; empty for the default one."""
+        provider = self._parent.get_provider(token)
+        if provider is None:
+            return ""
+        return f"{await provider.urn.future()}::{await provider.id.future()}"
+
+
+_SIGNATURE = "4dabf18193072939515e22adb298388d"
+"""Key of a value of the engine's that is not plain: GCP's provider takes each object's content for a secret."""
+
+
+def _opened(value: Any) -> Any:
+    """An answer without the marks of its secrets."""
+    if isinstance(value, list):
+        return [_opened(each) for each in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    found = cast(dict[str, Any], value)
+    return _opened(found["value"]) if _SIGNATURE in found else {key: _opened(each) for key, each in found.items()}
+
+
+async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
+    """The status record of an instance; state absent, with the reason, where none can be read."""
+    try:
+        found: Any = json.loads(await text)
+    except (Unanswered, ValueError) as error:
+        return {"state": "absent", "message": str(error)}
+    record = cast(dict[str, Any], found) if isinstance(found, dict) else {}
+    if not isinstance(record.get("state"), str):  # a worker may write anything
+        return {"state": "absent", "message": "it is no status record"}
+    return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
+
+
+async def desired(text: Callable[[str], Awaitable[str]]) -> Desired | None:
+    """The versions of Kubernetes in the desired-state pointer; None where it cannot be read."""
+    try:
+        found = json.loads(await text(POINTER))
+        return Desired(found["kubernetes"], found["pools"])
+    except (Unanswered, ValueError, KeyError):
+        return None
+
+
+class Store(Protocol):
+    """The records of machines in a cloud's bundle store."""
+
+    async def record(self, instance: str) -> dict[str, Any]:
+        """The status record of an instance."""
+        ...
+
+    async def text(self, key: str) -> str:
+        """The text of an object; Unanswered where there is none."""
+        ...
+
+
+@dataclass(frozen=True)
+class ControlPlaneRecords:
+    """The versions of Kubernetes that the control plane has, and shall have."""
+
+    records: Store
+    instance_ids: list[Output[str]]
+
+    async def reported(self) -> list[str]:
+        """The versions that its machines report."""
+        ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview before they exist
+        records = [await self.records.record(each) for each in ids]
+        return [each["kubernetes"] for each in records if each.get("kubernetes")]
+
+    async def desired(self) -> Desired | None:
+        """The versions in the desired-state pointer."""
+        return await desired(self.records.text)

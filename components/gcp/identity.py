@@ -1,0 +1,127 @@
+"""Service accounts of the machines, and the rights of each: what its machines must do, and nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+import pulumi_gcp as gcp
+from pulumi import Input, Output, ResourceOptions
+
+from components.firewall import NODES, Group
+from components.gcp.storage import Storage
+from components.naming import within
+
+LONGEST_ACCOUNT = 30
+"""Characters of a service account's id."""
+
+GET, WRITE = "roles/storage.legacyObjectReader", "roles/storage.objectUser"
+"""storage.objects.get alone; and get, list, create, update, delete, which writing over an object needs."""
+
+ACCESS, ADD = "roles/secretmanager.secretAccessor", "roles/secretmanager.secretVersionManager"
+"""Read a secret's value; and write a new one and destroy the one before."""
+
+MACHINES = ("compute.instances.get", "compute.instances.list")
+"""Whether a member's machine is really gone."""
+
+
+def objects(group: Group) -> list[tuple[str, str, list[str]]]:
+    """Title, role and beginnings of object names in the bundle store, of what machines of a group may do there.
+
+    The service knows a machine's account, not the machine: so each may write the records of its group.
+    """
+    own = f"{group.value}:"
+    read = ["bundles/", "ca.crt", "epoch.json", f"requests/{own}"]
+    written = [f"status/{own}", f"logs/{own}"]
+    if group is Group.CONTROL_PLANE:
+        read += ["desired-state.json", "members.json", "status/"]
+        written.append("epoch.json")
+    return [("read", GET, read), ("written", WRITE, written)]
+
+
+def condition(bucket: str, title: str, beginnings: list[str]) -> dict[str, Any]:
+    """A condition that holds for objects whose names begin so."""
+    folder = f"projects/_/buckets/{bucket}/objects/"
+    return {
+        "title": title,
+        "expression": " || ".join(f'resource.name.startsWith("{folder}{each}")' for each in beginnings),
+    }
+
+
+class Identity(pulumi.ComponentResource):
+    """A service account for each group of machines."""
+
+    accounts: Mapping[Group, Output[str]]
+    """Their e-mail addresses."""
+    granted: list[pulumi.Resource]
+    """What must exist before a machine may do what it must."""
+
+    def __init__(
+        self,
+        name: str,
+        storage: Storage,
+        suffix: Output[str],
+        project: Output[str],
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("mullion:gcp:Identity", name, {"groups": [each.value for each in NODES]}, opts)
+        self._cluster, self._child, self._storage = name, ResourceOptions(parent=self), storage
+        made = {group: self._account(group, suffix) for group in NODES}
+        self.accounts = {group: each.email for group, each in made.items()}
+        self.granted = [right for group, each in made.items() for right in self._rights(group, each.member)]
+        self.granted.append(self._looking(suffix, project, made[Group.CONTROL_PLANE].member))
+        self.register_outputs({"accounts": {group.value: each for group, each in self.accounts.items()}})
+
+    def _account(self, group: Group, suffix: Output[str]) -> gcp.serviceaccount.Account:
+        """Ids of deleted accounts are kept for 30 days, so each cluster has its own."""
+        name = f"{self._cluster}-{group.value}"
+        room = LONGEST_ACCOUNT - len("-") - 6
+        return gcp.serviceaccount.Account(
+            name,
+            account_id=suffix.apply(lambda known: f"{within(room, name)}-{known}"),
+            display_name=f"Kubernetes machines: {name}",
+            opts=self._child,
+        )
+
+    def _rights(self, group: Group, member: Output[str]) -> list[pulumi.Resource]:
+        found: list[pulumi.Resource] = []
+        bundles = self._storage.buckets["bundles"]
+        for title, role, beginnings in objects(group):
+            when = bundles.apply(lambda known, rows=(title, beginnings): condition(known, *rows))
+            found.append(self._on_bucket(f"{group.value}-{title}", bundles, role, member, when))
+        found.append(self._on_secret(group, "join", ACCESS, member))
+        if group is Group.CONTROL_PLANE:
+            snapshots = self._storage.buckets["snapshots"]
+            # the marker that decides who inits, and etcd snapshots with their retention
+            found.append(self._on_bucket(f"{group.value}-snapshots", snapshots, WRITE, member, None))
+            found += [self._on_secret(group, key, ACCESS, member) for key in ("pki", "desired-state")]
+            found.append(self._on_secret(group, "join", ADD, member))
+        return found
+
+    def _on_bucket(
+        self, title: str, bucket: Output[str], role: str, member: Output[str], when: Input[Any]
+    ) -> pulumi.Resource:
+        return gcp.storage.BucketIAMMember(
+            f"{self._cluster}-{title}", bucket=bucket, role=role, member=member, condition=when, opts=self._child
+        )
+
+    def _on_secret(self, group: Group, key: str, role: str, member: Output[str]) -> pulumi.Resource:
+        right = {ACCESS: "read", ADD: "write"}[role]
+        return gcp.secretmanager.SecretIamMember(
+            f"{self._cluster}-{group.value}-{key}-{right}",
+            secret_id=self._storage.secrets[key].id,
+            role=role,
+            member=member,
+            opts=self._child,
+        )
+
+    def _looking(self, suffix: Output[str], project: Output[str], member: Output[str]) -> pulumi.Resource:
+        """No role of Google's has only this; ids of deleted ones are kept for 37 days."""
+        name = f"{self._cluster}-machines"
+        role = gcp.projects.IAMCustomRole(
+            name,
+            role_id=suffix.apply(lambda known: f"{self._cluster.replace('-', '_')}_machines_{known}"),
+            title=f"Machines of {self._cluster}",
+            permissions=list(MACHINES),
+            opts=self._child,
+        )
+        return gcp.projects.IAMMember(name, project=project, role=role.name, member=member, opts=self._child)

@@ -1,0 +1,100 @@
+"""The instances, whether control plane or worker."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import pulumi
+import pulumi_gcp as gcp
+from pulumi import Output, ResourceOptions
+
+from components import sizes
+from components.firewall import Group
+from components.machine_groups import Make, Ways
+from components.plan import Machine, MachineGroup
+from components.spec.models import OperatingSystem
+from components.tags import Tags
+from components.told import Told, group_tags
+
+METADATA = {
+    "linux": {"block-project-ssh-keys": "true", "enable-oslogin": "FALSE", "serial-port-enable": "FALSE"},
+    # the address manager would take away addresses of pods (kubernetes#75561), the account manager adds users
+    "windows": {"disable-address-manager": "true", "disable-account-manager": "true", "serial-port-enable": "FALSE"},
+}
+"""By system: nobody gets in by keys, users and addresses that the project's metadata brings."""
+
+USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
+"""Metadata key that cloud-init, or Google's agent at every boot, takes the loader from."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where machines are put, and what they are given."""
+
+    cluster: str
+    zone_names: Output[list[str]]
+    subnet_ids: list[Output[str]]
+    """By zone."""
+    accounts: Mapping[Group, Output[str]]
+    """E-mail addresses of service accounts."""
+    images: Mapping[OperatingSystem, Output[str]]
+    told: Told
+    public: bool
+    """Whether machines have public addresses."""
+    routed_pods: bool
+    """Whether machines send from pod addresses, which the network would drop."""
+    tags: Tags
+
+
+def ways(site: Site, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]:
+    """How GCP has machines. first: what must exist before one can reach anything, and may do what it must."""
+    return Ways(
+        "gcp",
+        partial(_maker, site),
+        instance_id=lambda made: made.instance_id,
+        first=first,
+        ignored=["metadata"],
+        lasting=["machineType", "bootDisk"],
+    )
+
+
+def _maker(
+    site: Site, parent: pulumi.Resource, group: MachineGroup, made: Output[MachineGroup]
+) -> Make[gcp.compute.Instance]:
+    user_data = site.told.user_data(group, made)
+
+    def make(machine: Machine, name: str, options: ResourceOptions) -> gcp.compute.Instance:
+        return gcp.compute.Instance(
+            name,
+            name=name,
+            zone=site.zone_names[machine.zone],
+            machine_type=group.size,
+            can_ip_forward=site.routed_pods,
+            boot_disk={
+                "auto_delete": True,
+                "initialize_params": {
+                    "image": site.images[group.os],
+                    "size": group.disk_gb,
+                    "type": sizes.gcp_disk(group.size),
+                },
+            },
+            network_interfaces=[
+                {
+                    "subnetwork": site.subnet_ids[machine.zone],
+                    "network_ip": str(machine.address),
+                    "access_configs": [{"network_tier": "PREMIUM"}] if site.public else [],
+                }
+            ],
+            # the scope limits nothing; the account's rights do
+            service_account={"email": site.accounts[group.group], "scopes": ["cloud-platform"]},
+            metadata={**METADATA[group.family], USER_DATA[group.family]: user_data(machine)},
+            shielded_instance_config={
+                "enable_secure_boot": True,
+                "enable_vtpm": True,
+                "enable_integrity_monitoring": True,
+            },
+            labels=site.tags.labels(parent, gcp.compute.Instance, name, group_tags(group, made)),
+            opts=options,
+        )
+
+    return make

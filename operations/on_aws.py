@@ -1,0 +1,37 @@
+"""AWS by its provider, for the programs that commands run."""
+
+from typing import Any
+
+import pulumi
+import pulumi_aws as aws
+from pulumi import Output, ResourceOptions
+
+from components import releases
+from components.aws.records import Records
+
+
+def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
+    """The status records of machines in the bundle store. role: as their names begin."""
+    return Records(parent, *map(Output.from_input, ("", bucket, role)))
+
+
+def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
+    """Put a JSON document into a store."""
+    return aws.s3.BucketObjectv2(
+        name, bucket=bucket, key=key, content=content, content_type="application/json", opts=opts
+    )
+
+
+def keys(bucket: str, prefix: str) -> Output[Any]:
+    """The names in a store that begin so; empty or nothing where there are none."""
+    return aws.s3.get_objects_output(bucket=bucket, prefix=prefix).keys
+
+
+def text(bucket: str, key: str) -> Output[str]:
+    """The content of an object."""
+    return aws.s3.get_object_output(bucket=bucket, key=key).body
+
+
+def newest_image(os: str) -> Output[str]:
+    """The newest image of an operating system."""
+    return aws.ssm.get_parameter_output(name=releases.image("aws", os)).insecure_value

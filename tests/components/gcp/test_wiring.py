@@ -1,0 +1,201 @@
+"""The GCP wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.firewall import PROBES
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.models import Cloud
+from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from components.tags import urn_digest
+from operations.recorder import Recording, Registered, record
+from sandbox import clouds
+from sandbox.values import Secret
+
+STACKS = ("gcp-dev", "gcp-ci", "gcp-prod")
+ROOT = Path(__file__).resolve().parents[3]
+INSTANCE, FIREWALL = "gcp:compute/instance:Instance", "gcp:compute/firewall:Firewall"
+BUCKET_RIGHT, SECRET_RIGHT = (
+    "gcp:storage/bucketIAMMember:BucketIAMMember",
+    "gcp:secretmanager/secretIamMember:SecretIamMember",
+)
+NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+"""RFC 1035, as Compute Engine wants names."""
+
+
+@lru_cache
+def config(stack: str) -> dict[str, Any]:
+    return stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
+
+
+@lru_cache
+def recording(stack: str, preview: bool = False) -> Recording:
+    found = record(stack, config(stack), preview=preview)
+    assert found.errors == []
+    return found
+
+
+@lru_cache
+def plan(stack: str) -> ClusterPlan:
+    return plan_cluster(stack, read_stack(stack, config(stack)).spec)
+
+
+def of(found: Recording, type_: str) -> dict[str, Registered]:
+    return {each.name: each for each in found.resources.values() if each.type == type_}
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
+    urns = sorted(each.urn for each in recording(stack).resources.values())
+    assert urns == (ROOT / "tests" / "golden" / "urns" / f"{stack}.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str) -> None:
+    shapes = clouds.of("gcp").shapes
+    for each in recording(stack).resources.values():
+        if each.type.startswith("gcp:"):
+            failures = shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
+            assert failures == [], each.urn
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Secret) else value
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_component_registers_its_outputs_and_everything_has_a_parent(stack: str) -> None:
+    urns = {each.urn for each in recording(stack).resources.values()}
+    for each in recording(stack).resources.values():
+        assert each.custom or each.outputs, f"{each.urn} registers no outputs"
+        assert each.parent in urns or each.type == "mullion:index:MixedCluster"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_takes_labels_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+    shapes, spec = clouds.of("gcp").shapes, plan(stack).spec
+    labelled = [each for each in recording(stack).resources.values() if each.type.startswith("gcp:")]
+    for each in (one for one in labelled if "labels" in shapes.inputs(one.type)):
+        labels = each.inputs["labels"]
+        assert labels["mullion_cluster"] == stack and labels["mullion_owner"] == spec.owner
+        assert labels.get("mullion_expires") == spec.expires
+        assert labels["mullion_urn"] == urn_digest(each.urn)
+        assert all(re.fullmatch(r"[a-z0-9_-]{1,63}", word) for pair in labels.items() for word in pair)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_names_are_such_as_compute_engine_takes(stack: str) -> None:
+    for each in recording(stack).resources.values():
+        if each.type.startswith("gcp:compute/"):
+            assert NAME.fullmatch(each.inputs["name"]), each.inputs["name"]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) -> None:
+    for each in recording(stack).resources.values():
+        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
+        if each.type == "gcp:secretmanager/secretVersion:SecretVersion":
+            assert marked == ["secretData"]
+        elif each.type == "gcp:storage/bucketObject:BucketObject":
+            assert marked in ([], ["content"]), "the SDK itself marks it, whatever it is"
+        elif each.type != "pulumi:index:Stash":
+            assert marked == [], f"{each.urn} holds a secret"
+    assert [name for name, value in recording(stack).outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
+    assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_machines_are_as_planned_and_hardened(stack: str) -> None:
+    """SRV-12, SEC-02, NET-05: names, addresses, disks, shielded, one service account for each group."""
+    found = of(recording(stack), INSTANCE)
+    planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
+    assert set(found) == set(planned)
+    for name, (group, machine) in planned.items():
+        inputs = found[name].inputs
+        [interface] = inputs["networkInterfaces"]
+        assert inputs["name"] == name and interface["networkIp"] == str(machine.address)
+        assert bool(interface["accessConfigs"]) is (plan(stack).spec.network.egress.value == "public")
+        assert inputs["machineType"] == group.size and inputs["bootDisk"]["initializeParams"]["size"] == group.disk_gb
+        assert inputs["canIpForward"] is (machine.pods is not None)
+        assert set(inputs["shieldedInstanceConfig"].values()) == {True}
+        account = inputs["serviceAccount"]["email"]
+        assert account.startswith(f"{stack}-{group.group.value}"[:20]), account
+        key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
+        assert group.bundle.sha256 in inputs["metadata"][key]
+        assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script itself"
+        assert (inputs["metadata"].get("disable-address-manager") == "true") is group.os.is_windows
+        assert found[name].ignore_changes[:1] == ["metadata"] and found[name].delete_before_replace
+
+
+def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
+    found = of(recording("gcp-prod"), INSTANCE)
+    members = [found[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
+    assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
+    assert all(each.replacement_trigger is None for each in members)
+    assert all(before.urn in each.dependencies for before, each in pairwise(members))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_firewall_is_the_rule_table_and_knows_machines_by_their_accounts(stack: str) -> None:
+    found = of(recording(stack), FIREWALL)
+    assert set(found) == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
+    for rule in plan(stack).rules:
+        inputs = found[f"{stack}-{rule.name}"].inputs
+        assert len(inputs["targetServiceAccounts"]) == 1 and inputs["description"] == rule.why
+        ranges = inputs.get("sourceRanges" if rule.ingress else "destinationRanges")
+        assert ranges == (None if isinstance(rule.peer, str) else [str(rule.peer)])
+
+
+def test_people_and_probes_reach_the_control_plane_itself_since_balancers_pass_packets_on() -> None:
+    rules = plan("gcp-ci").rules
+    sources = {str(each.peer) for each in rules if each.ports == (6443, 6443) and not isinstance(each.peer, str)}
+    assert sources == {"203.0.113.0/24", *map(str, PROBES[Cloud.GCP])}
+    assert not any(each.group.value.startswith("api") for each in rules)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_accounts_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+    rights = [each.inputs for each in of(recording(stack), BUCKET_RIGHT).values()]
+    workers = [each for each in rights if "-workers-" in each["member"] or "-worker" in each["member"]]
+    assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", "roles/storage.objectUser"}
+    for each in workers:
+        paths = re.findall(r'objects/([^"]*)"', each["condition"]["expression"])
+        written = each["role"] == "roles/storage.objectUser"
+        read = {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
+        assert set(paths) == ({"status/workers:", "logs/workers:"} if written else read)
+    secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
+    assert {name.removeprefix(f"{stack}-workers-") for name in secrets if "-workers-" in name} == {"join-read"}
+    [role] = of(recording(stack), "gcp:projects/iAMCustomRole:IAMCustomRole").values()
+    assert set(role.inputs["permissions"]) == {"compute.instances.get", "compute.instances.list"}
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_stores_are_private_and_snapshots_have_versions(stack: str) -> None:
+    for name, each in of(recording(stack), "gcp:storage/bucket:Bucket").items():
+        assert each.inputs["uniformBucketLevelAccess"] is True
+        assert each.inputs["publicAccessPrevention"] == "enforced"
+        assert each.inputs["versioning"] == {"enabled": name.endswith("-snapshots")}
+        kept = name.endswith("-snapshots") and plan(stack).spec.expires is None
+        assert (each.retain_on_delete, each.inputs["forceDestroy"]) == (kept, not kept)
+
+
+def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
+    network = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
+    changed = {**config("gcp-dev"), CLUSTER: {**config("gcp-dev")[CLUSTER], "network": network}}
+    found = record("gcp-dev", changed)
+    assert found.errors == []
+    routes = {
+        each.inputs["destRange"]: each.inputs.get("nextHopIp") for each in of(found, "gcp:compute/route:Route").values()
+    }
+    routed = plan_cluster("gcp-dev", read_stack("gcp-dev", changed).spec)
+    assert routes == {"0.0.0.0/0": None, **{str(each.pods): str(each.address) for each in routed.machines}}
+    assert all(each.inputs["canIpForward"] for each in of(found, INSTANCE).values())
