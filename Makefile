@@ -3,6 +3,8 @@
 STACK ?= aws-dev
 # Two cores are enough for all of it; more help only the tests.
 JOBS ?= 2
+# Kubernetes version that make demo boots, whatever version STACK's file has.
+DEMO_KUBERNETES ?= 1.37.1
 # Kubernetes versions whose real programs judge: in the lab, and in soak.
 LAB_VERSIONS ?= 1.37.1 1.24.17
 SOAK_VERSIONS ?= 1.20.15 1.24.17 1.29.6 1.31.4 1.34.4 1.37.1
@@ -14,7 +16,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine machines up down test lab soak lint format bench generate lock clean
+.PHONY: help venv engine machines up down demo stop test lab soak lint format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +29,17 @@ down: engine ## Remove STACK from the sandbox cloud
 
 # Copies of the clone run hundreds of commands in the tests; compiled code is kept, whatever the environment says.
 test lab soak: export PYTHONDONTWRITEBYTECODE =
+
+demo: engine machines ## Build STACK in the sandbox, boot its machines for real, and judge the cluster (make stop ends it)
+	@echo "The first time this builds the programs of Kubernetes $(DEMO_KUBERNETES): 20 to 60 minutes on two cores."
+	@.venv/bin/python -m tools.lab cluster $(DEMO_KUBERNETES)
+	@.venv/bin/mullion up $(STACK) --sandbox --yes --bootable --kubernetes $(DEMO_KUBERNETES)
+	@.venv/bin/mullion sandbox boot $(STACK)
+	@.venv/bin/mullion verify $(STACK)
+	@echo "It runs on. To end it: make stop"
+
+stop: venv ## Remove what make demo built
+	@.venv/bin/mullion down $(STACK) --sandbox --yes
 
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not lab and not soak and not live" $(ARGS)

@@ -82,11 +82,20 @@ def up(
     refresh: Annotated[
         bool, typer.Option("--refresh", help="Look at the cloud first, and put right what was changed by hand.")
     ] = False,
+    bootable: Annotated[
+        bool, typer.Option("--bootable", help="With --sandbox: such machines as `mullion sandbox boot` can start.")
+    ] = False,
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="With --bootable: in the place of the file's version.")
+    ] = None,
 ) -> None:
     """Build a stack's cluster, or make it what its file says now."""
     from operations import runs
+    from operations.bootable import As
 
-    runs.up(stack, sandbox=sandbox, yes=yes, refresh=refresh)
+    if (bootable and not sandbox) or (kubernetes and not bootable):
+        raise typer.BadParameter("--bootable goes with --sandbox, and --kubernetes with --bootable")
+    runs.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
 
 
 @command
@@ -204,6 +213,36 @@ def kubeconfig(
     from operations import kubeconfigs
 
     kubeconfigs.kubeconfig(stack, output)
+
+
+@command
+def verify(
+    stack: StackName,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every row as JSON.")] = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as JUnit's XML.")] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Of an administrator. Default: the stack's own.")
+    ] = None,
+    outside: Annotated[
+        list[str] | None, typer.Option(metavar="NAME:PORT", help="What pods shall reach beyond the cluster.")
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="Of Linux pods; it has busybox. Default: busybox's own.")
+    ] = None,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="For nodes to be Ready: 90s, 10m.")] = "10m",
+) -> None:
+    """Say whether the cluster works: nodes, pods, Services, names, ways in and out. It cleans up after itself."""
+    from operations import verify as verifying
+
+    verifying.run(
+        stack,
+        kubeconfig=kubeconfig,
+        outside=outside or [],
+        image=image,
+        timeout=timeout,
+        as_json_text=as_json,
+        junit=junit,
+    )
 
 
 @command
@@ -384,6 +423,75 @@ def boots(stack: StackName) -> None:
     from operations import faults
 
     faults.boots(stack)
+
+
+MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="Name of a machine, as `mullion plan` shows it.")]
+Undo = Annotated[bool, typer.Option("--undo", help="Take it back.")]
+
+
+@sandbox_command
+def boot(
+    stack: StackName,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="At most so long: 90s, 20m.")] = "20m",
+) -> None:
+    """Boot the machines of the sandbox for real, from their own user-data, and show the cluster that comes of it."""
+    from operations import boot as booting
+
+    booting.boot(stack, timeout)
+
+
+@sandbox_command
+def stop(stack: StackName) -> None:
+    """Cut the power of every booted machine, and end their network. Their disks stay for another boot."""
+    from operations import boot as booting
+
+    booting.stop(stack)
+
+
+@sandbox_command
+def ls(
+    stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the machines as JSON.")] = False
+) -> None:
+    """Show each booted machine: its power, its network, and how far it is."""
+    from operations import boot as booting
+
+    booting.ls(stack, as_json=as_json)
+
+
+@sandbox_command
+def reboot(stack: StackName, machine: MachineName) -> None:
+    """Cut a machine's power, and put it on again."""
+    from operations import boot as booting
+
+    booting.change(stack, machine, on=True, boots=1)
+
+
+@sandbox_command
+def cut(stack: StackName, machine: MachineName, undo: Undo = False) -> None:
+    """Cut a machine's power; with --undo put it on."""
+    from operations import boot as booting
+
+    booting.change(stack, machine, on=undo)
+
+
+@sandbox_command
+def isolate(stack: StackName, machine: MachineName, undo: Undo = False) -> None:
+    """Pull a machine's network cable; with --undo plug it in."""
+    from operations import boot as booting
+
+    booting.change(stack, machine, connected=undo)
+
+
+@sandbox_command
+def throttle(
+    stack: StackName,
+    machine: MachineName,
+    rate: Annotated[str, typer.Argument(metavar="RATE", help="At most so much each way: 512kbit, 10mbit.")] = "",
+) -> None:
+    """Make a machine's network slow; without a rate, fast again."""
+    from operations import boot as booting
+
+    booting.change(stack, machine, rate=rate)
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ in their tags.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Any
 
 from components.hops import refusal
 from components.releases import in_order
+from operations import clouds
 from operations.exits import Exit, Stop
 
-INSTANCE, OBJECT = "aws:ec2/instance:Instance", "aws:s3/bucketObjectv2:BucketObjectv2"
 CONTROL_PLANE = "control-plane"
 DIGEST = 16
 """Characters of the replace digest in the tag mullion:digest."""
@@ -22,7 +23,7 @@ DIGEST = 16
 FACTS = ("os", "size", "disk_gb", "image")
 """What of a pool a reason of a replacement names."""
 
-POINTER_KEY, WORKERS = "desired-state.json", "mullion:aws:Workers"
+POINTER_KEY, _WORKERS = "desired-state.json", re.compile(r"mullion:\w+:Workers")
 POINTER = "machines stay; changes reach them through the desired-state pointer"
 
 
@@ -92,17 +93,19 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
     machines: dict[str, Was] = {}
     clusters: set[str] = set()
     # what waits for its deletion has been replaced already
-    for each in (row for row in resources if row["type"] == INSTANCE and not row.get("delete")):
+    cloud = clouds.of(resources)
+    for each in filter(cloud.is_machine, resources):
         given, name = each.get("inputs", {}), each["urn"].rsplit("::", 1)[-1]
-        tags = given.get("tags") or {}
-        if "mullion:cluster" not in tags:
+        cluster, pool, digest = (cloud.tag(given, key) for key in ("cluster", "pool", "digest"))
+        if not cluster:
             continue
-        clusters.add(tags["mullion:cluster"])
-        machine = name.removeprefix(f"{tags['mullion:cluster']}-")
-        machines[machine] = Was(tags["mullion:pool"], given.get("privateIp", ""), tags.get("mullion:digest", ""))
+        if not pool:
+            raise KeyError("pool")
+        clusters.add(cluster)
+        machines[name.removeprefix(f"{cluster}-")] = Was(pool, cloud.address_of(given), digest)
     if len(clusters) > 1:
         raise Stop(Exit.USAGE, f"{where}: it holds several clusters ({', '.join(sorted(clusters))})")
-    objects = {each.get("inputs", {}).get("key", ""): each for each in resources if each["type"] == OBJECT}
+    objects = {each.get("inputs", {}).get(cloud.key, ""): each for each in resources if each["type"] == cloud.stored}
     keys = list(objects)
     bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
     bundle = Path(bundles[-1]).stem if bundles else None
@@ -111,11 +114,13 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
 
 def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]) -> str | None:
     """The version that pools have, which is one that the control plane has; without pools the one it was asked for."""
-    outputs = [each.get("outputs") or {} for each in resources if each["type"] == WORKERS]
+    outputs = [each.get("outputs") or {} for each in resources if _WORKERS.fullmatch(each["type"])]
     if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
         return known[-1]
-    pointer = json.loads(objects.get(POINTER_KEY, {}).get("inputs", {}).get("content") or "{}")
-    return pointer.get("kubernetes")
+    content = objects.get(POINTER_KEY, {}).get("inputs", {}).get("content") or "{}"
+    if isinstance(content, dict):  # GCP's provider takes each object's content for a secret
+        content = json.loads(content.get("plaintext") or '"{}"')
+    return json.loads(content).get("kubernetes")
 
 
 def refuse(planned: dict[str, Any], earlier: Earlier) -> None:

@@ -54,6 +54,9 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
         "names": [f"{region}{letter}" for letter in "abc"],
         "id": region,
     },
+    "gcp:organizations/getClientConfig:getClientConfig": lambda region, _: {"project": GCP_PROJECT, "region": region},
+    "gcp:compute/getZones:getZones": lambda region, _: {"names": [f"{region}-{letter}" for letter in "bcd"]},
+    "gcp:compute/getImage:getImage": lambda _, asked: {"name": f"{asked['family']}-v20261110"},
     "aws:ssm/getParameter:getParameter": lambda _, asked: {
         "value": f"ami-{_digits(asked['name']):.17}",
         "insecureValue": f"ami-{_digits(asked['name']):.17}",
@@ -63,9 +66,39 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
 """Answers to invokes: functions of region and arguments."""
 
 
+GCP_PROJECT = "example-project"
+
+GCP_IDS = {
+    "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
+    "gcp:compute/subnetwork:Subnetwork": "projects/{project}/regions/{region}/subnetworks/{name}",
+    "gcp:compute/instance:Instance": "projects/{project}/zones/{region}-b/instances/{name}",
+    "gcp:compute/instanceGroup:InstanceGroup": "projects/{project}/zones/{region}-b/instanceGroups/{name}",
+    "gcp:secretmanager/secret:Secret": "projects/{project}/secrets/{secretId}",
+    "gcp:projects/iAMCustomRole:IAMCustomRole": "projects/{project}/roles/{roleId}",
+}
+"""Templates of ids; the id of any other type of GCP is its name."""
+
+GCP_COMPUTED = {
+    "gcp:compute/address:Address": {"address": "198.51.100.2"},
+    "gcp:compute/instance:Instance": {
+        "instanceId": "{number}",
+        "selfLink": "https://www.googleapis.com/compute/v1/{id}",
+    },
+    "gcp:projects/iAMCustomRole:IAMCustomRole": {"name": "{id}"},
+    "gcp:serviceaccount/account:Account": {
+        "email": "{accountId}@{project}.iam.gserviceaccount.com",
+        "member": "serviceAccount:{accountId}@{project}.iam.gserviceaccount.com",
+    },
+    "gcp:storage/bucket:Bucket": {"selfLink": "https://www.googleapis.com/storage/v1/b/{name}"},
+}
+"""Computed outputs of GCP's types, beside `id` and `name`."""
+
+
 def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
     """Return `id` and the computed outputs of a resource that was given these inputs, by the provider's names."""
     digits = _digits(urn)
+    if type_.startswith("gcp:"):
+        return _computed_gcp(type_, f"{name}-{digits:.7}", digits, region, given)
     name = given["name"].string_value if "name" in given else f"{name}-{digits:.7}"
     arn = f"arn:aws:{type_.split(':')[1].split('/', maxsplit=1)[0]}:{region}:{ACCOUNT}:{name}"
     prefix = ID_PREFIXES.get(type_)
@@ -76,6 +109,15 @@ def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, A
     }
     special = {key: form.format(**known, region=region, digits=digits) for key, form in COMPUTED.get(type_, {}).items()}
     return {key: value for key, value in (known | special).items() if key == "id" or key not in given}
+
+
+def _computed_gcp(type_: str, name: str, digits: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
+    known = {key: value.string_value for key, value in given.items() if value.string_value}
+    known = {"name": name, **known, "project": GCP_PROJECT, "region": region, "number": str(int(digits[:15], 16))}
+    known["id"] = GCP_IDS.get(type_, "{name}").format(**known)
+    special = {key: form.format(**known) for key, form in GCP_COMPUTED.get(type_, {}).items()}
+    made = {"id": known["id"], "name": known["name"], **special}
+    return {key: value for key, value in made.items() if key == "id" or key not in given}
 
 
 def invoked(token: str, region: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import yaml
 
 from components.plan import plan_cluster
 from components.spec.stack import CLUSTER, Stack, read_stack, stack_file_config
+from operations import bootable, runs, stacks, worlds
 from operations import plan as planning
-from operations import runs, stacks, worlds
 from operations.against import compare, from_plan
 from operations.editing import node_at, write_whole
 from operations.exits import Exit, Stop
@@ -49,7 +49,7 @@ def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         tried = Path(scratch) / path.name
         tried.write_bytes(edited)
-        after = read_stack(before.name, stack_file_config(tried))
+        after = read_stack(before.name, bootable.over(before.name, stack_file_config(tried)))
     old, new = (planning.document(each, plan_cluster(each.name, each.spec)) for each in (before, after))
     difference = compare(new, from_plan(old))
     if edited != content:

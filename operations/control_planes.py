@@ -7,7 +7,7 @@ from typing import Any
 
 from components.node.control_plane import LOG
 from components.plan import ClusterPlan, plan_cluster
-from operations import agreement, identity, kubeconfigs, runs, stacks, state, waiting, worlds
+from operations import agreement, clouds, identity, kubeconfigs, runs, stacks, state, waiting, worlds
 from operations.exits import Exit, Stop
 from operations.passing import passing
 from operations.table import table
@@ -45,6 +45,7 @@ class Stored:
     records: int
     cluster: str
     """What every record names: the hash of the cluster's authority."""
+    cloud: str = clouds.AWS.name
 
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
@@ -99,8 +100,7 @@ def _urns(now: state.State, name: str, machines: list[str]) -> list[str]:
     return [
         each["urn"]
         for each in now
-        if each["type"] == state.INSTANCE
-        and not each.get("delete")
+        if clouds.of(now).is_machine(each)
         and each["urn"].rpartition("::")[2] in {f"{name}-{machine}" for machine in machines}
     ]
 
@@ -120,18 +120,16 @@ def _chosen(name: str, stored: Stored, snapshot: str | None) -> str:
 def _look(name: str) -> Stored:
     """Ask the stack's own provider."""
     with kubeconfigs.built(name) as run:
-        bucket = state.stores(name, state.resources(run)).snapshots
+        resources = state.resources(run)
+    bucket, cloud = state.stores(name, resources).snapshots, clouds.of(resources).name
 
     def program() -> None:
         import pulumi
-        import pulumi_aws as aws
 
-        found = aws.s3.get_objects_output(bucket=bucket, prefix=SNAPSHOTS)
-        records = aws.s3.get_objects_output(bucket=bucket, prefix=f"{LOG}/").keys
-        first = records.apply(
-            lambda keys: aws.s3.get_object_output(bucket=bucket, key=f"{LOG}/0").body if keys else "{}"
-        )
-        pulumi.export("snapshots", found.keys)
+        asked = clouds.provider(cloud)
+        records = asked.keys(bucket, f"{LOG}/")
+        first = records.apply(lambda keys: asked.text(bucket, f"{LOG}/0") if keys else "{}")
+        pulumi.export("snapshots", asked.keys(bucket, SNAPSHOTS))
         pulumi.export("records", records)
         pulumi.export("first", first)
 
@@ -140,26 +138,20 @@ def _look(name: str) -> Stored:
     keys: list[str] = outputs["snapshots"].value or []
     records: list[str] = outputs["records"].value or []
     cluster = json.loads(outputs["first"].value or "{}").get("cluster", "")
-    return Stored(bucket, sorted((each for each in keys if each.endswith(".db")), reverse=True), len(records), cluster)
+    snapshots = sorted((each for each in keys if each.endswith(".db")), reverse=True)
+    return Stored(bucket, snapshots, len(records), cluster, cloud)
 
 
 def _ask_founder(name: str, stored: Stored, snapshot: str) -> None:
     """Write the record after which the next machine founds the cluster again, from the snapshot."""
     record: dict[str, Any] = {"cluster": stored.cluster, "epoch": stored.records, "owner": "", "machine": ""}
-    content = json.dumps({**record, "state": "restore", "snapshot": snapshot})
+    content, cloud = json.dumps({**record, "state": "restore", "snapshot": snapshot}), stored.cloud
 
     def program() -> None:
         import pulumi
-        import pulumi_aws as aws
 
-        aws.s3.BucketObjectv2(
-            f"{name}-restore",
-            bucket=stored.bucket,
-            key=f"{LOG}/{stored.records}",
-            content=content,
-            content_type="application/json",
-            opts=pulumi.ResourceOptions(retain_on_delete=True),
-        )
+        kept = pulumi.ResourceOptions(retain_on_delete=True)
+        clouds.provider(cloud).put(f"{name}-restore", stored.bucket, f"{LOG}/{stored.records}", content, kept)
 
     with passing(name, program, sandbox=worlds.in_sandbox(name)) as run:
         run.up(show_secrets=False, color="never")

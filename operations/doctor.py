@@ -86,11 +86,13 @@ def _plugins() -> Iterator[Finding]:
     from sandbox.home import CLOUDS, provider_version
 
     home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
-    for name, package in CLOUDS.items():
-        version = provider_version(package)
-        there = (home / "plugins" / f"resource-{name}-v{version}").is_dir()
+    for part in CLOUDS.values():
+        if not _version(part.sdk.replace("_", "-")):
+            continue
+        version = provider_version(part.sdk)
+        there = (home / "plugins" / f"resource-{part.provider}-v{version}").is_dir()
         real = "installed" if there else "the engine downloads it at the first `up` in an account"
-        yield Finding(f"provider {name} {version}: the sandbox brings its own; the real one: {real}")
+        yield Finding(f"provider {part.provider} {version}: the sandbox brings its own; the real one: {real}")
 
 
 def _backend() -> Iterator[Finding]:

@@ -8,8 +8,7 @@ from typing import Any
 from operations.exits import Exit, Stop
 from operations.table import table
 from operations.workspace import world_file
-from sandbox import tamper
-from sandbox.aws.cloud import AWS
+from sandbox import clouds, tamper
 from sandbox.faults import KINDS
 from sandbox.records import Record
 from sandbox.world import World
@@ -34,16 +33,24 @@ def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, 
         raise Stop(
             Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
         )
-    short = {token.rsplit(":", 1)[-1] for token in AWS.types}
-    if kind_of is not None and kind_of not in short and kind_of not in AWS.types:
-        raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")
     with opened(stack) as world:
+        types = _types(world)
+        short = {token.rsplit(":", 1)[-1] for token in types}
+        if kind_of is not None and kind_of not in short and kind_of not in types:
+            raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")
         for kind, (nth, amount) in wanted.items():
             try:
                 world.plan_fault(kind, nth, type=kind_of, amount=amount, times=times)
             except ValueError as error:
                 raise Stop(Exit.USAGE, str(error)) from None
     show(stack)
+
+
+def _types(world: World) -> list[str]:
+    """Tokens of the world's cloud; of all clouds where nothing is in it yet."""
+    there = next(iter(world.resources()), None)
+    found = [clouds.of_type(there.type)] if there else [clouds.of(name) for name in clouds.CLOUDS]
+    return [token for cloud in found for token in cloud.types]
 
 
 def show(stack: str) -> None:
@@ -123,7 +130,7 @@ def _named(record: Record) -> str:
 
 def _unchangeable(record: Record, changes: dict[str, Any]) -> list[str]:
     """What the cloud itself could not change."""
-    immutable = AWS.types[record.type].immutable
+    immutable = clouds.of_type(record.type).types[record.type].immutable
     tops = [path.split(".")[0] for path in changes]
     return [f"{top} cannot be changed in place; remove the thing instead" for top in tops if top in immutable]
 
@@ -131,7 +138,7 @@ def _unchangeable(record: Record, changes: dict[str, Any]) -> list[str]:
 def _misshapen(record: Record, changes: dict[str, Any]) -> list[str]:
     inputs = tamper.changed(record, changes).inputs
     given = {path.split(".")[0] for path in changes}
-    failures = AWS.shapes.check(record.type, inputs)
+    failures = clouds.of_type(record.type).shapes.check(record.type, inputs)
     return [
         f"{each.property}: {each.reason}" for each in failures if each.property.split(".")[0].split("[")[0] in given
     ]

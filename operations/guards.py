@@ -24,9 +24,9 @@ unsaid; so the preview here hears all of them, and judges by itself."""
 
 GOING = frozenset({"delete", "replace", "create-replacement", "delete-replaced"})
 """Operations after which the machine that was there is gone."""
-STOPPING = frozenset({"cpuOptions", "ebsOptimized", "instanceType", "userData", "userDataBase64"})
-"""Inputs of an instance that EC2 changes only while it is stopped (ModifyInstanceAttribute, ModifyInstanceCpuOptions);
-the provider stops it by itself."""
+STOPPING = frozenset({"cpuOptions", "ebsOptimized", "instanceType", "machineType", "userData", "userDataBase64"})
+"""Inputs of an instance that EC2 changes only while it is stopped (ModifyInstanceAttribute, ModifyInstanceCpuOptions),
+and Compute Engine (instances.setMachineType); the provider stops it by itself."""
 
 _CONTROL_PLANE = re.compile(r"\$mullion:\w+:ControlPlane\$[^$:]+:[^$:]+:(?:Instance|VirtualMachine)::(.+)")
 """URN of a control plane machine, and its name."""

@@ -5,35 +5,36 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import reduce
+from operator import getitem
 
+from operations.clouds import Cloud
 from operations.exits import Exit, Stop
 
-HINTS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_ROLE_ARN")
-"""Variables that choose an identity; only whether a key is set is shown, never a secret one."""
 
-
-def account() -> str:
-    """Return the account id that the AWS command line reports, or nothing where it cannot say."""
-    program = shutil.which("aws")
+def account(cloud: Cloud) -> str:
+    """Return the account that the cloud's command line reports, or nothing where it cannot say."""
+    command, path = cloud.account
+    program = shutil.which(command[0])
     if not program:
         return ""
     try:
         done = subprocess.run(
-            [program, "sts", "get-caller-identity", "--output", "json"],
+            [program, *command[1:]],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=20,
         )
-        return str(json.loads(done.stdout)["Account"]) if done.returncode == 0 else ""
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError):
+        return str(reduce(getitem, path, json.loads(done.stdout))) if done.returncode == 0 else ""
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
         return ""
 
 
-def chosen() -> str:
+def chosen(cloud: Cloud) -> str:
     """Say what in the environment chooses the identity."""
-    given = [f"{name}={os.environ[name]}" for name in HINTS if os.environ.get(name)]
+    given = [f"{name}={os.environ[name]}" for name in cloud.chosen_by if os.environ.get(name)]
     return ", ".join(given) or "the default profile"
 
 

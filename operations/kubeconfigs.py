@@ -14,7 +14,7 @@ import yaml
 from pulumi import automation as auto
 
 from components import pki
-from operations import engine, failures, report, stacks, state, worlds
+from operations import booted, engine, failures, report, stacks, state, worlds
 from operations.exits import Exit, Stop
 from operations.workspace import backend, existing, opened
 
@@ -74,12 +74,12 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
     user = document["users"][0]["user"]
     ends = pki.not_after(base64.b64decode(user["client-certificate-data"]).decode())
     if ends - datetime.now(timezone.utc) > STALE:
-        return stored
+        return booted.reached(name, stored)
     pair = pki.administrator_certificate(_authority(name, run), name)
     user["client-certificate-data"] = base64.b64encode(pair["certificate"].encode()).decode()
     user["client-key-data"] = base64.b64encode(pair["key"].encode()).decode()
     print(f"mullion: the stored certificate ends {ends:%Y-%m-%d}; issued a new one", file=sys.stderr)
-    return yaml.safe_dump(document, sort_keys=False)
+    return booted.reached(name, yaml.safe_dump(document, sort_keys=False))
 
 
 def _authority(name: str, run: auto.Stack) -> pki.KeyPair:

@@ -24,7 +24,7 @@ from components.naming import CONTROL_PLANE
 from components.node.evidence import EVERY_MINUTES
 from components.spec.models import Runtime
 from components.spec.stack import Stack
-from operations import stacks, state, worlds
+from operations import clouds, stacks, state, worlds
 from operations.exits import Exit, Stop
 from operations.kubeconfigs import built
 from operations.passing import passing
@@ -43,6 +43,7 @@ class Asked:
     role_id: str
     instance: str
     pool: str
+    cloud: str = clouds.AWS.name
 
     @property
     def key(self) -> str:
@@ -71,10 +72,10 @@ def find(name: str, machine: str, resources: state.State) -> Asked:
     known = state.instances(resources)
     if machine not in known:
         raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known)) or 'none'}")
-    pool = known[machine]["tags"]["mullion:pool"]
+    pool = known[machine]["pool"]
     stores = state.stores(name, resources)
     role_id = stores.control_plane if pool == CONTROL_PLANE else stores.workers
-    return Asked(stores.bundles, role_id, known[machine]["id"], pool)
+    return Asked(stores.bundles, role_id, known[machine]["id"], pool, clouds.of(resources).name)
 
 
 def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
@@ -83,18 +84,12 @@ def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
 
     def program() -> None:
         import pulumi
-        import pulumi_aws as aws
 
-        from components.aws.records import Records, Unanswered
+        from components.asking import Unanswered
 
-        request = aws.s3.BucketObjectv2(
-            "request",
-            bucket=asked.bucket,
-            key=f"requests/{asked.key}",
-            content=json.dumps({"id": question}),
-            content_type="application/json",
-        )
-        store = Records(request, *map(pulumi.Output.from_input, ("", asked.bucket, asked.role_id)))
+        cloud = clouds.provider(asked.cloud)
+        request = cloud.put("request", asked.bucket, f"requests/{asked.key}", json.dumps({"id": question}))
+        store = cloud.records(request, asked.bucket, asked.role_id)
 
         async def wait(_: str) -> bool:
             end = time.monotonic() + PATIENCE

@@ -43,7 +43,7 @@ def given(resource: Resource) -> dict[str, Any]:
 
 def in_sandbox(world_file: Path, cluster: str) -> Lookup:
     """Look in the sandbox's world."""
-    from sandbox.aws.cloud import AWS
+    from sandbox import clouds
     from sandbox.provider import Provider
     from sandbox.world import Record, World
 
@@ -62,7 +62,9 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
                 if record.id not in others and same(record, resource):
                     inputs = dict(resource["inputs"])
                     # what the world keeps no copy of, such as files, is as the program gave it
-                    read = Provider(AWS, world).read(resource["urn"], record.id, inputs, inputs)
+                    read = Provider(clouds.of_type(resource["type"]), world).read(
+                        resource["urn"], record.id, inputs, inputs
+                    )
                     return Found(record.id, *map(_recorded, read)) if read else None
         finally:
             world.close()

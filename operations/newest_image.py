@@ -5,9 +5,8 @@ from pathlib import Path
 
 import yaml
 
-from components import releases
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
-from operations import stacks
+from operations import clouds, stacks
 from operations.editing import node_at, write_whole
 from operations.exits import Exit, Stop
 from operations.passing import passing
@@ -38,13 +37,12 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
 
 def look_up(name: str, os: str, *, sandbox: bool) -> str:
     """Ask the provider of the stack, by a program without resources whose state is thrown away."""
-    parameter = releases.image("aws", os)
+    cloud = stacks.load(name).spec.cloud.value
 
     def program() -> None:
         import pulumi
-        import pulumi_aws as aws
 
-        pulumi.export(FOUND, aws.ssm.get_parameter_output(name=parameter).insecure_value)
+        pulumi.export(FOUND, clouds.provider(cloud).newest_image(os))
 
     with passing(name, program, sandbox=sandbox) as run:
         return run.up(show_secrets=False, color="never").outputs[FOUND].value

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pulumi import automation as auto
 
-from operations import engine, failures, stacks
+from operations import clouds, engine, failures, stacks
 from operations.engine_process import EngineCommand
 from operations.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
 
@@ -25,12 +25,14 @@ def passing(name: str, program: Callable[[], None], *, sandbox: bool) -> Iterato
         removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
         with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
             # by a file of ours: `set_config` would put each value, and an aws:secretKey, on a command line
-            own_config = {
-                key: value for key, value in config.items() if key.startswith("aws:") and isinstance(value, str)
-            }
+            own_config = {key: value for key, value in config.items() if _of_provider(key) and isinstance(value, str)}
             options = auto.LocalWorkspaceOptions(
                 work_dir=scratch,
                 pulumi_command=EngineCommand(found),
                 stack_settings={"passing": auto.StackSettings(config=own_config)},
             )
             yield auto.create_stack("passing", project_name="mullion", program=program, opts=options)
+
+
+def _of_provider(key: str) -> bool:
+    return any(key.startswith(each.passing) for each in clouds.CLOUDS.values())

@@ -21,6 +21,7 @@ from pulumi.runtime import Settings, configure, set_all_config, settings
 from pulumi.runtime.proto import engine_pb2, resource_pb2
 from pulumi.runtime.stack import run_in_stack
 
+from components.spec.stack import REGIONS
 from operations import answers
 from operations.paths import REPOSITORY
 from sandbox.values import decode, decode_map, encode
@@ -163,7 +164,8 @@ def record(
 
 def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callable[[], Any]) -> Recording:
     recording = Recording()
-    monitor = _Monitor(name, str(config.get("aws:region", "")), preview, recording)
+    region = next((str(config[key]) for key, *_ in REGIONS.values() if config.get(key)), "")
+    monitor = _Monitor(name, region, preview, recording)
     configure(Settings(PROJECT, name, monitor, _Engine(recording), dry_run=preview, root_directory=str(REPOSITORY)))
     settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine
     set_all_config({key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()})

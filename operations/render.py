@@ -141,7 +141,8 @@ def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tup
 
 def user_data(group: MachineGroup, machine: Machine) -> str:
     """User-data of a machine with <fact:name> for each fact."""
-    known = facts.for_role({name: f"<fact:{name}>" for name in facts.FACTS}, control_plane=group.is_control_plane)
+    named = {name: f"<fact:{name}>" for name in facts.FACTS} | {"cloud": group.cloud.value}
+    known = facts.for_role(named, control_plane=group.is_control_plane)
     url = f"{known['bundle_store']}/{group.bundle.key}"
     document = userdata.document(url, group.bundle.sha256, group.machine_document(machine), known)
-    return userdata.user_data(group.family, document).replace("\\u003cfact:", "<fact:")
+    return group.user_data(document).replace("\\u003cfact:", "<fact:")

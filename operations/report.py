@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from components.plan import ClusterPlan
-from operations import workspace, worlds
+from operations import clouds, workspace, worlds
 from operations.progress import duration
 from operations.state import State, instances, kept, waits
 from operations.table import table
@@ -19,7 +19,7 @@ def machines(planned: ClusterPlan, state: State) -> str:
             group.name,
             group.os.value,
             str(machine.address),
-            made.get(machine.name, {}).get("availabilityZone", ""),
+            made.get(machine.name, {}).get("zone", ""),
             made.get(machine.name, {}).get("id", ""),
         )
         for group in planned.machine_groups
@@ -43,9 +43,10 @@ def endpoint(outputs: dict[str, Any]) -> str:
 
 def timeline(planned: ClusterPlan, state: State) -> str:
     """Say how long the real cloud would have taken to make all of it, and which chain of resources decides that."""
+    from sandbox import clouds as sandboxes
     from sandbox import latency
 
-    rows = [(urn, waits_for, type_, latency.seconds(type_, "create")) for urn, waits_for, type_ in waits(state)]
+    rows = [(urn, waits_for, type_, sandboxes.seconds(type_, "create")) for urn, waits_for, type_ in waits(state)]
     total, path = latency.critical_path(rows)
     seconds = {urn: time for urn, _, _, time in rows}
     lines, clock = [], 0.0
@@ -63,7 +64,8 @@ def timeline(planned: ClusterPlan, state: State) -> str:
 
 def remains(name: str, state: State, *, sandbox: bool) -> str:
     """Say what `down` leaves: on purpose, and in the sandbox's world at all. state: as it was before."""
-    removal = f"rm -r {workspace.sandbox_folder(name)} (this whole world)" if sandbox else "aws s3 rb --force s3://{}"
+    by_hand = clouds.of(state).removal
+    removal = f"rm -r {workspace.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
     lines = [
         f"Kept on purpose: bucket {bucket} with the etcd snapshots. To remove it: {removal.format(bucket)}"
         for bucket in kept(state)

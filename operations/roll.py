@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from operations import runs, stacks, worlds
+from operations import clouds, runs, stacks, worlds
 from operations.exits import Exit, Stop
-from operations.state import INSTANCE, State
+from operations.state import State
 
 
 def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool) -> None:
@@ -38,13 +38,12 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
 
 def _instances(state: State, name: str, pool: str, machine: str | None) -> dict[str, str]:
     """Ids of a pool's instances, or of one of them, by URN."""
-    found: dict[str, str] = {}
-    for each in state:
-        if each["type"] != INSTANCE or each.get("delete"):
-            continue
+    cloud, found = clouds.of(state), dict[str, str]()
+    for each in filter(cloud.is_machine, state):
         same = machine is None or each["urn"].endswith(f"::{name}-{machine}")
-        if same and (each.get("inputs", {}).get("tags") or {}).get("mullion:pool") == pool:
-            found[each["urn"]] = each.get("id", "")
+        if same and cloud.tag(each.get("inputs", {}), "pool") == pool:
+            # a resource's own id may be a name, which its successor has again
+            found[each["urn"]] = str(each.get("id", "") if cloud.instance == "id" else each["outputs"][cloud.instance])
     return found
 
 

@@ -15,6 +15,9 @@ from components.spec.stack import Stack, refuse_unready
 from operations import (
     against,
     agreement,
+    bootable,
+    booted,
+    clouds,
     engine,
     failures,
     guards,
@@ -35,8 +38,6 @@ from operations.state import State
 from operations.workspace import Run, opened, sandbox_config, world_file
 from operations.worlds import SANDBOX, World
 
-UNKNOWN_ACCOUNT = "unknown (install the AWS command line, or see: aws sts get-caller-identity)"
-
 
 def up(
     name: str,
@@ -44,12 +45,16 @@ def up(
     sandbox: bool,
     yes: bool,
     refresh: bool = False,
+    bootable_as: bootable.As | None = None,
     replaced: Callable[[State], list[str]] | None = None,
 ) -> None:
     """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts.
 
+    bootable_as: make its machines such as can boot here.
     replaced: gives, from the state, the URNs of what is replaced though nothing of it changed.
     """
+    if bootable_as:
+        bootable.choose(name, stacks.written(name), bootable_as.kubernetes)
     stack = stacks.load(name)
     refuse_unready(stack)
     planned = plan_cluster(name, stack.spec)
@@ -87,7 +92,8 @@ def up(
             )
     print(f"{work.tally.summary()} in {took()}\n")
     print(report.machines(planned, after))
-    print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, outputs['kubeconfig'])}")
+    kubeconfig = booted.reached(name, outputs["kubeconfig"])
+    print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, kubeconfig)}")
     if sandbox:
         print(f"\n{report.timeline(planned, after)}")
         for fault in agreement.faults(name, after):
@@ -96,14 +102,14 @@ def up(
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     """Remove a stack's cluster, all but what is kept on purpose."""
-    region, protect = _known(name)
-    world = _world(sandbox, "aws", region)
+    cloud, region, protect = _known(name)
+    world = _world(sandbox, cloud, region)
     worlds.check(name, world)
     with opened(name, engine.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
         before = exported["deployment"].get("resources") or []
         if run is None or not state.counted(before):
-            worlds.forget(name)
+            _off(name)
             print(f"stack {name} has no resources in {world}")
             return
         protect = protect or bool(state.protected(before))
@@ -114,11 +120,18 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
         tally = Tally(total=state.counted(before))
         with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
             run.destroy(on_event=watch, show_secrets=False, color="never")
-    worlds.forget(name)
+    _off(name)
     (worlds.folder(name) / "kubeconfig").unlink(missing_ok=True)
     print(f"{tally.summary()} in {took()}")
     if left := report.remains(name, before, sandbox=sandbox):
         print(left)
+
+
+def _off(name: str) -> None:
+    """A stack that has nothing any more belongs to no world, and no machine of it is on."""
+    booted.stop(name, disks_too=True)
+    bootable.forget(name)
+    worlds.forget(name)
 
 
 @dataclass
@@ -162,23 +175,27 @@ class _Work:
 
 
 def _world(sandbox: bool, cloud: str, region: str) -> World:
-    return World(SANDBOX) if sandbox else World(cloud, identity.account(), region)
+    return World(SANDBOX) if sandbox else World(cloud, identity.account(clouds.CLOUDS[cloud]), region)
 
 
 def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
     return lookup.in_sandbox(world_file(name), name) if sandbox else None
 
 
-def _known(name: str) -> tuple[str, bool]:
-    """Region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster."""
+def _known(name: str) -> tuple[str, str, bool]:
+    """Cloud, region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster:
+    the cloud is then the one that was remembered.
+    """
+    remembered = worlds.recall(name)
+    cloud = remembered.name if remembered and remembered.name in clouds.CLOUDS else clouds.AWS.name
     if stacks.gone(name):
-        return "", False
+        return cloud, "", False
     try:
         stack = stacks.load(name)
     except SpecError as error:
         print(f"mullion: {error}", file=sys.stderr)
-        return "", False
-    return stack.region, stack.spec.protect
+        return cloud, "", False
+    return stack.spec.cloud.value, stack.region, stack.spec.protect
 
 
 def _registered(name: str, *, sandbox: bool) -> int:
@@ -192,13 +209,15 @@ def _registered(name: str, *, sandbox: bool) -> int:
 def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | None:
     if not sandbox:
         return None
-    from sandbox import latency
+    from sandbox import clouds
 
-    return lambda step: latency.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
+    return lambda step: clouds.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
 
 
 def _where(world: World) -> str:
-    return f"account {world.account or UNKNOWN_ACCOUNT} by {identity.chosen()}, region {world.region or 'unknown'}"
+    cloud = clouds.CLOUDS[world.name]
+    account = world.account or cloud.unknown
+    return f"account {account} by {identity.chosen(cloud)}, region {world.region or 'unknown'}"
 
 
 def _ask_up(planned: ClusterPlan, stack: Stack, world: World, work: _Work, *, yes: bool) -> None:

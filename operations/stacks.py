@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from components.spec.stack import Stack, read_stack, stack_file_config
-from operations import worlds
+from operations import bootable, worlds
 from operations.exits import Exit, Stop
 from operations.paths import REPOSITORY
 
@@ -45,9 +45,14 @@ def gone(name: str) -> bool:
 
 def config(name: str) -> dict[str, Any]:
     """Return the configuration of a stack: full keys to plain values. None are left where its file is gone."""
-    return {} if gone(name) else stack_file_config(file(name))
+    return {} if gone(name) else bootable.over(name, written(name))
+
+
+def written(name: str) -> dict[str, Any]:
+    """Return the configuration of a stack as its file has it."""
+    return stack_file_config(file(name))
 
 
 def load(name: str) -> Stack:
     """Return a stack that can be planned. Stop where there is none, SpecError with all that is wrong with it."""
-    return read_stack(name, stack_file_config(file(name)))
+    return read_stack(name, bootable.over(name, written(name)))

@@ -7,12 +7,14 @@ from typing import Any
 
 from pulumi import automation as auto
 
+from operations import clouds
 from operations.events import SILENT
 from operations.exits import Exit, Stop
 from sandbox.values import SECRET, SIGNATURE
 
 STACK = "pulumi:pulumi:Stack"
-INSTANCE, BUCKET, ROLE = "aws:ec2/instance:Instance", "aws:s3/bucket:Bucket", "aws:iam/role:Role"
+INSTANCE, BUCKET, ROLE = clouds.AWS.machine, clouds.AWS.bucket, "aws:iam/role:Role"
+BUCKETS = frozenset(each.bucket for each in clouds.CLOUDS.values())
 
 State = list[dict[str, Any]]
 """The resources of a state, as `pulumi stack export` gives them."""
@@ -51,13 +53,13 @@ def _opened(value: Any) -> Any:
 
 
 def instances(state: State) -> dict[str, dict[str, Any]]:
-    """Return the outputs of the cluster's instances, by machine name."""
-    found: dict[str, dict[str, Any]] = {}
-    for each in state:
-        if each["type"] == INSTANCE and not each.get("delete"):
-            outputs = each.get("outputs", {})
-            cluster = (outputs.get("tags") or {}).get("mullion:cluster", "")
-            found[each["urn"].rpartition("::")[2].removeprefix(f"{cluster}-")] = {**outputs, "id": each.get("id", "")}
+    """Return the outputs of the cluster's instances, by machine name; `id` is what the machine calls itself."""
+    cloud, found = clouds.of(state), dict[str, dict[str, Any]]()
+    for each in filter(cloud.is_machine, state):
+        outputs = each.get("outputs", {})
+        named = each["urn"].rpartition("::")[2].removeprefix(f"{cloud.tag(outputs, 'cluster')}-")
+        known = {"id": each.get("id", ""), "zone": outputs.get(cloud.zone, ""), "pool": cloud.tag(outputs, "pool")}
+        found[named] = {**outputs, **known, "id": ({**outputs, **known}).get(cloud.instance) or ""}
     return found
 
 
@@ -74,10 +76,10 @@ class Stores:
 def stores(stack: str, state: State) -> Stores:
     """Return where a stack's machines keep what they say; Stop where its state does not tell."""
     outputs = {(each["type"], each["urn"].rpartition("::")[2]): each.get("outputs") or {} for each in state}
-    buckets, roles = ("bundles", "snapshots"), ("control-plane", "workers")
+    cloud = clouds.of(state)
     try:
-        names = [outputs[BUCKET, f"{stack}-{each}"]["bucket"] for each in buckets]
-        return Stores(*names, *(outputs[ROLE, f"{stack}-{each}"]["uniqueId"] for each in roles))
+        names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]
+        return Stores(*names, *(clouds.role(cloud, outputs, stack, each) for each in clouds.GROUPS))
     except KeyError as error:
         raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; `mullion up {stack}` goes on") from error
 
@@ -111,7 +113,7 @@ def held(state: State, kubernetes: str) -> str:
 
 def kept(state: State) -> list[str]:
     """Return the names of buckets that `down` leaves on purpose."""
-    return [each.get("id", "") for each in state if each["type"] == BUCKET and each.get("retainOnDelete")]
+    return [each.get("id", "") for each in state if each["type"] in BUCKETS and each.get("retainOnDelete")]
 
 
 def counted(state: State) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
@@ -17,7 +18,7 @@ from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.rollout import ENOUGH
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
-from operations import kubeconfigs, stacks, state, worlds
+from operations import booted, clouds, kubeconfigs, stacks, state, worlds
 from operations.exits import Exit, Stop
 from operations.passing import passing
 from operations.table import table
@@ -86,24 +87,19 @@ def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen
         text = kubeconfigs.current(name, stored.value, run) if stored else ""
     stores, sandbox = state.stores(name, resources), worlds.in_sandbox(name)
     machines = [each for each in awaited(plan, resources) if each.control_plane or not control_plane]
-    api = None if sandbox else _api(text)
+    cluster = None if sandbox and not booted.api(name) else api(text)
     last: list[Seen] = []
 
     def program() -> None:
         import pulumi
 
-        from components.aws.records import Records
-
         parent = pulumi.ComponentResource("mullion:index:Waiting", name)
-        here = partial(Records, parent, pulumi.Output.from_input(""), pulumi.Output.from_input(stores.bundles))
-        records = {
-            True: here(pulumi.Output.from_input(stores.control_plane)),
-            False: here(pulumi.Output.from_input(stores.workers)),
-        }
+        here = partial(clouds.provider(plan.spec.cloud.value).records, parent, stores.bundles)
+        records = {True: here(stores.control_plane), False: here(stores.workers)}
 
         async def now() -> list[Seen]:
             found = await asyncio.gather(*(records[each.control_plane].record(each.instance) for each in machines))
-            nodes = await _nodes(api)
+            nodes = await _nodes(cluster)
             return [seen(each, record, nodes) for each, record in zip(machines, found, strict=True)]
 
         pulumi.export("there", pulumi.Output.from_input(until_there(now, seconds, last, _say)))
@@ -119,10 +115,15 @@ def awaited(plan: ClusterPlan, resources: state.State) -> list[Awaited]:
     missing = [each.name for each in plan.machines if each.name not in made]
     if missing:
         raise Stop(Exit.FAILED, f"not made yet: {', '.join(missing)}; `mullion up {plan.name}` makes them")
+    return planned(plan, {name: each["id"] for name, each in made.items()})
+
+
+def planned(plan: ClusterPlan, instances: Mapping[str, str]) -> list[Awaited]:
+    """The plan's machines; instances: by name, those that were made."""
     return [
         Awaited(
             machine.name,
-            made[machine.name]["id"],
+            instances.get(machine.name, ""),
             _enough(plan, group),
             plan.spec.kubernetes,
             group.is_control_plane,
@@ -197,7 +198,7 @@ def _say(each: Seen) -> None:
     print(f"{clock}  {each.awaited.name}: {plain(each.record.get('state'))} {each.where}".rstrip(), flush=True)
 
 
-def _api(text: str) -> Any:
+def api(text: str) -> Any:
     """Calls of the cluster's API by a kubeconfig of ours; None without one."""
     from components.kubernetes_api import Access, KubernetesApi
     from components.pki import KeyPair
@@ -211,8 +212,8 @@ def _api(text: str) -> Any:
         return base64.b64decode(where[name]).decode()
 
     pair: KeyPair = {"certificate": pem("client-certificate-data", user), "key": pem("client-key-data", user)}
-    authority = pem("certificate-authority-data", cluster)
-    return KubernetesApi(Access(cluster["server"], cluster["tls-server-name"], authority, pair))
+    authority, host = pem("certificate-authority-data", cluster), urlsplit(cluster["server"]).hostname or ""
+    return KubernetesApi(Access(cluster["server"], cluster.get("tls-server-name") or host, authority, pair))
 
 
 async def _nodes(api: Any) -> Nodes:

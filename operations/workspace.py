@@ -16,8 +16,9 @@ import yaml
 from pulumi import automation as auto
 from pulumi.automation._stack import StackInitMode
 
-from components.spec.stack import CLUSTER, REGIONS, WORLD
-from operations import guards, stacks, state, worlds
+from components.booted import BOOTED
+from components.spec.stack import CLUSTER, WORLD
+from operations import clouds, guards, stacks, state, worlds
 from operations.engine import Engine
 from operations.engine_process import EngineCommand
 from operations.paths import REPOSITORY
@@ -151,9 +152,12 @@ def _lay_out(name: str) -> Path:
 
 def sandbox_config(name: str) -> dict[str, Any]:
     """Return the configuration in the sandbox: spec and region, because other settings may hold credentials."""
+    from operations import booted
+
     config = stacks.config(name)
-    kept = (CLUSTER, *(key for key, *_ in REGIONS.values()))
-    return {key: config[key] for key in kept if key in config} | {WORLD: worlds.SANDBOX}
+    kept = (CLUSTER, *clouds.KEYS)
+    here = {WORLD: worlds.SANDBOX, BOOTED: booted.api(name)}
+    return {key: config[key] for key in kept if key in config} | {key: each for key, each in here.items() if each}
 
 
 def _salt(copy: Path) -> dict[str, str]:

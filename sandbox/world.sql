@@ -12,8 +12,8 @@ CREATE TABLE IF NOT EXISTS claims (
   kind TEXT NOT NULL, key TEXT NOT NULL, owner INTEGER, until TEXT, PRIMARY KEY (kind, key)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS claims_owner ON claims (owner);
 CREATE TABLE IF NOT EXISTS objects (
-  version INTEGER PRIMARY KEY, bucket TEXT NOT NULL, key TEXT NOT NULL, content BLOB NOT NULL, etag TEXT NOT NULL,
-  content_type TEXT NOT NULL, modified TEXT NOT NULL);
+  version INTEGER PRIMARY KEY AUTOINCREMENT, bucket TEXT NOT NULL, key TEXT NOT NULL, content BLOB NOT NULL,
+  etag TEXT NOT NULL, content_type TEXT NOT NULL, modified TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS objects_key ON objects (bucket, key);
 CREATE TABLE IF NOT EXISTS operations (
   sequence INTEGER PRIMARY KEY, kind TEXT NOT NULL, type TEXT NOT NULL, urn TEXT NOT NULL, id TEXT NOT NULL,

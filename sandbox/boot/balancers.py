@@ -5,6 +5,7 @@ checks for your target groups"). Its checks come every second here, not every 30
 """
 
 import asyncio
+import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,7 +31,14 @@ class Forwarder:
     """healthCheck of the target group: protocol, path, port, matcher."""
     targets: list[tuple[str, int]]
     healthy: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    listener: socket.socket | None = None
+    """Where it listens instead of at its address: then it speaks for nobody, and calls from the network's own."""
     _turn: "count[int]" = field(default_factory=count)
+
+    @property
+    def calls_from(self) -> tuple[str, int] | None:
+        """Its own address, which the targets' security groups know."""
+        return (self.address, 0) if self.listener is None else None
 
     def choose(self) -> list[tuple[str, int]]:
         """Targets to try, the next in turn first."""
@@ -61,10 +69,12 @@ async def serve(forwarder: Forwarder) -> None:
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await _forward(forwarder, reader, writer)
 
-    async with await asyncio.start_server(connected, forwarder.address, forwarder.port):
+    here = forwarder.listener or socket.create_server((forwarder.address, forwarder.port))
+    async with await asyncio.start_server(connected, sock=here):
         while True:
-            found = await asyncio.gather(*(_passes(forwarder.check, *each) for each in forwarder.targets))
-            forwarder.healthy = {each for each, good in zip(forwarder.targets, found, strict=True) if good}
+            asked = forwarder.targets if forwarder.listener is None else []  # behind a way in there is one that checks
+            found = await asyncio.gather(*(_passes(forwarder.check, *each, forwarder.calls_from) for each in asked))
+            forwarder.healthy = {each for each, good in zip(asked, found, strict=True) if good}
             await asyncio.sleep(CHECK_SECONDS)
 
 
@@ -73,7 +83,8 @@ async def _forward(forwarder: Forwarder, reader: asyncio.StreamReader, writer: a
     try:
         for target in forwarder.choose():
             with suppress(OSError, asyncio.TimeoutError):
-                there = await asyncio.wait_for(asyncio.open_connection(*target), CONNECT_TIMEOUT)
+                connecting = asyncio.open_connection(*target, local_addr=forwarder.calls_from)
+                there = await asyncio.wait_for(connecting, CONNECT_TIMEOUT)
                 opened.append(there[1])
                 await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
                 break
@@ -102,7 +113,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
         await writer.wait_closed()
 
 
-async def _passes(check: dict[str, Any], address: str, port: int) -> bool:
+async def _passes(check: dict[str, Any], address: str, port: int, calls_from: tuple[str, int] | None = None) -> bool:
     """Whether one health check succeeds; load balancers do not judge certificates."""
     protocol, path = check.get("protocol", "TCP"), check.get("path", "/")
     context = ssl.create_default_context()
@@ -110,7 +121,8 @@ async def _passes(check: dict[str, Any], address: str, port: int) -> bool:
 
     async def ask() -> bool:
         wrapped = context if protocol == "HTTPS" else None
-        reader, writer = await asyncio.open_connection(address, int(check.get("port") or port), ssl=wrapped)
+        place = (address, int(check.get("port") or port))
+        reader, writer = await asyncio.open_connection(*place, ssl=wrapped, local_addr=calls_from)
         try:
             if protocol == "TCP":
                 return True

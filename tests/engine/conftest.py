@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from components.spec.stack import CLUSTER
-from operations import state
+from operations import clouds, state
 from operations.paths import REPOSITORY
 from sandbox.home import install
 from sandbox.world import World
@@ -128,7 +128,16 @@ class Stack:
 
     def machines(self) -> dict[str, str]:
         """Instance ids in the world, by name."""
-        return {each.tags["Name"].removeprefix(f"{self.name}-"): each.id for each in self.world.resources(INSTANCE)}
+        cloud = self.cloud
+        return {
+            each.name.removeprefix(f"{self.name}-"): ({**each.outputs, "id": each.id})[cloud.instance]
+            for each in self.world.resources(cloud.machine)
+        }
+
+    @property
+    def cloud(self) -> clouds.Cloud:
+        """What the stack's file says it is in."""
+        return clouds.CLOUDS[self._settings["config"][CLUSTER]["cloud"]]
 
     def state(self) -> dict[str, Any]:
         """The state as it lies on the disk."""

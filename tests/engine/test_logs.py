@@ -9,7 +9,7 @@ import pytest
 
 from operations.engine import Engine
 from operations.exits import Exit
-from sandbox.aws.answers import NOTE
+from sandbox.answers import NOTE
 from sandbox.aws.iam import ROLE_POLICY
 from sandbox.world import World
 

@@ -6,12 +6,26 @@ from typing import Any
 
 import pytest
 
-from .conftest import INSTANCE, Run, Stack
+from .conftest import Run, Stack
 
 pytestmark = pytest.mark.engine
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker")
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+STACKS = (
+    *("aws-dev", "aws-ci", "aws-prod", "aws-docker"),
+    *(pytest.param(each, marks=pytest.mark.soak) for each in ("gcp-ci", "gcp-dev", "gcp-prod")),
+)
+KEPT = {
+    "aws": {
+        "aws:s3/bucket:Bucket",
+        "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
+        "aws:s3/bucketPolicy:BucketPolicy",
+        "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
+        "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
+        "aws:s3/bucketVersioning:BucketVersioning",
+    },
+    "gcp": {"gcp:storage/bucket:Bucket"},
+}
+"""By cloud: the snapshot store with its settings."""
 
 
 class Life:
@@ -48,19 +62,7 @@ def test_a_second_up_changes_nothing(life: Life) -> None:
 
 def test_down_empties_the_world_but_for_snapshots_that_are_kept_on_purpose(life: Life) -> None:
     kept = {type for type, _ in life.left}
-    expires = life.stack.name == "aws-ci"
-    assert kept == (
-        set()
-        if expires
-        else {
-            "aws:s3/bucket:Bucket",
-            "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
-            "aws:s3/bucketPolicy:BucketPolicy",
-            "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
-            "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
-            "aws:s3/bucketVersioning:BucketVersioning",
-        }
-    )
+    assert kept == (set() if life.stack.name.endswith("-ci") else KEPT[life.stack.cloud.name])
     assert len(life.left) == len(kept), "one snapshot bucket and its settings"
     assert all("snapshots" in id for _, id in life.left)
     assert life.state_left == []
@@ -98,9 +100,10 @@ def fragments(secrets: list[str]) -> set[bytes]:
 
 
 def test_user_data_holds_no_secret_and_stays_small(life: Life) -> None:
-    instances = [each for each in life.stack.state().get("resources", []) if each["type"] == INSTANCE]
+    machine = life.stack.cloud.machine
+    instances = [each for each in life.stack.state().get("resources", []) if each["type"] == machine]
     assert instances == [], "all are gone"
-    creates = [each for each in life.stack.world.operations() if each.type == INSTANCE and each.kind == "create"]
+    creates = [each for each in life.stack.world.operations() if each.type == machine and each.kind == "create"]
     assert len(creates) == 2 * len(life.first_machines) and not any(each.error for each in creates)
 
 

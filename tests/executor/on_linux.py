@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import Cloud
 from tests.executor import authority, judge, linux_areas, linux_booted
 from tests.executor.case import Case, Run, placed, plan_document
 from tests.executor.downloads import Downloads
@@ -20,9 +20,6 @@ from tests.executor.linux_booted import BootedMachine
 from tests.executor.linux_fork import Fork
 from tests.executor.linux_machine import BUNDLE, PROGRAMS, ROOT, SECONDS, LinuxMachine, install, machine
 from tests.executor.state import State
-
-STATUS = f"/status/AROAEXAMPLE:{INSTANCE}.json"
-"""The machine's status record."""
 
 
 def why_not() -> str | None:
@@ -54,19 +51,25 @@ class OnLinux:
             return f"{ROOT if kind == 'root' else PROGRAMS}/{name}".rstrip("/")
         if kind in ("sha256", "sha512"):
             return self.downloads.digest(kind, name)
-        named = {"instance": INSTANCE, "machine": "web-0", "port": self.downloads.urls["url"].rpartition(":")[2]}
+        named = {
+            "instance": self.cloud.account.instance,
+            "machine": "web-0",
+            "port": self.downloads.urls["url"].rpartition(":")[2],
+        }
         if kind in named:
             return named[kind]
         if kind == "ca":
             return authority.other_pem() if name else authority.pem(authority.authority())
         return f"{self.downloads.urls[kind]}/{name}".rstrip("/")
 
+    @property
+    def status(self) -> str:
+        """The machine's status record."""
+        return f"/status/AROAEXAMPLE:{self.cloud.account.instance}.json"
+
     def told(self) -> dict[str, Any]:
         """machine.json."""
-        facts = {"cloud": "aws", "region": "eu-west-1", "world": "sandbox", "secret_service": f"{self.cloud.url}/"}
-        facts |= {"bundle_store": f"{self.cloud.url}/bundles", "snapshot_store": f"{self.cloud.url}/snapshots"}
-        facts |= {"join_secret": "join", "pki_secret": "pki", "compute_service": f"{self.cloud.url}/"}
-        facts |= {"status_url": f"{self.cloud.url}/status/AROAEXAMPLE%3A"} if self.record else {}
+        facts = {name: value for name, value in self.cloud.facts.items() if self.record or name != "status_url"}
         facts |= self.case.facts
         return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}
 
@@ -113,7 +116,7 @@ class OnLinux:
         self.machine.write(f"{BUNDLE}/plan.json", json.dumps(plan))
         for each in ("/run/case-notes", "/run/case-met", "/run/case-go", "/var/lib/mullion/result.json"):
             self.machine.place(each).unlink(missing_ok=True)
-        self.cloud.objects.pop(STATUS, None)
+        self.cloud.objects.pop(self.status, None)
         self.downloads.forget()
         if run.disk:
             self.machine.fill(True)
@@ -170,7 +173,7 @@ class OnLinux:
         notes = [json.loads(line) for line in lines]
         waits = [value for kind, value in notes if kind == "wait"]
         arguments = [" ".join(value) for kind, value in notes if kind == "program"]
-        record = self.cloud.objects.get(STATUS)
+        record = self.cloud.objects.get(self.status)
         stored = json.loads(record) if record else None
         return judge.Seen(code, result, output, waits, arguments, second, self.record, stored)
 

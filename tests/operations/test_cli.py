@@ -21,7 +21,7 @@ COMMANDS = {
     *("up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
-    *("outputs", "kubeconfig", "logs"),
+    *("outputs", "kubeconfig", "logs", "verify"),
 }
 
 
@@ -35,7 +35,7 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         raise EngineError("there is no engine; install one")
 
     monkeypatch.setattr(engine, "find", find)
-    monkeypatch.setattr(identity, "account", lambda: "111122223333")
+    monkeypatch.setattr(identity, "account", lambda *_: "111122223333")
     return asked
 
 

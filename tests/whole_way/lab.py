@@ -12,7 +12,7 @@ from typing import Any
 from urllib.request import Request, urlopen
 
 from components.bundle import Bundle
-from sandbox.aws.machine import document
+from sandbox.aws.boots import MACHINES
 from sandbox.aws.network import INSTANCE
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.boot.spaces import within
@@ -67,7 +67,7 @@ class Lab:
 
     def told(self, one: Record) -> dict[str, Any]:
         """What the program put into a machine's user-data."""
-        found = document(one.inputs)
+        found = MACHINES.document(one.inputs)
         assert found is not None, one.name
         return found
 

@@ -44,6 +44,14 @@ def condition(node: dict[str, Any], name: str) -> str:
     return found[0] if found else "Unknown"
 
 
+def etcdctl(head: Machine, *words: str) -> Any:
+    """What etcd's own client says on a control plane, as JSON."""
+    keys = [f"--{flag}=/etc/kubernetes/pki/etcd/{file}" for flag, file in
+            (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))]  # fmt: skip
+    inside = ("exec", "--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
+    return json.loads(head.kubectl(*inside, *words))
+
+
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:
     container = {
         "name": "a",

@@ -1,11 +1,9 @@
 """Real clusters: a stack is made by `mullion up --sandbox` with lab.yaml over it, and its machines boot for real."""
 
-import fcntl
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ import yaml
 
 from operations.paths import REPOSITORY
 from sandbox.aws.network import INSTANCE
+from sandbox.boot.alone import alone
 from sandbox.boot.machine import Machine
 from sandbox.boot.overlay import bootable
 from sandbox.boot.site import Site, site
@@ -88,26 +87,12 @@ def renewed(site: Site, *words: str) -> list[Machine]:
 @contextmanager
 def running(folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
     """A stack's cloud, in which nothing has booted yet."""
-    made = programs.folder(kubernetes)
     folder.mkdir(exist_ok=True)
+    made = programs.folder(kubernetes)
     with alone():
-        yield from _running(made, folder, name, kubernetes)
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """One cluster at a time on this machine: its kernel gives all machines together 128 inotify instances, and a
-    containerd that gets none serves no kubelet.
-    """
-    with (Path(tempfile.gettempdir()) / "mullion-cluster.lock").open("w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _running(made: Path, folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
-    world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes)))
-    net = f"lab{os.getpid()}{name[:2]}"
-    with site(world, net, folder / "machines", made / "containerd", made / "mirror") as here:
-        yield here
-    world.close()
-    shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images
+        world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes)))
+        net = f"lab{os.getpid()}{name[:2]}"
+        with site(world, net, folder / "machines", made / "containerd", made / "mirror") as here:
+            yield here
+        world.close()
+        shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images

@@ -12,7 +12,7 @@ import pytest
 from components.node.control_plane import DONE, FOUNDED, FOUNDER, LOG, MEMBER
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, nodes, until
+from tests.lab.cluster.asking import condition, etcdctl, nodes, until
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -115,10 +115,7 @@ def test_every_machine_is_a_ready_node_of_it(cut: Site) -> None:
 
 def test_etcd_has_three_voting_members_and_no_other(cut: Site) -> None:
     head = cut.machine(cut.names("control-plane")[0])
-    folder = f"{ETC}/pki/etcd"
-    keys = (f"--cacert={folder}/ca.crt", f"--cert={folder}/peer.crt", f"--key={folder}/peer.key")
-    words = ("--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
-    members = json.loads(head.kubectl("exec", *words, "member", "list"))["members"]
+    members = etcdctl(head, "member", "list")["members"]
     assert sorted(each["name"] for each in members) == cut.names("control-plane")
     assert not [each for each in members if each.get("isLearner")]
 

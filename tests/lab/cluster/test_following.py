@@ -1,16 +1,23 @@
 """A changed stack reaches a running control plane by the desired-state pointer; the program touches no machine."""
 
+import base64
 import json
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 import yaml
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from components import releases
+from components.node import kubeadm
+from components.node.layout import PKI
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import until
+from tests.lab.cluster.asking import etcdctl, until
 from tests.lab.cluster.running import renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -45,6 +52,11 @@ def agent(head: Machine) -> dict[str, Any]:
     return head.status().get("agent") or {}
 
 
+def at_rest(head: Machine) -> bool:
+    """The machine has no turn, and its agent waits for nothing."""
+    return not head.file(TURN).exists() and agent(head).get("waits_for") == ""
+
+
 def test_an_agent_lets_the_planned_machines_in_and_says_so(site: Site, head: Machine) -> None:
     """CP-05: nobody else approves; every kubelet has its serving certificate."""
     said = until(lambda: agent(head).get("serials", {}).get("members") and agent(head), "the members are followed")
@@ -74,12 +86,9 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
     site: Site, head: Machine, kubernetes: str
 ) -> None:
     head.kubectl("create", "configmap", "kept-over-a-change", "--from-literal=a=b")
-    listed = releases.fields("ClusterConfiguration", kubernetes)["apiServer.extraArgs"] != "text-map"
-    argument = [{"name": "event-ttl", "value": "2h0m0s"}] if listed else {"event-ttl": "2h0m0s"}
-    extra = {"ClusterConfiguration": {"apiServer": {"extraArgs": argument}}}
-    _change(site, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
+    _set_event_ttl(site, kubernetes, "2h0m0s")
     until(lambda: "--event-ttl=2h0m0s" in head.file(MANIFEST).read_text(), "the flag is there", 400)
-    until(lambda: not head.file(TURN).exists() and agent(head)["waits_for"] == "", "the turn is given back", 400)
+    until(lambda: at_rest(head), "the turn is given back", 400)
     serial = agent(head)["serials"]["pointer"]
     store = next(each.id for each in site.world.resources("aws:s3/bucket:Bucket") if each.name.endswith("-snapshots"))
     assert [key for key in site.world.objects(store) if f"-{serial}." in key], "a snapshot of before"
@@ -88,6 +97,84 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
     memory = head.kubectl("--namespace", "kube-system", "get", "configmap", "mullion-agent", "--output", "json")
     assert json.loads(memory)["data"]["turn"] == ""
     assert head.status()["state"] == "ready"
+
+
+@pytest.mark.soak
+def test_a_new_key_of_encryption_at_rest_is_written_with_once_the_api_server_started_anew(
+    site: Site, head: Machine
+) -> None:
+    """SEC: the program stores another key; no machine is made anew, and every Secret has it in the end."""
+    head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")
+    assert _stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key1:")
+    _change(site, lambda cluster: cluster.update(rotation={"encryption": 1}))
+    head.run("systemctl", "restart", "mullion-agent.service")  # it looks every five minutes
+    until(lambda: _stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key2:"), "it is written anew", 400)
+    until(lambda: at_rest(head), "the turn is given back", 400)
+    value = head.kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")
+    assert base64.b64decode(value) == b"still readable"
+    keys = json.loads(head.file(kubeadm.ENCRYPTION).read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
+    assert [each["name"] for each in keys] == ["key2", "key1"], "snapshots have what key1 wrote"
+    assert agent(head)["errors"] == {}
+
+
+@pytest.mark.soak
+def test_certificates_that_end_soon_are_renewed_and_what_reads_them_starts_anew(site: Site, head: Machine) -> None:
+    """CP: kubeadm's certificates of a year, of which ten days are left."""
+    before = _began(head)
+    _age(head, "ca", "apiserver-kubelet-client", days=10)
+    head.run("systemctl", "restart", "mullion-agent.service")  # it looks once an hour
+    until(lambda: _left(head, "apiserver-kubelet-client").days > 300, "it is renewed", 200)
+    until(lambda: at_rest(head), "the turn is given back", 400)
+    after = _began(head)
+    assert set(after) == set(before) == {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
+    assert all(after[name] > before[name] for name in before), "each began again, with the new ones"
+    assert etcdctl(head, "endpoint", "health"), "the API server reaches the kubelet by its certificate"
+    assert head.status()["state"] == "ready"
+
+
+def _set_event_ttl(site: Site, kubernetes: str, value: str) -> None:
+    """Another flag of the API server, in the stack file."""
+    listed = releases.fields("ClusterConfiguration", kubernetes)["apiServer.extraArgs"] != "text-map"
+    argument = [{"name": "event-ttl", "value": value}] if listed else {"event-ttl": value}
+    extra = {"ClusterConfiguration": {"apiServer": {"extraArgs": argument}}}
+    _change(site, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
+
+
+def _stored(head: Machine, secret: str) -> bytes:
+    """A Secret as etcd has it."""
+    found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
+    return base64.b64decode(found["kvs"][0]["value"])
+
+
+def _began(head: Machine) -> dict[str, int]:
+    """When each container of a static pod began, in ns since 1970."""
+    listed = head.run("/usr/local/bin/crictl", "ps", "--state", "Running", "--output", "json").stdout
+    found = {each["metadata"]["name"]: int(each["createdAt"]) for each in json.loads(listed)["containers"]}
+    return {
+        name: at for name, at in found.items() if name == "etcd" or (name.startswith("kube-") and name != "kube-proxy")
+    }
+
+
+def _certificate(head: Machine, name: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(head.file(f"{PKI}/{name}.crt").read_bytes())
+
+
+def _left(head: Machine, name: str) -> timedelta:
+    """What is left of a certificate's life."""
+    return _certificate(head, name).not_valid_after_utc - datetime.now(timezone.utc)
+
+
+def _age(head: Machine, authority: str, name: str, days: int) -> None:
+    """Make a certificate of kubeadm's one of a year ago, of which so many days are left."""
+    old, end = _certificate(head, name), datetime.now(timezone.utc) + timedelta(days=days)
+    key = serialization.load_pem_private_key(head.file(f"{PKI}/{authority}.key").read_bytes(), None)
+    assert isinstance(key, ec.EllipticCurvePrivateKey), "docs/pki.md"
+    made = x509.CertificateBuilder(old.issuer, old.subject, old.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(end - timedelta(days=365)).not_valid_after(end)
+    for each in old.extensions:
+        made = made.add_extension(each.value, each.critical)
+    pem = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    head.file(f"{PKI}/{name}.crt").write_bytes(pem)
 
 
 def _labels(head: Machine, name: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, nodes, until
+from tests.lab.cluster.asking import condition, etcdctl, nodes, until
 from tests.lab.cluster.running import renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -40,13 +40,25 @@ def shows(worker: Machine, port: int) -> bool:
 
 def snapshots(site: Site) -> list[str]:
     """Keys in the snapshot store."""
-    store = next(each.id for each in site.world.resources(BUCKET) if each.name.endswith("-snapshots"))
-    return sorted(key for key in site.world.objects(store) if key.startswith("etcd/"))
+    return sorted(key for key in site.world.objects(bucket(site, "snapshots")) if key.startswith("etcd/"))
+
+
+def bucket(site: Site, name: str) -> str:
+    """A store of the cluster."""
+    return next(each.id for each in site.world.resources(BUCKET) if each.name.endswith(f"-{name}"))
+
+
+def watchers(worker: Machine) -> set[str]:
+    """The kubelet's process, and the containers of kube-proxy and flannel; empty while one of these is not there."""
+    asked = ("--quiet", "--state", "Running", "--name", "^(kube-proxy|flannel)$")
+    containers = worker.run("/usr/local/bin/crictl", "ps", *asked).stdout.split()
+    kubelet = worker.run("systemctl", "show", "--property=MainPID", "--value", "kubelet.service").stdout.strip()
+    return {kubelet, *containers} if len(containers) == 2 else set()
 
 
 def snapshot_now(site: Site, head: Machine) -> str:
     """Have the agent make a snapshot: it makes one at once where the store has none."""
-    store = next(each.id for each in site.world.resources(BUCKET) if each.name.endswith("-snapshots"))
+    store = bucket(site, "snapshots")
     with site.world.transaction():
         for key in snapshots(site):
             site.world.remove_object(store, key)
@@ -111,10 +123,21 @@ def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored
 
 def test_etcd_has_one_member_and_its_revisions_have_jumped(restored: Site) -> None:
     head = restored.machine(restored.names("control-plane")[0])
-    keys = [f"--{flag}=/etc/kubernetes/pki/etcd/{file}" for flag, file in
-            (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))]  # fmt: skip
-    words = ("exec", "--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
     # the new kubelet's certificate for its own server comes after its Node
-    (status,) = json.loads(until(lambda: head.kubectl(*words, "endpoint", "status"), "etcd answers"))
+    (status,) = until(lambda: etcdctl(head, "endpoint", "status"), "etcd answers")
     assert status["Status"]["header"]["revision"] > 10**9
-    assert len(json.loads(head.kubectl(*words, "member", "list"))["members"]) == 1
+    assert len(etcdctl(head, "member", "list")["members"]) == 1
+
+
+def test_what_watches_the_cluster_starts_anew_once_on_a_node_that_lived_through_it(restored: Site) -> None:
+    worker, store = restored.machine(restored.names("linux")[0]), bucket(restored, "bundles")
+    until(lambda: restored.world.object(store, "epoch.json"), "the agent published the epoch")
+    # restored, claimed, founded: after the two records of the first founding
+    assert json.loads(restored.world.objects(store)["epoch.json"].content) == {"epoch": 4}
+    before = until(lambda: watchers(worker), "kube-proxy and flannel run")
+    worker.run("systemctl", "start", "mullion-collect-logs.service")
+    assert worker.file("/var/lib/mullion/epoch").read_text() == "4"
+    now = until(lambda: watchers(worker), "kube-proxy and flannel run again")
+    assert not before & now, "each is another process now"
+    worker.run("systemctl", "start", "mullion-collect-logs.service")
+    assert watchers(worker) == now, "once"

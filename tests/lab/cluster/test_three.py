@@ -1,6 +1,5 @@
 """Three control planes at once, as aws-prod has them: exactly one founds the cluster, two join it, then a worker."""
 
-import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -9,7 +8,7 @@ import pytest
 
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, nodes, until
+from tests.lab.cluster.asking import condition, etcdctl, nodes, until
 from tests.lab.cluster.running import renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -47,13 +46,7 @@ def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_o
 
 def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: Site) -> None:
     heads = control_planes(three)
-    pod = f"etcd-{heads[0].name}"
-    keys = [
-        f"--{flag}=/etc/kubernetes/pki/etcd/{file}"
-        for flag, file in (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))
-    ]
-    words = ("exec", "--namespace", "kube-system", pod, "--", "etcdctl", *keys, "--write-out=json", "member", "list")
-    listed = json.loads(heads[0].kubectl(*words))["members"]
+    listed = etcdctl(heads[0], "member", "list")["members"]
     planned = {f"https://{each.record.outputs['privateIp']}:2380" for each in heads}
     assert {url for each in listed for url in each["peerURLs"]} == planned
     assert not [each["name"] for each in listed if each.get("isLearner")]

@@ -1,6 +1,7 @@
 """Load balancers of a booted cluster, on loopback."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -82,3 +83,18 @@ def test_a_target_that_does_not_answer_fails_its_check() -> None:
             )
 
     assert asyncio.run(run()) == (False, True, False)
+
+
+def test_a_way_in_listens_elsewhere_asks_nobody_for_health_and_leads_to_its_targets() -> None:
+    async def run() -> tuple[str, set[tuple[str, int]]]:
+        listener = socket.create_server(("127.0.0.1", 0))
+        async with target("a", ready=False) as place:
+            forwarder = Forwarder("192.0.2.1", 6443, HTTP, [place], listener=listener)
+            serving = asyncio.create_task(balancers.serve(forwarder))
+            await asyncio.sleep(0)
+            said = await asked(listener.getsockname()[1])
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+            return said, forwarder.healthy
+
+    assert asyncio.run(run()) == ("a", set())

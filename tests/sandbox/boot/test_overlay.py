@@ -7,6 +7,7 @@ import yaml
 
 from components.node.role import role
 from components.node.runtime import configuration
+from components.plan import plan_cluster
 from components.spec.stack import read_stack
 from operations.paths import REPOSITORY
 from sandbox.boot.overlay import bootable
@@ -46,3 +47,52 @@ def test_windows_pools_and_all_else_stay_as_they_are() -> None:
     assert {name: made[name] for name in plain.keys() - touched} == {
         name: plain[name] for name in plain.keys() - touched
     }
+
+
+GONE = {"cgroups"}
+"""Steps of Ubuntu alone: it has control groups v2."""
+COME = {"package-iptables", "package-conntrack", "package-ethtool", "package-socat", "package-nftables"}
+"""Steps of Debian alone: what its image lacks."""
+TOUCHED = {
+    "containerd-config": {"content"},
+    "kubelet-patch": {"content"},
+    "init-config": {"content"},
+    "agent-config": {"content"},
+    "kubeadm-join": {"input"},
+    "kubeadm-init": {"input"},
+}
+"""Fields of steps that lab.yaml changes, beside the addresses of downloads."""
+IN_THE_PATCH = {
+    *("cgroupDriver", "evictionHard", "failCgroupV1", "failSwapOn", "imageGCHighThresholdPercent", "resolvConf")
+}
+
+
+def steps(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {step["name"]: step for phase in document["phases"] for step in phase["steps"]}
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_each_machines_plan_differs_from_the_plain_stacks_in_those_fields_alone(
+    name: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    entries = tmp_path_factory.mktemp("lab") / "artifacts.json"
+    entries.write_text("[]")
+    whole = yaml.safe_load((REPOSITORY / "stacks" / f"Pulumi.{name}.yaml").read_text(encoding="utf-8"))["config"]
+    lab = {**whole, "mullion:cluster": bootable(whole["mullion:cluster"], str(entries))}
+    plain, made = (plan_cluster(name, read_stack(name, each).spec) for each in (whole, lab))
+    assert [each.machines for each in made.machine_groups] == [each.machines for each in plain.machine_groups]
+    assert (made.rules, made.endpoint, made.network) == (plain.rules, plain.endpoint, plain.network)
+    for ours, theirs in zip(made.machine_groups, plain.machine_groups, strict=True):
+        now, before = steps(ours.node_plan.document()), steps(theirs.node_plan.document())
+        new, gone = now.keys() - before.keys(), before.keys() - now.keys()
+        assert (gone <= GONE, new <= COME) == (True, True), (gone, new)
+        for step in now.keys() & before.keys():
+            fields = {key for key in now[step] | before[step] if now[step].get(key) != before[step].get(key)}
+            allowed = {"url"} if step.startswith("download-") else TOUCHED.get(step, set())
+            assert fields <= allowed, f"{ours.name}: {step}"
+            if fields == {"url"}:
+                host = before[step]["url"].partition("://")[2]
+                assert now[step]["url"] == f"http://mirror.sandbox.internal:8080/{host}"
+        if "kubelet-patch" in now:
+            settings, known = now["kubelet-patch"]["content"], before["kubelet-patch"]["content"]
+            assert {key for key in settings if settings[key] != known.get(key)} <= IN_THE_PATCH

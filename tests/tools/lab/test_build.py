@@ -10,6 +10,7 @@ from tools.lab import build, modules
 from tools.lab.programs import CNI_CHECK, KUBERNETES, NOT_BUILT, Program, programs
 
 KUBELET = Program("kubelet", "windows", KUBERNETES, "1.37.1", f"{KUBERNETES}/cmd/kubelet")
+SERVER = Program("kube-apiserver", "linux", KUBERNETES, "1.24.17", f"{KUBERNETES}/cmd/kube-apiserver")
 CHECK = Program(CNI_CHECK, "linux", "example.com/plugins", "1.9.1", CNI_CHECK)
 
 GO_MOD = """module k8s.io/kubernetes
@@ -80,6 +81,13 @@ def test_a_program_is_built_once_from_the_publishers_choice_of_modules(go: Path)
     assert "godebug default=go1.26" in module
     assert module.endswith("require k8s.io/kubernetes v1.37.1\n")
     assert "./staging" not in module
+
+
+@pytest.mark.subprocess
+def test_an_api_server_answers_with_its_version_whichever_module_it_asks(go: Path) -> None:
+    build.build(SERVER, lambda _: None)
+    for module in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
+        assert f"-X {module}.gitVersion=v1.24.17" in _asked(go)[0]
 
 
 @pytest.mark.subprocess

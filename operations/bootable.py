@@ -1,0 +1,93 @@
+"""Sandboxes that can boot: from `up --bootable` to `down` their stack is read with sandbox/boot/lab.yaml over it.
+
+The stack file stays as it is; that it is read so is kept beside the sandbox's world.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.spec.stack import CLUSTER
+from operations import worlds
+from operations.exits import Exit, Stop
+
+
+@dataclass(frozen=True)
+class As:
+    """How a stack is made bootable. kubernetes: in the place of its file's version."""
+
+    kubernetes: str | None = None
+
+
+def _memory(name: str) -> Path:
+    return worlds.root() / "sandbox" / name / "bootable.json"
+
+
+def is_chosen(name: str) -> bool:
+    """Whether the stack's sandbox is made to boot."""
+    return _memory(name).is_file()
+
+
+def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None:
+    """Read the stack so from now on. config: what its file says. kubernetes: in the place of the file's version.
+
+    Stop where the world has machines that were not made to boot, or where programs of the version are missing.
+    """
+    from sandbox.world import SERVICES, World
+    from tools.lab import cluster as programs
+
+    own = str((config.get(CLUSTER) or {}).get("kubernetes", ""))
+    version = kubernetes or own
+    if not programs.is_built(version):
+        raise Stop(
+            Exit.FAILED,
+            f"the programs of Kubernetes {version} that machines here run are not built; this builds them once, in 20 "
+            f"to 60 minutes on two cores: python -m tools.lab cluster {version}. Or boot a version that is built: "
+            f"--kubernetes {' | '.join(programs.built()) or '(none is)'}",
+        )
+    memory = _memory(name)
+    made = memory.with_name("world.db")
+    if made.exists() and not is_chosen(name) and worlds.in_sandbox(name):
+        raise Stop(
+            Exit.REFUSED,
+            f"stack {name} is in the sandbox with machines that cannot boot: remove them first, "
+            f"mullion down {name} --sandbox, then: mullion up {name} --sandbox --bootable",
+        )
+    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    world = World(made)
+    with world.transaction():
+        world.set_setting(SERVICES, "http")
+    world.close()
+    worlds.write(memory, json.dumps({"of": own, "kubernetes": version}) + "\n")
+
+
+def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a stack as its sandbox has it: as its file says, or with what booting needs over that."""
+    cluster = config.get(CLUSTER)
+    if not is_chosen(name) or not isinstance(cluster, dict):
+        return config
+    from sandbox.boot.overlay import bootable
+
+    version = kubernetes(name, str(cluster.get("kubernetes", "")))
+    other = {} if version == cluster.get("kubernetes") else {"kubernetes": version, "acknowledge": {}}
+    return {**config, CLUSTER: bootable({**cluster, **other}, str(made(version) / "artifacts.json"))}
+
+
+def kubernetes(name: str, own: str) -> str:
+    """The version that is booted where the stack file says `own`: another one only until the file changes its mind."""
+    chosen = json.loads(_memory(name).read_text("utf-8"))
+    return chosen["kubernetes"] if chosen["of"] == own else own
+
+
+def made(version: str) -> Path:
+    """Where mirror, digests and images of a version are."""
+    from tools.lab import cluster as programs
+
+    return programs.folder(version)
+
+
+def forget(name: str) -> None:
+    """Read the stack as its file says."""
+    _memory(name).unlink(missing_ok=True)

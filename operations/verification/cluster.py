@@ -1,0 +1,113 @@
+"""A cluster as its API tells: the calls that `mullion verify` makes, and what it reads of nodes and pods."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from components.kubernetes_api import KubernetesApi, Refused, Unreachable
+from operations.verification.questions import Node
+
+BUILD_LABEL = "node.kubernetes.io/windows-build"
+CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
+NAMESPACES = "/api/v1/namespaces"
+PAUSE = 1.0
+"""Seconds between two looks."""
+
+
+class Cluster:
+    """One cluster, and the namespace of one run in it."""
+
+    def __init__(self, api: KubernetesApi, namespace: str) -> None:
+        self._api, self.namespace = api, namespace
+        self._here = f"{NAMESPACES}/{namespace}"
+
+    def nodes(self) -> list[Node]:
+        """Every node, by name."""
+        found = self._api.ask("GET", "/api/v1/nodes")["items"]
+        return sorted(map(_node, found), key=lambda each: each.name)
+
+    def system_pods(self) -> list[tuple[str, str, str]]:
+        """Namespace and name, node, and phase of the pods of the cluster's own namespaces."""
+        found = self._api.ask("GET", "/api/v1/pods")["items"]
+        mine = [each for each in found if each["metadata"]["namespace"].startswith("kube-")]
+        return [
+            (
+                f"{each['metadata']['namespace']}/{each['metadata']['name']}",
+                each["spec"].get("nodeName", ""),
+                _phase(each),
+            )
+            for each in mine
+        ]
+
+    def make(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Make an object: the namespace, or what stands in it."""
+        places = {"Namespace": NAMESPACES, "Service": f"{self._here}/services", "Pod": f"{self._here}/pods"}
+        return self._api.ask("POST", places[manifest["kind"]], manifest)
+
+    def service(self, name: str) -> dict[str, Any]:
+        """A Service of the run."""
+        return self._api.ask("GET", f"{self._here}/services/{name}")
+
+    def pods(self, app: str) -> list[dict[str, Any]]:
+        """Pods of the run with a label."""
+        return self._api.ask("GET", f"{self._here}/pods?labelSelector=app%3D{app}")["items"]
+
+    def log(self, pod: str) -> str:
+        """What a pod wrote."""
+        return self._api.text(f"{self._here}/pods/{pod}/log")
+
+    def until(self, there: Callable[[], bool], seconds: float) -> bool:
+        """Whether it came to be so in time. An API that is silent for a moment is asked again."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if there():
+                    return True
+            except Unreachable:
+                pass
+            time.sleep(PAUSE)
+        return False
+
+    def remove(self, seconds: float) -> bool:
+        """Take the namespace away with all that is in it; whether it is gone in time."""
+        try:
+            self._api.ask("DELETE", self._here)
+        except Refused as refused:
+            return refused.status == 404
+        return self.until(self._gone, seconds)
+
+    def _gone(self) -> bool:
+        try:
+            self._api.ask("GET", self._here)
+        except Refused as refused:
+            return refused.status == 404
+        return False
+
+
+def _node(item: dict[str, Any]) -> Node:
+    labels, status = item["metadata"].get("labels") or {}, item.get("status") or {}
+    addresses = {each["type"]: each["address"] for each in status.get("addresses") or []}
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions") or [])
+    return Node(
+        item["metadata"]["name"],
+        labels.get("kubernetes.io/os", ""),
+        addresses.get("InternalIP", ""),
+        ready,
+        CONTROL_PLANE_LABEL in labels,
+        labels.get(BUILD_LABEL, ""),
+        (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
+    )
+
+
+def _phase(pod: dict[str, Any]) -> str:
+    """Its phase; Running only where every container is ready."""
+    status = pod.get("status") or {}
+    containers: Iterable[dict[str, Any]] = status.get("containerStatuses") or []
+    phase = status.get("phase", "Unknown")
+    return "not ready" if phase == "Running" and not is_ready(pod) and list(containers) else phase
+
+
+def is_ready(pod: dict[str, Any]) -> bool:
+    """Whether all of its containers are ready."""
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

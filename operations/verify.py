@@ -1,0 +1,86 @@
+"""`mullion verify`: whether a stack's cluster works, seen from its pods and nodes."""
+
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import yaml
+
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.quantities import duration_seconds
+from operations import booted, kubeconfigs, stacks, waiting
+from operations.exits import Exit, Stop
+from operations.verification.run import Wanted, verify
+from operations.verification.verdicts import as_json, as_junit, failed, shown
+from operations.workspace import world_file
+
+IN_THE_LAB = "ghcr.io/flannel-io/flannel:v0.28.9"
+"""The image of the lab's that has busybox; no other can be pulled there."""
+OUTSIDE = ("one.one.one.one:443", "1.1.1.1:443")
+"""A name and an address beyond any cluster that answer on TCP."""
+
+
+def run(
+    name: str,
+    *,
+    kubeconfig: Path | None,
+    outside: list[str],
+    image: str | None,
+    timeout: str,
+    as_json_text: bool,
+    junit: Path | None,
+) -> None:
+    """Print every check's verdict; Stop where one failed."""
+    try:
+        seconds = duration_seconds(timeout)
+    except ValueError as error:
+        raise Stop(Exit.USAGE, f"--timeout {error}") from error
+    for each in outside:
+        if not each.rpartition(":")[2].isdigit() or not each.rpartition(":")[0]:
+            raise Stop(Exit.USAGE, f"--outside {each} is not name:port, such as {OUTSIDE[0]}")
+    plan = plan_cluster(name, stacks.load(name).spec)
+    text = kubeconfig.read_text("utf-8") if kubeconfig else _own(name)
+    began = time.monotonic()
+    if not as_json_text:
+        print(f"mullion: verifying {name} at {_server(text)}", file=sys.stderr, flush=True)
+    wanted = _wanted(name, plan, tuple(outside), seconds)
+    wanted = replace(wanted, image=image) if image else wanted
+    rows = verify(waiting.api(text), wanted)
+    if junit:
+        junit.write_text(as_junit(name, rows), "utf-8")
+    print(as_json(rows) if as_json_text else shown(rows), flush=True)
+    wrong = failed(rows)
+    if wrong:
+        raise Stop(Exit.FAILED, f"{len(wrong)} of {len(rows)} rows failed")
+    if not as_json_text:
+        print(f"\n{name} works: {len(rows)} rows in {time.monotonic() - began:.0f} s")
+
+
+def _own(name: str) -> str:
+    with kubeconfigs.built(name) as run:
+        found = run.outputs().get("kubeconfig")
+        if found is None:
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
+        return kubeconfigs.current(name, found.value, run)
+
+
+def _server(kubeconfig: str) -> str:
+    return urlsplit(yaml.safe_load(kubeconfig)["clusters"][0]["cluster"]["server"]).netloc
+
+
+def _wanted(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: float) -> Wanted:
+    """What to look for; a booted sandbox has no way out but to its mirror, and says which machines it cannot boot."""
+    expected = tuple(each.name for each in plan.machines)
+    if not booted.api(name):
+        return Wanted(expected, {}, outside or OUTSIDE, seconds)
+    from sandbox.boot import mirror, names, wishes
+    from sandbox.world import World
+
+    world = World(world_file(name))
+    excused = {one: each.why for one, each in wishes.standing(world).items() if each.state == "not booted"}
+    world.close()
+    gateway = plan.network.cidr[1]
+    here = (f"{names.MIRROR}:{mirror.PORT}", f"{gateway}:{mirror.PORT}")
+    return Wanted(expected, excused, outside or here, seconds, IN_THE_LAB)

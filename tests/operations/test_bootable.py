@@ -1,0 +1,105 @@
+"""Stacks whose sandboxes can boot: read with lab.yaml over them, from `up --bootable` to `down`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from operations import bootable, booted, stacks, workspace, worlds
+from operations.exits import Exit, Stop
+from sandbox.world import SERVICES, World
+from tools.lab import cluster as programs
+
+Run = Callable[..., Result]
+FILE, BUILT = "1.36.4", "1.37.1"
+"""Version in the stack file, and the one that is built."""
+
+
+@pytest.fixture
+def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A clone on a machine that has the programs of one version."""
+    monkeypatch.setattr(programs, "is_built", lambda version: version == BUILT)
+    monkeypatch.setattr(programs, "built", lambda: [BUILT])
+    for version in (FILE, BUILT):
+        programs.folder(version).mkdir(parents=True)
+        (programs.folder(version) / "artifacts.json").write_text("[]")
+    return clone
+
+
+def test_the_spec_is_the_files_with_what_booting_needs_and_the_file_stays(built: Path) -> None:
+    before = (built / "stacks" / "Pulumi.small.yaml").read_bytes()
+    bootable.choose("small", stacks.written("small"), BUILT)
+    spec = stacks.load("small").spec
+    assert (spec.kubernetes, spec.control_plane.os.value, spec.pools["linux"].os.value) == (
+        BUILT,
+        "debian-12",
+        "debian-12",
+    )
+    assert spec.pools["web"].os.value == "windows-2022"
+    assert World(worlds.root() / "sandbox" / "small" / "world.db").setting(SERVICES) == "http"
+    assert (built / "stacks" / "Pulumi.small.yaml").read_bytes() == before
+    bootable.forget("small")
+    assert (stacks.load("small").spec.kubernetes, bootable.is_chosen("small")) == (FILE, False)
+
+
+def test_the_version_in_the_place_of_the_files_counts_until_the_file_has_another(built: Path) -> None:
+    bootable.choose("small", stacks.written("small"), BUILT)
+    assert [bootable.kubernetes("small", each) for each in (FILE, "1.36.6")] == [BUILT, "1.36.6"]
+
+
+def test_programs_that_are_not_built_are_named_with_the_way_to_them(built: Path) -> None:
+    with pytest.raises(Stop, match=rf"(?s)tools\.lab cluster {FILE}.*--kubernetes {BUILT}") as stop:
+        bootable.choose("small", stacks.written("small"), None)
+    assert (stop.value.code, bootable.is_chosen("small")) == (Exit.FAILED, False)
+
+
+def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:
+    worlds.remember("small", worlds.World(worlds.SANDBOX))
+    file = worlds.root() / "sandbox" / "small" / "world.db"
+    file.parent.mkdir(parents=True)
+    World(file).close()
+    with pytest.raises(Stop, match="mullion down small --sandbox"):
+        bootable.choose("small", stacks.written("small"), BUILT)
+
+
+def test_a_kubeconfig_leads_through_this_host_only_while_the_stack_is_booted(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = json.dumps({"clusters": [{"cluster": {"server": "https://api.small.mullion.internal:6443"}}]})
+    assert booted.reached("small", text) == text
+    monkeypatch.setattr(booted, "api", lambda name: "https://127.0.0.1:4711")
+    assert "server: https://127.0.0.1:4711" in booted.reached("small", text)
+
+
+def test_the_program_is_told_where_the_api_of_booted_machines_is_and_nothing_of_others(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "mullion:booted" not in workspace.sandbox_config("small")
+    monkeypatch.setattr(booted, "api", lambda name: "https://127.0.0.1:4711")
+    assert workspace.sandbox_config("small")["mullion:booted"] == "https://127.0.0.1:4711"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("up", "small", "--bootable"), "--bootable goes with --sandbox"),
+        (("up", "small", "--sandbox", "--kubernetes", BUILT), "--kubernetes with --bootable"),
+        (("sandbox", "boot", "small"), "up small --sandbox --bootable"),
+        (("sandbox", "boot", "small", "--timeout", "soon"), "--timeout"),
+        (("sandbox", "ls", "small"), "is not booted"),
+        (("sandbox", "cut", "small", "linux-0"), "is not booted"),
+        (("verify", "small", "--outside", "example.org"), "is not name:port"),
+    ],
+)
+def test_what_cannot_be_done_says_what_to_do_instead(
+    words: tuple[str, ...], said: str, built: Path, mullion: Run
+) -> None:
+    result = mullion(*words)
+    assert (result.exit_code, "Traceback" in result.output) == (Exit.USAGE, False)
+    assert said in " ".join(result.output.replace("│", " ").split())
+
+
+def test_stopping_what_is_not_booted_is_no_fault(built: Path, mullion: Run) -> None:
+    assert mullion("sandbox", "stop", "small").stdout == "the sandbox of small was not booted\n"

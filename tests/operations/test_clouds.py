@@ -1,0 +1,85 @@
+"""What commands read out of a state, in each cloud by its own table."""
+
+from typing import Any
+
+import pytest
+
+from operations import clouds, state
+from operations.against import from_state
+
+STATES: dict[str, list[dict[str, Any]]] = {
+    "aws": [
+        {
+            "type": "aws:ec2/instance:Instance",
+            "urn": "urn:pulumi:small::mullion::aws:ec2/instance:Instance::small-web-0",
+            "id": "i-1",
+            "inputs": {
+                "privateIp": "10.20.64.5",
+                "tags": {"mullion:cluster": "small", "mullion:pool": "web", "mullion:digest": "0123"},
+            },
+            "outputs": {
+                "availabilityZone": "eu-west-1a",
+                "tags": {"mullion:cluster": "small", "mullion:pool": "web"},
+            },
+        },
+    ],
+    "gcp": [
+        {
+            "type": "gcp:compute/instance:Instance",
+            "urn": "urn:pulumi:small::mullion::gcp:compute/instance:Instance::small-web-0",
+            "id": "projects/p/zones/europe-west1-b/instances/small-web-0",
+            "inputs": {
+                "networkInterfaces": [{"networkIp": "10.20.64.5"}],
+                "labels": {"mullion_cluster": "small", "mullion_pool": "web", "mullion_digest": "0123"},
+            },
+            "outputs": {
+                "instanceId": "4318277345128394012",
+                "zone": "europe-west1-b",
+                "labels": {"mullion_cluster": "small", "mullion_pool": "web"},
+            },
+        },
+    ],
+}
+IDS = {"aws": "i-1", "gcp": "4318277345128394012"}
+ZONES = {"aws": "eu-west-1a", "gcp": "europe-west1-b"}
+
+
+@pytest.mark.parametrize("cloud", STATES)
+def test_the_cloud_of_a_state_is_that_of_its_resources(cloud: str) -> None:
+    assert clouds.of(STATES[cloud]).name == cloud
+
+
+@pytest.mark.parametrize("cloud", STATES)
+def test_a_machine_is_found_by_its_name_with_the_id_that_it_calls_itself(cloud: str) -> None:
+    found = state.instances(STATES[cloud])
+    assert list(found) == ["web-0"]
+    assert (found["web-0"]["id"], found["web-0"]["zone"], found["web-0"]["pool"]) == (IDS[cloud], ZONES[cloud], "web")
+
+
+@pytest.mark.parametrize("cloud", STATES)
+def test_a_machine_that_waits_for_its_deletion_is_none(cloud: str) -> None:
+    assert state.instances([{**each, "delete": True} for each in STATES[cloud]]) == {}
+
+
+@pytest.mark.parametrize("cloud", STATES)
+def test_what_a_machine_was_made_as_is_read_from_its_tags(cloud: str) -> None:
+    earlier = from_state(STATES[cloud], "state")
+    assert earlier.cluster == "small"
+    [(name, was)] = earlier.machines.items()
+    assert (name, was.pool, was.address, was.digest) == ("web-0", "web", "10.20.64.5", "0123")
+
+
+def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_group() -> None:
+    urn = "urn:pulumi:small::mullion::gcp:storage/bucket:Bucket::small-"
+    buckets = [
+        {"type": "gcp:storage/bucket:Bucket", "urn": f"{urn}{each}", "outputs": {"name": f"small-{each}-1"}}
+        for each in ("bundles", "snapshots")
+    ]
+    found = state.stores("small", [*STATES["gcp"], *buckets])
+    assert found == state.Stores("small-bundles-1", "small-snapshots-1", "control-plane", "workers")
+
+
+def test_every_cloud_of_the_table_has_a_module_that_asks_its_provider() -> None:
+    for name in clouds.CLOUDS:
+        module = clouds.provider(name)
+        assert all(callable(getattr(module, each)) for each in ("records", "put", "keys", "text", "newest_image"))

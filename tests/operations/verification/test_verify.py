@@ -1,0 +1,181 @@
+"""`mullion verify` on a cluster in memory: all good, and each check failing on its own."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from operations.verification import run
+from operations.verification.run import Wanted, answers, verify
+from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
+from tests.operations.verification.cluster import MIXED, Answer, FakeApi, node
+
+NAMES = tuple(each["metadata"]["name"] for each in MIXED)
+METADATA = "169.254.169.254"
+OUTSIDE = ("example.org:443", "192.0.2.7:443")
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not come does not come later."""
+    monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
+    monkeypatch.setattr(run, "ASKING", 0.01)
+    monkeypatch.setattr("operations.verification.cluster.PAUSE", 0.001)
+
+
+def good(place: str, words: str) -> bool:
+    """A cluster as it should be: metadata is closed to pods."""
+    return METADATA not in words or place.startswith("host ")
+
+
+def rows_of(
+    answer: Answer = good, nodes: list[dict[str, Any]] | None = None, excused: dict[str, str] | None = None
+) -> list[Row]:
+    api = FakeApi(MIXED if nodes is None else nodes, answer)
+    return verify(api, Wanted(NAMES, excused or {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+
+
+def test_a_good_cluster_passes_every_check_and_nothing_is_left_in_it() -> None:
+    api = FakeApi(MIXED, good)
+    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert failed(rows) == []
+    assert {row.check for row in rows if row.verdict is Verdict.PASSED} == set(TITLES)
+    assert api.objects == {}
+
+
+def without(*parts: str, host: bool | None = None, at: str = "") -> Answer:
+    """A cluster as it should be, but for questions that contain each of the parts."""
+
+    def answer(place: str, words: str) -> bool:
+        here = (host is None or place.startswith("host ") is host) and at in place
+        return good(place, words) and not (here and all(part in words for part in parts))
+
+    return answer
+
+
+BROKEN: dict[str, Answer] = {
+    "SMK-04": without("http://10.244.", host=True),
+    "SMK-05": without("ping ", host=False),
+    "SMK-06": without("http://10.96.", host=False),
+    "SMK-07": without("name ", host=False),
+    "SMK-08": without(":3000", host=True, at="control-plane"),
+    "SMK-09": without("open example.org"),
+    "SMK-10": without("open 10.20.", host=False),
+    "metadata": lambda place, words: True,
+    "packet-size": without("size "),
+}
+"""By check: what is wrong with a cluster that fails it, and no other."""
+
+
+@pytest.mark.parametrize("check", BROKEN)
+def test_each_check_fails_on_its_own(check: str) -> None:
+    assert {row.check for row in failed(rows_of(BROKEN[check]))} == {check}
+
+
+def test_smk_02_a_node_that_is_missing_and_one_that_is_not_ready_fail() -> None:
+    nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
+    assert [(row.check, row.what, row.said) for row in failed(rows_of(nodes=nodes))] == [
+        ("SMK-02", "node web-0", "not Ready"),
+        ("SMK-02", "node web-1", "there is no Node of that name"),
+    ]
+
+
+def test_smk_02_a_system_pod_that_does_not_run_fails() -> None:
+    api = FakeApi(MIXED, good)
+    api.system_phase = "Pending"
+    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert [(row.check, row.what, row.said) for row in failed(rows)] == [
+        ("SMK-02", "pod kube-system/coredns-1", "Pending")
+    ]
+
+
+def test_smk_03_a_server_whose_image_does_not_come_fails_with_the_kubelets_reason() -> None:
+    api = FakeApi(MIXED, good)
+    api.never_ready = {"web-web-1"}
+    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert [(row.check, row.what, row.said) for row in failed(rows)] == [
+        ("SMK-03", "windows pod web-web-1", "Pending: ImagePullBackOff")
+    ]
+    assert api.objects == {}
+
+
+def test_smk_11_what_windows_server_2019_cannot_do_from_the_node_is_a_known_limit_whatever_it_says() -> None:
+    fails = without("http://10.96.", host=True, at="web-")
+    found = [row for row in rows_of(fails) if row.check == "SMK-11"]
+    assert {row.verdict for row in found} == {Verdict.PASSED, Verdict.LIMIT}
+    assert all("Windows Server 2019" in row.said for row in found if row.verdict is Verdict.LIMIT)
+    newer = [{**each, "metadata": _build(each["metadata"])} for each in MIXED]
+    assert {row.check for row in failed(rows_of(fails, newer))} == {"SMK-11"}, "later ones have no such excuse"
+
+
+def _build(metadata: dict[str, Any]) -> dict[str, Any]:
+    labels = {key: value.replace("17763", "20348") for key, value in metadata["labels"].items()}
+    return {**metadata, "labels": labels}
+
+
+def test_fln_06_a_windows_node_is_asked_for_its_own_pods_alone_and_smk_09_nobody_pings_the_outside() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def note(place: str, words: str) -> bool:
+        asked.append((place, words))
+        return good(place, words)
+
+    rows_of(note)
+    assert {words for place, words in asked if place == "host web-0" and "10.244." in words} == {
+        "http http://10.244.3.2:80/hello"
+    }
+    assert not [words for _, words in asked if words.startswith("ping") and "10.244." not in words]
+
+
+def test_smk_10_both_systems_ask_for_both_systems() -> None:
+    passed = {(row.system, row.column) for row in rows_of() if row.verdict is Verdict.PASSED}
+    pods = {"pod", "service", "DNS", "node", "internet", "metadata", "node-to-pod"}
+    assert {(os, each) for os in ("linux", "windows") for each in pods} <= passed
+
+
+def test_a_cluster_without_windows_says_what_is_not_covered_and_why_a_machine_is_excused() -> None:
+    excused: dict[str, str] = dict.fromkeys(("web-0", "web-1"), "nothing here runs Windows")
+    rows = rows_of(nodes=MIXED[:2], excused=excused)
+    assert failed(rows) == []
+    said = {(row.what, row.said) for row in rows if row.verdict is Verdict.NOT_COVERED}
+    assert ("node web-0", "nothing here runs Windows") in said
+    assert ("Windows pods and nodes", "the cluster has no Ready Windows node") in said
+
+
+def test_a_pod_that_never_answers_fails_its_questions() -> None:
+    assert answers("") == {}
+    assert answers("3 ok 10.0.0.1\nwget: bad\n4 no \ndone") == {3: (True, "10.0.0.1"), 4: (False, "")}
+
+
+def test_an_interrupted_run_cleans_up() -> None:
+    def stop(place: str, words: str) -> bool:
+        raise KeyboardInterrupt
+
+    api = FakeApi(MIXED, stop)
+    with pytest.raises(KeyboardInterrupt):
+        verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert api.objects == {}
+
+
+REPORTS: dict[str, Callable[[list[Row]], tuple[int, int]]] = {
+    "json": lambda rows: (len(json.loads(as_json(rows))["rows"]), json.loads(as_json(rows))["failed"]),
+    "junit": lambda rows: tuple(  # type: ignore[return-value,dict-item]
+        int(ElementTree.fromstring(as_junit("dev", rows)).attrib[name]) for name in ("tests", "failures")
+    ),
+}
+
+
+@pytest.mark.parametrize("form", REPORTS)
+def test_reports_have_every_row_and_count_failures(form: str) -> None:
+    rows = rows_of(BROKEN["SMK-09"])
+    assert REPORTS[form](rows) == (len(rows), len(failed(rows)))
+    assert len(failed(rows)) == 4, "one name, asked in a pod on each node"
+
+
+def test_the_table_names_what_failed_and_the_matrix_shows_where() -> None:
+    text = shown(rows_of(BROKEN["SMK-09"]))
+    assert "failed" in next(line for line in text.splitlines() if line.strip().startswith("SMK-09"))
+    matrix = text.rpartition("from")[2].splitlines()
+    assert [line.split()[0] for line in matrix[1:]] == ["linux", "windows"]

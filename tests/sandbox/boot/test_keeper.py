@@ -1,0 +1,151 @@
+"""Who keeps machines as their world has them: new ones are booted, gone ones are cut, and wishes are granted."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.aws.network import INSTANCE
+from sandbox.boot import groups, keeper, wishes
+from sandbox.boot.keeper import Keeper
+from sandbox.records import Record
+from sandbox.world import World
+from tools.linuxnode import network
+
+DOCUMENT = '{{"bundle": {{}}, "machine": {{"name": "{}", "pool": "linux"}}, "facts": {{}}}}'
+
+
+@dataclass
+class Machine:
+    """One that notes what is done to it."""
+
+    done: list[str]
+    space: str = "net-x"
+
+    def boot(self) -> None:
+        self.done.append("boot")
+        if self.done.count("boot") > 2:
+            raise RuntimeError("no disk")
+
+    def cut(self) -> None:
+        self.done.append("cut")
+
+
+@dataclass
+class Site:
+    """One whose machines boot at once."""
+
+    world: World
+    net: str = "net"
+    machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
+    done: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    windows: tuple[str, ...] = ()
+    rules: str = "one"
+
+    def not_bootable(self, record: Record) -> str:
+        return "nothing runs it" if record.id in self.windows else ""
+
+    def machine(self, name: str) -> Machine:
+        self.machines[name] = Machine(self.done.setdefault(name, []))
+        return self.machines[name]
+
+    def forget(self, name: str) -> None:
+        self.done[name].append("forget")
+        del self.machines[name]
+
+    def firewall(self, record: Record) -> str:
+        return self.rules
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """A site with firewalls and cables that note what is asked of them."""
+    here = Site(World(tmp_path / "world.db"))
+
+    def note(what: str) -> Any:
+        return lambda *words, **more: here.done.setdefault(what, []).append(f"{words} {more}")
+
+    monkeypatch.setattr(groups, "apply", note("firewall"))
+    monkeypatch.setattr(network, "connect", note("connect"))
+    monkeypatch.setattr(network, "throttle", note("throttle"))
+    return here
+
+
+def has(world: World, **machines: str) -> None:
+    """Let the world have these machines: name=instance."""
+    with world.transaction():
+        for record in world.resources(INSTANCE):
+            world.remove(record.sequence)
+        for number, (name, id) in enumerate(machines.items()):
+            inputs = {"userData": DOCUMENT.format(name)}
+            outputs = {**inputs, "privateIp": f"10.20.0.{number}"}
+            world.put(Record(number, INSTANCE, id, name, f"urn::{name}", "eu-west-1", inputs, outputs, ""))
+
+
+def settled(here: Keeper) -> dict[str, str]:
+    """Look until nothing boots any more; the machines' states."""
+    for _ in range(200):
+        here.look()
+        if not here._booting and all(each.state != "boots" for each in here.standing.values()):
+            break
+        time.sleep(0.01)
+    return {name: each.state for name, each in here.standing.items()}
+
+
+def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(site: Site) -> None:
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1", two="i-2")
+    assert settled(here) == {"one": "on", "two": "on"}
+    has(site.world, one="i-1", two="i-3")
+    assert settled(here) == {"one": "on", "two": "on"}
+    has(site.world, two="i-3")
+    assert settled(here) == {"two": "on"}
+    assert site.done["one"] == ["boot", "cut", "forget"]
+    assert site.done["two"] == ["boot", "cut", "forget", "boot"], "another instance of that name has another disk"
+    assert wishes.standing(site.world)["two"].instance == "i-3"
+
+
+def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1")
+    settled(here)
+    for changes in ({"boots": 1, "on": True}, {"on": False}, {"connected": False, "rate": "1mbit"}):
+        wanted = wishes.wish(site.world, "one", **changes)
+        settled(here)
+        settled(here)
+        assert wishes.standing(site.world)["one"].wish == wanted
+    assert site.done["one"] == ["boot", "cut", "boot", "cut"]
+    assert wishes.standing(site.world)["one"].state == "off"
+    assert site.done["connect"] == ["('net', 'i-1') {'connected': False}"]
+    assert site.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
+
+
+def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(site: Site) -> None:
+    site.windows = ("i-w",)
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1", web="i-w")
+    settled(here)
+    for _ in range(2):
+        wishes.wish(site.world, "one", boots=1)
+        settled(here)
+    assert {name: (each.state, each.why) for name, each in wishes.standing(site.world).items()} == {
+        "one": ("failed", "no disk"),
+        "web": ("not booted", "nothing runs it"),
+    }
+
+
+def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(site: Site) -> None:
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1")
+    settled(here)
+    settled(here)
+    assert len(site.done["firewall"]) == 1
+    site.rules = "two"
+    settled(here)
+    assert site.done["firewall"][1:] == ["('net-x', 'two') {}"]
+
+
+def test_the_pause_is_short_enough_not_to_miss_a_machine_between_two_waves() -> None:
+    assert keeper.PAUSE < 1
