@@ -31,10 +31,14 @@ PIP = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 STEPS = (
     Step(
         "packages",
-        "installing the packages of requirements.lock into .venv; once, about a minute",
+        "installing the packages of requirements.lock into .venv; once, a minute or two",
         ("requirements.lock",),
         # --clear: a package that the lock no longer names must not linger. It removes both stamps too.
-        ((sys.executable, "-m", "venv", "--clear", str(VENV)), (*PIP, "--require-hashes", "-r", "requirements.lock")),
+        # --no-deps: the lock has them all, and older releases of pip want a package with extras twice in it.
+        (
+            (sys.executable, "-m", "venv", "--clear", str(VENV)),
+            (*PIP, "--no-deps", "--require-hashes", "-r", "requirements.lock"),
+        ),
     ),
     Step(
         "clone",

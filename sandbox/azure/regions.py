@@ -15,9 +15,10 @@ southcentralus southeastasia spaincentral swedencentral switzerlandnorth uaenort
 westus3
 """
 _WITHOUT = "australiasoutheast canadaeast northcentralus southindia ukwest westcentralus westus"
-REGIONS: dict[str, tuple[str, ...]] = dict.fromkeys(_WITH.split(), ("1", "2", "3")) | dict.fromkeys(
-    _WITHOUT.split(), ()
-)
+REGIONS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_WITH.split(), ("1", "2", "3")),
+    **dict.fromkeys(_WITHOUT.split(), ()),
+}
 """Zones by location."""
 
 _SIZE = re.compile(r"Standard_([A-Z]+?)(\d+)(?:-\d+)?([a-z]*)(?:_v(\d))?")
