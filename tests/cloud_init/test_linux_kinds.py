@@ -42,7 +42,8 @@ def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path
     assert text["/etc/b.yaml"].read_text().split("---\n")[2] == '{\n  "ip": "10.20.1.4"\n}\n'
     assert text["/etc/pki/ca.key"].read_text() == "-----BEGIN-----\nsecretline\n"
     keys = json.loads(text["/etc/e.json"].read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
-    assert keys == [{"name": "key2", "secret": "a2V5Mg=="}, {"name": "key1", "secret": "a2V5MQ=="}]
+    # a new machine writes with the newest but one, which all others read; the agent promotes the newest
+    assert keys == [{"name": "key1", "secret": "a2V5MQ=="}, {"name": "key2", "secret": "a2V5Mg=="}]
     assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
     assert text["/etc/token"].read_text() == TOKEN
     assert (root / "proc/sys/net/ipv4/ip_forward").read_text() == "1\n"

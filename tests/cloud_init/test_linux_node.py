@@ -16,7 +16,7 @@ from tests.cloud_init.linux import SIMPLE, TOKEN, Execute, Programs, fetched, ou
 UNSAFE = tar_of({"../evil": b"x"})
 FAILING: list[tuple[str, dict[str, Any]]] = [
     ("kind-not-implemented", {"kind": "teleport"}),
-    ("reference-unresolved", {"kind": "file", "path": "/a", "content": {"ref": "facts.region"}}),
+    ("reference-unresolved", {"kind": "file", "path": "/a", "content": {"ref": "facts.api_url"}}),
     ("step-invalid", {"kind": "file", "path": "/a", "content": 1}),
     ("step-invalid", {"kind": "file", "content": "x"}),
     ("step-invalid", {"kind": "wait", "condition": {"moon": "full"}}),
