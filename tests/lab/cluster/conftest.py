@@ -12,21 +12,25 @@ from tests.lab.cluster.running import running
 from tools.lab import cluster as programs
 from tools.linuxnode.image import lacking
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[..., Site]
 
 
 @pytest.fixture(scope="module")
 def cluster(
     missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """Give `cluster(stack, kubernetes)`: a stack's cloud, in which machines boot when a test says so."""
+    """Give `cluster(stack, kubernetes, *later)`: a stack's cloud, in which machines boot when a test says so.
+
+    later: versions that its machines can download too.
+    """
     if why := lacking():
         missing("linuxnode", why)
     with ExitStack() as ends:
 
-        def make(stack: str, kubernetes: str) -> Site:
-            if not programs.is_built(kubernetes):
-                missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
-            return ends.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, kubernetes))
+        def make(stack: str, *versions: str) -> Site:
+            for each in versions:
+                if not programs.is_built(each):
+                    missing("lab", f"there is no cluster of {each}; run: python -m tools.lab cluster {each}")
+            return ends.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, *versions))
 
         yield make

@@ -1,5 +1,6 @@
 """Real clusters: a stack is made by `mullion up --sandbox` with lab.yaml over it, and its machines boot for real."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from operations.exits import Exit
 from operations.paths import REPOSITORY
 from sandbox.aws.network import INSTANCE
 from sandbox.boot.alone import alone
@@ -30,14 +32,14 @@ THREE: dict[str, Any] = {
 """As aws-prod, small."""
 
 
-def stack_file(name: str, kubernetes: str) -> dict[str, Any]:
-    """A stack of the repository, or `three`, with this Kubernetes and what booting here needs."""
+def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
+    """A stack of the repository, or `three`, with this Kubernetes and what booting here needs. artifacts: digests."""
     file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
     whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
-    made = bootable(cluster, str(programs.folder(kubernetes) / "artifacts.json"))
+    made = bootable(cluster, str(artifacts))
     # what a stack accepts of its own version may be another's
     return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
 
@@ -55,7 +57,7 @@ main()
 """The command as a process of its own, in the folder that its first word names."""
 
 
-def renewed(site: Site, *words: str) -> list[Machine]:
+def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
     """Run a command that makes machines anew and waits for them; boot these as they come, with empty disks."""
     folder, known, made = site.folder.parent, {name: each.record.id for name, each in site.machines.items()}, []
     argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
@@ -80,19 +82,39 @@ def renewed(site: Site, *words: str) -> list[Machine]:
                     made[-1].boot()
             time.sleep(0.2)
         said.seek(0)
-        assert command.returncode == 0, said.read()
+        assert command.returncode == ends, said.read()
     return made
 
 
 @contextmanager
-def running(folder: Path, name: str, kubernetes: str) -> Iterator[Site]:
-    """A stack's cloud, in which nothing has booted yet."""
+def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[Site]:
+    """A stack's cloud, in which nothing has booted yet. later: versions that its machines can download too."""
     folder.mkdir(exist_ok=True)
-    made = programs.folder(kubernetes)
+    mirror, file = programs.folder(kubernetes) / "mirror", programs.folder(kubernetes) / "artifacts.json"
+    if later:
+        mirror, file = _together(folder, kubernetes, *later)
     with alone():
-        world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes)))
+        world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes, file)))
         net = f"lab{os.getpid()}{name[:2]}"
-        with site(world, net, folder / "machines", made / "containerd", made / "mirror") as here:
+        with site(world, net, folder / "machines", programs.folder(kubernetes) / "containerd", mirror) as here:
             yield here
         world.close()
         shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images
+
+
+def _together(folder: Path, *versions: str) -> tuple[Path, Path]:
+    """One mirror, and one file of digests, of several versions; what two of them have is the same."""
+    mirror, file = folder / "mirror", folder / "artifacts.json"
+    entries: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for made in map(programs.folder, versions):
+        shutil.copytree(made / "mirror", mirror, copy_function=_link, dirs_exist_ok=True)
+        for each in json.loads((made / "artifacts.json").read_text(encoding="ascii")):
+            known = entries.setdefault((each["name"], each["version"], each["os"]), each)
+            assert known == each, f"{known} and {each}"
+    file.write_text(json.dumps(list(entries.values())), encoding="ascii")
+    return mirror, file
+
+
+def _link(source: str, to: str) -> None:
+    Path(to).unlink(missing_ok=True)
+    Path(to).symlink_to(source)

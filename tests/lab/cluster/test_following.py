@@ -2,6 +2,8 @@
 
 import base64
 import json
+import random
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -23,6 +25,7 @@ from tests.lab.cluster.running import renewed
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 400
+KILLS = 10
 STACK = "aws-dev"
 MANIFEST, TURN = "/etc/kubernetes/manifests/kube-apiserver.yaml", "/var/lib/mullion/turn"
 REQUESTS = ("get", "certificatesigningrequests", "--output", "json")
@@ -96,6 +99,26 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
     assert head.kubectl("get", "configmap", "kept-over-a-change", "--output", "jsonpath={.data.a}") == "b"
     memory = head.kubectl("--namespace", "kube-system", "get", "configmap", "mullion-agent", "--output", "json")
     assert json.loads(memory)["data"]["turn"] == ""
+    assert head.status()["state"] == "ready"
+
+
+@pytest.mark.soak
+def test_an_agent_and_an_executor_that_are_killed_again_and_again_come_through_a_change(
+    site: Site, head: Machine, kubernetes: str
+) -> None:
+    """CP: whatever kubeadm, the executor or the agent is at; systemd starts both again."""
+    _set_event_ttl(site, kubernetes, "3h0m0s")
+    chance, killed = random.Random(4), list[str]()
+
+    def through() -> bool:
+        return "--event-ttl=3h0m0s" in head.file(MANIFEST).read_text() and at_rest(head)
+
+    while len(killed) < KILLS:
+        killed.append(chance.choice(("mullion-agent.service", "mullion.service")))
+        head.run("systemctl", "kill", "--signal=KILL", killed[-1])
+        time.sleep(chance.uniform(1, 16))
+    until(through, f"the flag is there, and the turn is given back, after {killed}", 400)
+    assert agent(head)["errors"] == {}
     assert head.status()["state"] == "ready"
 
 

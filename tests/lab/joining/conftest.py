@@ -55,6 +55,8 @@ class Site:
     plane: ControlPlane
     worker: Joining
     kubernetes: str
+    folder: Path
+    """The clone that the stack belongs to."""
 
     @property
     def node(self) -> dict[str, Any]:
@@ -104,7 +106,7 @@ def site(
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
         machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2", Joining))
-        here = Site(cloud, plane, machine, kubernetes)
+        here = Site(cloud, plane, machine, kubernetes, folder)
         here.boot()
         yield here
 

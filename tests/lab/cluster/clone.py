@@ -1,0 +1,44 @@
+"""A clone of its own in which commands boot a stack's machines."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from operations.paths import REPOSITORY
+from sandbox.boot import places
+from tests.lab.cluster.running import IN_CLONE
+from tests.lab.cluster.test_leaves_nothing import left
+
+LONGEST = 540
+"""Seconds of one command; the whole takes a fraction of that on two cores that do nothing else."""
+
+
+class Clone:
+    """A clone of its own in which commands run."""
+
+    def __init__(self, folder: Path, stack: str) -> None:
+        self.folder, self.stack = folder, stack
+        self.groups: list[Path] = []
+        self.sandbox = folder / ".mullion" / "sandbox" / stack
+        (folder / "stacks").mkdir(parents=True)
+        for name in ("Pulumi.yaml", f"stacks/Pulumi.{stack}.yaml"):
+            (folder / name).write_text((REPOSITORY / name).read_text())
+
+    def mullion(self, *words: str) -> str:
+        """What a command prints; the test fails where it does."""
+        argv = [sys.executable, "-c", IN_CLONE, str(self.folder), *words]
+        ran = subprocess.run(
+            argv, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+
+    def machines(self) -> dict[str, dict[str, str]]:
+        """Each machine as `sandbox ls` tells it."""
+        return json.loads(self.mullion("sandbox", "ls", self.stack, "--json"))["machines"]
+
+    def remains(self) -> dict[str, list[str]]:
+        """What is on this host of its machines."""
+        return left(self.folder, places.net(self.sandbox), self.groups)

@@ -1,0 +1,94 @@
+"""`mullion sandbox boot` itself: aws-dev by the command, judged by `mullion verify`, until nothing of it is left."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from operations.engine import Engine
+from sandbox.boot import places
+from tests.lab.cluster.asking import until
+from tests.lab.cluster.clone import Clone
+from tools.lab import cluster as programs
+from tools.linuxnode.image import lacking
+
+pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
+
+STACK = "aws-dev"
+
+
+@pytest.fixture(scope="module")
+def booted(
+    kubernetes: str,
+    missing: Callable[[str, str], NoReturn],
+    engine: Engine,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Clone, str]]:
+    """The clone whose stack the command booted, and what it printed."""
+    if why := lacking():
+        missing("linuxnode", why)
+    if not programs.is_built(kubernetes):
+        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
+    clone = Clone(tmp_path_factory.mktemp("boot"), STACK)
+    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", kubernetes)
+    try:
+        said = clone.mullion("sandbox", "boot", STACK)
+        for each in places.disks(clone.sandbox).iterdir():
+            clone.groups += [Path(line) for line in (each / "cgroups").read_text().splitlines()]
+        yield clone, said
+    finally:
+        clone.mullion("down", STACK, "--sandbox", "--yes")
+
+
+def test_the_command_tells_each_machines_progress_and_shows_the_nodes(
+    booted: tuple[Clone, str], kubernetes: str
+) -> None:
+    _, said = booted
+    for name in ("control-plane-0", "linux-0"):
+        assert f"{name}: ready" in said
+        assert any(
+            line.startswith(name) and " Ready " in line and f"v{kubernetes}" in line for line in said.splitlines()
+        )
+    assert "web-0: not booted: " in said
+    assert "Imitated:" in said
+
+
+def test_verify_finds_a_working_cluster_and_leaves_nothing_in_it(booted: tuple[Clone, str]) -> None:
+    clone, _ = booted
+    found = json.loads(clone.mullion("verify", STACK, "--json"))
+    assert found["failed"] == 0
+    passed = {row["check"] for row in found["rows"] if row["verdict"] == "passed"}
+    assert passed >= {"SMK-02", "SMK-03", "SMK-04", "SMK-05", "SMK-06", "SMK-07", "SMK-08", "SMK-09", "SMK-10"}
+    assert passed >= {"metadata", "packet-size"}
+
+
+def test_a_machine_that_scale_makes_boots_and_one_that_it_deletes_is_gone(booted: tuple[Clone, str]) -> None:
+    clone, _ = booted
+    clone.mullion("scale", STACK, "linux", "2", "--sandbox", "--yes")
+    until(lambda: clone.machines().get("linux-1", {}).get("record") == "ready", "the new worker is ready", 240)
+    clone.mullion("scale", STACK, "linux", "1", "--sandbox", "--yes")
+    until(lambda: "linux-1" not in clone.machines(), "the worker is gone", 60)
+    assert not list(places.disks(clone.sandbox).glob("linux-1-*"))
+
+
+def test_who_kills_the_keeper_finds_everything_ended_by_the_next_command_and_can_boot_again(
+    booted: tuple[Clone, str],
+) -> None:
+    clone, _ = booted
+    pid = places.keeper(clone.sandbox)
+    assert pid
+    os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + 10
+    while places.keeper(clone.sandbox) is not None and time.monotonic() < end:
+        time.sleep(0.05)
+    assert clone.remains()["processes"], "machines run on"
+    clone.mullion("sandbox", "stop", STACK)
+    assert clone.remains() == {what: [] for what in clone.remains()}
+    assert "linux-0: ready" in clone.mullion("sandbox", "boot", STACK)
+    clone.mullion("sandbox", "stop", STACK)
+    assert clone.remains() == {what: [] for what in clone.remains()}

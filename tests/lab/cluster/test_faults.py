@@ -1,0 +1,119 @@
+"""Power cuts, pulled cables, slow networks and changed pools in random order: the planned cluster comes out of it."""
+
+import json
+import random
+import sys
+from collections.abc import Callable
+from typing import NoReturn
+
+import pytest
+
+from operations.engine import Engine
+from tests.lab.cluster.asking import until
+from tests.lab.cluster.clone import Clone
+from tools.lab import cluster as programs
+from tools.linuxnode.image import lacking
+
+pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
+
+STACK = "aws-dev"
+STEPS = 200
+RETURN_SECONDS = 400
+COUNTS = (1, 2, 3)
+
+Step = Callable[[Clone, random.Random, str], str]
+
+
+def _reboot(clone: Clone, draw: random.Random, machine: str) -> str:
+    clone.mullion("sandbox", "reboot", STACK, machine)
+    return f"reboot {machine}"
+
+
+def _undone(word: str) -> Step:
+    """A fault that is taken back at once, or by whoever heals the cluster next."""
+
+    def step(clone: Clone, draw: random.Random, machine: str) -> str:
+        clone.mullion("sandbox", word, STACK, machine)
+        later = draw.random() < 0.5
+        if not later:
+            clone.mullion("sandbox", word, STACK, machine, "--undo")
+        return f"{word} {machine}, {'for longer' if later else 'for a moment'}"
+
+    return step
+
+
+def _throttle(clone: Clone, draw: random.Random, machine: str) -> str:
+    rate = draw.choice(("", "2mbit", "20mbit"))
+    clone.mullion("sandbox", "throttle", STACK, machine, rate)
+    return f"throttle {machine} {rate}"
+
+
+def _scale(clone: Clone, draw: random.Random, machine: str) -> str:
+    healed(clone)  # a pool that is not whole is not changed
+    count = draw.choice(COUNTS)
+    clone.mullion("scale", STACK, "linux", str(count), "--sandbox", "--yes")
+    return f"scale linux to {count}"
+
+
+def _power(clone: Clone, draw: random.Random, machine: str) -> str:
+    clone.mullion("sandbox", "stop", STACK)
+    clone.mullion("sandbox", "boot", STACK)
+    return "all off and on"
+
+
+FAULTS: tuple[tuple[Step, int], ...] = (
+    (_reboot, 6),
+    (_undone("cut"), 4),
+    (_undone("isolate"), 4),
+    (_throttle, 4),
+    (_scale, 2),
+    (_power, 1),
+)
+"""Kinds and how often each comes."""
+
+
+def booting(clone: Clone) -> dict[str, dict[str, str]]:
+    """Machines that can boot here."""
+    return {name: each for name, each in clone.machines().items() if not each["power"].startswith("not booted")}
+
+
+def healed(clone: Clone) -> None:
+    """Take every fault back, and wait until each machine says that it is ready."""
+    for name in booting(clone):
+        clone.mullion("sandbox", "throttle", STACK, name)
+        clone.mullion("sandbox", "isolate", STACK, name, "--undo")
+        clone.mullion("sandbox", "cut", STACK, name, "--undo")
+
+    def whole() -> bool:
+        return all((each["power"], each["record"]) == ("on", "ready") for each in booting(clone).values())
+
+    until(whole, "each machine is ready again", RETURN_SECONDS)
+
+
+def faults(clone: Clone, seed: int, steps: int) -> None:
+    """So many steps in the order that the seed draws, then a cluster as planned."""
+    draw = random.Random(seed)
+    kinds, weights = zip(*FAULTS, strict=True)
+    for number in range(steps):
+        machine = draw.choice(sorted(booting(clone)))
+        (step,) = draw.choices(kinds, weights)
+        sys.stdout.write(f"seed {seed}, step {number + 1} of {steps}: {step(clone, draw, machine)}\n")
+    healed(clone)
+    assert json.loads(clone.mullion("verify", STACK, "--json"))["failed"] == 0
+
+
+def test_any_order_of_faults_ends_in_the_planned_cluster(
+    kubernetes: str, missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    if why := lacking():
+        missing("linuxnode", why)
+    if not programs.is_built(kubernetes):
+        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
+    clone = Clone(tmp_path_factory.mktemp("faults"), STACK)
+    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", kubernetes)
+    try:
+        clone.mullion("sandbox", "boot", STACK)
+        faults(clone, random.SystemRandom().randrange(10**6), STEPS)
+    finally:
+        clone.mullion("down", STACK, "--sandbox", "--yes")
+    assert clone.remains() == {what: [] for what in clone.remains()}
