@@ -83,6 +83,19 @@ def test_members_go_once_the_cloud_has_ended_their_machines_though_the_node_is_r
     assert names == (["control-plane-1"] if left else [])
 
 
+def test_a_machine_leaves_once_so_that_a_successor_that_is_slow_to_answer_stays(
+    module: Callable[[str], ModuleType], run: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+    members = {"control-plane-1": {"pool": "control-plane"}}
+    for instance, left in (("i-0a", 1), ("i-0a", 1), ("i-0b", 2)):  # in several rounds, maybe of several agents
+        cluster.node("control-plane-1", instance=instance)
+        seen = module("seen").Seen(run, cluster, members, True, {}, names.append)
+        monkeypatch.setattr(seen, "gone", lambda node: True)
+        module("etcd").reconcile(seen)
+        assert names == ["control-plane-1"] * left
+
+
 def test_a_worker_has_no_member(
     module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:

@@ -48,4 +48,4 @@ def reconcile(seen: Seen) -> None:
     for name, node in seen.nodes().items():
         member = (seen.members or {}).get(name)
         if member and member["pool"] == CONTROL_PLANE and seen.gone(node):
-            seen.leave(name)
+            seen.depart(node)

@@ -9,6 +9,7 @@ import compute
 from run import Run
 
 from agent.api import Api, Refused
+from agent.memory import Memory, keep
 
 NODES = "/api/v1/nodes"
 
@@ -60,13 +61,23 @@ class Seen:
             self._gone[named[1]] = compute.gone(self.run, named[1])
         return self._gone[named[1]]
 
+    def depart(self, node: dict[str, Any]) -> None:
+        """Take the member of a Node's machine, which is gone, out of etcd: once.
+
+        A member of that name that comes later is the successor's, and is slow to answer while it catches up.
+        """
+        name, machine = node["metadata"]["name"], node["spec"].get("providerID") or ""
+        if not machine or Memory(self.api).values.get(f"left.{name}") != machine:
+            self.leave(name)
+            keep(self.api, **{f"left.{name}": machine})
+
     def remove(self, node: dict[str, Any]) -> None:
         """Delete exactly this Node, whose machine is gone, not one of the same name that came after it.
 
         Its member of etcd goes first: once the Node is gone, nobody would look for that any more.
         """
         name, uid = node["metadata"]["name"], node["metadata"]["uid"]
-        self.leave(name)
+        self.depart(node)
         try:
             self.api.call("DELETE", f"{NODES}/{name}", {"preconditions": {"uid": uid}})
         except Refused as error:
