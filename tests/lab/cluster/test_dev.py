@@ -77,7 +77,8 @@ def test_add_ons_are_applied_and_run(head: Machine) -> None:
 def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(dev: Site, head: Machine) -> None:
     worker = dev.names("linux")[0]
     with web(head, on=worker, asking_from=head.name) as ask:
-        assert ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n"
+        # a moment after the pod is ready its node has the Service's rules, the other one not yet
+        until(lambda: ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n", "the Service answers", 60)
         assert "timed out" in ask("http://169.254.169.254/latest/"), "from a pod"
     answer = dev.machine(worker).run(
         "curl",
