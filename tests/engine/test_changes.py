@@ -109,8 +109,8 @@ def test_labels_and_taints_replace_no_machine(stack: Stack, fields: dict[str, An
 
 
 def test_a_comment_in_a_script_replaces_no_machine(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
-    def commented(family: Any) -> dict[str, bytes]:
-        return {name: content + b"\n# a comment\n" for name, content in scripts(family).items()}
+    def commented(family: Any, **more: Any) -> dict[str, bytes]:
+        return {name: content + b"\n# a comment\n" for name, content in scripts(family, **more).items()}
 
     before, bundles = stack.machines(), stored_bundles(stack)
     monkeypatch.setattr(components.plan, "scripts", commented)
