@@ -7,6 +7,7 @@ engine, which waits for the hook that asks (components/after.py).
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Any, Protocol, cast
 
 import grpc
@@ -70,6 +71,11 @@ def _opened(value: Any) -> Any:
         return value
     found = cast(dict[str, Any], value)
     return _opened(found["value"]) if _SIGNATURE in found else {key: _opened(each) for key, each in found.items()}
+
+
+def moment(text: str) -> datetime:
+    """A time of the cloud's, RFC 3339, in UTC."""
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:

@@ -65,6 +65,11 @@ class Upgrade:
         """A pool as it is in this run."""
         return self.version.apply(lambda version: self._at(pool, version))
 
+    def groups(self) -> dict[str, Output[MachineGroup]]:
+        """All machine groups by name: pools as they are in this run, the control plane as it shall be."""
+        pools = {each.name: self.pool(each) for each in self._plan.pools}
+        return {**pools, self._plan.control_plane.name: Output.from_input(self._plan.control_plane)}
+
     def _at(self, pool: MachineGroup, version: str) -> MachineGroup:
         try:
             return pool_at(self._plan, pool, version)

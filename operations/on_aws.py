@@ -6,7 +6,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components import releases
+from components.aws.images import newest
 from components.aws.records import Records
 
 
@@ -34,4 +34,4 @@ def text(bucket: str, key: str) -> Output[str]:
 
 def newest_image(os: str) -> Output[str]:
     """The newest image of an operating system."""
-    return aws.ssm.get_parameter_output(name=releases.image("aws", os)).insecure_value
+    return newest(os)

@@ -39,10 +39,9 @@ class Images(pulumi.ComponentResource):
         self.register_outputs({"ids": {os.value: each for os, each in self.ids.items()}, "zone_names": self.zone_names})
 
     def _look_up(self, name: str, os: OperatingSystem, generation: int) -> Output[str]:
-        parameter = releases.image("aws", os)
-        newest = aws.ssm.get_parameter_output(name=parameter, opts=InvokeOptions(parent=self)).insecure_value
-        kept = stash(name, newest, parent=self, trigger=generation)
-        return Output.all(kept, newest, generation).apply(lambda known: self._kept(os, *known))
+        found = newest(os.value, InvokeOptions(parent=self))
+        kept = stash(name, found, parent=self, trigger=generation)
+        return Output.all(kept, found, generation).apply(lambda known: self._kept(os, *known))
 
     def _kept(self, os: OperatingSystem, kept: str, newest: str, generation: int) -> str:
         """The kept image; a warning where there is a newer one, since a withdrawn image stops every roll."""
@@ -58,3 +57,8 @@ class Images(pulumi.ComponentResource):
         plain = [aws.GetAvailabilityZonesFilterArgs(name="opt-in-status", values=["opt-in-not-required"])]
         found = aws.get_availability_zones_output(state="available", filters=plain, opts=InvokeOptions(parent=self))
         return stash(name, found.names, parent=self)
+
+
+def newest(os: str, opts: InvokeOptions | None = None) -> Output[str]:
+    """The newest image of an operating system."""
+    return aws.ssm.get_parameter_output(name=releases.image("aws", os), opts=opts).insecure_value

@@ -1,14 +1,14 @@
 """What AWS knows of the cluster's workers, and the status records of machines in the bundle store."""
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
-from components.asking import Asking, Unanswered, status_record
+from components.asking import Asking, Unanswered, moment, status_record
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -51,7 +51,7 @@ class Records:
     async def launched(self, instance: str) -> datetime:
         """When an instance was started, UTC."""
         found = await self.asking.ask("aws:ec2/getInstance:getInstance", {"instanceId": instance})
-        return datetime.fromisoformat(found["launchTime"].replace("Z", "+00:00")).astimezone(timezone.utc)
+        return moment(found["launchTime"])
 
     async def record(self, instance: str) -> dict[str, Any]:
         """The status record of an instance; state absent, with the reason, where none can be read."""

@@ -78,8 +78,7 @@ class Storage(pulumi.ComponentResource):
             bucket.bucket_regional_domain_name.apply(partial(service_url, fact, world=world))
             for fact, bucket in buckets.items()
         )
-        made = {pool.name: upgrade.pool(pool) for pool in plan.pools}
-        made[plan.control_plane.name] = Output.from_input(plan.control_plane)
+        made = upgrade.groups()
         self.bundle_urls = {
             each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
         }

@@ -10,7 +10,7 @@ import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
-from components.asking import Asking, Unanswered, status_record
+from components.asking import Asking, Unanswered, moment, status_record
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
 """States of an instance that is there and does not run (Compute Engine API, Instance.status)."""
@@ -68,7 +68,7 @@ class Records:
         if instance not in self.launches:
             await self.instances(running=True)
         made = self.launches.get(instance)
-        return datetime.fromisoformat(made.replace("Z", "+00:00")).astimezone(timezone.utc) if made else _LONG_AGO
+        return moment(made) if made else _LONG_AGO
 
     async def record(self, instance: str) -> dict[str, Any]:
         """The status record of an instance; state absent, with the reason, where none can be read."""

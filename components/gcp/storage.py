@@ -69,8 +69,7 @@ class Storage(pulumi.ComponentResource):
             self.url(fact, f"{HOST}/", world, bucket.name)
             for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
         )
-        made = {pool.name: upgrade.pool(pool) for pool in plan.pools}
-        made[plan.control_plane.name] = Output.from_input(plan.control_plane)
+        made = upgrade.groups()
         self.bundle_urls = {
             each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
         }

@@ -38,23 +38,21 @@ def document(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
 
 def variables(role: Role) -> dict[str, Any]:
     """Fields of a service that fetches: none without a proxy."""
-    proxy = _proxy(role.cluster, role.spec)
-    values = {f"{name.upper()}_PROXY": proxy[name] for name in ("http", "https") if name in proxy}
-    return {"environment": {**values, "NO_PROXY": ",".join(proxy["no_proxy"])}} if values else {}
+    values = _values(role)
+    return {"environment": values} if values else {}
 
 
 def machine_wide(role: Role) -> tuple[Step, ...]:
     """The same for all that people start on a Windows machine, as its own tools want it (OPS-08)."""
-    values: dict[str, str] = variables(role).get("environment", {})
     return tuple(
-        step("environment", name.lower().replace("_", "-"), variable=name, value=values[name]) for name in values
+        step("environment", name.lower().replace("_", "-"), variable=name, value=value)
+        for name, value in _values(role).items()
     )
 
 
 def packages(role: Role) -> dict[str, str]:
     """Variables of apt, which reads small letters, and ranges not at all."""
-    values: dict[str, str] = variables(role).get("environment", {})
-    return {name.lower(): value for name, value in values.items()}
+    return {name.lower(): value for name, value in _values(role).items()}
 
 
 def authorities(role: Role) -> tuple[Step, ...]:
@@ -67,6 +65,13 @@ def authorities(role: Role) -> tuple[Step, ...]:
 def trust_files(role: Role) -> list[str]:
     """Files on Linux whose change a running program sees only after a restart."""
     return [each.fields["path"] for each in authorities(role) if each.kind == "file"]
+
+
+def _values(role: Role) -> dict[str, str]:
+    """By name, as most programs read them; empty without a proxy."""
+    proxy = _proxy(role.cluster, role.spec)
+    values = {f"{name.upper()}_PROXY": proxy[name] for name in ("http", "https") if name in proxy}
+    return {**values, "NO_PROXY": ",".join(proxy["no_proxy"])} if values else {}
 
 
 def _proxy(cluster: str, spec: ClusterSpec) -> dict[str, Any]:

@@ -63,6 +63,15 @@ def span(header: str, size: int) -> tuple[int, int] | None:
     return start, end
 
 
+def part(content: bytes, header: str) -> tuple[int, bytes, dict[str, str]]:
+    """Status, body and own headers of an answer to a Range header; 200 and all of it for none. IndexError: outside."""
+    wanted = span(header, len(content))
+    if not wanted:
+        return 200, content, {}
+    start, end = wanted
+    return 206, content[start:end], {"content-range": f"bytes {start}-{end - 1}/{len(content)}"}
+
+
 def page(keys: Iterable[str], prefix: str, delimiter: str, after: str, most: int) -> tuple[list[str], bool]:
     """Names in order of their bytes, and whether there are more; keys with a delimiter after the prefix count once."""
     names = sorted({_shared(key, prefix, delimiter) for key in keys if key.startswith(prefix)}, key=str.encode)

@@ -16,7 +16,7 @@ from sandbox.services import xml
 from sandbox.services.access import allowed, require
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.credentials import Caller
-from sandbox.services.objects import Version, matches, page, span, versions
+from sandbox.services.objects import Version, matches, page, part, versions
 from sandbox.world import World
 
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
@@ -108,14 +108,10 @@ class Store:
         headers |= {"last-modified": found.last_modified, "accept-ranges": "bytes"}
         headers |= {"content-type": found.content_type}
         try:
-            wanted = span(call.headers.get("range", ""), len(found.content))
+            status, body, more = part(found.content, call.headers.get("range", ""))
         except IndexError:
             raise Refused("InvalidRange", "The requested range is not satisfiable") from None
-        if not wanted:
-            return Answer(200, found.content, headers)
-        start, end = wanted
-        headers["content-range"] = f"bytes {start}-{end - 1}/{len(found.content)}"
-        return Answer(206, found.content[start:end], headers)
+        return Answer(status, body, headers | more)
 
     def _put(self, call: Call, bucket: str, key: str) -> Answer:
         if len(key.encode()) > KEY_LIMIT:

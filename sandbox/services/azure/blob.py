@@ -17,7 +17,7 @@ from sandbox.azure.rights import refused as not_allowed
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
-from sandbox.services.objects import Version, matches, newest, page, span
+from sandbox.services.objects import Version, matches, newest, page, part
 from sandbox.world import World
 
 CONTAINER = "azure-native:storage:BlobContainer"
@@ -151,17 +151,11 @@ def _get(call: Call, found: Version) -> Answer:
     headers |= {"accept-ranges": "bytes", "content-type": found.content_type, "x-ms-blob-type": "BlockBlob"}
     header = call.headers.get("x-ms-range") or call.headers.get("range", "")
     try:
-        wanted = span(header, len(found.content))
+        status, body, more = part(found.content, header)
     except IndexError:
         raise Refused("InvalidRange", "The range specified is invalid for the current size of the resource.") from None
-    if not wanted:
-        return Answer(200, found.content, headers | {"content-md5": _md5(found.content)})
-    start, end = wanted
-    headers |= {
-        "content-range": f"bytes {start}-{end - 1}/{len(found.content)}",
-        "x-ms-blob-content-md5": _md5(found.content),
-    }
-    return Answer(206, found.content[start:end], headers)
+    of_all = "x-ms-blob-content-md5" if more else "content-md5"
+    return Answer(status, body, headers | more | {of_all: _md5(found.content)})
 
 
 def _md5(content: bytes) -> str:

@@ -15,7 +15,7 @@ from sandbox.gcp.rights import refused as not_allowed
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.gcp.crc32c import crc32c
-from sandbox.services.objects import Version, matches, newest, page, span, versions
+from sandbox.services.objects import Version, matches, newest, page, part, versions
 from sandbox.world import World
 
 BUCKET = "gcp:storage/bucket:Bucket"
@@ -168,14 +168,10 @@ def _get(call: Call, found: Version) -> Answer:
         return Answer(304, b"", headers)
     headers |= {"last-modified": found.last_modified, "accept-ranges": "bytes", "content-type": found.content_type}
     try:
-        wanted = span(call.headers.get("range", ""), len(found.content))
+        status, body, more = part(found.content, call.headers.get("range", ""))
     except IndexError:
         raise Refused("InvalidRange", "The requested range cannot be satisfied.") from None
-    if not wanted:
-        return Answer(200, found.content, headers)
-    start, end = wanted
-    headers["content-range"] = f"bytes {start}-{end - 1}/{len(found.content)}"
-    return Answer(206, found.content[start:end], headers)
+    return Answer(status, body, headers | more)
 
 
 def _md5(content: bytes) -> str:
