@@ -23,6 +23,7 @@ from pulumi.runtime.stack import run_in_stack
 
 from components.spec.stack import REGIONS
 from operations import answers
+from operations.lean import lean
 from operations.paths import REPOSITORY
 from sandbox.values import decode, decode_map, encode
 
@@ -148,7 +149,8 @@ async def begun(program: Callable[[], Any]) -> None:
 
 
 async def program() -> None:
-    """Run the repository's __main__.py, as the engine's language host does."""
+    """Run the repository's __main__.py, as the engine's language host does, but lean."""
+    lean()
     await begun(lambda: runpy.run_path(str(REPOSITORY / "__main__.py")))
 
 
