@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -75,8 +76,8 @@ class Generated(pulumi.ComponentResource):
     ca_hash: pulumi.Output[str]
     """sha256:<hex> of the cluster CA's public key. Not secret."""
     control_plane_secret: pulumi.Output[str]
-    """JSON: kubeadm's files by their path under its certificate directory, and `encryption-keys`: base64, newest
-    first. Secret; for the control plane's identity alone."""
+    """JSON: kubeadm's files by their path under its certificate directory, `service-account-keys`: {number, private,
+    public}, and `encryption-keys`: base64, both newest first. Secret; for the control plane's identity alone."""
     desired_state_key: pulumi.Output[str]
     """Base64 key of the HMAC over the desired-state pointer. Secret."""
     administrator: pulumi.Output[pki.KeyPair]
@@ -101,7 +102,10 @@ class Generated(pulumi.ComponentResource):
         self.ca_certificate = pulumi.Output.unsecret(authority.apply(lambda ca: ca["certificate"]))
         self.ca_hash = self.ca_certificate.apply(pki.ca_hash)
 
-        service_account = self._made("service-account", _begun(pki.signing_key), rotation.service_account)
+        signers = [  # newest first; the one before stays, so that what it signed is good until the next raise
+            self._made(f"service-account-{index}", _begun(pki.signing_key)).apply(partial(_numbered, index + 1))
+            for index in range(rotation.service_account, max(rotation.service_account - 2, -1), -1)
+        ]
         encryption = [  # newest first; a key in use is never made anew, so these have no trigger
             self._made(f"encryption-{index}", pki.encryption_key) for index in reversed(range(rotation.encryption + 1))
         ]
@@ -116,7 +120,7 @@ class Generated(pulumi.ComponentResource):
         fresh = _suffix()
         self.suffix = self._made("suffix", lambda: fresh, secret=False)
         self.begins = self.suffix.apply(lambda kept: kept == fresh)
-        self.control_plane_secret = pulumi.Output.all(self._authorities, service_account, encryption).apply(_document)
+        self.control_plane_secret = pulumi.Output.all(self._authorities, signers, encryption).apply(_document)
         self.register_outputs({"ca_certificate": self.ca_certificate, "ca_hash": self.ca_hash, "suffix": self.suffix})
 
     def kubeconfig(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[str]:
@@ -165,11 +169,15 @@ def _suffix() -> str:
     return "".join(secrets.choice(SUFFIX_LETTERS) for _ in range(6))
 
 
+def _numbered(number: int, key: pki.SigningKey) -> dict[str, Any]:
+    """Return a key with its age: machines tell by it which of two is the newer, and one that is gone from both."""
+    return {"number": number, **key}
+
+
 def _document(parts: Sequence[Any]) -> str:
-    """Return the control plane's secret, from authorities, service-account key and encryption keys."""
-    authorities, service_account, encryption = parts
+    """Return the control plane's secret, from authorities, service-account keys and encryption keys."""
+    authorities, signers, encryption = parts
     files: dict[str, Any] = {}
     for key, path in FILES.items():
         files |= {f"{path}.crt": authorities[key]["certificate"], f"{path}.key": authorities[key]["key"]}
-    files |= {"sa.key": service_account["private"], "sa.pub": service_account["public"]}
-    return json.dumps({**files, "encryption-keys": encryption})
+    return json.dumps({**files, "service-account-keys": signers, "encryption-keys": encryption})

@@ -99,7 +99,7 @@ def certificate_authority(common_name: str, years: int = 10) -> KeyPair:
 
 
 def signing_key() -> SigningKey:
-    """Make the key that signs service-account tokens: kubeadm's sa.key and sa.pub."""
+    """Make a key that signs service-account tokens, for kubeadm's sa.key and sa.pub."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     public = key.public_key().public_bytes(serialization.Encoding.PEM, form).decode()

@@ -40,8 +40,15 @@ _KEYS: dict[str, Any] = {
     "path": kubeadm.ENCRYPTION,
     "resources": ENCRYPTED,
 }
+_SIGNERS: dict[str, Any] = {
+    "secret": ref("facts.pki_secret"),
+    "member": "service-account-keys",
+    "private": kubeadm.SIGNING_KEY,
+    "public": kubeadm.VERIFYING_KEYS,
+}
 _LOG: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "cluster": ref("facts.ca_hash")}
-"""Fields of steps that make bootstrap tokens, keys of encryption at rest, and the founding; the agent has them too."""
+_TOLD = {"token": _TOKEN, "encryption": _KEYS, "service_account": _SIGNERS, "founding": _LOG}
+"""Fields of steps that make bootstrap tokens, keys, and the founding; the agent has them too."""
 
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
@@ -83,6 +90,7 @@ def _certificates() -> tuple[Step, ...]:
     return (
         step("directory", "etcd-pki", path="/etc/kubernetes/pki/etcd"),
         *files,
+        step("service-account-keys", "service-account", **_SIGNERS),
         step("directory", "encryption-folder", path=kubeadm.ENCRYPTION.rpartition("/")[0], access="private"),
         step("encryption-configuration", "encryption", **_KEYS),
         step("directory", "audit-folder", path=kubeadm.AUDIT_POLICY.rpartition("/")[0]),
@@ -97,7 +105,7 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         *kubeadm.preparation(role),
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
-        *agent.upgrade(role, FOUNDER, {"token": _TOKEN, "encryption": _KEYS, "founding": _LOG}),
+        *agent.upgrade(role, FOUNDER, _TOLD),
         kubeadm.service(role),
     )
 
@@ -119,7 +127,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             node=ref("machine.name"),
             address=ref("machine.address"),
         ),
-        kubeadm.init(done=DONE, requires=FOUNDER),
+        kubeadm.init(RESTORED, done=DONE, requires=FOUNDER),
         step("founded", "founded", **_LOG, founder=FOUNDER, path=FOUNDED),
         # only now: nobody joins a cluster that another founder may still replace; kubeadm-join below reads it
         step(

@@ -50,11 +50,12 @@ SECRET_FILES: dict[str, str] = {
         "front-proxy-ca.key",
         "etcd/ca.crt",
         "etcd/ca.key",
-        "sa.key",
-        "sa.pub",
     )
 }
 """Members of the PKI secret and the files kubeadm finds them in; it makes every other certificate itself."""
+
+SIGNING_KEY, VERIFYING_KEYS = f"{PKI}/sa.key", f"{PKI}/sa.pub"
+"""Of service-account tokens."""
 
 
 _OF_KUBELET = (
@@ -81,7 +82,7 @@ _OF_CONTROL_PLANE = (
 )
 """What kubeadm makes on a control plane from the authorities and keys it is given, so what it makes again.
 
-Never /var/lib/etcd: a member that was added keeps its memory of that, a founder its cluster.
+Never /var/lib/etcd: a member that was added keeps its memory of that.
 """
 
 _BUSY = ("Port-10250",)
@@ -190,12 +191,15 @@ def service(role: Role) -> Step:
     )
 
 
-def init(**conditions: Any) -> Step:
-    """Runs `kubeadm init`; without printing the token it makes."""
+def init(snapshot: str, **conditions: Any) -> Step:
+    """Runs `kubeadm init`; without printing the token it makes. snapshot: file with the key of what it began with."""
     argv = [_PROGRAM, "init", "--config", INIT_CONFIG, "--skip-token-print"]
     # a restored cluster begins with data; on any other fresh machine there are none
     argv += ["--ignore-preflight-errors", "DirAvailable--var-lib-etcd"]
-    return step("kubeadm", "kubeadm-init", argv=argv, **_again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY), **conditions)
+    again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY)
+    crictl = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
+    again |= {"data": "/var/lib/etcd/member", "ends": [*crictl, "rmp", "--all", "--force"], "snapshot": snapshot}
+    return step("kubeadm", "kubeadm-init", argv=argv, **again, **conditions)
 
 
 def join(role: Role, **conditions: Any) -> Step:

@@ -33,17 +33,7 @@ def cluster() -> Cluster:
 @pytest.fixture
 def run(loader: ModuleType, cloud: Cloud, root: Path) -> Any:
     """What the executor's functions take, on control-plane-0."""
-    facts = {
-        "cloud": "aws",
-        "world": "sandbox",
-        "secret_service": f"{cloud.url}/",
-        "compute_service": f"{cloud.url}/ec2",
-        "snapshot_store": f"{cloud.url}/snapshots",
-        "bundle_store": f"{cloud.url}/bundles",
-        "status_url": f"{cloud.url}/status/AROAEXAMPLE%3A",
-        "desired_state_secret": "desired-state",
-        "join_secret": "join",
-    }
+    facts = {**cloud.facts, "desired_state_secret": "desired-state"}
     cloud.secrets["desired-state"] = KEY
     (root / "opt/mullion").mkdir(parents=True)
     told = {"machine": {"name": "control-plane-0", "address": "10.20.64.10"}, "facts": facts}

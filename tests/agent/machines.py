@@ -61,6 +61,8 @@ class Site:
         self.pointer: dict[str, Any] | None = None
         self.keys: list[str] = []
         """Keys of encryption at rest in the secret, newest first; none: nobody looks at them."""
+        self.signers: list[dict[str, Any]] = []
+        """Keys of service-account tokens, newest first."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
         facts = template.told["facts"]
@@ -84,7 +86,17 @@ class Site:
     def add_key(self, key: str) -> None:
         """The program stores another key."""
         self.keys.insert(0, key)
-        self.cloud.secrets["pki"] = json.dumps({"encryption-keys": self.keys})
+        self.store()
+
+    def add_signer(self, number: int) -> None:
+        """The program stores another key of service-account tokens, and drops the one before the last."""
+        made = {"number": number, "private": f"private {number}\n", "public": f"public {number}\n"}
+        self.signers = [made, *self.signers[:1]]
+        self.store()
+
+    def store(self) -> None:
+        """The secret as it is now."""
+        self.cloud.secrets["pki"] = json.dumps({"encryption-keys": self.keys, "service-account-keys": self.signers})
 
     def did(self, what: str) -> None:
         """Something took effect."""
@@ -116,10 +128,14 @@ class Machine:
         self.address = f"10.20.64.{10 + int(name[-1])}"
         self.starts = 0
         self.boots, self.rounds = False, 0
-        self.began = 0.0
-        """When its API server began."""
+        self.began: dict[str, float] = {}
+        """When its static pods began."""
         self.reads: list[int] = []
         """Numbers of the keys that its API server has read; it writes with the first."""
+        self.takes = ""
+        """The keys whose tokens its API server takes."""
+        self.signs: dict[str, str] = {}
+        """The key with which its static pods sign tokens."""
 
     def begin(self, content: bytes, sha256: str) -> None:
         """It founded or joined the cluster with this bundle."""
@@ -175,15 +191,19 @@ class Machine:
         image = {"name": "kube-apiserver", "image": f"registry.k8s.io/kube-apiserver:v{planned['kubernetes']}"}
         self.site.cluster.add(PODS, f"kube-apiserver-{self.name}", spec={"containers": [image]})
 
-    def serve(self) -> None:
-        """The kubelet starts the API server, which reads its keys."""
-        self.began = time.time()
-        self.reads = importlib.import_module("kinds.secrets").numbers(self.root / kubeadm.ENCRYPTION.lstrip("/"))
+    def serve(self, component: str = "kube-apiserver") -> None:
+        """The kubelet starts a static pod, which reads its keys."""
+        self.began[component] = time.time()
+        self.signs[component] = self.file(kubeadm.SIGNING_KEY).read_text()
+        if component == "kube-apiserver":
+            self.reads = importlib.import_module("kinds.secrets").numbers(self.file(kubeadm.ENCRYPTION))
+            self.takes = self.file(kubeadm.VERIFYING_KEYS).read_text()
 
     def execute(self) -> None:
         """What the plan's steps do: the agent's configuration, kubeadm's upgrade in a turn, the result."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
-        told = {**CONFIG, "digest": planned["digest"], "encryption": {**CONFIG["encryption"], "secret": "pki"}}
+        rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
+        told = {**CONFIG, "digest": planned["digest"], **rings}
         self.file(agent.CONFIG).write_text(json.dumps(told))
         failed = planned["digest"] == self.site.broken or self.site.cluster is None  # kubeadm asks the API
         self.starts += 1
@@ -215,14 +235,16 @@ class Machine:
         elif "addon kube-proxy" in words:
             self.site.did(f"{self.name} kube-proxy")
         elif "ps --quiet" in words:
-            said = "c0ffee"
+            said = words.rpartition("^")[2].rstrip("$")  # the component's name is its container's
         elif words.startswith("openssl"):
             said = DATES
         elif " pods --quiet" in words:
             said = words.rpartition("=")[2]
         elif " inspect " in words:
-            said = f"{datetime.fromtimestamp(self.began, timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
-        elif words.endswith("stopp kube-apiserver"):
-            self.serve()
-            self.site.did(f"{self.name} serves with {self.reads}")
+            began = self.began.get(argv[-1], 0.0)
+            said = f"{datetime.fromtimestamp(began, timezone.utc):%Y-%m-%dT%H:%M:%S.%fZ}"
+        elif " stopp " in words:
+            self.serve(argv[-1])
+            about = f"serves with {self.reads}" if argv[-1] == "kube-apiserver" else f"{argv[-1]} anew"
+            self.site.did(f"{self.name} {about}")
         return SimpleNamespace(returncode=0, stdout=said, stderr="")

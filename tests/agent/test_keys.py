@@ -15,6 +15,7 @@ from tests.cloud_init.cloud import Cloud
 
 MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
 SECRETS = "/api/v1/namespaces/default/secrets"
+PODS = ("kube-apiserver", "kube-controller-manager")
 FIRST, SECOND, THIRD = "Zmlyc3Q=", "c2Vjb25k", "dGhpcmQ="
 
 CASES: dict[str, tuple[int, tuple[int, int], bool, list[tuple[int, int]], int | None]] = {
@@ -47,6 +48,11 @@ def test_a_machine_knows_which_key_to_write_with(
     assert keys.decide(held, [keys.Keys(*each) for each in others]) == wanted
 
 
+def effects(count: int) -> list[Any]:
+    """Numbers of the effects after which the power goes; every time some of them."""
+    return [each if each % 5 == 2 else pytest.param(each, marks=pytest.mark.soak) for each in range(1, count + 1)]
+
+
 def serving(site: Site) -> list[Machine]:
     """Machines whose API server runs."""
     return [each for each in site.machines.values() if each.reads]
@@ -64,15 +70,20 @@ def site(
     """Three control planes with one key; whatever happens, no two of them have keys that part them."""
     made = Site(tmp_path, cluster, cloud, run, monkeypatch)
     made.add_key(FIRST)
+    made.add_signer(1)
     for each in made.machines.values():
-        file = each.file(kubeadm.ENCRYPTION)
-        file.write_text(json.dumps({"name": "key1", "secret": FIRST}))
-        each.serve()
+        each.file(kubeadm.ENCRYPTION).write_text(json.dumps({"name": "key1", "secret": FIRST}))
+        for place, what in ((kubeadm.SIGNING_KEY, "private 1\n"), (kubeadm.VERIFYING_KEYS, "public 1\n")):
+            each.file(place).write_text(what)
+        for component in PODS:
+            each.serve(component)
     did = made.did
 
     def watched(what: str) -> None:
         for one in serving(made):
             assert all(one.reads[0] in other.reads for other in serving(made)), "somebody cannot read what it writes"
+            tokens = {each.replace("private", "public") for each in one.signs.values()}
+            assert all(each in other.takes for each in tokens for other in serving(made)), "a token of its is refused"
         did(what)
 
     monkeypatch.setattr(made, "did", watched)
@@ -97,6 +108,7 @@ def test_all_learn_a_new_key_before_any_writes_with_it(site: Site) -> None:
         "pointer": "1",
         "turn": "",
         **{f"key.{name}": "2 2" for name in site.machines},
+        **{f"signer.{name}": "1 1" for name in site.machines},
     }
     assert len([line for line in site.log if "snapshot" in line]) == 5
     site.add_key(THIRD)
@@ -104,13 +116,44 @@ def test_all_learn_a_new_key_before_any_writes_with_it(site: Site) -> None:
     assert [each.reads for each in serving(site)] == [[3, 2, 1]] * 3, "older keys stay: snapshots need them"
 
 
-@pytest.mark.parametrize("effect", range(1, 16))
+@pytest.mark.parametrize("effect", effects(15))
 def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(site: Site, effect: int) -> None:
     site.add_key(SECOND)
     site.cut_at = effect
     site.rounds(60)
     assert site.cut_at == -1, "it was cut"
     assert [each.reads for each in serving(site)] == [[2, 1]] * 3, site.log
+
+
+def test_a_new_signer_of_tokens_is_taken_by_all_before_any_signs_with_it(site: Site) -> None:
+    """SEC: and what the one before signed is good until the next comes."""
+    site.add_signer(2)
+    site.rounds(40)
+    for each in site.machines.values():
+        assert each.signs == dict.fromkeys(PODS, "private 2\n")
+        assert each.takes == "public 2\npublic 1\n"
+    assert {site.cluster.objects[MEMORY]["data"][f"signer.{name}"] for name in site.machines} == {"2 2"}
+    assert len([line for line in site.log if "snapshot" in line]) == 5, "the last to learn it need not wait"
+    site.add_signer(3)
+    site.rounds(40)
+    assert {each.takes for each in site.machines.values()} == {"public 3\npublic 2\n"}, "the first is gone"
+
+
+def test_both_kinds_of_keys_are_renewed_at_once(site: Site) -> None:
+    site.add_key(SECOND)
+    site.add_signer(2)
+    site.rounds(40)
+    assert [(each.reads, each.signs[PODS[0]]) for each in serving(site)] == [([2, 1], "private 2\n")] * 3
+    assert len([line for line in site.log if "serves" in line]) == 5, "with the same starts"
+
+
+@pytest.mark.parametrize("effect", effects(20))
+def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(site: Site, effect: int) -> None:
+    site.add_signer(2)
+    site.cut_at = effect
+    site.rounds(60)
+    assert site.cut_at == -1, "it was cut"
+    assert {each.signs[pod] for each in serving(site) for pod in PODS} == {"private 2\n"}, site.log
 
 
 def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent.cluster import Cluster, merged
+from tests.cloud_init.cloud import EACH_CLOUD, Cloud
 
 OS = {"key": "os", "value": "windows", "effect": "NoSchedule"}
 TEAM = {"key": "team", "value": "", "effect": "NoExecute"}
@@ -154,6 +155,18 @@ def test_a_node_that_was_ready_in_between_is_silent_for_a_new_time(
         seen = round_of(module, run, cluster, {}, unready=unready, clock=lambda at=at: at)
         silent.append(seen.unready_for(seen.nodes()["web-0"]))
     assert silent == [0, 0, 0, 200]
+
+
+@EACH_CLOUD
+def test_of_two_silent_nodes_the_one_goes_whose_machine_the_cloud_has_no_more(
+    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, cluster: Cluster
+) -> None:
+    for name, machine in (("there", cloud.account.provider_id), ("gone", cloud.account.other)):
+        cluster.node(name, ready=False, metadata={"uid": name}, spec={"providerID": machine})
+    silent = dict.fromkeys(("there", "gone"), -9999.0)
+    module("members").reconcile(round_of(module, run, cluster, {"web-0": member()}, unready=silent))
+    assert cluster.find(f"{NODES}/there") and not cluster.find(f"{NODES}/gone")
+    assert not cloud.refused()
 
 
 def test_a_node_without_a_machine_that_the_cloud_can_know_stays(

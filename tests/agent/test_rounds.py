@@ -60,12 +60,17 @@ def start(
     place = root / agent.CONFIG.lstrip("/")
     place.parent.mkdir(parents=True)
     told = {**CONFIG, "digest": "first", "token": {**CONFIG["token"], "secret": "join"}}
-    told |= {"encryption": {**CONFIG["encryption"], "secret": "pki"}}
+    told |= {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
     told |= {"founding": {"store": f"{cloud.url}/snapshots", "log": "founding", "cluster": "sha256:a"}}
     keys = root / kubeadm.ENCRYPTION.lstrip("/")
     keys.parent.mkdir(parents=True)
     keys.write_text('{"name": "key1"}')
-    cloud.secrets["pki"] = json.dumps({"encryption-keys": ["a2V5MQ=="]})
+    signer = {"number": 1, "private": "private 1", "public": "public 1"}
+    cloud.secrets["pki"] = json.dumps({"encryption-keys": ["a2V5MQ=="], "service-account-keys": [signer]})
+    for name, text in ((kubeadm.SIGNING_KEY, signer["private"]), (kubeadm.VERIFYING_KEYS, signer["public"])):
+        file = root / name.lstrip("/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     place.write_text(json.dumps(told))
     state = root / "var/lib/mullion"
     state.mkdir(parents=True)
@@ -101,6 +106,7 @@ def test_a_first_round_does_all_that_a_founded_cluster_needs(
         "mullion.dev/pool": "control-plane"
     }
     known = {"applied": "first", "pointer": "5", "members": "5", "key.control-plane-0": "1 1"}
+    known["signer.control-plane-0"] = "1 1"
     assert cluster.objects[MEMORY]["data"] == known
     assert (root / "var/lib/mullion/applied").read_text() == "first"
     said = record(cloud)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.node import agent
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import EACH_CLOUD, Cloud
 from tests.cloud_init.linux import Programs
 from tests.components.node.samples import content, plan
 
@@ -33,6 +33,7 @@ def told(root: Path, programs: Programs) -> dict[str, Any]:
     return configuration
 
 
+@EACH_CLOUD
 def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
     module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any], programs: Programs, root: Path
 ) -> None:
@@ -58,6 +59,7 @@ def test_half_a_snapshot_is_not_stored(
     assert not file.exists()
 
 
+@EACH_CLOUD
 def test_one_an_hour_is_made_and_the_oldest_go(
     module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any]
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pulumi
 import pytest
 import yaml
+from cryptography.hazmat.primitives import serialization
 from pulumi import automation as auto
 
 from components import pki
@@ -32,14 +33,14 @@ STASHES = {
     "ci-cluster-ca",
     "ci-front-proxy-ca",
     "ci-etcd-ca",
-    "ci-service-account",
+    "ci-service-account-0",
     "ci-encryption-0",
     "ci-desired-state",
     "ci-administrator",
     "ci-suffix",
 }
 MEMBERS = ["ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "etcd/ca.crt", "etcd/ca.key"]
-MEMBERS += ["sa.key", "sa.pub", "encryption-keys"]
+MEMBERS += ["service-account-keys", "encryption-keys"]
 
 
 SECRET = "4dabf18193072939515e22adb298388d"
@@ -148,6 +149,7 @@ STEPS: list[tuple[str, dict[str, int]]] = [
     ("encryption", {"service_account": 1, "encryption": 1}),
     ("desired state", {"service_account": 1, "encryption": 1, "desired_state": 1}),
     ("administrator", {"service_account": 1, "encryption": 1, "desired_state": 1, "administrator": 1}),
+    ("signer", {"service_account": 2, "encryption": 1, "desired_state": 1, "administrator": 1}),
 ]
 """Each step raises one generation more than the one before it."""
 
@@ -161,10 +163,16 @@ def runs(lab: Lab) -> dict[str, Run]:
 
 ROTATED = [  # step, the operations it may cause, outputs and files of the control plane's secret that must change
     ("again", {}, set(), set()),
-    ("service account", {"ci-service-account": "replace"}, set(), {"sa.key", "sa.pub"}),
+    ("service account", {"ci-service-account-1": "create"}, set(), {"service-account-keys"}),
     ("encryption", {"ci-encryption-1": "create"}, set(), {"encryption-keys"}),
     ("desired state", {"ci-desired-state": "replace"}, {"desired_state_key"}, set()),
     ("administrator", {"ci-administrator": "replace"}, {"administrator", "kubeconfig"}, set()),
+    (
+        "signer",
+        {"ci-service-account-2": "create", "ci-service-account-0": "delete"},
+        set(),
+        {"service-account-keys"},
+    ),
 ]
 
 
@@ -199,7 +207,7 @@ def test_every_certificate_verifies_against_the_stored_authority_after_each_rota
 
 def test_the_control_planes_secret_has_kubeadms_files_and_fits_every_cloud(runs: dict[str, Run]) -> None:
     assert list(runs["first"].files) == MEMBERS
-    size = len(runs["administrator"].outputs["control_plane_secret"])
+    size = len(runs["signer"].outputs["control_plane_secret"])
     assert size < 25_600, "Key Vault takes 25 KiB, Secrets Manager and Secret Manager 64 KiB"
 
 
@@ -209,6 +217,17 @@ def test_encryption_keys_are_listed_newest_first_and_old_ones_stay(runs: dict[st
     assert kept == old, "Secrets were written with it"
     assert newest != old
     assert {len(base64.b64decode(each, validate=True)) for each in (old, newest)} == {32}, "secretbox takes 32 bytes"
+
+
+def test_of_service_account_keys_the_newest_and_the_one_before_are_there(runs: dict[str, Run]) -> None:
+    """What the one before signed is good until the next raise; each has its number, which is its age."""
+    first, second, third = (runs[each].files["service-account-keys"] for each in ("first", "service account", "signer"))
+    assert [[each["number"] for each in keys] for keys in (first, second, third)] == [[1], [2, 1], [3, 2]]
+    assert (second[1], third[1]) == (first[0], second[0])
+    for each in (*second, third[0]):
+        key = serialization.load_pem_private_key(each["private"].encode(), None)
+        form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        assert key.public_key().public_bytes(*form).decode() == each["public"]
 
 
 def test_the_suffix_is_six_lower_case_letters_that_stay(runs: dict[str, Run]) -> None:
@@ -233,7 +252,7 @@ def test_a_bare_rotation_of_the_authorities_is_refused_and_changes_nothing(lab: 
     assert {name: each["id"] for name, each in stashes(lab.state()).items()} == before
     after = lab.up(**settled)
     assert after.operations == {}, "with the option set back, it goes on as if nothing had been tried"
-    assert after.outputs == runs["administrator"].outputs
+    assert after.outputs == runs["signer"].outputs
 
 
 def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Run]) -> None:
@@ -242,6 +261,7 @@ def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Ru
     for run in runs.values():
         keys = [value for name, value in run.files.items() if name.endswith(".key")]
         keys += run.files["encryption-keys"]
+        keys += [each["private"] for each in run.files["service-account-keys"]]
         keys += [run.outputs["desired_state_key"], run.outputs["administrator"]["key"], run.outputs["kubeconfig"]]
         for key in keys:
             values |= {key, json.dumps(key)[1:-1], base64.b64encode(key.encode()).decode()}

@@ -19,6 +19,7 @@ CASES = [case for case in cases() if "linux" in case.systems]
 ASKING = {
     "secret",
     "encryption-configuration",
+    "service-account-keys",
     "claim",
     "founded",
     "etcd-restored",

@@ -14,7 +14,8 @@ executor was, "before": when the run before began}."""
 Configuration = dict[str, Any]
 """{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply, node, last: [argv]},
 etcd: {find, etcdctl}, snapshots: {file, every_minutes, keep, days}, certificates: {files, days, renew},
-encryption: {secret, member, path, resources}, founding: {store, log, cluster},
+encryption: {secret, member, path, resources},
+service_account: {secret, member, private, public}, founding: {store, log, cluster},
 pods: {find: {component: argv}, stop, running, started}}."""
 
 

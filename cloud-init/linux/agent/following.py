@@ -38,8 +38,8 @@ class Following:
         """Addresses of the control plane's members, by name."""
         self.renewal: tuple[bool, float] = (False, 0.0)
         """Whether certificates are due, and until when that counts."""
-        self.held: keys.Held | None = None
-        """This machine's keys of encryption at rest; None before the first look."""
+        self.held: dict[str, keys.Held] = {}
+        """This machine's keys, by ring; none before the first look."""
         self.home = run.path(str(loader.HOME))
         self.actions = {"take": self.take, "switch": self.switch, "start": self.start, "give": self.give}
         self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey}
@@ -80,12 +80,14 @@ class Following:
             changed=changed,
             applied=applied,
             renewal=self.expiring(),
-            rekey=self.key() is not None,
+            rekey=bool(self.keys_due()),
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api) if changed or turn or not applied or self.renewal[0] or self.key() else "",
+            unhealthy=self.unhealthy(api)
+            if changed or turn or not applied or self.renewal[0] or self.keys_due()
+            else "",
         )
 
     def current(self) -> str:
@@ -134,16 +136,14 @@ class Following:
         """See which keys this machine has."""
         self.held = keys.look(self.run, self.told)
 
-    def key(self) -> int | None:
-        """The key that this machine shall write with from its API server's next start on; None: it needs none."""
-        if not (self.held and self.memory):
-            return None
-        return keys.decide(self.held, keys.known(self.memory, {*self.controllers} - {self.me}).values())
+    def keys_due(self) -> dict[str, int]:
+        """Keys that this machine shall use from its API server's next start on, by ring, where these are others."""
+        return keys.due(self.held, self.memory, {*self.controllers} - {self.me}) if self.held and self.memory else {}
 
     def tell(self) -> None:
         """Say which keys the API server that runs has: others go by it."""
-        if self.held and self.held.loaded and self.memory:
-            self.memory.write(**{f"key.{self.me}": "{} {}".format(*self.held.keys)})
+        if self.held and self.memory:
+            self.memory.write(**keys.said(self.held, self.me))
 
     def unhealthy(self, api: Api | None) -> str:
         """The first API server of the control plane that is not ready, its etcd with it; empty where all are."""
@@ -190,7 +190,7 @@ class Following:
 
     def rekey(self) -> None:
         """Other keys for the API server; the executor's run after it finds everything as it shall be."""
-        keys.renew(self.run, self.told, self.key() or 0)
+        keys.renew(self.run, self.told, self.keys_due())
         self.look_at_keys()
 
     def start(self) -> None:

@@ -1,16 +1,18 @@
-"""Keys of encryption at rest, renewed: nobody writes with a key that another API server cannot read yet.
+"""Keys that the API servers share, renewed: nobody uses one that another API server does not know yet.
 
-The secret has all keys; the newest is to be written with. One machine after the other, in its turn, gets it into its
-API server's configuration and starts that anew: behind the key that it writes with, until every machine reads the new
-one; then before it. When all write with it, the active agent writes every object once. Older keys stay for reading:
-snapshots have what was written with them.
+There are two rings of them: keys of encryption at rest, and keys that sign service-account tokens. The secret has the
+keys; the newest is to be used. One machine after the other, in its turn, gets it beside the key that it uses, and its
+API server starts anew; once every machine knows the new one, each uses it. Older keys stay for reading: snapshots have
+what was encrypted with them, pods have tokens that the one before signed. When all machines encrypt with the newest,
+the active agent writes every object once.
 
 Keys are numbered by age, from 1. The agents' memory has, for this:
-key.<machine>   "2 1": the newest key that its API server reads, and the one that it writes with
-rewritten       the key that all objects were written with
+key.<machine>      "2 1": the newest key of encryption that its API server reads, and the one that it writes with
+signer.<machine>   the same of service-account tokens: the newest key that it takes, and the one that signs
+rewritten          the key that all objects were written with
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from kinds import secrets
@@ -23,18 +25,17 @@ from agent.api import Api, Refused
 from agent.configuration import Configuration
 from agent.memory import Memory, keep
 
-API_SERVER = "kube-apiserver"
 PAGE = 200
 """Objects read at once."""
 
 
 class Keys(NamedTuple):
-    """What an API server's configuration has."""
+    """What an API server has."""
 
     reads: int
-    """The newest key in it."""
+    """The newest key that it knows."""
     writes: int
-    """The key that it writes with."""
+    """The key that it uses; 0: none that is known."""
 
 
 class Held(NamedTuple):
@@ -43,24 +44,82 @@ class Held(NamedTuple):
     newest: int
     """The newest key of the secret."""
     keys: Keys
-    """Of the configuration's file."""
+    """Of the files."""
     loaded: bool
-    """The API server that runs began after the file was written; also where none runs."""
+    """Whoever reads the files began after they were written; also who does not run."""
 
 
-def look(run: Run, told: Configuration) -> Held:
-    """Read secret, file and start. Failure secret-unavailable."""
-    step = told["encryption"]
-    run.stored.pop(step["secret"], None)  # the program may have written a newer one
-    newest, file = len(secrets.keys(run, step)), run.path(step["path"])
-    present = secrets.numbers(file)
-    began = pods.started(run, told, API_SERVER)
-    loaded = began is None or (file.exists() and began > file.stat().st_mtime)
-    return Held(newest, Keys(max(present, default=0), present[0] if present else 0), loaded)
+class Ring(NamedTuple):
+    """Keys of one kind."""
+
+    told: str
+    """The agent's configuration has the step of this name, whose fields these are."""
+    memory: str
+    """What it is called in the agents' memory."""
+    held: Callable[[Run, dict[str, Any]], tuple[int, Keys]]
+    """The newest key of the secret, and what the files have."""
+    files: Callable[[Run, dict[str, Any], int], dict[str, bytes]]
+    """The files by their place, in the order of writing, with this key in use."""
+    places: tuple[str, ...]
+    """Fields of the step that name the files."""
+    readers: tuple[str, ...]
+    """Static pods that read the files when they start."""
+
+
+def _encryption(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
+    present = secrets.numbers(run.path(step["path"]))
+    return len(secrets.keys(run, step)), Keys(max(present, default=0), present[0] if present else 0)
+
+
+def _signers(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
+    known = secrets.signers(run, step)
+    # who signs with a key that is in the secret no more shall not go on to one that others may not know yet
+    writes = secrets.signing(run, step) or min(known)
+    return max(known), Keys(max(secrets.verifying(run, step), default=0), writes)
+
+
+RINGS = (
+    Ring(
+        "encryption",
+        "key",
+        _encryption,
+        lambda run, step, first: {step["path"]: secrets.encryption(run, step, first)},
+        ("path",),
+        ("kube-apiserver",),
+    ),
+    Ring(
+        "service_account",
+        "signer",
+        _signers,
+        secrets.signer_files,
+        ("public", "private"),
+        ("kube-apiserver", "kube-controller-manager"),
+    ),
+)
+
+
+def look(run: Run, told: Configuration) -> dict[str, Held]:
+    """Read secret, files and starts, ring by ring. Failure secret-unavailable."""
+    for secret in {told[ring.told]["secret"] for ring in RINGS}:
+        run.stored.pop(secret, None)  # the program may have written a newer one
+    return {ring.told: Held(*ring.held(run, told[ring.told]), _loaded(run, told, ring)) for ring in RINGS}
+
+
+def _loaded(run: Run, told: Configuration, ring: Ring) -> bool:
+    files = [run.path(told[ring.told][place]) for place in ring.places]
+    began = [at for each in ring.readers if (at := pods.started(run, told, each)) is not None]
+    return not began or all(each.exists() and min(began) > each.stat().st_mtime for each in files)
+
+
+def due(held: dict[str, Held], memory: Memory, others: Iterable[str]) -> dict[str, int]:
+    """Rings of which this machine needs other keys, and the key to use from the next start of what reads them on."""
+    names = list(others)
+    wanted = {ring.told: decide(held[ring.told], known(memory, ring.memory, names).values()) for ring in RINGS}
+    return {name: number for name, number in wanted.items() if number is not None}
 
 
 def decide(held: Held, others: Iterable[Keys]) -> int | None:
-    """The key that this machine shall write with from its API server's next start on; None: it needs none.
+    """The key that this machine shall use from its API server's next start on; None: all is as it shall be.
 
     others: of all other machines of the control plane.
     """
@@ -69,9 +128,15 @@ def decide(held: Held, others: Iterable[Keys]) -> int | None:
     return None if held.loaded and held.keys == (held.newest, wanted) else wanted
 
 
-def known(memory: Memory, names: Iterable[str]) -> dict[str, Keys]:
+def known(memory: Memory, ring: str, names: Iterable[str]) -> dict[str, Keys]:
     """What machines have said of theirs; 0 for who has not."""
-    return {each: parsed(memory.values.get(f"key.{each}", "")) for each in names}
+    return {each: parsed(memory.values.get(f"{ring}.{each}", "")) for each in names}
+
+
+def said(held: dict[str, Held], me: str) -> dict[str, str]:
+    """What this machine tells the others: the keys of what runs."""
+    there = ((ring.memory, held[ring.told]) for ring in RINGS)
+    return {f"{name}.{me}": "{} {}".format(*each.keys) for name, each in there if each.loaded}
 
 
 def parsed(text: str) -> Keys:
@@ -80,17 +145,19 @@ def parsed(text: str) -> Keys:
     return Keys(int(reads or 0), int(writes or 0))
 
 
-def renew(run: Run, told: Configuration, writes: int) -> None:
-    """Write the configuration with all keys, this one first, and start the API server anew."""
-    step = told["encryption"]
-    write_whole(run.path(step["path"]), secrets.encryption(run, step, writes), MODES["private"])
-    pods.stop(run, told, API_SERVER)
+def renew(run: Run, told: Configuration, wanted: dict[str, int]) -> None:
+    """Write the files of these rings, each with this key in use, and start anew what reads them."""
+    changed = [ring for ring in RINGS if ring.told in wanted]
+    for ring in changed:
+        for name, text in ring.files(run, told[ring.told], wanted[ring.told]).items():
+            write_whole(run.path(name), text, MODES["private"])
+    pods.stop(run, told, *dict.fromkeys(each for ring in changed for each in ring.readers))
 
 
 def rewrite(api: Api, told: Configuration, controllers: Iterable[str]) -> None:
     """Write every object that is encrypted, once the whole control plane writes with a newer key than they have."""
     memory = Memory(api)
-    writing = {each.writes for each in known(memory, controllers).values()}
+    writing = {each.writes for each in known(memory, "key", controllers).values()}
     if len(writing) != 1 or 0 in writing or int(memory.values.get("rewritten") or 1) >= min(writing):
         return
     for resource in told["encryption"]["resources"]:

@@ -4,7 +4,7 @@ mullion-agent:
 pointer, members   serials of the documents followed last; older ones are refused
 turn               name of the machine that may change itself; empty: nobody's
 applied            digest of the ClusterConfiguration that kubeadm applied last
-key.*, rewritten   keys of encryption at rest: agent/keys.py
+key.*, signer.*, rewritten   keys of API servers: agent/keys.py
 left.*             providerID of the machine of that name whose member left etcd last
 
 mullion-planned: by name of a Node, {"labels": [key], "taints": ["key:Effect"]} as planned when it was made so.

@@ -33,7 +33,7 @@ from kinds import (
 )
 
 FIELDS: dict[type, str] = {
-    list: "again argv clears command depends files groups members peers ports resources restarts_on sources",
+    list: "again argv clears command depends ends files groups members peers ports resources restarts_on sources",
     dict: "condition environment limits schedule",
     int: "lifetime_hours restart_seconds retries size strip timeout_seconds",
     bool: "delegate executable",
@@ -83,6 +83,7 @@ KINDS = {
     "environment": Kind(system.environment_holds, system.make_environment, "variable value"),
     "secret": Kind(secrets.secret_holds, secrets.make_secret, "secret path", "member"),
     "encryption-configuration": Kind(secrets.encryption_holds, secrets.make_encryption, "secret member path resources"),
+    "service-account-keys": Kind(secrets.signers_hold, secrets.make_signers, "secret member private public"),
     "certificate-authority": Kind(cluster.authority_holds, cluster.make_authority, "url hash path"),
     "bootstrap-token": Kind(cluster.token_holds, cluster.make_token, "secret kubeconfig lifetime_hours", "requires"),
     "claim": Kind(founding.claim_holds, founding.make_claim, "store log cluster founder member"),
@@ -95,7 +96,9 @@ KINDS = {
         900,
     ),
     "restored-node": Kind(restoring.node_holds, restoring.make_node, "requires kubeconfig node provider_id", "", 300),
-    "kubeadm": Kind(kubeadm.kubeadm_holds, kubeadm.make_kubeadm, "argv done", "input requires clears again", 900),
+    "kubeadm": Kind(
+        kubeadm.kubeadm_holds, kubeadm.make_kubeadm, "argv done", "input requires clears again ends data snapshot", 900
+    ),
     "endpoint": Kind(endpoint.endpoint_holds, endpoint.make_endpoint, "host address peers founder joined ca", "", 300),
     "api-version": Kind(endpoint.version_holds, endpoint.make_version, "url ca version", "", 1800),
     "addons": Kind(addons.addons_hold, addons.make_addons, "files kubeconfig", "", 300),

@@ -19,17 +19,27 @@ def kubeadm_holds(run: Run, step: Step) -> bool:
 
 
 def make_kubeadm(run: Run, step: Step) -> None:
-    """Runs it. What an earlier try made goes first: a cut may have left half of a file. What etcd wrote stays."""
+    """Runs it. What an earlier try made goes first: a cut may have left half of a file."""
     begun, again = run.path(step["done"] + BEGUN), []
     if begun.exists():
         run.command("systemctl", "stop", "kubelet.service")
         for each in step.get("clears", ()):
             clear(run, each)
+        if "data" in step and not _restored(run, step):
+            # the pods of that try run on without a kubelet, and etcd on files that are gone
+            run.command(*step["ends"])
+            clear(run, step["data"])
         again = step.get("again", [])
     write_whole(begun, b"", MODES["public"])
     text = json.dumps(step["input"]) if "input" in step else None
     run.command(*step["argv"], *again, text=text)
     write_whole(run.path(step["done"]), b"", MODES["public"])
+
+
+def _restored(run: Run, step: Step) -> bool:
+    """What is there began with a snapshot, whose key the file has."""
+    file = run.path(step["snapshot"])
+    return file.exists() and bool(file.read_text().strip())
 
 
 def clear(run: Run, name: str) -> None:

@@ -42,6 +42,20 @@ CLUSTER: dict[str, Kind] = {
         systems=_LINUX,
         image=False,
     ),
+    "service-account-keys": Kind(
+        "Two private files have the keys of service-account tokens: one that signs, and all that verify.",
+        {
+            "secret": Field(NAME, "Name of the secret."),
+            "member": Field(NAME, "Its member with the keys: a list of {number, private, public}, newest first."),
+            "private": Field(PATH, "Where the signing key is: the one that is there, or else the oldest."),
+            "public": Field(PATH, "Where all public keys are, the signing one's first."),
+        },
+        compares="Both files with the keys as the store has them now, and their rights.",
+        sets="Writes them as `secret` does, the public keys first.",
+        cuts=_WRITTEN,
+        systems=_LINUX,
+        image=False,
+    ),
     "bootstrap-token": Kind(
         "The secret holds a bootstrap token that the cluster knows, good for at least half its lifetime.",
         {
@@ -94,11 +108,15 @@ CLUSTER: dict[str, Kind] = {
             "requires": Field(PATH, "Not due while this file does not exist.", required=False),
             "clears": Field(PATHS, "Files and folders that a try makes, removed before another one.", required=False),
             "again": Field(ARGUMENTS, "More arguments of every try but the first.", required=False),
+            "data": Field(PATH, "What etcd writes: a founder's, which nobody has joined; it goes too.", required=False),
+            "ends": Field(ARGUMENTS, "Ends the pods of the try before, ahead of data.", required=False),
+            "snapshot": Field(PATH, "Where this file has text, data began with a snapshot, and stays.", required=False),
         },
         compares="That done exists.",
         sets="After a try that did not end well, stops the kubelet and removes what clears names: a cut may have left"
-        " half of a file. Then runs it.",
-        undo="what an unfinished try made; etcd's own files stay",
+        " half of a file. An etcd that was cut before it wrote its first entry never has a leader, so data goes with"
+        " the pods, if there was no snapshot. Then runs it.",
+        undo="what an unfinished try made; of etcd's files those of a founding without a snapshot",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=_LINUX,
         image=False,

@@ -147,6 +147,9 @@ def test_what_kubeadm_begins_anew_on_is_all_that_it_makes_and_nothing_that_it_is
             assert not given & set(each.fields["clears"])
             assert not [path for path in each.fields["clears"] if "/var/lib/etcd" in path], "a member keeps its memory"
             assert "/etc/kubernetes/kubelet.conf" in each.fields["clears"]
+            assert ("data" in each.fields) == (each.name == "kubeadm-init"), "a founder's etcd alone is empty still"
+    made = plan(None)
+    assert one(made, "kubeadm-init").fields["snapshot"] == one(made, "etcd-restored").fields["done"]
 
 
 def test_a_newer_pool_waits_for_the_control_plane_to_have_its_version(linux: NodePlan) -> None:
@@ -199,12 +202,14 @@ def test_keys_come_from_the_secret_store_and_are_there_before_kubeadm(control_pl
         "front-proxy-ca.key",
         "etcd/ca.crt",
         "etcd/ca.key",
-        "sa.key",
-        "sa.pub",
     }
     for member, each in secrets.items():
         assert each.fields["path"] == f"/etc/kubernetes/pki/{member}"
         assert position(control_plane, each.name) < position(control_plane, "kubeadm-init")
+    signers = one(control_plane, "service-account")
+    names = [signers.fields[each] for each in ("private", "public")]
+    assert names == ["/etc/kubernetes/pki/sa.key", "/etc/kubernetes/pki/sa.pub"], "kubeadm's"
+    assert position(control_plane, signers.name) < position(control_plane, "kubeadm-init")
 
 
 def test_secrets_are_encrypted_and_requests_audited_with_files_the_api_server_mounts(control_plane: NodePlan) -> None:
