@@ -53,7 +53,7 @@ lab: engine ## Judge by real Kubernetes programs (LAB_VERSIONS), built once: con
 	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
 
 soak: engine ## Every cut, chaos, and the programs of all SOAK_VERSIONS: takes hours
-	-@for what in build join cluster; do .venv/bin/python -m tools.lab $$what $(SOAK_VERSIONS); done
+	-@for what in build join cluster before; do .venv/bin/python -m tools.lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
 lint: venv ## Check format, style and types

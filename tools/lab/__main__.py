@@ -1,7 +1,8 @@
 """python -m tools.lab COMMAND VERSION...: real Kubernetes programs of these versions, built once into the cache.
 
 build: the programs that judge what is rendered. join: what a Windows node and an API server for it need besides.
-cluster: all that real clusters run, with archives and images made of it. list: what there is.
+cluster: all that real clusters run, with archives and images made of it. before: the same of the versions that an
+upgrade to this one goes through, for Linux machines only. list: what there is.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from tools.lab.programs import NOT_BUILT, Program, joining_programs, programs
 def main(arguments: list[str]) -> int:
     """Exit code 1 where something could not be built; all else is built first."""
     parser = argparse.ArgumentParser(prog="python -m tools.lab", description=__doc__)
-    parser.add_argument("command", choices=("build", "join", "cluster", "list"))
+    parser.add_argument("command", choices=("build", "join", "cluster", "before", "list"))
     parser.add_argument("versions", nargs="+", help="Kubernetes versions, e.g. 1.37.1")
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
     given = parser.parse_args(arguments)
@@ -24,9 +25,14 @@ def main(arguments: list[str]) -> int:
         parser.error(
             f"no table has Kubernetes {', '.join(unknown)}; known are {', '.join(releases.supported_minors())}"
         )
+    versions, systems = given.versions, cluster.SYSTEMS
+    if given.command == "before":
+        versions = list(dict.fromkeys(each for newest in versions for each in cluster.BEFORE.get(newest, ())))
+        systems = cluster.LINUX
     failed = 0
-    for version in given.versions:
-        wanted = {"build": programs, "join": joining_programs}.get(given.command, cluster.needed)(version)
+    for version in versions:
+        listing = {"build": programs, "join": joining_programs}.get(given.command, cluster.needed)
+        wanted = [each for each in listing(version) if each.os in systems]
         chosen = [each for each in wanted if not given.only or each.name in given.only.split(",")]
         if given.command == "list":
             _list(chosen)
@@ -34,8 +40,8 @@ def main(arguments: list[str]) -> int:
             print(f"archives and images {version}: {made}")
             continue
         failed += _build(chosen)
-        if given.command == "cluster" and not failed and not given.only:
-            cluster.make(version)
+        if given.command in ("cluster", "before") and not failed and not given.only:
+            cluster.make(version, systems)
         for (minor, name), why in NOT_BUILT.items():
             if version.startswith(f"{minor}."):
                 build.say(f"mullion: {name} {version} is not built: {why}")

@@ -1,4 +1,4 @@
-"""Archives of the lab's programs, laid out as their publishers lay theirs out, and the entries that pin them.
+"""Archives of the lab's programs for Linux, laid out as their publishers lay theirs out, and the entries that pin them.
 
 Machines fetch these by the ordinary options `artifacts: {file, mirror}`. What an archive has is named as the real one
 is; what the lab does not need of it is left out.
@@ -7,7 +7,6 @@ is; what the lab does not need of it is left out.
 import gzip
 import hashlib
 import io
-import json
 import subprocess
 import tarfile
 import tempfile
@@ -37,25 +36,21 @@ RUNC = Archive("runc", "", "linux", "", ("runc",))
 
 
 def archives(kubernetes: str) -> tuple[Archive, ...]:
-    """All that machines of a Kubernetes version download of us."""
+    """All that Linux machines of a Kubernetes version download of us; tools/lab/windows.py has the others'."""
     release = releases.release(kubernetes)
     nodes, cni = "kubernetes/node/bin/", releases.CNI_PLUGINS
-    runner = () if release.log_runner == "missing" else ("kube-log-runner",)
     containerd = release.containerd.version
     shim = ("containerd", "containerd-shim-runc-v2", "ctr")
     return (
         Archive("kubernetes-node", kubernetes, "linux", nodes, ("kubeadm", "kubectl", "kubelet")),
-        Archive("kubernetes-node", kubernetes, "windows", nodes, ("kubelet", "kube-proxy", "kubectl", *runner)),
         Archive("containerd", containerd, "linux", "bin/", shim),
-        Archive("containerd", containerd, "windows", "bin/", ("containerd",)),
         Archive("cni-plugins", cni, "linux", "./", ("bridge", "host-local", "loopback", "portmap")),
-        Archive("cni-plugins", cni, "windows", "./", ("host-local", "win-bridge", "win-overlay")),
         Archive("crictl", release.crictl["linux"], "linux", "", ("crictl",)),
     )
 
 
-def pack(kubernetes: str, folder: Path) -> Path:
-    """Write the mirror into the folder, each file at <host>/<path> of its address; gives the file of entries beside it.
+def pack(kubernetes: str, folder: Path) -> list[dict[str, Any]]:
+    """Write them into a mirror, each file at <host>/<path> of its address; gives the entries that pin them.
 
     KeyError names a program that nothing builds; FileNotFoundError one that is not built.
     """
@@ -64,16 +59,14 @@ def pack(kubernetes: str, folder: Path) -> Path:
     entries: list[dict[str, Any]] = []
     for each in archives(kubernetes):
         files = {
-            f"{each.folder}{known[name, each.os].file_name}": _built(known[name, each.os]) for name in each.programs
+            f"{each.folder}{known[name, each.os].file_name}": built(known[name, each.os]) for name in each.programs
         }
-        entries.append(_entry(folder, each.name, each.version, each.os, _tar(files)))
-    entries.append(_entry(folder, RUNC.name, release.containerd.runc, RUNC.os, _debian_runc()))
-    listing = folder.parent / "artifacts.json"
-    listing.write_text(json.dumps(entries, indent=1) + "\n", encoding="ascii")
-    return listing
+        entries.append(entry(folder, each.name, each.version, each.os, _tar(files)))
+    entries.append(entry(folder, RUNC.name, release.containerd.runc, RUNC.os, _debian_runc()))
+    return entries
 
 
-def _entry(folder: Path, name: str, version: str, os: str, content: bytes) -> dict[str, Any]:
+def entry(folder: Path, name: str, version: str, os: str, content: bytes) -> dict[str, Any]:
     """The publisher's address, and the digest of what lies at the same place in the mirror."""
     known = artifacts.find(name, version, os)
     target = folder / known.url.partition("://")[2]
@@ -83,7 +76,8 @@ def _entry(folder: Path, name: str, version: str, os: str, content: bytes) -> di
     return {"name": name, "version": version, "os": os, "url": known.url, **pinned}
 
 
-def _built(program: Program) -> Path:
+def built(program: Program) -> Path:
+    """Where a program is; FileNotFoundError where it is not built."""
     if not build.is_built(program):
         raise FileNotFoundError(f"{program.name} {program.version} for {program.os} is not built")
     return build.place(program)

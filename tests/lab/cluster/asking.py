@@ -1,5 +1,6 @@
 """Questions to a cluster of the lab, by its administrator on a control plane."""
 
+import base64
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from sandbox.boot.machine import KUBECTL, Machine
 
 IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
 """The one image here that has a shell: busybox."""
+TURN = "/var/lib/mullion/turn"
 LIBRARIES = "/node/lib/x86_64-linux-gnu"
 CURL = (
     *(f"{LIBRARIES}/ld-linux-x86-64.so.2", "--library-path", LIBRARIES),
@@ -50,6 +52,22 @@ def etcdctl(head: Machine, *words: str) -> Any:
             (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))]  # fmt: skip
     inside = ("exec", "--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
     return json.loads(head.kubectl(*inside, *words))
+
+
+def stored(head: Machine, secret: str) -> bytes:
+    """A Secret of the namespace `default` as etcd has it."""
+    found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
+    return base64.b64decode(found["kvs"][0]["value"])
+
+
+def agent(head: Machine) -> dict[str, Any]:
+    """What a control plane's agent says in the status record."""
+    return head.status().get("agent") or {}
+
+
+def at_rest(head: Machine) -> bool:
+    """The machine has no turn, and its agent waits for nothing."""
+    return not head.file(TURN).exists() and agent(head).get("waits_for") == ""
 
 
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:

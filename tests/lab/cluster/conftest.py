@@ -21,7 +21,7 @@ def cluster(
 ) -> Iterator[Cluster]:
     """Give `cluster(stack, kubernetes, *later)`: a stack's cloud, in which machines boot when a test says so.
 
-    later: versions that its machines can download too.
+    later: versions that its machines can download too. No Windows machine boots in it.
     """
     if why := lacking():
         missing("linuxnode", why)
@@ -29,8 +29,10 @@ def cluster(
 
         def make(stack: str, *versions: str) -> Site:
             for each in versions:
-                if not programs.is_built(each):
-                    missing("lab", f"there is no cluster of {each}; run: python -m tools.lab cluster {each}")
+                if not programs.is_built(each, programs.LINUX):
+                    older = next((newest for newest, way in programs.BEFORE.items() if each in way), "")
+                    wanted = f"before {older}" if older else f"cluster {each}"
+                    missing("lab", f"there is no cluster of {each}; run: python -m tools.lab {wanted}")
             return ends.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, *versions))
 
         yield make

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,15 @@ def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
         said.seek(0)
         assert command.returncode == ends, said.read()
     return made
+
+
+def change(site: Site, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Edit the stack's cluster and run `mullion up`, which makes no machine anew."""
+    place = site.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
+    whole = yaml.safe_load(place.read_text(encoding="utf-8"))
+    edit(whole["config"]["mullion:cluster"])
+    place.write_text(yaml.safe_dump(whole), encoding="utf-8")
+    assert renewed(site, "up", stack, "--sandbox", "--yes") == []
 
 
 @contextmanager

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from components.spec.quantities import memory_bytes
+from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
+from sandbox.boot.windows.server import CURRENT, PKI
 from tests.lab.cluster.asking import condition, nodes, until, web
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
@@ -64,6 +67,17 @@ def _all_ready(head: Machine, count: int) -> dict[str, Any] | None:
     return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
 
 
+@pytest.fixture(scope="module")
+def windows_node(dev: Site, missing: Callable[[str, str], NoReturn]) -> Machine:
+    """Its Windows worker, registered."""
+    if not windows.tool():
+        missing("winpwsh", f"{windows.TOOL} names no winpwsh, which runs Windows programs")
+    machine = dev.machine(dev.names("web")[0])
+    machine.boot()
+    machine.until("registered", READY_SECONDS)
+    return machine
+
+
 def test_add_ons_are_applied_and_run(head: Machine) -> None:
     for name in ("daemonset/flannel --namespace kube-flannel", "daemonset/kube-proxy --namespace kube-system"):
         head.kubectl("rollout", "status", *name.split(), "--timeout=120s", seconds=130)
@@ -92,6 +106,60 @@ def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pod
         "http://169.254.169.254/latest/meta-data/",
     )
     assert answer.stdout == "401", "a node is answered: it has to bring a token"
+
+
+@pytest.mark.soak
+def test_the_windows_worker_began_with_its_user_data_and_its_node_is_as_planned(
+    dev: Site, head: Machine, windows_node: Machine, kubernetes: str
+) -> None:
+    """SCH-02, SRV-12, RES-06: taints, labels, build, address, providerID, pod range, allocatable."""
+    assert windows_node.user_data() == windows_node.record.inputs["userData"].encode()
+    told, node = dev.told(windows_node.record), nodes(head)[windows_node.name]
+    assert (windows_node.status()["state"], windows_node.status()["bundle"]) == ("registered", told["bundle"]["sha256"])
+    labels, zone = node["metadata"]["labels"], windows_node.record.outputs["availabilityZone"]
+    wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.17763", "team": "web"}
+    assert {name: labels.get(name) for name in wanted} == wanted
+    assert labels["mullion.dev/pool"] == told["machine"]["pool"]
+    assert ("os", "windows", "NoSchedule") in {(e["key"], e.get("value"), e["effect"]) for e in node["spec"]["taints"]}
+    assert node["spec"]["providerID"] == f"aws:///{zone}/{windows_node.record.id}"
+    assert node["spec"]["podCIDR"].endswith(".0/24")
+    addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
+    assert (addresses["InternalIP"], addresses["Hostname"]) == (told["machine"]["address"], windows_node.name)
+    assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
+    capacity, allocatable = (memory_bytes(node["status"][each]["memory"]) for each in ("capacity", "allocatable"))
+    assert capacity - allocatable >= memory_bytes("2Gi"), "what Windows itself needs is reserved (RES-01)"
+    assert condition(node, "Ready") == "False", "no container runs there"
+
+
+@pytest.mark.soak
+def test_cp_06_the_windows_worker_has_one_certificate_by_a_request_that_the_agent_approved(
+    head: Machine, windows_node: Machine
+) -> None:
+    found = json.loads(head.kubectl("get", "certificatesigningrequests", "--output", "json"))["items"]
+    mine = [each for each in found if each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"]
+    approved = [
+        each["spec"]["username"] for each in mine for one in each["status"]["conditions"] if one["type"] == "Approved"
+    ]
+    assert any(name.startswith("system:bootstrap:") for name in approved)
+    assert (windows_node.file(PKI) / CURRENT).is_symlink(), "the kubelet goes on with its own"
+
+
+@pytest.mark.soak
+def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine, windows_node: Machine) -> None:
+    before, time, certificate = (
+        nodes(head)[windows_node.name],
+        windows_node.status()["time"],
+        (windows_node.file(PKI) / CURRENT).read_bytes(),
+    )
+    windows_node.cut()
+    windows_node.boot()
+    until(
+        lambda: windows_node.status()["time"] != time and windows_node.status()["state"] == "registered",
+        "registered again",
+        300,
+    )
+    assert nodes(head)[windows_node.name]["metadata"]["uid"] == before["metadata"]["uid"]
+    assert (windows_node.file(PKI) / CURRENT).read_bytes() == certificate
 
 
 def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: Site, head: Machine) -> None:

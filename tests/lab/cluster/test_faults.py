@@ -9,6 +9,7 @@ from typing import NoReturn
 import pytest
 
 from operations.engine import Engine
+from operations.reboots import THERE
 from tests.lab.cluster.asking import until
 from tests.lab.cluster.clone import Clone
 from tools.lab import cluster as programs
@@ -78,16 +79,16 @@ def booting(clone: Clone) -> dict[str, dict[str, str]]:
 
 
 def healed(clone: Clone) -> None:
-    """Take every fault back, and wait until each machine says that it is ready."""
+    """Take every fault back, and wait until each machine says that it is as planned."""
     for name in booting(clone):
         clone.mullion("sandbox", "throttle", STACK, name)
         clone.mullion("sandbox", "isolate", STACK, name, "--undo")
         clone.mullion("sandbox", "cut", STACK, name, "--undo")
 
     def whole() -> bool:
-        return all((each["power"], each["record"]) == ("on", "ready") for each in booting(clone).values())
+        return all(each["power"] == "on" and each["record"] in THERE for each in booting(clone).values())
 
-    until(whole, "each machine is ready again", RETURN_SECONDS)
+    until(whole, "each machine is as planned again", RETURN_SECONDS)
 
 
 def faults(clone: Clone, seed: int, steps: int) -> None:

@@ -6,10 +6,8 @@ import random
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
-from typing import Any
 
 import pytest
-import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -19,15 +17,15 @@ from components.node import kubeadm
 from components.node.layout import PKI
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import etcdctl, until
-from tests.lab.cluster.running import renewed
+from tests.lab.cluster.asking import agent, at_rest, etcdctl, stored, until
+from tests.lab.cluster.running import change
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 400
 KILLS = 10
 STACK = "aws-dev"
-MANIFEST, TURN = "/etc/kubernetes/manifests/kube-apiserver.yaml", "/var/lib/mullion/turn"
+MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 REQUESTS = ("get", "certificatesigningrequests", "--output", "json")
 
 Cluster = Callable[[str, str], Site]
@@ -50,16 +48,6 @@ def head(site: Site) -> Machine:
     return site.machine(site.names("control-plane")[0])
 
 
-def agent(head: Machine) -> dict[str, Any]:
-    """What the agent says in the status record."""
-    return head.status().get("agent") or {}
-
-
-def at_rest(head: Machine) -> bool:
-    """The machine has no turn, and its agent waits for nothing."""
-    return not head.file(TURN).exists() and agent(head).get("waits_for") == ""
-
-
 def test_an_agent_lets_the_planned_machines_in_and_says_so(site: Site, head: Machine) -> None:
     """CP-05: nobody else approves; every kubelet has its serving certificate."""
     said = until(lambda: agent(head).get("serials", {}).get("members") and agent(head), "the members are followed")
@@ -79,9 +67,9 @@ def test_an_agent_lets_the_planned_machines_in_and_says_so(site: Site, head: Mac
 
 def test_a_changed_label_reaches_a_node_without_any_machine(site: Site, head: Machine) -> None:
     worker = site.names("linux")[0]
-    _change(site, lambda cluster: cluster["pools"]["linux"].update(labels={"team": "billing"}))
+    change(site, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={"team": "billing"}))
     until(lambda: _labels(head, worker).get("team") == "billing", "the label is there")
-    _change(site, lambda cluster: cluster["pools"]["linux"].update(labels={}))
+    change(site, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={}))
     until(lambda: "team" not in _labels(head, worker), "the label is gone")
 
 
@@ -128,10 +116,10 @@ def test_a_new_key_of_encryption_at_rest_is_written_with_once_the_api_server_sta
 ) -> None:
     """SEC: the program stores another key; no machine is made anew, and every Secret has it in the end."""
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")
-    assert _stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key1:")
-    _change(site, lambda cluster: cluster.update(rotation={"encryption": 1}))
+    assert stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key1:")
+    change(site, STACK, lambda cluster: cluster.update(rotation={"encryption": 1}))
     head.run("systemctl", "restart", "mullion-agent.service")  # it looks every five minutes
-    until(lambda: _stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key2:"), "it is written anew", 400)
+    until(lambda: stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key2:"), "it is written anew", 400)
     until(lambda: at_rest(head), "the turn is given back", 400)
     value = head.kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")
     assert base64.b64decode(value) == b"still readable"
@@ -160,13 +148,7 @@ def _set_event_ttl(site: Site, kubernetes: str, value: str) -> None:
     listed = releases.fields("ClusterConfiguration", kubernetes)["apiServer.extraArgs"] != "text-map"
     argument = [{"name": "event-ttl", "value": value}] if listed else {"event-ttl": value}
     extra = {"ClusterConfiguration": {"apiServer": {"extraArgs": argument}}}
-    _change(site, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
-
-
-def _stored(head: Machine, secret: str) -> bytes:
-    """A Secret as etcd has it."""
-    found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
-    return base64.b64decode(found["kvs"][0]["value"])
+    change(site, STACK, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
 
 
 def _began(head: Machine) -> dict[str, int]:
@@ -202,12 +184,3 @@ def _age(head: Machine, authority: str, name: str, days: int) -> None:
 
 def _labels(head: Machine, name: str) -> dict[str, str]:
     return json.loads(head.kubectl("get", "node", name, "--output", "json"))["metadata"]["labels"]
-
-
-def _change(site: Site, change: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the stack's cluster and run `mullion up`, which makes no machine anew."""
-    place = site.folder.parent / "stacks" / f"Pulumi.{STACK}.yaml"
-    whole = yaml.safe_load(place.read_text(encoding="utf-8"))
-    change(whole["config"]["mullion:cluster"])
-    place.write_text(yaml.safe_dump(whole), encoding="utf-8")
-    assert renewed(site, "up", STACK, "--sandbox", "--yes") == []

@@ -1,15 +1,18 @@
 """Three control planes at once, as aws-prod has them: exactly one founds the cluster, two join it, then a worker."""
 
-from collections.abc import Callable
+import base64
+import json
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from sandbox.boot.machine import Machine
+from components.node.kubeadm import VERIFYING_KEYS
+from sandbox.boot.machine import KUBECTL, Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, etcdctl, nodes, until
-from tests.lab.cluster.running import renewed
+from tests.lab.cluster.asking import agent, condition, etcdctl, nodes, stored, until
+from tests.lab.cluster.running import change, renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -80,6 +83,52 @@ def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(th
     found = until(lambda: _ready(left, 4), "all nodes are Ready", 240)
     assert found[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
     test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three)
+
+
+@pytest.mark.soak
+def test_new_keys_come_into_use_on_all_three_and_no_token_is_refused_meanwhile(three: Site) -> None:
+    """SEC: keys of encryption at rest and of service-account tokens, one machine after the other."""
+    heads = control_planes(three)
+    heads[0].kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")
+    keys = [each.file(VERIFYING_KEYS).read_text() for each in heads]
+    assert len(set(keys)) == 1
+    change(three, "three", lambda cluster: cluster.update(rotation={"encryption": 1, "service_account": 1}))
+    for each in heads:
+        each.run("systemctl", "restart", "mullion-agent.service")  # it looks every five minutes
+    signers: set[str] = set()
+
+    def through() -> bool:
+        for head in heads:
+            signers.add(_takes_tokens_of(head, heads))
+        memory = json.loads(heads[0].kubectl("get", "configmap", "mullion-agent", "-nkube-system", "-ojson"))["data"]
+        wanted = {f"{ring}.{each.name}": "2 2" for ring in ("key", "signer") for each in heads}
+        return wanted.items() <= memory.items() and memory.get("rewritten") == "2" and memory.get("turn") == ""
+
+    until(through, "all three use the newest keys", 1000)
+    assert len(signers - {""}) == 2, "tokens of both keys were tried"
+    assert stored(heads[0], "kept").startswith(b"k8s:enc:secretbox:v1:key2:")
+    value = heads[1].kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")
+    assert base64.b64decode(value) == b"still readable"
+    files = {each.file(VERIFYING_KEYS).read_text() for each in heads}
+    assert [(text.count("BEGIN"), text.endswith(keys[0])) for text in files] == [(2, True)], "the same on all three"
+    assert [agent(each)["errors"] for each in heads] == [{}] * 3
+
+
+def _takes_tokens_of(head: Machine, others: Iterable[Machine]) -> str:
+    """Have an API server sign a token, and show it to all; the key that signed, or nothing while it starts."""
+    ran = head.run(*KUBECTL, "create", "token", "default")
+    if ran.returncode:
+        return ""
+    token = ran.stdout.strip()
+    for each in others:
+        # /api is open to whoever is somebody
+        asked = ("--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "5")
+        code = each.run("curl", *asked, "--header", f"Authorization: Bearer {token}", "https://127.0.0.1:6443/api")
+        assert code.stdout in ("200", "000", "403", "500", "503"), (
+            f"{each.name} on a token of {head.name}: {code.stdout}"
+        )
+    header = token.partition(".")[0]
+    return json.loads(base64.urlsafe_b64decode(header + "=="))["kid"]
 
 
 def _ready(head: Machine, count: int) -> dict[str, Any] | None:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NoReturn
 
 import pytest
 
@@ -13,7 +12,7 @@ from operations.exits import Exit
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, nodes, until
+from tests.lab.cluster.asking import agent, at_rest, condition, nodes, until
 from tests.lab.cluster.running import renewed
 from tools.lab import cluster as programs
 from tools.lab import images
@@ -23,32 +22,17 @@ pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 STACK = "three"
 READY_SECONDS = 600
 HOP_SECONDS = 900
-TURN = "/var/lib/mullion/turn"
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 Cluster = Callable[..., Site]
 
 
-def way(newest: str) -> list[str]:
-    """Versions whose clusters are built, one minor after the other, up to this one."""
-    built = [_version(each) for each in sorted(programs.folder(newest).parent.glob("cluster-*"))]
-    found = [newest]
-    while older := next((each for each in built if releases.next_minor(each) == releases.minor(found[0])), None):
-        found.insert(0, older)
-    return found
-
-
-def _version(folder: Path) -> str:
-    return folder.name.removeprefix("cluster-")
-
-
 @pytest.fixture(scope="module")
-def versions(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> list[str]:
+def versions(kubernetes: str) -> list[str]:
     """From the oldest to the newest."""
-    found = way(kubernetes)
-    if len(found) == 1:
-        missing("lab", f"there is no cluster of the minor before {kubernetes}; make one: python -m tools.lab cluster")
-    return found
+    if kubernetes not in programs.BEFORE:
+        pytest.skip(f"no upgrade to {kubernetes} is tried, only to {', '.join(programs.BEFORE)}")
+    return [*programs.BEFORE[kubernetes], kubernetes]
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +65,10 @@ def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None
     archive.unlink()
 
 
-def agent(machine: Machine) -> dict[str, Any]:
-    """What the agent says in the status record."""
-    return machine.status().get("agent") or {}
-
-
 def hopped(site: Site, version: str) -> bool:
     """Every control plane reports it, and nobody has the turn."""
     return all(
-        (each.status().get("kubernetes"), each.status().get("state")) == (version, "ready")
-        and not agent(each).get("waits_for")
-        and not each.file(TURN).exists()
+        (each.status().get("kubernetes"), each.status().get("state")) == (version, "ready") and at_rest(each)
         for each in heads(site)
     )
 

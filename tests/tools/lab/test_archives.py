@@ -4,6 +4,8 @@ import hashlib
 import io
 import json
 import tarfile
+import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from components.node.role import role
 from components.spec.stack import read_stack
 from operations.paths import REPOSITORY
 from tools.lab import archives, build
+from tools.lab.cluster import LINUX, PACKED, SYSTEMS
 
 VERSIONS = ("1.37.1", "1.24.17")
 
@@ -32,8 +35,13 @@ def packed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(build, "is_built", lambda _: True)
     monkeypatch.setattr(build, "place", place)
     monkeypatch.setattr(archives, "_debian_runc", lambda: b"runc")
-    archives.pack(request.param, tmp_path / "mirror")
+    listed = written(request.param, tmp_path / "mirror", SYSTEMS)
+    (tmp_path / "artifacts.json").write_text(json.dumps(listed))
     return request.param, tmp_path
+
+
+def written(version: str, mirror: Path, systems: Collection[str]) -> list[dict[str, Any]]:
+    return [each for system in systems for each in PACKED[system](version, mirror)]
 
 
 def entries(folder: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -73,6 +81,43 @@ def test_every_download_of_linux_machines_is_there_with_all_that_their_plan_take
 
 def test_the_same_programs_give_the_same_bytes(packed: tuple[str, Path]) -> None:
     version, folder = packed
-    before = entries(folder)
-    archives.pack(version, folder / "mirror")
-    assert entries(folder) == before
+    assert written(version, folder / "mirror", SYSTEMS) == list(entries(folder).values())
+
+
+def test_a_cluster_of_linux_machines_alone_has_the_same_and_nothing_of_windows(packed: tuple[str, Path]) -> None:
+    version, folder = packed
+    made = written(version, folder / "linux" / "mirror", LINUX)
+    assert made == [entry for key, entry in entries(folder).items() if key[2] == "linux"]
+    assert made
+
+
+POOLS = {"web": "containerd", "legacy": "docker"}
+"""Of Windows machines, and their runtimes."""
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_every_download_of_windows_machines_is_there_with_all_that_their_plan_takes_of_it(
+    pool: str, packed: tuple[str, Path]
+) -> None:
+    version, folder = packed
+    windows = {"os": "windows-2019", "runtime": POOLS[pool], "count": 1}
+    cluster = {"cloud": "aws", "kubernetes": version, "artifacts": {"file": str(folder / "artifacts.json")}}
+    config = {"aws:region": "eu-west-1", "mullion:cluster": {**cluster, "pools": {pool: windows}}}
+    spec = read_stack("lab", config).spec
+    found = entries(folder)
+    for each in downloads.wanted(role("lab", spec, pool)):
+        entry = found[each.name, each.version, "windows"]
+        content = (folder / "mirror" / entry["url"].removeprefix("https://")).read_bytes()
+        if not each.program:
+            names = members(entry["url"], content)
+            assert {name.removeprefix("./") for name in each.members} <= {name.removeprefix("./") for name in names}
+            assert all(name.count("/") >= each.strip for name in names)
+
+
+def members(url: str, content: bytes) -> list[str]:
+    """Files in an archive."""
+    if url.endswith(".zip"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return archive.namelist()
+    with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+        return [member.name for member in archive if member.isfile()]
