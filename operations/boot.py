@@ -10,15 +10,15 @@ from typing import Any
 
 from components.naming import CONTROL_PLANE
 from components.plan import ClusterPlan, plan_cluster
+from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations import bootable, booted, kubeconfigs, report, stacks, waiting
 from operations.exits import Exit, Stop
 from operations.table import table
 from operations.waiting import Awaited, Seen
 from operations.workspace import sandbox_folder, world_file
-from sandbox.aws.boots import MACHINES
-from sandbox.aws.network import INSTANCE
 from sandbox.boot import places, wishes
+from sandbox.boot.around import of
 from sandbox.boot.machine import KUBECTL
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.world import World
@@ -34,8 +34,9 @@ NODES = 60
 DONE = 30
 """Seconds for the keeper to do what is wished for; a boot goes on after that."""
 REAL = (
-    "systemd, cloud-init, kubeadm, kubelet, etcd, containerd, CoreDNS and the API: the programs themselves, started by "
-    "each machine's own user-data; addresses, names, load balancers, security groups, identities and stores as planned"
+    "systemd, cloud-init, kubeadm, kubelet, etcd, containerd, CoreDNS and the API, on Windows PowerShell, kubelet.exe "
+    "and host-local.exe: the programs themselves, started by each machine's own user-data; addresses, names, load "
+    "balancers, security groups, identities and stores as planned"
 )
 
 
@@ -60,7 +61,7 @@ def boot(name: str, timeout: str) -> None:
     print(f"\n{waiting.shown(last)}\n")
     if missing := waiting.lacking(last):
         raise Stop(Exit.FAILED, "\n".join([f"after {timeout} {len(missing)} of {len(last)} are not there:", *missing]))
-    _nodes_come(head, {each.awaited.name for each in last if each.record})
+    _nodes_come(head, {each.awaited.name for each in last if each.record.get("state") == Gate.READY.value})
     print(_kubectl(head, "get", "nodes", "--output", "wide"))
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
@@ -79,9 +80,9 @@ def _watch(name: str, world: World, plan: ClusterPlan, seconds: float) -> list[S
                 _tell(told, each.name, f"{here.state}: {here.why}")
                 last += [Seen(each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}")]
                 continue
-            record = _record(world, each.instance)
-            now = waiting.seen(each, record, None)
-            state = record["state"] if record["state"] != "absent" or here is None else here.state
+            found = record(world, each.instance)
+            now = waiting.seen(each, found, None)
+            state = found["state"] if found["state"] != "absent" or here is None else here.state
             _tell(told, each.name, f"{state} {now.where}".rstrip())
             last.append(now)
         if not any(each.lacks for each in last) or time.monotonic() > end:
@@ -100,28 +101,30 @@ def _tell(told: dict[str, str], name: str, now: str) -> None:
 
 def _awaited(world: World, plan: ClusterPlan) -> list[Awaited]:
     """The plan's machines that the world has."""
-    resources = [{"type": each.type, "outputs": {**each.outputs, "id": each.id}} for each in world.resources(INSTANCE)]
+    around = of(world)
     made = {
-        found["machine"]["name"]: each["outputs"]["id"]
-        for each in resources
-        if (found := MACHINES.document(each["outputs"]))
+        found["machine"]["name"]: around.machines.instance(each)
+        for each in around.records(world)
+        if (found := around.machines.document(each.inputs))
     }
     return [each for each in waiting.planned(plan, made) if each.instance]
 
 
-def _record(world: World, instance: str) -> Mapping[str, Any]:
+def record(world: World, instance: str) -> Mapping[str, Any]:
     """The status record of an instance; absent where there is none yet."""
-    record = world.find(INSTANCE, instance)
-    found = MACHINES.document(record.inputs) if record else None
-    stored = world.object(*MACHINES.place(MACHINES.status_url(found, instance))) if found else None
+    around = of(world)
+    record = around.find(world, instance)
+    place = around.status(record) if record else None
+    stored = world.object(*place) if place else None
     return json.loads(stored.content) if stored else {"state": "absent"}
 
 
 def _head(name: str, world: World) -> Path:
     """The disk of a control plane that is on."""
+    around = of(world)
     for one, each in wishes.standing(world).items():
-        found = world.find(INSTANCE, each.instance)
-        told = MACHINES.document(found.inputs) if found else None
+        found = around.find(world, each.instance)
+        told = around.machines.document(found.inputs) if found else None
         if told and told["machine"]["pool"] == CONTROL_PLANE and each.state == "on":
             return places.disks(sandbox_folder(name)) / f"{one}-{each.instance}"
     raise Stop(Exit.FAILED, f"no control plane of {name} is on; see: mullion sandbox ls {name}")
@@ -186,7 +189,7 @@ def ls(name: str, *, as_json: bool) -> None:
     """Show how each machine is."""
     with _kept(name) as world:
         standing = wishes.standing(world)
-        records = {one: _record(world, each.instance) for one, each in standing.items()}
+        records = {one: record(world, each.instance) for one, each in standing.items()}
         about = wishes.site(world)
     if as_json:
         print(json.dumps({"api": about.get("api"), "machines": {n: _told(e, records[n]) for n, e in standing.items()}}))
@@ -208,7 +211,7 @@ def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def change(name: str, machine: str, **changes: Any) -> None:
+def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> None:
     """Do something to a machine: what the keeper does for a wish. It is done when this returns."""
     with _kept(name) as world:
         known = wishes.standing(world)
@@ -223,4 +226,5 @@ def change(name: str, machine: str, **changes: Any) -> None:
                 raise Stop(Exit.FAILED, f"{machine} is not so after {DONE} s; see {places.log(sandbox_folder(name))}")
             time.sleep(0.1)
         now = wishes.standing(world)[machine]
-    print(f"{machine}: power {now.state}, network {_cable(wanted)}")
+    if not quiet:
+        print(f"{machine}: power {now.state}, network {_cable(wanted)}")

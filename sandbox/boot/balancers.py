@@ -1,7 +1,7 @@
 """Load balancers of a booted cluster: TCP forwarders at their planned addresses, to targets that pass health checks.
 
-As a network load balancer does, one without any healthy target forwards to all (Elastic Load Balancing guide, "Health
-checks for your target groups"). Its checks come every second here, not every 30.
+As those of the clouds do, one without any healthy target forwards to all (sandbox/<cloud>/booted.py cite this). Its
+checks come every second here, not every 30.
 """
 
 import asyncio
@@ -12,12 +12,6 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from sandbox.aws.network import BALANCER
-from sandbox.aws.targets import LISTENER, TARGETS
-from sandbox.boot.names import places
-from sandbox.world import World
-
-ATTACHMENT = "aws:lb/targetGroupAttachment:TargetGroupAttachment"
 CHECK_SECONDS, CHECK_TIMEOUT, CONNECT_TIMEOUT = 1.0, 2.0, 3.0
 
 
@@ -28,7 +22,7 @@ class Forwarder:
     address: str
     port: int
     check: dict[str, Any]
-    """healthCheck of the target group: protocol, path, port, matcher."""
+    """How targets are checked: protocol, path, port, matcher."""
     targets: list[tuple[str, int]]
     healthy: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     listener: socket.socket | None = None
@@ -47,27 +41,16 @@ class Forwarder:
         return open_to[first:] + open_to[:first]
 
 
-def forwarders(world: World) -> list[Forwarder]:
-    """Those that the world's internal load balancers are."""
-    made: list[Forwarder] = []
-    attached = world.resources(ATTACHMENT)
-    for listener in world.resources(LISTENER):
-        balancer = world.find(BALANCER, listener.inputs["loadBalancerArn"])
-        group = world.find(TARGETS, listener.inputs["defaultActions"][0].get("targetGroupArn") or "")
-        if balancer is None or group is None:
-            continue
-        mine = [each.inputs for each in attached if each.inputs["targetGroupArn"] == group.id]
-        targets = [(each["targetId"], int(each.get("port") or group.inputs["port"])) for each in mine]
-        check = group.inputs.get("healthCheck") or {}
-        made += [Forwarder(place, int(listener.inputs["port"]), check, targets) for place in places(balancer)]
-    return made
-
-
 async def serve(forwarder: Forwarder) -> None:
     """Forward and check until cancelled."""
+    # a loop holds what it listens to and no more: where one side has ended its half, nothing would hold the task that
+    # waits for the other, and both connections would go with it at any moment
+    held: set[asyncio.Task[None]] = set()
 
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _forward(forwarder, reader, writer)
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(_forward(forwarder, reader, writer))
+        held.add(task)
+        task.add_done_callback(held.discard)
 
     here = forwarder.listener or socket.create_server((forwarder.address, forwarder.port))
     async with await asyncio.start_server(connected, sock=here):

@@ -8,8 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sandbox.aws.boots import MACHINES
-from sandbox.aws.network import INSTANCE
 from sandbox.boot import groups, places, wishes
 from sandbox.boot.alone import alone
 from sandbox.boot.site import Site, site
@@ -36,10 +34,10 @@ class Keeper:
 
     def look(self) -> None:
         """Make machines what the world and the wishes say now."""
-        planned = {self._name(each): each for each in self.site.world.resources(INSTANCE)}
-        for name in [
-            one for one, each in self.standing.items() if getattr(planned.get(one), "id", "") != each.instance
-        ]:
+        around = self.site.around
+        planned = {self._name(each): each for each in around.records(self.site.world)}
+        there = {name: around.machines.instance(each) for name, each in planned.items()}
+        for name in [one for one, each in self.standing.items() if there.get(one) != each.instance]:
             self._leave(name)
         for name in planned.keys() - self.standing.keys():
             self._join(name, planned[name])
@@ -57,13 +55,16 @@ class Keeper:
         self._boots.shutdown(wait=True, cancel_futures=True)
 
     def _name(self, record: Record) -> str:
-        found = MACHINES.document(record.inputs)
+        found = self.site.around.machines.document(record.inputs)
         return found["machine"]["name"] if found else record.id
 
     def _join(self, name: str, record: Record) -> None:
         """A machine that is new in the world."""
-        about = Standing(record.id, record.outputs["privateIp"], "off", "", Wish(on=False))
-        why = NO_DOCUMENT if MACHINES.document(record.inputs) is None else self.site.not_bootable(record)
+        around = self.site.around
+        about = Standing(
+            around.machines.instance(record), around.address(self.site.world, record), "off", "", Wish(on=False)
+        )
+        why = NO_DOCUMENT if around.machines.document(record.inputs) is None else self.site.not_bootable(record)
         if why:
             self.standing[name] = replace(about, state="not booted", why=why)
             return
@@ -129,7 +130,7 @@ def keep(folder: Path, made: Path) -> None:
         net, disks = places.net(folder), places.disks(folder)
         try:
             with site(world, net, disks, made / "containerd", made / "mirror") as here:
-                wishes.open_site(world, net=net, api=here.api)
+                wishes.open_site(world, net=net, api=here.api, gateway=here.gateway)
                 keeper = Keeper(here)
                 try:
                     while not ends.is_set():

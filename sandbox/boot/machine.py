@@ -7,6 +7,7 @@ import subprocess
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,15 +54,12 @@ class Machine:
     def user_data(self) -> bytes:
         """What the metadata service gives to the machine, asked in its own network."""
 
-        def ask() -> bytes:
+        def ask(method: str, path: str, headers: dict[str, str]) -> bytes:
             with closing(HTTPConnection(METADATA_ADDRESS, timeout=10)) as connection:
-                seconds = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
-                connection.request("PUT", "/latest/api/token", headers=seconds)
-                token = {"X-aws-ec2-metadata-token": connection.getresponse().read().decode()}
-                connection.request("GET", "/latest/user-data", headers=token)
+                connection.request(method, path, headers=headers)
                 return connection.getresponse().read()
 
-        return spaces.within(self.space, ask)
+        return spaces.within(self.space, partial(self.site.around.user_data, self.record, ask))
 
     def run(self, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """A command on it, ended after its time."""
@@ -85,10 +83,13 @@ class Machine:
         end = time.monotonic() + seconds
         while (found := self.status()).get("state") != state:
             if time.monotonic() > end:
-                log = self.run("journalctl", "--unit=mullion", "--no-pager", "--lines=40").stdout
-                raise TimeoutError(f"{self.name} is not {state} after {seconds} s: {found}\n{log}")
+                raise TimeoutError(f"{self.name} is not {state} after {seconds} s: {found}\n{self.log()}")
             time.sleep(0.2)
         return found
+
+    def log(self) -> str:
+        """The end of what loader and executor wrote."""
+        return self.run("journalctl", "--unit=mullion", "--no-pager", "--lines=40").stdout
 
     def file(self, path: str) -> Path:
         """A file that the machine wrote, as this machine sees it."""

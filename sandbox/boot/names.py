@@ -1,47 +1,27 @@
 """Name server of a booted cluster's network: the private zones of its world, and the names of the cloud's services.
 
-On AWS it is the third address of the network (VPC user guide, "DNS attributes"). It knows addresses (A) only, and asks
-nobody else.
+It knows addresses (A) only, and asks nobody else.
 """
 
 import asyncio
-import re
 import struct
 from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import Any
 
-from sandbox.aws.network import BALANCER
-from sandbox.records import Record
+from sandbox.boot.around import of
 from sandbox.world import World
 
-RECORD = "aws:route53/record:Record"
 MIRROR = "mirror.sandbox.internal"
 A, IN = 1, 1
-_SERVICES = re.compile(r"(?:.+\.)?(?:s3|secretsmanager|ec2)\.[a-z0-9-]+\.amazonaws\.com")
 _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
 """Flags: a response with authority, recursion there; the second with code NXDOMAIN. Seconds an answer is good for."""
 
 
 def addresses(world: World, name: str, services: str) -> list[str] | None:
     """Every address of a name; None where there is no such name. services: where the cloud's services are."""
-    if name == MIRROR or _SERVICES.fullmatch(name):
-        return [services]
-    for balancer in world.resources(BALANCER):
-        if balancer.outputs.get("dnsName", "").lower() == name:
-            return places(balancer)
-    for record in world.resources(RECORD):
-        if record.inputs.get("type") == "A" and record.outputs["fqdn"] == name:
-            aliases = [each["name"].rstrip(".").lower() for each in record.inputs.get("aliases") or []]
-            found = [addresses(world, alias, services) or [] for alias in aliases]
-            return [*(record.inputs.get("records") or []), *(address for each in found for address in each)]
-    return None
-
-
-def places(balancer: Record) -> list[str]:
-    """The planned addresses of a load balancer; one that faces the internet has none here."""
-    mappings = balancer.inputs.get("subnetMappings") or []
-    return [each["privateIpv4Address"] for each in mappings if each.get("privateIpv4Address")]
+    around = of(world)
+    return [services] if name == MIRROR or around.services.fullmatch(name) else around.names(world, name)
 
 
 def answer(question: bytes, find: Callable[[str], list[str] | None]) -> bytes:

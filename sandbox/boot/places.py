@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sandbox.boot import wishes
+from sandbox.boot.windows import machine as windows
 from sandbox.boots import BOOTED
 from sandbox.world import World
 from tools.linuxnode import machine, network
@@ -70,7 +71,10 @@ def clean(folder: Path, *, disks_too: bool = False) -> None:
         with held(folder):
             left = list(disks(folder).glob("*"))
             for each in left:
-                machine.stop(each)
+                if windows.is_one(each):
+                    windows.stop(each)
+                else:
+                    machine.stop(each)
             network.down(net(folder))
             if world(folder).exists():
                 here = World(world(folder))

@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sandbox.aws.boots import MACHINES
-from sandbox.aws.network import INSTANCE
 from sandbox.boot import balancers, groups, mirror, names, spaces
+from sandbox.boot.around import Around, of
 from sandbox.boot.machine import Machine
+from sandbox.boot.windows.machine import WindowsMachine, why_not
 from sandbox.boots import BOOTED
 from sandbox.followers import FOLLOWERS
 from sandbox.records import Record
@@ -24,7 +24,8 @@ from sandbox.world import World
 from tools.linuxnode import network
 
 DNS_PORT, API_PORT = 53, 6443
-NO_WINDOWS = "there is nothing here that runs Windows"
+LINUX = "#cloud-config"
+"""How a Linux machine's user-data begins."""
 
 
 @dataclass
@@ -32,6 +33,7 @@ class Site:
     """One world's network while it is up."""
 
     world: World
+    around: Around
     services: Services
     net: str
     folder: Path
@@ -39,7 +41,7 @@ class Site:
     images: Path
     """A /var/lib/containerd that each new disk begins with."""
     range: str
-    """Of the network's addresses; the gateway and the resolver have the first two."""
+    """Of the network's addresses; the first is the gateway's."""
     api: str
     """URL of the cluster's API on this host."""
     machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
@@ -53,11 +55,11 @@ class Site:
     @property
     def resolver(self) -> str:
         """Where names are answered."""
-        return str(ipaddress.ip_network(self.range)[2])
+        return self.around.resolver(ipaddress.IPv4Network(self.range))
 
     def told(self, record: Record) -> dict[str, Any]:
         """The document in a machine's user-data: bundle, machine, facts."""
-        found = MACHINES.document(record.inputs)
+        found = self.around.machines.document(record.inputs)
         if found is None:
             raise ValueError(f"{record.id} has user-data without a document of Mullion")
         return found
@@ -65,23 +67,27 @@ class Site:
     def machine(self, name: str) -> Machine:
         """The machine of this name, joined to the network; KeyError where the world has none."""
         if name not in self.machines:
-            records = {self.told(each)["machine"]["name"]: each for each in self.world.resources(INSTANCE)}
+            records = {self.told(each)["machine"]["name"]: each for each in self.around.records(self.world)}
             record = records[name]
-            space = f"{self.net}-{record.id}"
-            network.add(self.net, record.id, record.outputs["privateIp"])
-            self.machines[name] = Machine(self, record, name, self.folder / f"{name}-{record.id}", space)
+            instance = self.around.machines.instance(record)
+            network.add(self.net, instance, self.around.address(self.world, record))
+            folder, space = self.folder / f"{name}-{instance}", f"{self.net}-{instance}"
+            form = Machine if self._is_linux(record) else WindowsMachine
+            self.machines[name] = form(self, record, name, folder, space)
             groups.apply(self.machines[name].space, self.firewall(record))
         return self.machines[name]
 
     def not_bootable(self, record: Record) -> str:
         """Why a machine cannot boot here; empty where it can."""
-        windows = str(record.inputs.get("userData", "")).startswith("<powershell>")
-        return NO_WINDOWS if windows else ""
+        return "" if self._is_linux(record) else why_not(self.told(record)["facts"]["cloud"])
+
+    def _is_linux(self, record: Record) -> bool:
+        return self.around.machines.user_data(record.inputs).startswith(LINUX)
 
     def firewall(self, record: Record) -> str:
         """A machine's security groups, as nft reads them."""
         routed = "pod_cidr" in self.told(record)["machine"]
-        found = groups.permissions(self.world, record)
+        found = self.around.permissions(self.world, record)
         return groups.rules(found, self.range, self.gateway, self.resolver, routed=routed)
 
     def forget(self, name: str) -> None:
@@ -93,21 +99,24 @@ class Site:
 
     def names(self, pool: str) -> list[str]:
         """Names of a pool's machines, or of control-plane, in order."""
-        told = [self.told(each)["machine"] for each in self.world.resources(INSTANCE)]
+        told = [self.told(each)["machine"] for each in self.around.records(self.world)]
         return sorted(each["name"] for each in told if each["pool"] == pool)
 
     def status(self, record: Record) -> tuple[str, str]:
         """Bucket and key of a machine's status record."""
-        return MACHINES.place(MACHINES.status_url(self.told(record), record.id))
+        place = self.around.status(record)
+        if place is None:
+            raise ValueError(f"{record.id} has user-data without a document of Mullion")
+        return place
 
 
-def _begin(world: World) -> None:
+def _begin(world: World, around: Around) -> None:
     """Take away what the sandbox wrote in the place of its machines: from now on they are real."""
     with world.transaction():
         world.set_setting(BOOTED, "yes")
-        for record in world.resources(INSTANCE):
-            if found := MACHINES.document(record.inputs):
-                world.remove_object(*MACHINES.place(MACHINES.status_url(found, record.id)))
+        for record in around.records(world):
+            if place := around.status(record):
+                world.remove_object(*place)
         world.set_setting(FOLLOWERS, "{}")
 
 
@@ -117,16 +126,17 @@ def site(world: World, net: str, folder: Path, images: Path, downloads: Path) ->
 
     downloads: a mirror, served at the address that lab.yaml names.
     """
-    _begin(world)
-    cidr = ipaddress.ip_network(_range(world))
-    gateway, resolver = str(cidr[1]), str(cidr[2])
+    around = of(world)
+    _begin(world, around)
+    cidr = around.range(world)
+    gateway, resolver = str(cidr[1]), around.resolver(cidr)
     network.up(net, str(cidr))
     here: Site | None = None
     try:
-        forwarders = balancers.forwarders(world)
-        for address in (METADATA_ADDRESS, resolver, *sorted({each.address for each in forwarders})):
+        forwarders = around.forwarders(world)
+        for address in sorted({METADATA_ADDRESS, resolver, *(each.address for each in forwarders)}):
             network.run("-n", net, "addr", "add", f"{address}/32", "dev", "br0")
-        way_in = _way_in(world, gateway)
+        way_in = _way_in(world, around, gateway)
         with (
             Services(world.path) as services,
             _mirror(net, gateway, downloads),
@@ -134,7 +144,9 @@ def site(world: World, net: str, folder: Path, images: Path, downloads: Path) ->
         ):
             for address in (gateway, METADATA_ADDRESS):
                 spaces.within(net, partial(services.listen, address, 80))
-            here = Site(world, services, net, folder, images, str(cidr), f"https://{way_in.address}:{way_in.port}")
+            here = Site(
+                world, around, services, net, folder, images, str(cidr), f"https://{way_in.address}:{way_in.port}"
+            )
             try:
                 yield here
             finally:
@@ -146,20 +158,14 @@ def site(world: World, net: str, folder: Path, images: Path, downloads: Path) ->
             world.set_setting(BOOTED, "")
 
 
-def _way_in(world: World, services: str) -> balancers.Forwarder:
+def _way_in(world: World, around: Around, services: str) -> balancers.Forwarder:
     """From a port of this host's loopback to where the endpoint's name leads."""
-    hosts = {
-        told["facts"]["api_host"] for each in world.resources(INSTANCE) if (told := MACHINES.document(each.inputs))
-    }
+    documents = (around.machines.document(each.inputs) for each in around.records(world))
+    hosts = {told["facts"]["api_host"] for told in documents if told}
     targets = [(address, API_PORT) for host in hosts for address in names.addresses(world, host, services) or []]
     listener = socket.create_server(("127.0.0.1", 0))
     address, port = listener.getsockname()
     return balancers.Forwarder(address, port, {}, targets, listener=listener)
-
-
-def _range(world: World) -> str:
-    """The one network of the world."""
-    return world.resources("aws:ec2/vpc:Vpc")[0].inputs["cidrBlock"]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.world import World
 
 WISHES, MACHINES, SITE = "booted/wishes", "booted/machines", "booted/site"
-"""Settings of a world: {name: Wish}, {name: Standing}, and {net, api} of the site; the last two while there is one."""
+"""Settings of a world: {name: Wish}; {name: Standing}, and {net, api, gateway} of the site, while there is one."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def tell(world: World, machines: dict[str, Standing]) -> None:
 
 
 def site(world: World) -> dict[str, str]:
-    """Name of the network, and the API's URL on this host; empty where nothing is booted."""
+    """Name of the network, the API's URL on this host, and where the mirror is; empty where nothing is booted."""
     return _read(world, SITE)
 
 

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import pytest
 
 from components.bundle import CLOUD_INIT
+from sandbox.boot.windows.winpwsh import Machine, new_machine
 from tests.cloud_init.cloud import Cloud, serving
 from tests.cloud_init.linux import TOKEN, Execute, Programs
-from tests.cloud_init.windows import Machine, new_machine
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -87,7 +87,13 @@ def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
     cloud.secrets |= {
         "join": TOKEN,
-        "pki": json.dumps({"ca.key": "-----BEGIN-----\nsecretline\n", "keys": ["a2V5Mg==", "a2V5MQ=="]}),
+        "pki": json.dumps(
+            {
+                "ca.key": "-----BEGIN-----\nsecretline\n",
+                "keys": ["a2V5Mg==", "a2V5MQ=="],
+                "signers": [{"number": 1, "private": "signs", "public": "verifies"}],
+            }
+        ),
     }
 
     def run(*steps: dict[str, Any], **changes: Any) -> dict[str, Any]:

@@ -120,6 +120,8 @@ SIMPLE = [
     {"kind": "secret", "path": "/etc/pki/ca.key", "secret": {"ref": "facts.pki_secret"}, "member": "ca.key"},
     {"kind": "encryption-configuration", "path": "/etc/e.json", "secret": "pki", "member": "keys",
      "resources": ["secrets"]},
+    {"kind": "service-account-keys", "private": "/etc/sa.key", "public": "/etc/sa.pub", "secret": "pki",
+     "member": "signers"},
     {"kind": "environment", "variable": "CRI", "value": "unix:///run/c.sock"},
     {"kind": "sysctl", "key": "net.ipv4.ip_forward", "value": "1"},
     {"kind": "claim", "store": {"ref": "facts.secret_service"}, "log": "snapshots/founding", "cluster": "sha256:a",

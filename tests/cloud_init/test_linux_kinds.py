@@ -45,6 +45,7 @@ def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path
     # a new machine writes with the newest but one, which all others read; the agent promotes the newest
     assert keys == [{"name": "key1", "secret": "a2V5MQ=="}, {"name": "key2", "secret": "a2V5Mg=="}]
     assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
+    assert [(root / f"etc/sa.{each}").read_text() for each in ("key", "pub")] == ["signs", "verifies"]
     assert text["/etc/token"].read_text() == TOKEN
     assert (root / "proc/sys/net/ipv4/ip_forward").read_text() == "1\n"
     record = json.loads(cloud.objects["/snapshots/founding/0"])

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from components.bundle import CLOUD_INIT
-from tests.cloud_init.windows import FILES, Machine
+from sandbox.boot.windows.winpwsh import Machine
+from tests.cloud_init.windows import FILES
 
 LINT = Path(__file__).with_name("powershell_lint.ps1")
 
@@ -40,6 +41,7 @@ COMMANDS: dict[str, list[str]] = {
     "Sort-Object": ["Descending"],
     "Start-Sleep": ["Seconds", "Milliseconds"],
     "Where-Object": [],
+    "Write-Warning": [],
     # ScheduledTasks
     "Get-ScheduledTask": ["TaskName"],
     "New-ScheduledTaskAction": ["Execute", "Argument"],
@@ -64,8 +66,11 @@ COMMANDS: dict[str, list[str]] = {
     "Set-NetFirewallProfile": ["Profile", "Enabled", "DefaultInboundAction"],
     "Set-NetIPInterface": ["AddressFamily", "Forwarding"],
     "Test-Path": [],
-    # ServerManager, Defender, hns.psm1 of microsoft/SDN, programs
+    # ServerManager, LocalAccounts, Defender, hns.psm1 of microsoft/SDN, programs
     "Get-WindowsFeature": ["Name"],
+    "Install-WindowsFeature": ["Name"],
+    "Disable-LocalUser": ["Name"],
+    "Get-LocalUser": [],
     "Add-MpPreference": [],
     "Get-MpComputerStatus": [],
     "Get-MpPreference": [],

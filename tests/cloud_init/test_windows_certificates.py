@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from components.bundle import CLOUD_INIT
+from sandbox.boot.windows.winpwsh import Machine
 from tests.certificates import OTHER
-from tests.cloud_init.windows import Machine
 from tests.components.node.samples import plan
 
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]

@@ -7,8 +7,9 @@ import pytest
 from components.bundle import bundle
 from components.node.kinds import ref, step
 from components.node.plan import NodePlan, Phase, Scope
+from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import Cloud
-from tests.cloud_init.windows import NAME, Machine, tell, windows_scripts
+from tests.cloud_init.windows import NAME, tell, windows_scripts
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import Cloud
-from tests.cloud_init.windows import FOLDER, MULLION, Machine, place
+from tests.cloud_init.windows import place
 from tests.executor.windows_programs import SERVICE
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]

@@ -9,7 +9,7 @@ from components.bundle import BAKE, CLOUD_INIT, PLAN, image_bundle
 from components.node import baking
 from components.node.kinds import KINDS, ref, step
 from components.node.plan import NodePlan, Phase, Scope
-from tests.cloud_init.windows import Machine
+from sandbox.boot.windows.winpwsh import Machine
 from tests.components.node.samples import plan
 
 BUNDLE = r"C:\image"
@@ -151,37 +151,58 @@ def test_ops_10_a_machine_that_was_a_node_is_baked_and_nothing_of_the_node_is_le
 
 
 _EC2 = r"C:\ProgramData\Amazon\EC2-Windows\Launch\Scripts"
-WAYS: tuple[tuple[str, str, list[str]], ...] = (
-    ("aws", rf"{_EC2}\SysprepInstance.ps1", ["InitializeInstance -Schedule", "SysprepInstance"]),
-    ("aws", r"C:\Program Files\Amazon\EC2Launch\EC2Launch.exe", ["EC2Launch sysprep --clean --shutdown"]),
-    ("gcp", r"C:\Program Files\Google\Compute Engine\sysprep\gcesysprep.bat", ["gcesysprep"]),
+_SYSPREP = r"C:\windows\system32\sysprep"
+_STATE = r"HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows\CurrentVersion\Setup\State"
+_SEALS = f"[Microsoft.Win32.Registry]::SetValue('{_STATE}', 'ImageState', 'IMAGE_STATE_GENERALIZE_RESEAL_TO_OOBE')"
+_AGENTS = "; ".join(
+    f"sc.exe create {name} binPath= '{SERVICE}' start= demand | Out-Null; sc.exe start {name} | Out-Null"
+    for name in ("RdAgent", "WindowsAzureGuestAgent")
 )
-"""Cloud, its program, and what is run, in order."""
+WAYS: tuple[tuple[str, dict[str, str], list[str]], ...] = (
+    ("aws", {}, ["InitializeInstance -Schedule", "SysprepInstance"]),
+    ("aws", {r"C:\Program Files\Amazon\EC2Launch\EC2Launch.exe": ""}, ["EC2Launch sysprep --clean --shutdown"]),
+    ("gcp", {r"C:\Program Files\Google\Compute Engine\sysprep\gcesysprep.bat": ""}, ["gcesysprep"]),
+    (
+        "azure",
+        {rf"{_SYSPREP}\sysprep.exe": _SEALS, "shutdown.exe": ""},
+        ["sysprep /oobe /generalize /mode:vm /quiet /quit", "shutdown /s /t 0"],
+    ),
+)
+"""Cloud; its programs, and what each does besides; what is run, in order. The first row's are scripts."""
 
 
 @windows
 @subprocess
-def test_each_clouds_own_sysprep_is_run(machine: Machine) -> None:
-    scripts = machine.path(_EC2)
+def test_ops_10_each_clouds_own_sysprep_is_run(machine: Machine) -> None:
+    scripts, answers = machine.path(_EC2), machine.path(rf"{_SYSPREP}\unattend.xml")
     scripts.mkdir(parents=True)
     for name in ("InitializeInstance", "SysprepInstance"):
         said = f"('{name} ' + {_SWITCH}).Trim()"
         (scripts / f"{name}.ps1").write_text(f"param([switch] $Schedule)\n{_ran(said)}\n")
+    answers.parent.mkdir(parents=True)
+    answers.write_text("<unattend/>")
     _place(machine, _plan())
-    lines: list[str] = []
-    for cloud, program, _ in WAYS:
-        name = program.rpartition("\\")[2].rpartition(".")[0]
-        if not program.endswith(".ps1"):
-            words = f"('{name} ' + ($args -join ' ')).Trim()"
-            own = f"{{ {_ran(words)}; $global:LASTEXITCODE = 0 }}"
-            place = f"[void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName('{program}'))"
-            lines += [place, f"[IO.File]::WriteAllText('{program}', '')", f"function global:Write-{cloud} {own}"]
-            lines += [f"Set-Alias '{program}' Write-{cloud} -Scope Global"]
+    lines = [_AGENTS]
+    for cloud, programs, _ in WAYS:
+        for program, besides in programs.items():
+            lines += _program(program, besides)
         lines.append(rf"& '{BUNDLE}\image\generalize.ps1' -Cloud {cloud}")
     code, said = machine.pwsh("; ".join(lines))
     assert code in (0, None), said
     wanted = [line for _, _, words in WAYS for line in words]
     assert machine.path(r"C:\ran.txt").read_text().splitlines() == wanted, said
+    assert not answers.exists(), "an answer file of this machine would be a clone's too"
+
+
+def _program(program: str, besides: str) -> list[str]:
+    """Lines that put a function in a program's place: it says its words."""
+    name = program.rpartition("\\")[2].rpartition(".")[0]
+    words = f"('{name} ' + ($args -join ' ')).Trim()"
+    lines = [f"function global:Write-{name} {{ {_ran(words)}; {besides}; $global:LASTEXITCODE = 0 }}"]
+    if "\\" in program:
+        lines += [f"[void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName('{program}'))"]
+        lines += [f"[IO.File]::WriteAllText('{program}', '')"]
+    return [*lines, f"Set-Alias '{program}' Write-{name} -Scope Global"]
 
 
 def _ran(text: str) -> str:

@@ -10,8 +10,9 @@ import pytest
 
 from components.bundle import Bundle, bundle
 from components.node.plan import NodePlan
+from sandbox.boot.windows.winpwsh import MULLION, Machine
 from tests.cloud_init.cloud import Cloud
-from tests.cloud_init.windows import MULLION, Machine, tell, until
+from tests.cloud_init.windows import tell, until
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 

@@ -5,9 +5,10 @@ import json
 
 import pytest
 
+from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import INSTANCE, Cloud
 from tests.cloud_init.test_linux_logs import unpacked
-from tests.cloud_init.windows import FOLDER, MULLION, Machine, place
+from tests.cloud_init.windows import place
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 TOKEN = "abcdef.0123456789abcdef"

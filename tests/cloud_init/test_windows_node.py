@@ -9,8 +9,9 @@ import pytest
 from components.bundle import CLOUD_INIT
 from components.node.kinds import KINDS
 from components.node.kinds.model import Field, Kind
+from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import INSTANCE, Cloud
-from tests.cloud_init.windows import FILES, Machine, place
+from tests.cloud_init.windows import FILES, place
 
 windows = pytest.mark.windows
 subprocess = pytest.mark.subprocess

@@ -1,131 +1,20 @@
 """Throw-away Windows machines with real PowerShell, made by the program that MULLION_WINPWSH names."""
 
 import json
-import os
-import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from components.bundle import CLOUD_INIT, Bundle, scripts
 from components.node.plan import canonical
 from components.userdata import document, user_data
+from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import Cloud
 
-MULLION = r"C:\Program Files\mullion"
-FOLDER = rf"{MULLION}\bundles\b"
 NAME = socket.gethostname().partition(".")[0][:15].lower()
 """Wine names the machine after its host at every start."""
-WINE_CRASHED = 245
-"""Wine itself ended with a segmentation fault, seen once in about a hundred runs: not under test, so run again."""
-STANDINS = Path(__file__).with_name("windows_modules.psm1")
-IMPORT = r"$env:PSModulePath = 'C:\fakes\modules;' + $env:PSModulePath; Import-Module windows -DisableNameChecking"
-"""Modules of Windows that a machine lacks; a runspace of its own finds them too."""
 ADDRESS = "http://169.254.169.254"
-
-
-@dataclass
-class Machine:
-    """One machine: its tool, its folder, and the environment of its runs."""
-
-    tool: str
-    folder: Path
-    entry: tuple[str, ...] = ()
-    """Words before the tool: where it runs, if not in the test's own namespaces."""
-
-    @property
-    def drive(self) -> Path:
-        """C:, as the host sees it."""
-        return self.folder / "drive_c"
-
-    def path(self, windows: str) -> Path:
-        """The host's path of an absolute Windows path."""
-        return self.drive.joinpath(*windows.partition(":")[2].strip("\\").split("\\"))
-
-    def start(self, command: str, seconds: int = 90) -> subprocess.Popen[str]:
-        """A run of PowerShell that has the stand-ins; it ends with the command's exit code."""
-        whole = f"{IMPORT}; {command}; exit $LASTEXITCODE"
-        argv = [
-            *self.entry,
-            self.tool,
-            "pwsh",
-            str(self.folder),
-            "-NoProfile",
-            "-NonInteractive",
-            "-ExecutionPolicy",
-            "Bypass",
-        ]
-        environment = {**os.environ, "WINPWSH_TIMEOUT": str(seconds)}
-        return subprocess.Popen(
-            [*argv, "-Command", whole], stdout=self.output(), stderr=subprocess.STDOUT, text=True, env=environment
-        )
-
-    def output(self) -> IO[str] | int:
-        """Where a run writes to."""
-        return subprocess.PIPE
-
-    def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
-        """Exit code and output of a run."""
-        run = self.start(command, seconds)
-        output = run.communicate(timeout=seconds + 20)[0]
-        if run.returncode == WINE_CRASHED and again:
-            return self.pwsh(command, seconds, again=False)
-        return run.returncode, output
-
-    def boot_task(self, seconds: int = 90) -> tuple[int, str]:
-        """What the boot task does."""
-        return self.pwsh(rf"& '{MULLION}\loader.ps1'", seconds)
-
-    def cut(self) -> None:
-        """The power goes."""
-        subprocess.run([*self.entry, self.tool, "stop", str(self.folder)], check=False, capture_output=True, timeout=60)
-
-    def node(self, seconds: int = 120) -> tuple[int, str]:
-        """What the boot task does once the bundle is current."""
-        return self.pwsh(self.run_node, seconds)
-
-    @property
-    def run_node(self) -> str:
-        """The command that starts the executor."""
-        return rf"& '{FOLDER}\node.ps1'"
-
-    def result(self) -> dict[str, Any]:
-        """The result file of the last run."""
-        return json.loads(self.path(r"C:\ProgramData\mullion\result.json").read_text())
-
-    def asked(self) -> list[dict[str, Any]]:
-        """What the stand-ins were asked."""
-        file = self.path(r"C:\fakes\asked.jsonl")
-        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-    def kept(self, kind: str) -> dict[str, Any]:
-        """What the stand-ins of one kind keep."""
-        return json.loads(self.path(rf"C:\fakes\{kind}.json").read_text())
-
-
-ENTER = 'hostname "$0"; mount --bind "$1" /etc/hosts; shift; exec "$@"'
-
-
-def inside(space: str, name: str, hosts: Path) -> tuple[str, ...]:
-    """Words before a machine's tool: in a network namespace, with a name and an /etc/hosts, which Wine reads."""
-    own = ("nsenter", f"--net=/run/netns/{space}", "unshare", "--mount", "--uts", "--propagation", "private")
-    return (*own, "sh", "-ec", ENTER, name, str(hosts))
-
-
-def new_machine(tool: str, folder: Path) -> Machine:
-    """A fresh machine with the stand-ins."""
-    subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=120)
-    machine = Machine(tool, folder)
-    place = machine.path(r"C:\fakes\modules\windows\windows.psm1")
-    place.parent.mkdir(parents=True)
-    shutil.copy(STANDINS, place)
-    for name in ("windows_network.ps1", "windows_hns.ps1"):
-        shutil.copy(STANDINS.with_name(name), place.parent)
-    return machine
 
 
 def windows_scripts(cloud: Cloud) -> dict[str, bytes]:

@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from sandbox.boot.windows.winpwsh import new_machine
 from tests.cloud_init.cloud import serving
-from tests.cloud_init.windows import new_machine
 from tests.executor import on_windows
 from tests.executor.case import read
 from tests.executor.downloads import serving as serving_downloads

@@ -1,5 +1,8 @@
 """One Windows worker of the program's own, joined to a real API server: what all tests of this folder look at."""
 
+import hashlib
+import json
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,22 +12,24 @@ from typing import Any, NoReturn
 import pytest
 import yaml
 
-from components.node import addons
-from components.node.role import role
+from components.node import addons, downloads
+from components.node.role import Role, role
 from components.spec.stack import CLUSTER, read_stack
 from operations.engine import Engine
+from sandbox.boot import mirror
 from sandbox.boot.spaces import within
+from sandbox.boot.windows.server import CRI, no_runtime
 from tests.lab.conftest import WINPWSH, Find
-from tests.lab.joining import mirror
 from tests.lab.joining.control_plane import TOKEN, ControlPlane, kubeadm_files
-from tests.lab.joining.machine import CRI, Joining, no_runtime
 from tests.whole_way.lab import Lab, lab
-from tests.whole_way.windows import FRESH, server
-from tools.lab import build
+from tests.whole_way.windows import Server, server
+from tools.lab import build, windows
 from tools.lab.programs import joining_programs
 from tools.linuxnode.image import lacking
 
 POOL = "web"
+ROUTER = "10.20.0.1"
+NEVER = hashlib.sha256(b"").hexdigest()
 SPEC: dict[str, Any] = {
     "cloud": "aws",
     "pools": {
@@ -53,7 +58,7 @@ class Site:
 
     lab: Lab
     plane: ControlPlane
-    worker: Joining
+    worker: Server
     kubernetes: str
     folder: Path
     """The clone that the stack belongs to."""
@@ -86,36 +91,42 @@ def site(
     programs = _programs(kubernetes, program, missing)
     spec = {**SPEC, "kubernetes": kubernetes}
     worker = role("lab", read_stack("lab", {"aws:region": "eu-west-1", CLUSTER: spec}).spec, POOL)
-    files = mirror.mirror(worker, lambda name: programs[name], programs["standins"])
-    files.write_entries(folder / "artifacts.json")
+    entries = windows.pack(kubernetes, folder / "mirror")
+    (folder / "artifacts.json").write_text(json.dumps([*entries, *_unpinned(worker)]), encoding="ascii")
     with ExitStack() as stack:
-        spec["artifacts"] = {"file": str(folder / "artifacts.json"), "mirror": f"http://10.20.0.1:{mirror.PORT}"}
+        spec["artifacts"] = {"file": str(folder / "artifacts.json"), "mirror": f"http://{ROUTER}:{mirror.PORT}"}
         cloud = stack.enter_context(lab(folder, _stack_file(spec)))
-        downloads = within(cloud.net, lambda: mirror.serve(files.files))
-        stack.callback(downloads.server_close)
-        stack.callback(downloads.shutdown)
+        served = within(cloud.net, lambda: mirror.server(ROUTER, folder / "mirror"))
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        stack.callback(served.server_close)
+        stack.callback(served.shutdown)
         plane = _control_plane(cloud, programs, kubernetes, folder / "control-plane")
         stack.callback(plane.stop)
         plane.start()
         plane.apply(addons.windows_nodes(worker))
         record = cloud.machine(POOL)
-        # a name that nobody knows makes each start of Wine wait for a name server
-        for each in (FRESH, cloud.told(record)["machine"]["name"]):
-            cloud.others[each] = record.outputs["privateIp"]
         cloud.set_secret("join_secret", record, TOKEN)
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
-        machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2", Joining))
+        machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2"))
         here = Site(cloud, plane, machine, kubernetes, folder)
         here.boot()
         yield here
 
 
+def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
+    """Entries of what machines that do not boot here download, and nobody published a digest of."""
+    for known in downloads.needed("lab", worker.spec):
+        if not known.is_pinned and known.os == "linux":
+            pinned = {"name": known.name, "version": known.version, "os": known.os, "url": known.url}
+            yield {**pinned, "sha256": NEVER, "source": "the lab"}
+
+
 def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
-    """The programs by name: Windows' own where there are two."""
+    """The control plane's programs by name, and the runtime's; those of Windows are there too."""
     found = {"kubeadm": program("kubeadm", "linux")}
-    for each in ("kubelet", "kube-proxy", "kube-log-runner", "host-local", "win-overlay", "win-bridge"):
-        found[each] = program(each, "windows")
+    for each in windows.REAL - {"kubectl"}:
+        program(each, "windows")
     for each in joining_programs(kubernetes):
         if not build.is_built(each):
             missing("lab", f"{each.name} {each.version} is not built; run: python -m tools.lab join {kubernetes}")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from components.spec.quantities import cpu_milli, memory_bytes
+from sandbox.boot.windows.server import CURRENT, PKI
 from tests.lab.conftest import Find
 from tests.lab.joining.conftest import POOL, SPEC, Site
-from tests.lab.joining.machine import CURRENT, PKI
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 

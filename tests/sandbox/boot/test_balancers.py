@@ -1,6 +1,7 @@
 """Load balancers of a booted cluster, on loopback."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -98,3 +99,40 @@ def test_a_way_in_listens_elsewhere_asks_nobody_for_health_and_leads_to_its_targ
             return said, forwarder.healthy
 
     assert asyncio.run(run()) == ("a", set())
+
+
+def test_a_client_that_ended_its_half_still_gets_its_answer_whatever_is_collected_meanwhile() -> None:
+    async def run() -> bytes:
+        may_answer = asyncio.Event()
+        handled: list[asyncio.Task[None]] = []
+
+        async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if asked := await reader.read():  # up to the end, which comes through
+                await may_answer.wait()
+                writer.write(b"answer to " + asked)
+            await balancers._close(writer)
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            handled.append(asyncio.create_task(handle(reader, writer)))
+
+        port = await free_port()
+        async with await asyncio.start_server(connected, "127.0.0.1", 0) as server:
+            forwarder = Forwarder("127.0.0.1", port, {}, [server.sockets[0].getsockname()])
+            serving = asyncio.create_task(balancers.serve(forwarder))
+            while not forwarder.healthy:
+                await asyncio.sleep(0.02)
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(b"all of it")
+            writer.write_eof()
+            while len(handled) < 2:  # the health check's, and this
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.2)
+            gc.collect()
+            may_answer.set()
+            said = await reader.read()
+            await balancers._close(writer)
+            serving.cancel()
+            await asyncio.gather(serving, *handled, return_exceptions=True)
+        return said
+
+    assert asyncio.run(run()) == b"answer to all of it"

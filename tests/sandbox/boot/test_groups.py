@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.aws.booted import permissions
 from sandbox.aws.network import BALANCER, EGRESS, GROUP, INGRESS, INSTANCE
 from sandbox.boot import groups
 from sandbox.boot.groups import Permission
@@ -42,11 +43,11 @@ def machine(world: World, id: str) -> Record:
 
 
 def test_a_group_as_a_peer_is_its_machines_and_load_balancers(world: World) -> None:
-    assert groups.permissions(world, machine(world, "i-w")) == [
+    assert permissions(world, machine(world, "i-w")) == [
         Permission(True, "tcp", 10250, 10250, ("10.20.0.4",)),
         Permission(False, "-1", 0, 0, ("0.0.0.0/0",)),
     ]
-    assert groups.permissions(world, machine(world, "i-c")) == [
+    assert permissions(world, machine(world, "i-c")) == [
         Permission(True, "tcp", 10250, 10250, ("10.20.0.9",)),
     ]
 
@@ -58,7 +59,7 @@ def lines(text: str, chain: str) -> list[str]:
 
 
 def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(world: World) -> None:
-    found = groups.permissions(world, machine(world, "i-w"))
+    found = permissions(world, machine(world, "i-w"))
     text = groups.rules(found, NODES, GATEWAY, RESOLVER, routed=False)
     assert lines(text, "in")[3:] == [
         f"ip saddr {GATEWAY} accept",
@@ -66,7 +67,7 @@ def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(world: World) -
         "drop",
     ], "no rule lets VXLAN in, so nothing of pods comes in either"
     assert lines(text, "out")[3:] == [
-        f"ip daddr {{ 169.254.169.254, {RESOLVER} }} accept",
+        f"ip daddr {{ {RESOLVER}, 169.254.169.254 }} accept",
         "accept",
         f"ip daddr != {NODES} accept",
         f"ip saddr != {NODES} accept",

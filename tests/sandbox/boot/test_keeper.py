@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from sandbox.aws.booted import AROUND
 from sandbox.aws.network import INSTANCE
 from sandbox.boot import groups, keeper, wishes
+from sandbox.boot.around import Around
 from sandbox.boot.keeper import Keeper
 from sandbox.records import Record
 from sandbox.world import World
@@ -38,6 +40,7 @@ class Site:
     """One whose machines boot at once."""
 
     world: World
+    around: Around = AROUND
     net: str = "net"
     machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
     done: dict[str, list[str]] = field(default_factory=dict[str, list[str]])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.aws.booted import RECORD
 from sandbox.aws.network import BALANCER
 from sandbox.aws.route53 import ZONE
 from sandbox.boot import names
@@ -29,12 +30,12 @@ def world(tmp_path: Path) -> World:
         (ZONE, "Z1", {"name": "c.mullion.internal"}, {}),
         (BALANCER, "b", balancer, {"dnsName": "inner-1.elb.eu-west-1.amazonaws.com"}),
         (
-            names.RECORD,
+            RECORD,
             "r1",
             {"zoneId": "Z1", "type": "A", "records": ["10.20.0.4"]},
             {"fqdn": "one.c.mullion.internal"},
         ),
-        (names.RECORD, "r2", alias, {"fqdn": "api.c.mullion.internal"}),
+        (RECORD, "r2", alias, {"fqdn": "api.c.mullion.internal"}),
     ]
     with world.transaction():
         for number, (type, id, inputs, outputs) in enumerate(rows):

@@ -1,16 +1,19 @@
 """lab.yaml over stacks: still specs of ours, and other plans only where lab.yaml says so."""
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 
+from components import artifacts
 from components.node.role import role
 from components.node.runtime import configuration
 from components.plan import plan_cluster
 from components.spec.stack import read_stack
 from operations.paths import REPOSITORY
 from sandbox.boot.overlay import bootable
+from sandbox.boot.windows.server import CRI
 
 STACKS = ("aws-ci", "aws-dev", "aws-prod")
 
@@ -39,18 +42,38 @@ def test_every_stack_can_be_made_bootable_by_ordinary_options(
         assert ("failCgroupV1" in machines.kubelet.config) == (kubernetes != "1.24.17"), "where the version has it"
 
 
-def test_windows_pools_and_all_else_stay_as_they_are() -> None:
+@pytest.mark.parametrize("kubernetes", ["1.37.1", "1.24.17"])
+def test_a_docker_pool_with_cri_dockerd_gets_the_endpoint_too_by_field_or_by_flag(
+    kubernetes: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    entries = tmp_path_factory.mktemp("lab") / "artifacts.json"
+    found = artifacts.find("cri-dockerd", "0.4.3", "windows")
+    digest = {"sha256": 64 * "0", "source": "the lab"}
+    entries.write_text(
+        json.dumps([{"name": found.name, "version": found.version, "os": "windows", "url": found.url, **digest}])
+    )
+    plain = config("aws-docker", kubernetes)
+    made = bootable(plain["mullion:cluster"], str(entries))
+    plan = plan_cluster("lab", read_stack("lab", {**plain, "mullion:cluster": made}).spec)
+    (legacy,) = (each for each in plan.pools if each.name == "legacy")
+    text = json.dumps(legacy.node_plan.document())
+    assert f"tcp://{CRI}" in text
+    assert (f'"--container-runtime-endpoint", "tcp://{CRI}"' in text) == (kubernetes == "1.24.17")
+
+
+def test_windows_pools_get_a_runtime_that_is_not_ready_and_all_else_stays_as_it_is() -> None:
     plain = config("aws-dev", "1.37.1")["mullion:cluster"]
     made = bootable(plain, "lab.json")
-    assert made["pools"]["web"] == plain["pools"]["web"]
+    runtime = {"kubelet": {"config": {"containerRuntimeEndpoint": f"tcp://{CRI}"}}, "rollout": {"gate": "registered"}}
+    assert made["pools"]["web"] == {**plain["pools"]["web"], **runtime}
     touched = {"artifacts", "control_plane", "kubeadm", "pools"}
     assert {name: made[name] for name in plain.keys() - touched} == {
         name: plain[name] for name in plain.keys() - touched
     }
 
 
-GONE = {"cgroups"}
-"""Steps of Ubuntu alone: it has control groups v2."""
+GONE = {"cgroups", "node-ready"}
+"""Steps of Ubuntu alone: it has control groups v2. And of pools whose gate is `ready`."""
 COME = {"package-iptables", "package-conntrack", "package-ethtool", "package-socat", "package-nftables"}
 """Steps of Debian alone: what its image lacks."""
 TOUCHED = {
@@ -60,11 +83,13 @@ TOUCHED = {
     "agent-config": {"content"},
     "kubeadm-join": {"input"},
     "kubeadm-init": {"input"},
+    "kubelet-config": {"content"},
 }
 """Fields of steps that lab.yaml changes, beside the addresses of downloads."""
 IN_THE_PATCH = {
     *("cgroupDriver", "evictionHard", "failCgroupV1", "failSwapOn", "imageGCHighThresholdPercent", "resolvConf")
 }
+IN_WINDOWS = {"containerRuntimeEndpoint"}
 
 
 def steps(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -93,6 +118,6 @@ def test_each_machines_plan_differs_from_the_plain_stacks_in_those_fields_alone(
             if fields == {"url"}:
                 host = before[step]["url"].partition("://")[2]
                 assert now[step]["url"] == f"http://mirror.sandbox.internal:8080/{host}"
-        if "kubelet-patch" in now:
-            settings, known = now["kubelet-patch"]["content"], before["kubelet-patch"]["content"]
-            assert {key for key in settings if settings[key] != known.get(key)} <= IN_THE_PATCH
+        for step, keys in (("kubelet-patch", IN_THE_PATCH), ("kubelet-config", IN_WINDOWS)):
+            settings, known = (each.get(step, {}).get("content", {}) for each in (now, before))
+            assert {key for key in settings if settings[key] != known.get(key)} <= keys

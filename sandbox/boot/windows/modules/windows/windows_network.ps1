@@ -1,4 +1,4 @@
-# Stand-ins for NetSecurity and NetTCPIP; windows_modules.psm1 keeps their books.
+# Stand-ins for NetSecurity and NetTCPIP; windows.psm1 keeps their books.
 
 function Get-NetFirewallRule {
     [CmdletBinding()]

@@ -228,6 +228,32 @@ function Set-NetFirewallProfile {
     Set-Kept 'profiles' $kept
 }
 
+# Users that a test gave the machine, and whether each is enabled.
+function Get-LocalUser {
+    [CmdletBinding()]
+    param([string[]] $Name)
+    $kept = Get-Kept 'users'
+    if ($Name) {
+        $unknown = @($Name | Where-Object { -not $kept.ContainsKey($_) })
+        if ($unknown) { throw "User $($unknown[0]) was not found." }
+    }
+    foreach ($each in @($kept.Keys | Where-Object { -not $Name -or $_ -in $Name })) {
+        [pscustomobject] @{ Name = $each; Enabled = [bool] $kept[$each] }
+    }
+}
+
+function Disable-LocalUser {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string[]] $Name)
+    Write-Asked 'Disable-LocalUser' $PSBoundParameters
+    $kept = Get-Kept 'users'
+    foreach ($each in $Name) {
+        if (-not $kept.ContainsKey($each)) { throw "User $each was not found." }
+        $kept[$each] = $false
+    }
+    Set-Kept 'users' $kept
+}
+
 # Wine keeps Unix modes instead of access lists.
 function Set-Acl {
     [CmdletBinding()]

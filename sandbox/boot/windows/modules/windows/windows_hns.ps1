@@ -1,4 +1,4 @@
-# Stand-ins for HNS (hns.psm1 of microsoft/SDN) and the adapters it makes; windows_modules.psm1 keeps their books.
+# Stand-ins for HNS (hns.psm1 of microsoft/SDN) and the adapters it makes; windows.psm1 keeps their books.
 # Networks, endpoints and policylists are books by id; "outage" says how often routes are gone once a switch is made.
 
 # The adapters of the machine: its own, and those of a virtual switch and of endpoints that the host has; or a book.

@@ -1,0 +1,148 @@
+"""A Windows machine of a world, booted for real from the user-data that the program gave the cloud."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+import zipfile
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sandbox.boot import windows
+from sandbox.boot.machine import Machine
+from sandbox.boot.windows import winpwsh
+from sandbox.boot.windows.server import Failed, Server, no_runtime
+from tools.lab import build
+from tools.lab.programs import WITHOUT_RUNTIME
+
+LAUNCH = {"aws": "v2"}
+"""By cloud: what starts user-data on its Windows images, as far as it is imitated: versions of EC2Launch."""
+NO_TOOL = f"nothing here runs Windows; {windows.TOOL} names a program that does"
+NO_LAUNCH = "what starts user-data on this cloud's Windows images is not imitated here"
+WITH, RUNTIME = "winpwsh", "runtime.pid"
+"""Files beside the disk: the tool that runs it, and the process that answers as its container runtime."""
+PAUSE = 5.0
+"""Seconds between two looks of the task scheduler."""
+
+
+@dataclass
+class WindowsMachine(Machine):
+    """One machine: its disk is below the folder, its network is its own."""
+
+    server: Server = field(init=False)
+    _off: threading.Event = field(default_factory=threading.Event)
+    _life: "threading.Thread | None" = None
+    _os: str = ""
+
+    def __post_init__(self) -> None:
+        """Know where it stands."""
+        self.server = Server(
+            tool=windows.tool(),
+            folder=self.folder,
+            space=self.space,
+            address=self.site.around.address(self.site.world, self.record),
+            launch=LAUNCH[self.site.told(self.record)["facts"]["cloud"]],
+            resolver=self.site.resolver,
+        )
+        self._os = self._system()  # here, where the world may be asked
+
+    def boot(self) -> None:
+        """Power on, the first time with a new disk: user-data was started when this returns. RuntimeError says why not.
+
+        What is registered to run at a boot, also after the restarts that it asks for, goes on in a thread.
+        """
+        self._end()
+        try:
+            if not (self.folder / WITH).exists():
+                self.server.install(self._os)
+                (self.folder / WITH).write_text(self.server.tool)
+            self._off.clear()
+            self.server.begin()
+        except (Failed, subprocess.SubprocessError, OSError) as error:
+            raise RuntimeError(f"{self.name} did not boot: {error}\n{self.console()}") from error
+        self._life = threading.Thread(target=self._live, daemon=True)
+        self._life.start()
+
+    def cut(self) -> None:
+        """The power goes; the disk stays."""
+        self._off.set()
+        if (self.folder / WITH).exists():
+            self.server.cut()
+        self._end()
+
+    def _end(self) -> None:
+        """Until nothing of the boot before is left."""
+        if self._life:
+            self._life.join()
+            self._life = None
+            self.server.cut()  # it may have been about to start something
+
+    def _live(self) -> None:
+        """What goes on by itself while it is on; its trouble stands in the keeper's log."""
+        try:
+            with no_runtime(build.place(WITHOUT_RUNTIME), self.space) as runtime, self.server.links():
+                (self.folder / RUNTIME).write_text(str(runtime.pid))
+                self.server.go_on(self._off.is_set)
+                self._repeat()
+        except (Failed, subprocess.SubprocessError, OSError) as error:
+            if not self._off.is_set():
+                print(f"{self.name}: {error}\n{self.console()}", flush=True)
+
+    def _repeat(self) -> None:
+        """What the task scheduler starts again and again."""
+        last = dict.fromkeys(self.server.repeated(), time.monotonic())
+        while not self._off.wait(PAUSE):
+            for name, (seconds, words) in self.server.repeated().items():
+                if time.monotonic() - last.setdefault(name, time.monotonic()) >= seconds:
+                    last[name] = time.monotonic()
+                    self.server.pwsh(words, int(seconds))
+
+    def _system(self) -> str:
+        """Its operating system, as its bundle's plan has it."""
+        url = self.site.told(self.record)["bundle"]["url"]
+        stored = self.site.world.object(*self.site.around.machines.place(url))
+        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
+            return json.loads(bundle.read("plan.json"))["os"]
+
+    def run(self, *words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+        """A Windows program on it, ended after its time."""
+        return self.server.ran(*words, seconds=int(seconds))
+
+    def file(self, path: str) -> Path:
+        """A file on its disk, as this host sees it. path: as Windows has it."""
+        return self.server.path(path)
+
+    def log(self) -> str:
+        """The end of what loader and executor wrote."""
+        return self.server.log()[-8000:]
+
+    def console(self) -> str:
+        """The end of what its last run said."""
+        output = self.folder / "output"
+        return output.read_text(errors="replace")[-4000:] if output.exists() else ""
+
+
+def why_not(cloud: str) -> str:
+    """Why Windows machines of a cloud cannot boot here; empty where they can."""
+    if not windows.tool():
+        return NO_TOOL
+    return "" if cloud in LAUNCH else NO_LAUNCH
+
+
+def is_one(folder: Path) -> bool:
+    """Whether the disk in a folder is a Windows machine's."""
+    return (folder / WITH).exists()
+
+
+def stop(folder: Path) -> None:
+    """End what a machine left whose keeper was killed."""
+    winpwsh.stop((folder / WITH).read_text(), folder)
+    with suppress(OSError, ValueError):
+        pid = int((folder / RUNTIME).read_text())
+        # the number may have become another's
+        if os.fsencode(build.place(WITHOUT_RUNTIME)) in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+            os.kill(pid, signal.SIGKILL)

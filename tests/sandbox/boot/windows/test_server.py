@@ -1,0 +1,110 @@
+"""What a Windows machine of a booted world does at its boot, and what is ended of it: without Windows."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.boot import places, windows
+from sandbox.boot.windows import machine, registry
+from sandbox.boot.windows.server import Failed, Server, command
+from tests.windows_node.registry import hive
+from tools.lab import build
+from tools.linuxnode import network
+
+RUN = "-NoProfile -NonInteractive -ExecutionPolicy Bypass"
+POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
+
+
+def task(argument: str, *, user: str = "SYSTEM", execute: str = "powershell.exe", every: str | None = None) -> Any:
+    trigger = {"AtStartup": every is None, "Repetition": {"Interval": every}}
+    return {"principal": {"UserId": user}, "action": {"Execute": execute, "Argument": argument}, "trigger": trigger}
+
+
+COMMANDS = {
+    "a file": (task(rf'{RUN} -File "C:\a b\loader.ps1"'), r"& 'C:\a b\loader.ps1'"),
+    "a command": (task(f'{RUN} -Command "& (1) -Requested"', execute=POWERSHELL), "& (1) -Requested"),
+}
+STRANGE = {
+    "another user's": task(f'{RUN} -File "C:\\a.ps1"', user="Administrator"),
+    "another program": task(f'{RUN} -File "C:\\a.ps1"', execute="cmd.exe"),
+    "with a profile": task('-File "C:\\a.ps1"'),
+}
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_a_registered_task_is_run_as_the_scheduler_would(what: str) -> None:
+    found, words = COMMANDS[what]
+    assert command("mullion", found) == words
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_task_that_is_not_systems_powershell_is_a_fault_of_who_registered_it(what: str) -> None:
+    with pytest.raises(Failed, match="task mullion"):
+        command("mullion", STRANGE[what])
+
+
+def server(folder: Path, tool: str = "winpwsh") -> Server:
+    return Server(tool=tool, folder=folder, space="net-x", address="10.20.0.9", launch="v2")
+
+
+def test_tasks_that_come_again_are_known_with_their_pause(tmp_path: Path) -> None:
+    here = server(tmp_path)
+    assert here.repeated() == {}
+    book = here.path(r"C:\fakes\tasks.json")
+    book.parent.mkdir(parents=True)
+    book.write_text(
+        json.dumps({"once": task(f'{RUN} -File "C:\\a.ps1"'), "logs": task(f'{RUN} -Command "l"', every="PT2M")})
+    )
+    assert here.repeated() == {"logs": (120.0, "l")}
+
+
+@pytest.mark.parametrize("os", registry.REVISIONS)
+def test_a_machine_is_the_windows_server_that_its_plan_wants(os: str, tmp_path: Path) -> None:
+    (tmp_path / "system.reg").write_text("WINE REGISTRY Version 2\n")
+    registry.install(tmp_path, os)
+    found = hive(tmp_path / "system.reg")[registry.CURRENT_VERSION]
+    build, revision = registry.REVISIONS[os]
+    assert found["CurrentBuildNumber"] == f'"{build}"'
+    assert int(found["UBR"].removeprefix("dword:"), 16) == revision
+    assert os.rpartition("-")[2] in found["ProductName"]
+
+
+def test_every_operating_system_of_windows_pools_can_be_one_here() -> None:
+    from components.releases.systems import WINDOWS
+
+    assert {name: f"10.0.{build}" for name, (build, _) in registry.REVISIONS.items()} == {
+        name: each.build for name, each in WINDOWS.items()
+    }
+
+
+def test_without_a_program_for_windows_and_on_other_clouds_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(windows.TOOL, raising=False)
+    assert windows.TOOL in machine.why_not("aws")
+    monkeypatch.setenv(windows.TOOL, "/winpwsh")
+    assert [machine.why_not(each) for each in ("aws", "nowhere")] == ["", machine.NO_LAUNCH]
+
+
+@pytest.mark.subprocess
+def test_what_a_killed_keeper_left_of_a_windows_machine_is_ended_by_the_tool_that_ran_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool, said = tmp_path / "winpwsh", tmp_path / "said"
+    tool.write_text(f'#!/bin/sh\necho "$@" >>{said}\n')
+    tool.chmod(0o755)
+    monkeypatch.setattr(network, "down", lambda net: None)
+    monkeypatch.setattr(build, "place", lambda program: Path("/lab/crinotready"))
+    disk = places.disks(tmp_path) / "web-0-i-1"
+    disk.mkdir(parents=True)
+    (disk / machine.WITH).write_text(str(tool))
+    words = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen([*words, "/lab/crinotready"]) as its_runtime, subprocess.Popen(words) as somebody:
+        for each, code in ((somebody, None), (its_runtime, -9)):
+            (disk / machine.RUNTIME).write_text(str(each.pid))
+            places.clean(tmp_path)
+            assert (each.poll() if code is None else each.wait(10)) == code
+        somebody.kill()
+    assert said.read_text() == f"stop {disk}\n" * 2
