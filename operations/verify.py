@@ -9,15 +9,20 @@ from urllib.parse import urlsplit
 import yaml
 
 from components.plan import ClusterPlan, plan_cluster
+from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
-from operations import booted, kubeconfigs, stacks, waiting
+from operations import booted, kubeconfigs, reboots, report, stacks, waiting
 from operations.exits import Exit, Stop
+from operations.verification import upstream
+from operations.verification.cluster import Cluster
 from operations.verification.run import Wanted, verify
+from operations.verification.upstream import Suite
 from operations.verification.verdicts import as_json, as_junit, failed, shown
 from operations.workspace import world_file
 
 IN_THE_LAB = "ghcr.io/flannel-io/flannel:v0.28.9"
 """The image of the lab's that has busybox; no other can be pulled there."""
+WITHOUT_CONTAINERS = "registered as planned; no container runs on Windows machines here"
 OUTSIDE = ("one.one.one.one:443", "1.1.1.1:443")
 """A name and an address beyond any cluster that answer on TCP."""
 
@@ -31,6 +36,8 @@ def run(
     timeout: str,
     as_json_text: bool,
     junit: Path | None,
+    suite: Suite | None,
+    reboot: bool,
 ) -> None:
     """Print every check's verdict; Stop where one failed."""
     try:
@@ -47,7 +54,15 @@ def run(
         print(f"mullion: verifying {name} at {_server(text)}", file=sys.stderr, flush=True)
     wanted = _wanted(name, plan, tuple(outside), seconds)
     wanted = replace(wanted, image=image) if image else wanted
-    rows = verify(waiting.api(text), wanted)
+    api = waiting.api(text)
+    rows = verify(api, wanted)
+    if reboot:
+        reboots.reboot_all(name)
+        rows += [replace(each, where=f"{each.where}, rebooted") for each in verify(api, wanted)]
+    if suite:
+        own = report.kubeconfig(name, text)
+        rows = [each for each in rows if each.check != upstream.CHECK]
+        rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
     if junit:
         junit.write_text(as_junit(name, rows), "utf-8")
     print(as_json(rows) if as_json_text else shown(rows), flush=True)
@@ -79,8 +94,15 @@ def _wanted(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: flo
     from sandbox.world import World
 
     world = World(world_file(name))
-    excused = {one: each.why for one, each in wishes.standing(world).items() if each.state == "not booted"}
+    machines = wishes.standing(world)
+    excused = {one: each.why for one, each in machines.items() if each.state == "not booted"}
+    registered = {
+        each.name: WITHOUT_CONTAINERS
+        for group in plan.machine_groups
+        if not group.is_control_plane and plan.spec.pools[group.name].rollout.gate is Gate.REGISTERED
+        for each in group.machines
+        if each.name not in excused
+    }
+    here = (f"{names.MIRROR}:{mirror.PORT}", f"{wishes.site(world)['gateway']}:{mirror.PORT}")
     world.close()
-    gateway = plan.network.cidr[1]
-    here = (f"{names.MIRROR}:{mirror.PORT}", f"{gateway}:{mirror.PORT}")
-    return Wanted(expected, excused, outside or here, seconds, IN_THE_LAB)
+    return Wanted(expected, excused, outside or here, seconds, IN_THE_LAB, registered)

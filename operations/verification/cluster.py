@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from components.kubernetes_api import KubernetesApi, Refused, Unreachable
+from operations.verification import streams
 from operations.verification.questions import Node
 
 BUILD_LABEL = "node.kubernetes.io/windows-build"
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 NAMESPACES = "/api/v1/namespaces"
+SYSTEM = f"{NAMESPACES}/kube-system"
 PAUSE = 1.0
 """Seconds between two looks."""
 
@@ -40,9 +42,52 @@ class Cluster:
         ]
 
     def make(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Make an object: the namespace, or what stands in it."""
-        places = {"Namespace": NAMESPACES, "Service": f"{self._here}/services", "Pod": f"{self._here}/pods"}
-        return self._api.ask("POST", places[manifest["kind"]], manifest)
+        """Make an object: the namespace, or what stands in it. It is given back as it was made."""
+        made = self._api.ask("POST", self._folder(manifest), manifest)
+        return {**made, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+
+    def place(self, made: dict[str, Any]) -> str:
+        """Path of an object that was made."""
+        return f"{self._folder(made)}/{made['metadata']['name']}"
+
+    def _folder(self, manifest: dict[str, Any]) -> str:
+        kind, version = manifest["kind"], manifest["apiVersion"]
+        if kind == "Namespace":
+            return NAMESPACES
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        return f"{root}/namespaces/{self.namespace}/{kind.lower()}s"
+
+    def within(self, place: str) -> str:
+        """Path of something in the run's namespace."""
+        return f"{self._here}/{place}"
+
+    def get(self, path: str) -> Any:
+        """What is at a path."""
+        return self._api.ask("GET", path)
+
+    def resolvers(self) -> tuple[str, ...]:
+        """Addresses of the cluster's name servers: of their Service, and of its pods."""
+        try:
+            service = self.get(f"{SYSTEM}/services/kube-dns")["spec"]["clusterIP"]
+            pods = self.get(f"{SYSTEM}/pods?labelSelector=k8s-app%3Dkube-dns")["items"]
+        except Refused:
+            return ()
+        return (service, *(each["status"]["podIP"] for each in pods if is_ready(each)))
+
+    def execute(self, pod: str, command: list[str]) -> str:
+        """What a command in a pod of the run writes."""
+        return streams.execute(self._api, f"{self._here}/pods/{pod}", command)
+
+    def forwarded(self, pod: str, port: int, sent: bytes) -> str:
+        """What a port of a pod of the run answers."""
+        return streams.forwarded(self._api, f"{self._here}/pods/{pod}", port, sent)
+
+    def written(self, pod: str, container: str) -> str:
+        """What a container wrote so far; nothing where it never ran."""
+        try:
+            return self.log(pod, container)
+        except (Refused, Unreachable):
+            return ""
 
     def service(self, name: str) -> dict[str, Any]:
         """A Service of the run."""
@@ -52,9 +97,9 @@ class Cluster:
         """Pods of the run with a label."""
         return self._api.ask("GET", f"{self._here}/pods?labelSelector=app%3D{app}")["items"]
 
-    def log(self, pod: str) -> str:
-        """What a pod wrote."""
-        return self._api.text(f"{self._here}/pods/{pod}/log")
+    def log(self, pod: str, container: str) -> str:
+        """What a container of a pod wrote."""
+        return self._api.text(f"{self._here}/pods/{pod}/log?container={container}")
 
     def until(self, there: Callable[[], bool], seconds: float) -> bool:
         """Whether it came to be so in time. An API that is silent for a moment is asked again."""

@@ -2,22 +2,45 @@
 # each. A cluster that just got a Service takes a moment, so a no is asked again.
 b=/bin/busybox
 
-# The body behind a URL, http://HOST[:PORT]/PATH. By nc: a static wget wants libraries for names that images lack.
-body() {
+# The answer of a URL, http://HOST[:PORT]/PATH. By nc: a static wget wants libraries for names that images lack.
+page() {
     rest=${1#http://}
     place=${rest%%/*}
     port=80
     [ "$place" = "${place#*:}" ] || port=${place#*:}
     $b printf 'GET /%s HTTP/1.0\r\nHost: %s\r\n\r\n' "${rest#*/}" "$place" | $b timeout 10 $b nc -w 4 "${place%:*}" "$port" |
-        $b tr -d '\r' | $b sed '1,/^$/d'
+        $b tr -d '\r'
+}
+
+# Whether the node's runtime has one sandbox of a pod that is ready, and a container that runs in it.
+containers() {
+    sandbox=$(crictl pods --name "^$1\$" --state ready --quiet) || return 1
+    echo "sandbox ${sandbox:-none}"
+    running=$(crictl ps --pod "${sandbox:-none}" --state running --quiet | $b wc -l)
+    echo "$running containers"
+    [ "$running" -eq 1 ]
+}
+
+crictl() {
+    $b timeout 10 $b chroot /node /usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock "$@"
 }
 
 once() {
     case $1 in
-    http) said=$(body "$2") && [ -n "$said" ] && echo "$said" ;;
-    size) got=$(body "$2" | $b wc -c) && echo "$got bytes" && [ "$got" -eq "$3" ] ;;
+    http)
+        said=$(page "$2")
+        echo "$said"
+        case $said in HTTP/1.[01]\ 200\ *) ;; *) return 1 ;; esac
+        ;;
+    size) got=$(page "$2" | $b sed '1,/^$/d' | $b wc -c) && echo "$got bytes" && [ "$got" -eq "$3" ] ;;
     name) $b nslookup "$2" ;;
     ping) $b ping -c 1 -W 3 "$2" ;;
+    udp) $b nslookup -type=a "-port=$3" kubernetes.default.svc.cluster.local "$2" ;;
+    file) said=$($b cat "$2") && echo "$said" && [ "$said" = "$3" ] ;;
+    env) eval "said=\${$2-}" && echo "$said" && [ "$said" = "$3" ] ;;
+    there) [ -e "$2" ] ;;
+    write) : >"$2" ;;
+    containers) containers "$2" ;;
     open) $b timeout 8 $b nc -w 4 "$2" "$3" </dev/null ;;
     esac
 }

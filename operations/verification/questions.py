@@ -9,6 +9,8 @@ METADATA = "169.254.169.254"
 KUBELET_PORT = 10250
 OLD_BUILD = "10.0.17763"
 """Windows Server 2019, where a node reaches no Service and not its own node ports (SMK-11)."""
+DNS_PORT, UDP_PORT = 53, 8053
+"""Of name servers, and where the test's Windows servers answer as such."""
 PORTS = {"linux": 8080, "windows": 80}
 """Where the test's servers listen in their pods."""
 
@@ -63,7 +65,8 @@ class Place:
 class Question:
     """One question. words: kind and target, as probe.sh and probe.ps1 read them.
 
-    column: of the matrix. opens: the right answer. limit: why another answer is no failure.
+    column: of the matrix. opens: the right answer. limit: why another answer is no failure. title: for people, where
+    the words say too little.
     """
 
     check: str
@@ -71,29 +74,32 @@ class Question:
     words: str
     opens: bool = True
     limit: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to ask about. outside: name:port and address:port beyond the cluster; domain: cluster.local."""
+    """What there is to ask about.
+
+    outside: name:port and address:port beyond the cluster. resolvers: addresses that answer for names, over UDP.
+    """
 
     namespace: str
     nodes: tuple[Node, ...]
     servers: tuple[Server, ...]
     services: tuple[Service, ...]
     outside: tuple[str, ...]
+    resolvers: tuple[str, ...] = ()
     domain: str = "cluster.local"
 
 
-def questions(place: Place, scene: Scene) -> list[Question]:
-    """All that is asked at a place."""
-    return list(_on_node(place, scene) if place.host else _in_pod(place, scene))
-
-
-def _in_pod(place: Place, scene: Scene) -> Iterator[Question]:
+def in_pod(place: Place, scene: Scene) -> Iterator[Question]:
+    """What a pod is asked about its network."""
     for each in scene.servers:
         yield Question("SMK-05", "pod", f"ping {each.address}")
         yield Question("SMK-05", "pod", f"http http://{each.address}:{PORTS[each.os]}/hello")
+        if each.os == "windows":
+            yield Question("SMK-10", "pod", f"udp {each.address} {UDP_PORT}")
         if each.node != place.node.name:
             yield Question("packet-size", "pod", f"size http://{each.address}:{PORTS[each.os]}/large {LARGE}")
     for each in scene.services:
@@ -101,16 +107,21 @@ def _in_pod(place: Place, scene: Scene) -> Iterator[Question]:
         yield Question("SMK-07", "DNS", f"name {each.name}.{scene.namespace}.svc.{scene.domain}")
         yield Question("SMK-07", "DNS", f"http http://{each.name}.{scene.namespace}.svc.{scene.domain}/hello")
         yield Question("SMK-10", "service", f"http http://{each.name}/hello")
+    for each in scene.resolvers:
+        yield Question("SMK-10", "DNS", f"udp {each} {DNS_PORT}")
     yield Question("SMK-10", "node", f"open {place.node.address} {KUBELET_PORT}")
     for each in scene.outside:
         yield Question("SMK-09", "internet", f"open {each.replace(':', ' ')}")
     yield Question("metadata", "metadata", f"open {METADATA} 80 once", opens=False)
 
 
-def _on_node(place: Place, scene: Scene) -> Iterator[Question]:
+def on_node(place: Place, scene: Scene) -> Iterator[Question]:
+    """What a node is asked, by a pod that is as good as it."""
     windows = place.node.os == "windows"
     old = "Windows Server 2019 reaches neither from a node itself" if place.node.build.startswith(OLD_BUILD) else ""
     for each in scene.servers:
+        if each.node == place.node.name:
+            yield Question("SMK-03", "", f"containers {each.name}", title=f"sandbox and container of {each.name}")
         if not windows or each.node == place.node.name:  # FLN-06: with VXLAN a Windows host reaches only its own
             yield Question("SMK-04", "node-to-pod", f"http http://{each.address}:{PORTS[each.os]}/hello")
     for each in scene.services:

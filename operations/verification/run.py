@@ -2,11 +2,11 @@
 
 import secrets
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from components.kubernetes_api import KubernetesApi
-from operations.verification import manifests
+from operations.verification import features, interface, manifests, workloads
 from operations.verification.cluster import Cluster, is_ready
 from operations.verification.questions import (
     Node,
@@ -16,21 +16,34 @@ from operations.verification.questions import (
     Server,
     Service,
     chosen,
+    in_pod,
+    on_node,
     places,
-    questions,
 )
 from operations.verification.verdicts import Row, Verdict, judged
 
+NEVER = (
+    ("SMK-08", "NodePort from outside", "no node port is open to the internet"),
+    ("SMK-14", "preemption", "it would evict pods of others"),
+    ("SMK-15", "[sig-windows] of Kubernetes' own suite", "--upstream names no e2e.test to run"),
+)
+"""What is not asked of any cluster."""
 PULL = {"linux": 300.0, "windows": 1200.0}
 """Seconds for a system's image to come and its servers to be ready: Windows' has gigabytes (SMK-03)."""
 ASKING = 420.0
 """Seconds for the pods to ask all that they have, with every question asked four times at worst."""
+WORKING = 120.0
+"""Seconds for controllers: a CronJob's first comes with the next minute."""
 LEAVING = 120.0
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a run looks at. expected: names of planned machines; excused: those that cannot be there, and why."""
+    """What a run looks at.
+
+    expected: names of planned machines. excused: those that cannot be there, and why. registered: those whose Node need
+    not be Ready, and why.
+    """
 
     expected: tuple[str, ...]
     excused: Mapping[str, str]
@@ -38,6 +51,7 @@ class Wanted:
     ready_within: float
     image: str = manifests.BUSYBOX
     """Of Linux pods."""
+    registered: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def verify(api: KubernetesApi, wanted: Wanted) -> list[Row]:
@@ -49,7 +63,10 @@ def verify(api: KubernetesApi, wanted: Wanted) -> list[Row]:
     try:
         scene, found = _scene(cluster, taking_part, wanted)
         rows += found
+        waited = [each for node in _one_each(taking_part) for each in workloads.make(cluster, node, wanted.image)]
         rows += _asked(cluster, scene, wanted.image)
+        rows += interface.rows(cluster, scene)
+        rows += workloads.judged(cluster, waited, WORKING)
     finally:
         if not cluster.remove(LEAVING):
             print(f"mullion: namespace {cluster.namespace} still goes; kubectl get namespaces", file=sys.stderr)
@@ -58,7 +75,7 @@ def verify(api: KubernetesApi, wanted: Wanted) -> list[Row]:
 
 def _nodes(cluster: Cluster, wanted: Wanted) -> Iterable[Row]:
     """SMK-02: the planned nodes, within their time, and the cluster's own pods."""
-    expected = set(wanted.expected) - set(wanted.excused)
+    expected = set(wanted.expected) - set(wanted.excused) - set(wanted.registered)
 
     def there() -> bool:
         return expected <= {each.name for each in cluster.nodes() if each.ready} and not _wrong_pods(cluster)
@@ -67,7 +84,9 @@ def _nodes(cluster: Cluster, wanted: Wanted) -> Iterable[Row]:
     found = {each.name: each for each in cluster.nodes()}
     for name in wanted.expected:
         node = found.get(name)
-        if name in wanted.excused:
+        if name in wanted.registered and node is not None and not node.ready:
+            yield Row("SMK-02", "cluster", f"node {name}", Verdict.LIMIT, wanted.registered[name])
+        elif name in wanted.excused:
             yield Row("SMK-02", "cluster", f"node {name}", Verdict.NOT_COVERED, wanted.excused[name])
         elif node is None:
             yield Row("SMK-02", "cluster", f"node {name}", Verdict.FAILED, "there is no Node of that name")
@@ -91,10 +110,14 @@ def _scene(cluster: Cluster, nodes: tuple[Node, ...], wanted: Wanted) -> tuple[S
     systems = sorted({each.os for each in nodes})
     for os in systems:
         cluster.make(manifests.service(os))
-    for node in nodes:
-        cluster.make(manifests.server(node, manifests.image_of(node, wanted.image)))
-    servers: list[Server] = []
+    for each in features.objects(manifests.WEB[systems[0]]) if systems else ():
+        cluster.make(each)
     rows: list[Row] = []
+    for each in manifests.servers(nodes, wanted.image):
+        name, count = each["metadata"]["name"], each["spec"]["replicas"]
+        cluster.make(each)
+        rows.append(Row("SMK-01", "cluster", f"Deployment {name} with {count} replicas", Verdict.PASSED))
+    servers: list[Server] = []
     for os in systems:
         app, count = manifests.WEB[os], sum(each.os == os for each in nodes)
         cluster.until(lambda app=app, count=count: sum(map(is_ready, cluster.pods(app))) == count, PULL[os])
@@ -107,7 +130,8 @@ def _scene(cluster: Cluster, nodes: tuple[Node, ...], wanted: Wanted) -> tuple[S
                 servers.append(Server(name, os, node, pod["status"]["podIP"]))
     made = [(os, cluster.service(manifests.WEB[os])["spec"]) for os in systems]
     services = [Service(manifests.WEB[os], os, spec["clusterIP"], spec["ports"][0]["nodePort"]) for os, spec in made]
-    return Scene(cluster.namespace, nodes, tuple(servers), tuple(services), wanted.outside), rows
+    resolvers = cluster.resolvers()
+    return Scene(cluster.namespace, nodes, tuple(servers), tuple(services), wanted.outside, resolvers), rows
 
 
 def _waiting(pod: dict[str, object]) -> str:
@@ -117,11 +141,20 @@ def _waiting(pod: dict[str, object]) -> str:
     return "; ".join(str(each["waiting"].get("reason")) for each in states if "waiting" in each) or "not ready"
 
 
+def asked_at(place: Place, scene: Scene) -> Iterator[Question]:
+    """All that is asked at a place."""
+    if place.host:
+        yield from on_node(place, scene)
+    else:
+        yield from in_pod(place, scene)
+        yield from features.questions(place, scene)
+
+
 def _asked(cluster: Cluster, scene: Scene, image: str) -> list[Row]:
     """What every place says to its questions."""
     asked: list[tuple[str, Place, list[Question]]] = []
     for number, place in enumerate(places(scene.nodes)):
-        mine = questions(place, scene)
+        mine = list(asked_at(place, scene))
         made = cluster.make(manifests.asker(number, place, mine, manifests.image_of(place.node, image)))
         asked.append((made["metadata"]["name"], place, mine))
 
@@ -132,19 +165,9 @@ def _asked(cluster: Cluster, scene: Scene, image: str) -> list[Row]:
     cluster.until(over, ASKING)
     rows: list[Row] = []
     for pod, place, mine in asked:
-        said = answers(_log(cluster, pod))
+        said = answers(cluster.written(pod, "ask"))
         rows += [judged(place, question, said.get(index)) for index, question in enumerate(mine)]
     return rows
-
-
-def _log(cluster: Cluster, pod: str) -> str:
-    """What a pod wrote so far; nothing where it never ran."""
-    from components.kubernetes_api import Refused, Unreachable
-
-    try:
-        return cluster.log(pod)
-    except (Refused, Unreachable):
-        return ""
 
 
 def answers(log: str) -> dict[int, tuple[bool, str]]:
@@ -156,6 +179,12 @@ def answers(log: str) -> dict[int, tuple[bool, str]]:
         if number.isdigit() and answer in ("ok", "no"):
             found[int(number)] = (answer == "ok", said.strip())
     return found
+
+
+def _one_each(nodes: tuple[Node, ...]) -> list[Node]:
+    """The first worker of each system, or its first node."""
+    order = sorted(nodes, key=lambda each: (each.control_plane, each.name))
+    return list({each.os: each for each in reversed(order)}.values())
 
 
 def _not_covered(nodes: tuple[Node, ...]) -> list[Row]:
@@ -177,7 +206,5 @@ def _not_covered(nodes: tuple[Node, ...]) -> list[Row]:
         Row("SMK-11", name, "from the node itself", Verdict.NOT_COVERED, "on Docker no pod is as good as the node")
         for name in on_docker
     ]
-    rows.append(
-        Row("SMK-08", "outside", "NodePort from outside", Verdict.NOT_COVERED, "no node port is open to the internet")
-    )
+    rows += [Row(check, "cluster", what, Verdict.NOT_COVERED, why) for check, what, why in NEVER]
     return rows

@@ -34,16 +34,21 @@ class Row:
 
 
 TITLES = {
+    "SMK-01": "the web servers' Deployments",
     "SMK-02": "all nodes are Ready, system pods run",
-    "SMK-03": "the web servers are Ready",
+    "SMK-03": "the web servers are Ready, each a sandbox and a container",
     "SMK-04": "node to pod",
     "SMK-05": "pod to pod, ping and TCP",
     "SMK-06": "service to pod",
     "SMK-07": "discovery by the full name",
     "SMK-08": "inbound: NodePort",
     "SMK-09": "outbound, by name and by address",
-    "SMK-10": "pod to node, Service by its short name",
+    "SMK-10": "pod to node, Service by its short name, UDP",
     "SMK-11": "from a Windows node itself",
+    "SMK-12": "volumes, settings, probes and hooks of pods",
+    "SMK-13": "controllers reach their end state",
+    "SMK-14": "summaries, exec, port-forward, quotas",
+    "SMK-15": "the upstream suite for Windows",
     "metadata": "the metadata service: closed to pods, open to nodes",
     "packet-size": "large answers between nodes arrive whole",
 }
@@ -56,8 +61,8 @@ def judged(place: Place, question: Question, answer: tuple[bool, str] | None) ->
     right = answer is not None and opened is question.opens
     verdict = Verdict.PASSED if right else Verdict.LIMIT if question.limit else Verdict.FAILED
     note = said if right or not question.limit else f"{question.limit} ({said})"
-    words = question.words.removesuffix(" once")
-    what = words if question.opens else f"closed: {words}"
+    words = question.title or question.words.removesuffix(" once")
+    what = words if question.opens or question.title else f"closed: {words}"
     return Row(question.check, place.name, what, verdict, note, place.node.os, question.column)
 
 

@@ -1,7 +1,9 @@
 """A cluster's API in memory, for `mullion verify`: it keeps what is made, runs pods, and lets them answer."""
 
 import re
-from collections.abc import Callable
+import socket
+import struct
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from components.kubernetes_api import Refused
@@ -33,6 +35,21 @@ MIXED = [
 ]
 
 
+SYSTEM = "/api/v1/namespaces/kube-system"
+NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+DONE: dict[str, dict[str, Any]] = {
+    "ReplicaSet": {"readyReplicas": 1},
+    "ReplicationController": {"readyReplicas": 1},
+    "StatefulSet": {"readyReplicas": 1},
+    "DaemonSet": {"numberReady": 1, "desiredNumberScheduled": 1},
+    "Job": {"succeeded": 1},
+    "CronJob": {"lastScheduleTime": "2026-01-01T00:00:00Z"},
+    "ResourceQuota": {"used": {"count/secrets": "1"}},
+}
+"""The end state of what controllers make."""
+HTTP = b"HTTP/1.0 200 OK\r\n\r\nhello"
+
+
 class FakeApi:
     """What KubernetesApi is to `verify`. Refuses what a real API server refuses of these calls."""
 
@@ -42,6 +59,9 @@ class FakeApi:
         self.made: list[dict[str, Any]] = []
         self.system_phase = "Running"
         self.never_ready: set[str] = set()
+        self._open: list[socket.socket] = []
+        self.lacks: set[str] = set()
+        """Kinds that come to no end; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One call."""
@@ -50,27 +70,65 @@ class FakeApi:
             return self._make(bare, body)
         if method == "DELETE":
             return self._remove(bare)
-        if bare == "/api/v1/nodes":
-            return {"items": self.nodes}
-        if bare == "/api/v1/pods":
-            return {"items": [self._system_pod()]}
+        app = query.partition("%3D")[2]
+        fixed = {
+            "/api/v1/nodes": {"items": self.nodes},
+            "/api/v1/pods": {"items": [self._system_pod()]},
+            f"{SYSTEM}/services/kube-dns": {"spec": {"clusterIP": "10.96.0.10"}},
+            f"{SYSTEM}/pods": {"items": [self._system_pod()]},
+        }
+        if bare in fixed:
+            return fixed[bare]
+        if bare.startswith("/apis/metrics.k8s.io/"):
+            if "metrics" in self.lacks:
+                raise Refused(404, "the server could not find the requested resource")
+            return {"items": [{}]}
+        if bare.endswith("/proxy/stats/summary"):
+            figures = {"memory": {"workingSetBytes": 1 << 28}, "cpu": {"usageCoreNanoSeconds": 7}}
+            return {"node": {} if "summary" in self.lacks else figures, "pods": []}
         if bare.endswith("/pods"):
-            app = query.partition("%3D")[2]
-            return {"items": [self._run(each) for each in self._in(bare) if each["metadata"]["labels"]["app"] == app]}
+            return {"items": [each for each in self._pods(bare) if each["metadata"]["labels"]["app"] == app]}
         if bare not in self.objects:
             raise Refused(404, f"{bare} not found")
-        return self.objects[bare]
+        return self._with_status(self.objects[bare])
 
     def text(self, path: str) -> str:
         """A pod's log: its answers."""
-        name = path.split("/")[-2]
+        bare, _, query = path.partition("?container=")
+        name = bare.split("/")[-2]
         (pod,) = (each for each in self.made if each["metadata"]["name"] == name)
-        (variable,) = pod["spec"]["containers"][0]["env"]
+        containers = [each["name"] for each in pod["spec"]["containers"]]
+        if query not in containers and (query or len(containers) > 1):
+            raise Refused(400, f"a container name must be specified for pod {name}, choose one of: {containers}")
+        if name.startswith("dying-"):
+            return "" if "preStop" in self.lacks else "stopped\n"
+        variable = pod["spec"]["containers"][0]["env"][0]
         lines: list[str] = []
         for question in variable["value"].split(";"):
             number, _, words = question.partition(" ")
             lines.append(f"{number} {'ok' if self.answer(self.asks(pod), words) else 'no'} said so")
         return "\n".join([*lines, "done"])
+
+    def upgraded(self, path: str, protocol: str) -> socket.socket:
+        """What a websocket of exec or port-forward brings, in frames of a server: they are not masked."""
+        ours, theirs = socket.socketpair()
+        assert protocol == "v4.channel.k8s.io"
+        if "/exec?" in path:
+            messages = [
+                b"\x01" + (b"no such file" if "exec" in self.lacks else b"hello\n"),
+                b'\x03{"status":"Success"}',
+            ]
+        else:
+            port = struct.pack("<H", int(path.rpartition("=")[2]))
+            page = [] if "port-forward" in self.lacks else [b"\x00" + HTTP + b"x" * 200]
+            messages = [b"\x00" + port, b"\x01" + port, *page]
+        for each in messages:
+            size = bytes([len(each)]) if len(each) < 126 else struct.pack(">BH", 126, len(each))
+            theirs.sendall(b"\x82" + size + each)
+        theirs.sendall(b"\x88\x00")
+        theirs.shutdown(socket.SHUT_WR)
+        self._open.append(theirs)
+        return ours
 
     @staticmethod
     def asks(pod: dict[str, Any]) -> str:
@@ -80,37 +138,63 @@ class FakeApi:
 
     def _make(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         name = body["metadata"]["name"]
-        if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", name):
+        if not NAME.fullmatch(name):
             raise Refused(422, f"Invalid value: {name!r}")
-        parent = path.rpartition("/")[0]
-        if path != "/api/v1/namespaces" and parent not in self.objects:
-            raise Refused(404, f"namespaces {parent.rpartition('/')[2]!r} not found")
+        namespace = "/".join(path.split("/")[-3:-1])
+        if path != "/api/v1/namespaces" and f"/api/v1/{namespace}" not in self.objects:
+            raise Refused(404, f"{namespace!r} not found")
+        if body["apiVersion"] in self.lacks:
+            raise Refused(404, "the server could not find the requested resource")
         if f"{path}/{name}" in self.objects:
             raise Refused(409, f"{name!r} already exists")
         if body["kind"] == "Pod" and body["spec"].get("securityContext") and not body["spec"].get("hostNetwork"):
             raise Refused(422, "hostNetwork must be true if pod contains any hostProcess containers")
+        if "template" in body.get("spec", {}) and "selector" in body["spec"]:
+            self._select(body["spec"])
+        quotas = [each for each in self.objects.values() if each["kind"] == "ResourceQuota"]
+        if body["kind"] == "Secret" and quotas and "quota" not in self.lacks:
+            raise Refused(403, f"secrets {name!r} is forbidden: exceeded quota: one")
         self.made.append(body)
         made = {**body, "spec": dict(body.get("spec") or {})}
-        if body["kind"] == "Service":
+        if made["spec"].get("type") == "NodePort":
             ports = [{**each, "nodePort": 30000 + len(self.made)} for each in body["spec"]["ports"]]
-            made["spec"] |= {"clusterIP": f"10.96.0.{len(self.made)}", "ports": ports}
+            made["spec"] |= {"clusterIP": f"10.96.0.{len(self.made) + 10}", "ports": ports}
         self.objects[f"{path}/{name}"] = made
-        return made
+        return {key: value for key, value in made.items() if key not in ("kind", "apiVersion")}
+
+    @staticmethod
+    def _select(spec: dict[str, Any]) -> None:
+        """Labels of a template are what its selector selects."""
+        selector = spec["selector"].get("matchLabels", spec["selector"])
+        if not selector.items() <= spec["template"]["metadata"]["labels"].items():
+            raise Refused(422, "`selector` does not match template `labels`")
 
     def _remove(self, path: str) -> dict[str, Any]:
         if path not in self.objects:
             raise Refused(404, f"{path} not found")
-        for each in [one for one in self.objects if one == path or one.startswith(f"{path}/")]:
+        inside = path.removeprefix("/api/v1")
+        for each in [one for one in self.objects if one == path or f"{inside}/" in one]:
             del self.objects[each]
+        for each in self._open:
+            each.close()
         return {}
 
-    def _in(self, path: str) -> list[dict[str, Any]]:
-        return [each for name, each in self.objects.items() if name.startswith(f"{path}/")]
+    def _pods(self, path: str) -> Iterator[dict[str, Any]]:
+        """The pods as they are: made by themselves, or one on each node that a Deployment wants."""
+        for name, each in self.objects.items():
+            if name.startswith(f"{path}/"):
+                yield self._run(each, each["spec"]["nodeSelector"]["kubernetes.io/hostname"])
+            if each["kind"] == "Deployment":
+                template = each["spec"]["template"]
+                term = template["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                (names,) = term["nodeSelectorTerms"][0]["matchExpressions"]
+                for on in names["values"][: each["spec"]["replicas"]]:
+                    labels = {"name": f"web-{on}", "labels": template["metadata"]["labels"]}
+                    yield self._run({"metadata": labels, "spec": template["spec"]}, on)
 
-    def _run(self, pod: dict[str, Any]) -> dict[str, Any]:
+    def _run(self, pod: dict[str, Any], on: str) -> dict[str, Any]:
         """The pod as it is: servers are ready, those that ask have asked."""
         asking = pod["metadata"]["labels"]["app"] == "ask"
-        on = pod["spec"]["nodeSelector"]["kubernetes.io/hostname"]
         ready = not asking and pod["metadata"]["name"] not in self.never_ready
         number = 1 + [each["metadata"]["name"] for each in self.nodes].index(on)
         status: dict[str, Any] = {"phase": "Succeeded" if asking else "Running" if ready else "Pending"}
@@ -119,6 +203,15 @@ class FakeApi:
             status["containerStatuses"] = [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]
         return {**pod, "spec": {**pod["spec"], "nodeName": on}, "status": status}
 
+    def _with_status(self, made: dict[str, Any]) -> dict[str, Any]:
+        if made["metadata"]["name"].startswith("dying-"):
+            return {**made, "status": {"containerStatuses": [{"restartCount": int("restarts" not in self.lacks)}]}}
+        return {**made, "status": {} if made["kind"] in self.lacks else DONE.get(made["kind"], {})}
+
     def _system_pod(self) -> dict[str, Any]:
-        status = {"phase": self.system_phase, "conditions": [{"type": "Ready", "status": "True"}]}
+        status = {
+            "phase": self.system_phase,
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "podIP": "10.244.1.9",
+        }
         return {"metadata": {"name": "coredns-1", "namespace": "kube-system"}, "spec": {}, "status": status}

@@ -8,8 +8,10 @@ from xml.etree import ElementTree
 import pytest
 
 from operations.verification import run
+from operations.verification.manifests import BUSYBOX
 from operations.verification.run import Wanted, answers, verify
 from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
+from operations.verification.workloads import CONTROLLERS
 from tests.operations.verification.cluster import MIXED, Answer, FakeApi, node
 
 NAMES = tuple(each["metadata"]["name"] for each in MIXED)
@@ -22,11 +24,14 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not come does not come later."""
     monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
     monkeypatch.setattr(run, "ASKING", 0.01)
+    monkeypatch.setattr(run, "WORKING", 0.01)
     monkeypatch.setattr("operations.verification.cluster.PAUSE", 0.001)
 
 
 def good(place: str, words: str) -> bool:
-    """A cluster as it should be: metadata is closed to pods."""
+    """A cluster as it should be: metadata is closed to pods, and settings are read-only."""
+    if words.startswith("write "):
+        return False
     return METADATA not in words or place.startswith("host ")
 
 
@@ -41,7 +46,7 @@ def test_a_good_cluster_passes_every_check_and_nothing_is_left_in_it() -> None:
     api = FakeApi(MIXED, good)
     rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert failed(rows) == []
-    assert {row.check for row in rows if row.verdict is Verdict.PASSED} == set(TITLES)
+    assert {row.check for row in rows if row.verdict is Verdict.PASSED} == TITLES.keys() - {"SMK-15"}
     assert api.objects == {}
 
 
@@ -59,11 +64,12 @@ BROKEN: dict[str, Answer] = {
     "SMK-04": without("http://10.244.", host=True),
     "SMK-05": without("ping ", host=False),
     "SMK-06": without("http://10.96.", host=False),
-    "SMK-07": without("name ", host=False),
+    "SMK-07": without("name ", "webserver", host=False),
     "SMK-08": without(":3000", host=True, at="control-plane"),
     "SMK-09": without("open example.org"),
     "SMK-10": without("open 10.20.", host=False),
-    "metadata": lambda place, words: True,
+    "SMK-12": without("file ", "/verify/keys/word"),
+    "metadata": lambda place, words: not words.startswith("write "),
     "packet-size": without("size "),
 }
 """By check: what is wrong with a cluster that fails it, and no other."""
@@ -99,6 +105,71 @@ def test_smk_03_a_server_whose_image_does_not_come_fails_with_the_kubelets_reaso
         ("SMK-03", "windows pod web-web-1", "Pending: ImagePullBackOff")
     ]
     assert api.objects == {}
+
+
+LACKS: dict[str, tuple[str, set[str]]] = {
+    "restarts": ("SMK-12", {"liveness probe", "preStop"}),
+    "preStop": ("SMK-12", {"preStop"}),
+    **{kind: ("SMK-13", {kind}) for kind in CONTROLLERS},
+    "summary": ("SMK-14", {"stats/summary"}),
+    "exec": ("SMK-14", {"exec"}),
+    "port-forward": ("SMK-14", {"port-forward"}),
+    "quota": ("SMK-14", {"ResourceQuota"}),
+}
+"""What a cluster lacks -> the check that fails, and its rows."""
+
+
+@pytest.mark.parametrize("what", LACKS)
+def test_smk_12_13_14_each_feature_fails_on_its_own(what: str) -> None:
+    api = FakeApi(MIXED, good)
+    api.lacks = {what}
+    rows = failed(verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
+    assert ({row.check for row in rows}, {row.what for row in rows}) == ({LACKS[what][0]}, LACKS[what][1])
+    assert {row.system for row in rows} <= {"linux", "windows", ""}
+    assert api.objects == {}
+
+
+def test_smk_13_a_cluster_with_the_older_api_of_cron_jobs_is_asked_by_that() -> None:
+    api = FakeApi(MIXED, good)
+    api.lacks = {"batch/v1"}
+    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert {each["apiVersion"] for each in api.made if each["kind"] == "CronJob"} == {"batch/v1beta1"}
+
+
+def test_smk_14_without_a_metrics_server_metrics_are_not_covered() -> None:
+    api = FakeApi(MIXED, good)
+    api.lacks = {"metrics"}
+    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert [row.verdict for row in rows if "metrics" in row.what] == [Verdict.NOT_COVERED]
+    assert failed(rows) == []
+
+
+def test_smk_01_each_build_of_windows_has_a_deployment_of_its_own_image() -> None:
+    nodes = [*MIXED[:3], {**MIXED[3], "metadata": _build(MIXED[3]["metadata"])}]
+    api = FakeApi(nodes, good)
+    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    found = {each["metadata"]["name"]: each["spec"] for each in api.made if each["kind"] == "Deployment"}
+    images = {name: spec["template"]["spec"]["containers"][0]["image"] for name, spec in found.items()}
+    assert images == {
+        "linux-webserver": BUSYBOX,
+        "win-webserver-17763": "mcr.microsoft.com/windows/servercore:ltsc2019",
+        "win-webserver-20348": "mcr.microsoft.com/windows/servercore:ltsc2022",
+    }
+    assert {name: spec["replicas"] for name, spec in found.items()} == {
+        **dict.fromkeys(images, 1),
+        "linux-webserver": 2,
+    }
+
+
+def test_smk_02_a_node_that_need_only_be_registered_is_a_known_limit_and_fails_where_it_is_missing() -> None:
+    nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
+    wanted = Wanted(NAMES, {}, OUTSIDE, 0.01, registered=dict.fromkeys(("web-0", "web-1"), "no containers here"))
+    rows = verify(FakeApi(nodes, good), wanted)  # type: ignore[arg-type]
+    found = {row.what: (row.verdict, row.said) for row in rows if row.what.startswith("node web-")}
+    assert found == {
+        "node web-0": (Verdict.LIMIT, "no containers here"),
+        "node web-1": (Verdict.FAILED, "there is no Node of that name"),
+    }
 
 
 def test_smk_11_what_windows_server_2019_cannot_do_from_the_node_is_a_known_limit_whatever_it_says() -> None:

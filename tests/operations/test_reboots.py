@@ -1,0 +1,63 @@
+"""`mullion verify --reboot`: each machine of a booted sandbox, workers first, until it is as planned again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations import boot, booted, reboots
+from operations.exits import Exit, Stop
+from sandbox.boot import wishes
+from sandbox.boot.wishes import Standing, Wish
+from sandbox.world import World
+
+POOLS = {"control-plane-0": "control-plane", "linux-0": "linux", "web-0": "web", "web-1": "web"}
+
+
+@pytest.fixture
+def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is rebooted, in order, in a booted sandbox with one machine that cannot boot."""
+    order: list[str] = []
+    world = World(tmp_path / "world.db")
+    wishes.tell(
+        world,
+        {
+            name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
+            for name in POOLS
+        },
+    )  # fmt: skip
+    world.close()
+
+    def change(name: str, machine: str, *, quiet: bool, boots: int) -> None:
+        order.append(machine)
+
+    def record(world: World, instance: str) -> Mapping[str, Any]:
+        return {"time": order.count(instance), "state": "registered" if instance == "web-0" else "ready"}
+
+    monkeypatch.setattr(booted, "api", lambda name: "https://127.0.0.1:1")
+    monkeypatch.setattr(reboots, "world_file", lambda name: tmp_path / "world.db")
+    monkeypatch.setattr(reboots, "_pool", lambda world, machine: POOLS[machine])
+    monkeypatch.setattr(boot, "change", change)
+    monkeypatch.setattr(boot, "record", record)
+    return order
+
+
+def test_workers_come_first_and_what_is_not_booted_is_left_alone(rebooted: list[str]) -> None:
+    reboots.reboot_all("small")
+    assert rebooted == ["linux-0", "web-0", "control-plane-0"]
+
+
+def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot, "record", lambda world, instance: {"time": len(rebooted), "state": "running"})
+    monkeypatch.setattr(reboots, "PATIENCE", 0)
+    with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
+        reboots.reboot_all("small")
+    assert rebooted == ["linux-0"]
+
+
+def test_a_stack_that_is_not_booted_says_how_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(booted, "api", lambda name: "")
+    with pytest.raises(Stop, match="mullion sandbox boot small") as stop:
+        reboots.reboot_all("small")
+    assert stop.value.code == Exit.USAGE

@@ -1,0 +1,5 @@
+"""Windows machines for the scripts that run in pods."""
+
+from tests.cloud_init.conftest import pytest_configure, winpwsh
+
+__all__ = ["pytest_configure", "winpwsh"]
