@@ -19,6 +19,9 @@ DYNAMIC_PORTS = (34000, 31536)
 PAGE_FILE_MB = 8192
 """RES-07: Windows needs one; a fixed size leaves the disk to images (AKS Engine took as much)."""
 
+ADMINISTRATOR = "mullion"
+"""The user that Azure makes on every machine."""
+
 _SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 _TIME = rf"{_SERVICES}\W32Time"
 _UPDATES = r"HKLM\SOFTWARE\Policies\Microsoft\Windows\WindowsUpdate\AU"
@@ -51,9 +54,15 @@ UNSCANNED = (
 """Programs that Defender leaves alone, by their folder; the runtime's are its own."""
 
 
-def identity() -> Phase:
-    """The host's name, with the restart that features need; the kubelet is told the node's name, so it never waits."""
-    return Phase("identity", Scope.NODE, (step("hostname", "hostname", value=ref("machine.name"), restart=False),))
+def identity(role: Role) -> Phase:
+    """The host's name, with the restart that features need; the kubelet is told the node's name, so it never waits.
+
+    On Azure also: nobody is the user that it makes on every machine.
+    """
+    named = step("hostname", "hostname", value=ref("machine.name"), restart=False)
+    azure = role.spec.cloud is Cloud.AZURE
+    closed = (step("local-user", "administrator", user=ADMINISTRATOR),) if azure else ()
+    return Phase("identity", Scope.NODE, (named, *closed))
 
 
 def build(role: Role) -> Phase:

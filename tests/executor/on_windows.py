@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.node.kinds import KINDS, Cut
+from sandbox.boot.windows.winpwsh import FOLDER, MULLION, WINE_CRASHED, Machine
 from tests.cloud_init.cloud import INSTANCE, Cloud
-from tests.cloud_init.windows import FOLDER, MULLION, WINE_CRASHED, Machine, windows_scripts
+from tests.cloud_init.windows import windows_scripts
 from tests.executor import judge, windows_areas, windows_programs
 from tests.executor.case import Case, Run, placed, plan_document
 from tests.executor.downloads import Downloads

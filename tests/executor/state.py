@@ -127,6 +127,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "port_ranges": (("windows",), "protocol -> [start, count]"),
     "defender": (("windows",), "{running, processes, paths}"),
     "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and lets everything in)"),
+    "local_users": (("windows",), "name -> whether it is enabled"),
     "routes": (("windows",), "prefix -> interface index; null: none"),
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
     "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),

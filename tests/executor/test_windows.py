@@ -9,8 +9,8 @@ from typing import NoReturn
 
 import pytest
 
+from sandbox.boot.windows.winpwsh import new_machine
 from tests.cloud_init.cloud import Cloud, serving
-from tests.cloud_init.windows import new_machine
 from tests.executor import on_windows
 from tests.executor.case import Case, cases
 from tests.executor.downloads import Downloads

@@ -160,6 +160,7 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "port_ranges": ("ports", _same, _same),
     "defender": ("defender", _same, _same),
     "profiles": ("profiles", _profiles, _seen_profiles),
+    "local_users": ("users", _same, _same),
     "routes": ("routes", _routes, _seen_routes),
     "networks": ("networks", _networks, _seen_networks),
     "policies": ("policylists", _policies, lambda books: {each["Name"]: True for each in books.values()}),
@@ -205,7 +206,10 @@ def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> N
             identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
             place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
             kept[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
-    (fakes / "endpoints.json").write_text(json.dumps(kept))
+    off = {id for id, each in kept.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
+    forwarding = {key: each for key, each in read(fakes, "forwarding").items() if key not in off}
+    for book, left in (("endpoints", kept), ("forwarding", forwarding)):
+        (fakes / f"{book}.json").write_text(json.dumps(left))
 
 
 def endpoints(fakes: Path) -> Any:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import INSTANCE, Cloud
-from tests.cloud_init.windows import Machine
 from tests.executor import authority, windows_areas, windows_programs
 from tests.executor.case import Case, placed
 from tests.executor.downloads import Downloads

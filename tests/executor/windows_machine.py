@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.cloud_init.windows import FOLDER, Machine
+from sandbox.boot.windows.winpwsh import FOLDER, Machine
 
 DRIVER = Path(__file__).with_name("windows_driver.ps1")
 JOB_SECONDS = 120

@@ -3,15 +3,12 @@
 import subprocess
 from typing import TYPE_CHECKING
 
-from tests.cloud_init.windows import Machine
+from sandbox.boot.windows.registry import SERVICE
+from sandbox.boot.windows.winpwsh import Machine
 from tests.executor.state import Program
 
 if TYPE_CHECKING:
     from tests.executor.windows_machine import Driver
-
-SERVICE = r"C:\windows\system32\spoolsv.exe"
-"""Runs as a service under any name."""
-
 
 INPUT = "$file = [IO.File]::Create($args[0]); [Console]::OpenStandardInput().CopyTo($file); $file.Dispose()"
 

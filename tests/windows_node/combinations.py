@@ -73,6 +73,9 @@ FOUR = ("containerd-overlay", "docker-overlay", "containerd-l2bridge", "docker-l
 CUT = "docker-l2bridge"
 """The one that `make test` cuts the power of, and so sees in its end; all others it leaves to `make soak`."""
 
+VETERAN = "containerd-overlay"
+"""The one that events happen to, once its first day was looked at."""
+
 
 def rendered(name: str, mirror: str, standins: Path) -> Rendered:
     """The plan of a combination, whose downloads come from the mirror under the digests of stand-ins."""

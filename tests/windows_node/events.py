@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.boot.windows.winpwsh import BOOKS
 from tests.windows_node.health import CNI, LEASES, PROXY, SUBNET_FILE, vip_of
-from tests.windows_node.server import BOOK_FOLDER, Node
+from tests.windows_node.server import Node
 
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=true\n"
@@ -125,7 +126,7 @@ def dies(service: str) -> Callable[[Node], None]:
 
     def happen(here: Node) -> None:
         here.change("faults", {service: "dies"})
-        here.driver.call("arrange", fakes=BOOK_FOLDER, values=[], variables={}, services={service: "stopped"})
+        here.driver.call("arrange", fakes=BOOKS, values=[], variables={}, services={service: "stopped"})
 
     return happen
 

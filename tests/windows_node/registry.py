@@ -89,19 +89,3 @@ def gained(machine: Path, fresh: Path) -> dict[str, dict[str, str | int | list[s
         if not key.startswith(OWN)
     }
     return {key: dict(sorted(values.items())) for key, values in sorted(gains.items()) if values}
-
-
-def add(machine: Path, keys: dict[str, dict[str, str]]) -> None:
-    """Write values (texts, or data as Wine writes it) into the registry of a machine that is off; later ones win."""
-    sections = (f"\n[{_escaped(key)}] 1\n" + "".join(map(_line, values.items())) for key, values in keys.items())
-    with (machine / "system.reg").open("a", encoding="latin-1") as file:
-        file.writelines(sections)
-
-
-def _line(value: tuple[str, str]) -> str:
-    name, data = value
-    return f'"{name}"={data}\n' if re.match(r"dword:|hex|str\(", data) else f'"{name}"="{_escaped(data)}"\n'
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\")

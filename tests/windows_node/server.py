@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from components.node.plan import canonical
-from tests.cloud_init.windows import FOLDER, MULLION, Machine, inside, new_machine
+from sandbox.boot.windows.losses import reboot
+from sandbox.boot.windows.registry import CURRENT_VERSION, SYSTEM, add
+from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine, inside, new_machine
 from tests.executor.on_windows import STATUS, install
 from tests.executor.windows_machine import Driver, PowerGone
-from tests.executor.windows_programs import SERVICE
 from tests.windows_node.combinations import Rendered
-from tests.windows_node.losses import reboot
-from tests.windows_node.registry import add
 from tests.windows_node.site import API_HOST, ROUTER, Site
 
 FRESH = "ec2amaz-1"
@@ -25,19 +24,6 @@ BOOTS = 8
 LONGEST = 600
 """Seconds of one run of a whole plan; five on a machine that does nothing else."""
 DATA = r"C:\ProgramData\mullion"
-BOOK_FOLDER = r"C:\fakes"
-CURRENT = r"Software\Microsoft\Windows NT\CurrentVersion"
-SYSTEM: dict[str, dict[str, str]] = {
-    r"System\CurrentControlSet\Services\W32Time": {
-        "DisplayName": "Windows Time", "ErrorControl": "dword:00000001", "ImagePath": SERVICE,
-        "ObjectName": "LocalSystem", "Start": "dword:00000003", "Type": "dword:00000010",
-    },
-    r"System\CurrentControlSet\Control\Session Manager\Memory Management": {
-        "ExistingPageFiles": r'str(7):"\\??\\C:\\pagefile.sys\0"',
-        "PagingFiles": r'str(7):"?:\\pagefile.sys\0"',
-    },
-}  # fmt: skip
-"""What a fresh machine has in its registry, beside what winpwsh gives it."""
 
 
 @dataclass
@@ -73,7 +59,7 @@ class Node:
     @property
     def books(self) -> Path:
         """What the stand-ins of Windows' modules keep."""
-        return self.machine.path(BOOK_FOLDER)
+        return self.machine.path(BOOKS)
 
     def book(self, name: str) -> Any:
         """One of the books."""
@@ -92,22 +78,28 @@ class Node:
     def boot(self) -> None:
         """A new boot, with the name that was asked for, and the services that start by themselves."""
         asked = self.books / "name.txt"
-        hosts = self.machine.folder / "hosts"
+        etc = self.machine.folder / "etc"
+        etc.mkdir(exist_ok=True)
         name = asked.read_text() if asked.exists() else FRESH
         # its own name stands there too: a name server that nobody reaches makes each start of Wine wait for it
-        hosts.write_text(f"127.0.0.1 localhost\n{self.address} {name}\n{ROUTER} {API_HOST}\n")
-        self.machine.entry = inside(self.space, name, hosts)
-        self.driver.call("arrange", fakes=BOOK_FOLDER, values=[], variables={}, services={}, boot=True)
+        (etc / "hosts").write_text(f"127.0.0.1 localhost\n{self.address} {name}\n{ROUTER} {API_HOST}\n")
+        self.machine.entry = inside(self.space, name, etc)
+        self.driver.call("arrange", fakes=BOOKS, values=[], variables={}, services={}, boot=True)
 
     def run(self, **cut: Any) -> dict[str, Any] | None:
         """The boot task: result.json of a run of the executor, None where power went."""
         place = self.machine.path(rf"{DATA}\result.json")
         place.unlink(missing_ok=True)
         try:
-            self.driver.call("run", fakes=BOOK_FOLDER, check=False, **cut)
+            self.driver.call("run", fakes=BOOKS, check=False, **cut)
         except PowerGone:
             return None
         return json.loads(place.read_text())
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it was booted and not cut since."""
+        return self.driver.process is not None and self.driver.process.poll() is None
 
     def off(self) -> None:
         """The power goes, and with it what Windows keeps in memory alone."""
@@ -129,10 +121,14 @@ class Node:
         """Change values of CurrentVersion while the machine is on."""
         kinds: dict[type, str] = {str: "String", int: "DWord"}
         rows = [
-            {"key": f"HKEY_LOCAL_MACHINE\\{CURRENT}", "name": name, "value": {"type": kinds[type(data)], "data": data}}
+            {
+                "key": f"HKEY_LOCAL_MACHINE\\{CURRENT_VERSION}",
+                "name": name,
+                "value": {"type": kinds[type(data)], "data": data},
+            }
             for name, data in values.items()
         ]
-        self.driver.call("arrange", fakes=BOOK_FOLDER, values=rows, variables={}, services={})
+        self.driver.call("arrange", fakes=BOOKS, values=rows, variables={}, services={})
 
     def recover(self) -> None:
         """Nothing is wrong any more with programs and Windows; the plan is the product's own again."""
@@ -166,7 +162,7 @@ def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def installed(tool: str, folder: Path, build: int, revision: int) -> Machine:
     """A machine of a stock image: what Windows Server brings."""
     machine = new_machine(tool, folder)
-    add(folder, {**SYSTEM, CURRENT: {"CurrentBuildNumber": str(build), "UBR": f"dword:{revision:08x}"}})
+    add(folder, {**SYSTEM, CURRENT_VERSION: {"CurrentBuildNumber": str(build), "UBR": f"dword:{revision:08x}"}})
     return machine
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cloud_init.windows import new_machine
+from sandbox.boot.windows.winpwsh import new_machine
 from tests.windows_node.combinations import CUT, FOUR, rendered
 from tests.windows_node.end import differences, state
 from tests.windows_node.server import Node, node, outcomes, steps

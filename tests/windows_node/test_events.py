@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from sandbox.boot.windows.winpwsh import new_machine
 from tests.executor.judge import CODES
-from tests.windows_node.combinations import rendered
+from tests.windows_node.becoming import becomes_ready
+from tests.windows_node.combinations import VETERAN, rendered
 from tests.windows_node.events import EVENTS, SHORT, Event
 from tests.windows_node.health import problems
 from tests.windows_node.server import Node, node, outcomes, steps
@@ -20,13 +22,13 @@ NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) f
 
 @pytest.fixture(scope="module")
 def veteran(winpwsh: str, place: Site, standins: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """A node that is ready; what one event leaves is what the next begins with."""
-    made = rendered("containerd-overlay", place.mirror, standins)
+    """A node that became ready, and is off; what one event leaves is what the next begins with."""
+    made = rendered(VETERAN, place.mirror, standins)
     place.publish(made)
-    with node(winpwsh, place, tmp_path_factory.mktemp("veteran") / "machine", made) as here:
-        result = here.power_on()
-        assert result and result["state"] == "done", (result, here.log())
-        assert not list(problems(here))
+    folder = tmp_path_factory.mktemp("veteran")
+    fresh = new_machine(winpwsh, folder / "fresh").folder
+    with node(winpwsh, place, folder / "machine", made) as here:
+        becomes_ready(here, VETERAN, fresh)
         yield here
 
 
@@ -42,14 +44,13 @@ def planned(here: Node, event: Event) -> dict[str, Any]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str, veteran: Node) -> None:
     event = EVENTS[name]
-    veteran.take(planned(veteran, event))
-    if event.on:
-        event.happens(veteran)
-        result = veteran.run()
-    else:
+    if event.on and not veteran.is_on:
+        veteran.power_on()
+    if veteran.is_on and not event.on:
         veteran.off()
-        event.happens(veteran)
-        result = veteran.power_on()
+    veteran.take(planned(veteran, event))
+    event.happens(veteran)
+    result = veteran.run() if event.on else veteran.power_on()
     assert result
     try:
         if event.fails:

@@ -1,40 +1,18 @@
 """Images of Windows nodes (OPS-10): baked from one machine, and two clones that are nobody else."""
 
 import json
-import shutil
-import zipfile
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from components.bundle import image_bundle
-from tests.windows_node.combinations import Rendered, rendered
+from tests.windows_node.combinations import rendered
 from tests.windows_node.health import problems, vip_of
-from tests.windows_node.server import DATA, Node, node, restarts
+from tests.windows_node.imaging import bake
+from tests.windows_node.server import node, restarts
 from tests.windows_node.site import CLUSTER, TOKEN, Site
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess, pytest.mark.soak]
-BUNDLE = r"C:\image"
 CLONES = {"web-1": "10.20.1.5", "web-2": "10.20.1.6"}
-
-
-def bake(here: Node, made: Rendered) -> None:
-    """What docs/images.md says, up to sysprep: the bundle unpacked, bake.ps1, the restart, bake.ps1 by its task."""
-    with zipfile.ZipFile(BytesIO(image_bundle(made.plan, "aws").content)) as bundle:
-        bundle.extractall(here.machine.path(BUNDLE))
-    for _ in range(2):
-        here.boot()
-        code, said = here.machine.pwsh(rf"& '{BUNDLE}\image\bake.ps1' -NoGeneralize", 240)
-        assert code == 0, said
-        here.off()
-    assert "nothing of one node or cluster is left" in here.machine.path(rf"{DATA}\bake.log").read_text()
-
-
-def generalize(here: Node) -> None:
-    """What sysprep does here: the machine has no name any more."""
-    (here.books / "name.txt").unlink(missing_ok=True)
-    (here.books / "asked.jsonl").unlink()
 
 
 def holding(folder: Path, text: str) -> list[str]:
@@ -53,10 +31,7 @@ def test_two_clones_of_an_image_join_without_a_download_or_a_restart_and_share_n
     place.publish(made)
     image = tmp_path / "image"
     with node(winpwsh, place, image, made, "baker-0", "10.20.1.9") as here:
-        # the loader brings these to a machine; an image has none of them
-        shutil.rmtree(here.machine.path(r"C:\Program Files\mullion"))
-        bake(here, made)
-        generalize(here)
+        bake(here)
         for text in ("baker-0", TOKEN, f"api.{CLUSTER}."):
             assert not holding(here.machine.drive, text), text
     fetched = len(place.downloads.asked)

@@ -1,21 +1,26 @@
 """node.ps1: how long a second run takes when nothing is to be done, under PowerShell for Windows (MULLION_WINPWSH).
 
-After the run of a hundred steps come whole nodes of the product's own stacks: steps, restarts and bytes fetched too.
+After the run of a hundred steps come whole nodes of the product's own stacks: steps, restarts and bytes fetched, from a
+stock disk and from an image that was baked of one.
 
 The stand-ins of the tests answer for modules that such a machine lacks, access lists among them: their time is in ours.
 """
 
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sandbox.boot.windows.winpwsh import Machine, new_machine
 from tests.cloud_init.cloud import serving
-from tests.cloud_init.windows import Machine, new_machine, place
-from tests.windows_node.combinations import FOUR, rendered
-from tests.windows_node.server import node, outcomes, restarts
+from tests.cloud_init.windows import place
+from tests.windows_node.combinations import FOUR, Rendered, rendered
+from tests.windows_node.imaging import bake
+from tests.windows_node.server import Node, node, outcomes, restarts
+from tests.windows_node.server import steps as planned
 from tests.windows_node.site import Site, site
 from tools.lab import build
 from tools.lab.programs import STAND_IN
@@ -26,6 +31,8 @@ Best = Callable[..., list[float]]
 GOAL = 3.0
 RUNS = 7
 KEY = r"HKLM\SOFTWARE\Bench"
+PROGRAMS = ("api-version", "container-image", "node-object", "pod-range", "port-range", "probe")
+"""Kinds whose test asks a program: kubectl, crictl or docker, netsh, reg."""
 
 
 def steps() -> list[dict[str, Any]]:
@@ -86,19 +93,60 @@ def windows(best: Best, show: Show) -> None:
         with site(Path(folder) / "site") as where:
             for name in FOUR:
                 whole(name, tool, where, Path(folder) / name, best, show)
+                baked(name, tool, where, Path(folder) / f"{name}-image")
 
 
 def whole(name: str, tool: str, where: Site, folder: Path, best: Best, show: Show) -> None:
     """One combination, from a fresh disk to ready; then its second run, as a process."""
-    made = rendered(name, where.mirror, build.build(STAND_IN, build.say))
-    where.publish(made)
+    made = _published(name, where)
     with node(tool, where, folder, made) as here:
-        result = here.power_on()
-        if not result or result["state"] != "done":
-            raise SystemExit(f"{name}: {result}\n{here.log()}")
+        result = _ready(here)
         ours, other = best(RUNS, here.machine.node, lambda: bare(here.machine))
         if {*outcomes(here.machine.result()).values()} != {"held"}:
             raise SystemExit(f"{name}: a second run set something: {here.machine.result()}")
-        fetched = sum(map(len, made.files.values())) / 1e6
-        counted = f"{len(outcomes(result))} steps, {restarts(here)} restart, {fetched:.1f} MB of stand-ins fetched"
-        show(f"node.ps1, {name}, second run / bare", ours, other, GOAL, counted)
+        show(f"node.ps1, {name}, second run / bare", ours, other, GOAL, parts(here))
+        counts(f"{name}, stock", here, result, goal=1)
+    shutil.rmtree(folder)
+
+
+def parts(here: Node) -> str:
+    """Where the last run's time went that another system or other downloads would change."""
+    kinds = {each["name"]: each["kind"] for each in planned(here.made.plan.document())}
+    done = [step for phase in here.machine.result()["phases"] for step in phase["steps"]]
+    digests = sum(step["seconds"] for step in done if kinds[step["name"]] == "artifact")
+    programs = [step["seconds"] for step in done if kinds[step["name"]] in PROGRAMS]
+    return f"digests of downloads {digests:.2f} s, {len(programs)} steps that start programs {sum(programs):.2f} s"
+
+
+def baked(name: str, tool: str, where: Site, folder: Path) -> None:
+    """One combination from an image: what a clone still does at its first boot."""
+    made = _published(name, where)
+    with node(tool, where, folder, made, "baker-0", "10.20.1.9") as here:
+        bake(here)
+    where.downloads.forget()
+    clone = folder.with_name(f"{name}-clone")
+    with node(tool, where, clone, made, image=folder) as here:
+        counts(f"{name}, baked", here, _ready(here), goal=0)
+    for each in (folder, clone):
+        shutil.rmtree(each)
+
+
+def counts(what: str, here: Node, result: dict[str, Any], goal: int) -> None:
+    """One line: steps and those that were set, restarts, downloads. The bytes are those of the tests' stand-ins."""
+    found, asked = outcomes(result), here.site.downloads.asked
+    fetched = sum(len(here.made.files[each.name]) for each in asked) / 1e6
+    steps = f"{len(found)} steps, {sum(each == 'set' for each in found.values())} set by the last boot"
+    print(f"{what:<44} {steps}; restarts {restarts(here)} (goal {goal}); {len(asked)} downloads, {fetched:.1f} MB")
+
+
+def _published(name: str, where: Site) -> Rendered:
+    made = rendered(name, where.mirror, build.build(STAND_IN, build.say))
+    where.publish(made)
+    return made
+
+
+def _ready(here: Node) -> dict[str, Any]:
+    result = here.power_on()
+    if not result or result["state"] != "done":
+        raise SystemExit(f"{here.made.group.name}: {result}\n{here.log()}")
+    return result

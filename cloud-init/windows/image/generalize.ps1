@@ -51,7 +51,7 @@ function Start-AzureSysprep {
         $agent = [ServiceProcess.ServiceController]::new($name)
         try { $agent.WaitForStatus('Running', [TimeSpan]::FromMinutes(5)) } finally { $agent.Dispose() }
     }
-    foreach ($file in $Answers) { [IO.File]::Delete($file) }
+    foreach ($file in $Answers) { if ([IO.File]::Exists($file)) { [IO.File]::Delete($file) } }
     Invoke-Own $Sysprep '/oobe', '/generalize', '/mode:vm', '/quiet', '/quit'
     while ([Microsoft.Win32.Registry]::GetValue($Setup, 'ImageState', '') -ne $Resealed) {
         if ($watch.Elapsed.TotalMinutes -gt 30) { throw 'sysprep does not seal the image; read setupact.log' }

@@ -113,7 +113,7 @@ function Test-WaitStep {
             'tcp' { return Test-Tcp $value }
             'url' { return Test-Url $value }
             'file' { return Test-There $value }
-            'service' { return (Get-ServiceState $value) -eq 'Running' }
+            'service' { return Test-Running $Run $value }
         }
     }
     catch [Net.Sockets.SocketException], [AggregateException] { return $false }

@@ -3,6 +3,7 @@
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
+$SettleSeconds = 2    # what cannot work ends within them: a flag, a file or a network that is not there
 $LogBytes = 50MB    # of a log that nssm keeps, before it begins another
 $Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE_DISABLED
 
@@ -197,6 +198,17 @@ function Start-PlannedService {
     finally { $service.Dispose() }
     $now = Wait-ServiceState $Run $Name 'Running', 'Stopped', ''
     if ($now -ne 'Running') { throw (New-Failure 'service-failed' "$Name is $now, read its log") }
+    $Run.Started[$Name] = [Diagnostics.Stopwatch]::StartNew()
+}
+
+# .SYNOPSIS
+# Whether a service runs, and goes on to where this run has just started it.
+function Test-Running {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Name)
+    $started = $Run.Started[$Name]
+    while ($started -and $started.Elapsed.TotalSeconds -lt $SettleSeconds) { Start-Sleep -Milliseconds 250 }
+    (Get-ServiceState $Name) -eq 'Running'
 }
 
 # .SYNOPSIS

@@ -1,4 +1,4 @@
-# Parts of Windows: features, dynamic ports, Defender, the firewall as a whole.
+# Parts of Windows: features, dynamic ports, Defender, users, the firewall as a whole.
 
 # .SYNOPSIS
 # What a cmdlet of Windows returns; one that takes too long is stopped, which it allows only in a runspace of its own.
@@ -123,4 +123,20 @@ function Set-FirewallProfilesStep {
     [CmdletBinding()]
     param($Run, $Step)
     Set-NetFirewallProfile -Profile 'Domain', 'Private', 'Public' -Enabled 'True' -DefaultInboundAction 'Block'
+}
+
+# .SYNOPSIS
+# Whether nobody can sign in as the user.
+function Test-LocalUserStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    @(Get-LocalUser | Where-Object { $_.Name -eq $Step['user'] -and $_.Enabled }).Count -eq 0
+}
+
+# .SYNOPSIS
+# Disables the user.
+function Set-LocalUserStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    Disable-LocalUser -Name $Step['user']
 }

@@ -21,6 +21,7 @@ $Kinds = @{
     'hostname'              = 120, 'value:text restart:flag?'
     'kubelet-bootstrap'     = 120, 'path:text kubeconfig:any secret:text certificate:text node:text'
     'link'                  = 120, 'path:text target:text'
+    'local-user'            = 120, 'user:text'
     'metadata-route'        = 120, 'addresses:list'
     'node-object'           = 600, ('node:text kubeconfig:text kubectl:text state:registered,ready provider_id:text? ' +
         'kubelet:text? labels:map?')

@@ -33,8 +33,9 @@ function Get-Failure {
 
 # .SYNOPSIS
 # Run: values for references (Told, Found), secrets read (Stored), what may not be said (Unsaid), commands done (Done),
-# what downloads of this phase came to (Fetched), digests of files (Digests), what an asker saw last (Seen), a Node
-# object that was as planned (Shown), what the status record says when all is done (Reached), time and limit of the try.
+# what downloads of this phase came to (Fetched), digests of files (Digests), how long services run that it started
+# (Started), what an asker saw last (Seen), a Node object that was as planned (Shown), what the status record says when
+# all is done (Reached), time and limit of the try.
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -42,7 +43,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
-        Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
+        Started = @{}; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }

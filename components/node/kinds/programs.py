@@ -136,7 +136,8 @@ PROGRAMS: dict[str, Kind] = {
                     }
                 ),
                 "{address: A}: the address is this machine's, or the name resolves; {tcp: [host, port]}: it takes"
-                " connections; {url: U}: it answers below 500; {file: P}: it exists; {service: S}: it runs.",
+                " connections; {url: U}: it answers below 500; {file: P}: it exists; {service: S}: it runs"
+                ", and on Windows has run for two seconds where this run of the executor started it.",
             ),
             "error": Field(
                 one_of(*DOWN), "The error that ends the run when the time is over; default 404.", required=False

@@ -1,4 +1,4 @@
-"""Kinds for what Windows itself brings: its services and its firewall."""
+"""Kinds for what Windows itself brings: its services, users and firewall."""
 
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import NAME, one_of
@@ -13,6 +13,13 @@ WINDOWS_PARTS: dict[str, Kind] = {
         compares="Start in its registry key, and its state.",
         sets="Tells the service manager, then starts or stops it.",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
+        systems=("windows",),
+    ),
+    "local-user": Kind(
+        "Nobody can sign in as this user of the machine: it is disabled, or not there.",
+        {"user": Field(NAME, "Its name.")},
+        compares="Get-LocalUser: Enabled.",
+        sets="Disable-LocalUser.",
         systems=("windows",),
     ),
     "firewall-profiles": Kind(

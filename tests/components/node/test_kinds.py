@@ -134,7 +134,15 @@ def test_kinds_that_write_can_be_cut_before_and_after() -> None:
 
 def test_secrets_and_what_belongs_to_one_machine_are_never_baked() -> None:
     kept = {name for name, kind in KINDS.items() if not kind.image}
-    assert {"secret", "encryption-configuration", "bootstrap-token", "claim", "hostname", "source-vip"} <= kept
+    assert {
+        "secret",
+        "encryption-configuration",
+        "service-account-keys",
+        "bootstrap-token",
+        "claim",
+        "hostname",
+        "source-vip",
+    } <= kept
 
 
 def test_references_are_a_closed_list_and_say_which_are_no_text() -> None:

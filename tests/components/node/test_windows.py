@@ -109,6 +109,17 @@ def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(wind
     }
 
 
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+@pytest.mark.parametrize("network", [{}, {"network": {"mode": "l2bridge"}}], ids=["overlay", "l2bridge"])
+def test_the_way_to_metadata_is_mended_after_the_virtual_switch_took_the_adapter_s_routes(
+    cloud: str, network: dict[str, Any]
+) -> None:
+    made = plan("windows-2022", cloud=cloud, **network)
+    switch = next(each for each in ("overlay-network", "hns-network") if each in {one.name for one in made.steps})
+    assert position(made, switch) < position(made, "metadata-route") < position(made, "kube-proxy")
+    assert "169.254.169.254" in one(made, "metadata-route").fields["addresses"]
+
+
 def test_ops_04_what_uses_the_network_starts_by_its_step_at_each_boot_after_what_is_left_is_gone(
     windows: NodePlan,
 ) -> None:
