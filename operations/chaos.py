@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from components.spec.report import SpecError
-from components.spec.stack import CLUSTER, read_stack
+from components.spec.stack import CLUSTER, REGIONS, read_stack
 from operations import engine, invariants, stacks
 from operations.chaos_changes import CHANGES, Change, Document, Draw, older
 from operations.cuts import CUTS, Cut, Done
@@ -141,8 +141,9 @@ def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | N
 
 def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
     """A change of one of these kinds that leaves the spec without errors."""
+    region = config[REGIONS[config[CLUSTER]["cloud"]][0]]
     while True:
-        change = rng.choice(kinds)(rng, config[CLUSTER], config["aws:region"])
+        change = rng.choice(kinds)(rng, config[CLUSTER], region)
         if change is None:
             continue
         try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from components import artifacts, releases
 from components.spec.choices import OperatingSystem
-from sandbox.aws.regions import images as image_ids
+from sandbox import clouds
 
 Document = dict[str, Any]
 """A stack file's cluster."""
@@ -44,15 +44,20 @@ MEMORY = (  # the first is the default on Windows
     "2560Mi",
     "3Gi",
 )
-SIZES = ("t3.large", "m6i.xlarge", "m6i.2xlarge", "c6i.2xlarge")
+SIZES = {
+    "aws": ("t3.large", "m6i.xlarge", "m6i.2xlarge", "c6i.2xlarge"),
+    "azure": ("Standard_D2s_v5", "Standard_D4s_v5", "Standard_D8s_v5", "Standard_D4s_v4"),
+    "gcp": ("e2-standard-2", "n2-standard-4", "n2-standard-8", "n2d-standard-8"),
+}
 ROTATED = {
-    "service_account": ("-service-account",),
     "desired_state": ("-desired-state",),
     "administrator": ("-administrator",),
+    "service_account": ("-service-account-{gone}",),
     "encryption": (),  # a key is added, none renewed
     "images": (),
 }
-"""Options of `rotation` that one may raise at any time, and the ends of the names of the secrets that are new then."""
+"""Options of `rotation` that one may raise at any time, and the ends of the names of the secrets that are new then, or
+no more. {gone}: the number of the one before the last."""
 
 
 def older(rng: random.Random, cluster: Document, region: str) -> Change:
@@ -96,7 +101,7 @@ def _reserve(rng: random.Random, cluster: Document, region: str) -> Change:
 
 def _size(rng: random.Random, cluster: Document, region: str) -> Change:
     changed, name, pool = _pool(rng, cluster)
-    pool["size"] = _other(rng, SIZES, pool.get("size"))
+    pool["size"] = _other(rng, SIZES[cluster["cloud"]], pool.get("size"))
     return Change(f"size {name} {pool['size']}", changed, replaced=(name,))
 
 
@@ -113,7 +118,8 @@ def _rotation(rng: random.Random, cluster: Document, region: str) -> Change:
     rotation = changed.setdefault("rotation", {})
     rotation[item] = rotation.get(item, 0) + 1
     replaced = None if item == "images" else ()
-    return Change(f"rotation {item} {rotation[item]}", changed, ROTATED[item], replaced)
+    renewed = tuple(each.format(gone=rotation[item] - 2) for each in ROTATED[item])
+    return Change(f"rotation {item} {rotation[item]}", changed, renewed, replaced)
 
 
 def _image(rng: random.Random, cluster: Document, region: str) -> Change:
@@ -123,8 +129,9 @@ def _image(rng: random.Random, cluster: Document, region: str) -> Change:
     if images.pop(system, None):
         return Change(f"image of {system} as looked up", changed, replaced=None)
     windows = OperatingSystem(system).is_windows
-    there = sorted(image_ids(region).items())
-    images[system] = rng.choice([key for key, name in there if ("Windows" in name) is windows and "arm64" not in name])
+    there = sorted(clouds.images(cluster["cloud"], region).items())
+    known = [key for key, name in there if ("windows" in name.lower()) is windows and "arm64" not in name]
+    images[system] = rng.choice(known)
     return Change(f"image of {system} {images[system]}", changed, replaced=None)
 
 

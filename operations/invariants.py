@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from operations import agreement
+from operations import agreement, clouds
 from operations.agreement import Thing
 from operations.replica import Replica
-from operations.state import INSTANCE
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, SECRET, SIGNATURE
 from sandbox.world import World
 
 GENERATED = "mullion:index:Generated$"
 """In the URNs of what was made once; what was looked up once has others."""
-CONTROL_PLANE = "mullion:aws:ControlPlane$"
+CONTROL_PLANE = ":ControlPlane$"
 POINTER = "-desired-state"
 """End of the URN of the desired-state pointer, among those of objects."""
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 MASKED = "[secret]"
 
 
@@ -50,8 +48,12 @@ class Snapshot:
 
     @property
     def machines(self) -> dict[str, str]:
-        """Instance ids by URN."""
-        return {each.urn: each.id for each in self.there if each.type == INSTANCE}
+        """What instances call themselves, by URN: the id of a resource may be a name, which a successor has again."""
+        return {
+            each.urn: str({**each.outputs, "id": each.id}[clouds.of_type(each.type).instance])
+            for each in self.there
+            if each.type in clouds.MACHINES
+        }
 
 
 @dataclass(frozen=True)
@@ -72,16 +74,18 @@ def snapshot(replica: Replica) -> Snapshot:
     """Look at a replica as it is now."""
     with replica.world() as world:
         there, calls = tuple(world.resources()), tuple(world.operations())
-        reported = _reported(world, {each.inputs.get("bucket", "") for each in there if each.type == OBJECT})
+        reported = _reported(world)
     secrets = {urn: digest for urn, digest in replica.secrets().items() if GENERATED in urn}
     kept = frozenset(agreement.kept_in(replica.sandbox))
     left = (*replica.locks(), *replica.rolls())
     return Snapshot(replica.state(), there, calls, secrets, kept, left, reported)
 
 
-def _reported(world: World, buckets: Iterable[str]) -> dict[str, str]:
+def _reported(world: World) -> dict[str, str]:
     """What status records say, of machines that are ready."""
-    stored = (each for bucket in buckets for key, each in world.objects(bucket).items() if key.startswith("status/"))
+    stored = (
+        each for bucket in world.buckets() for key, each in world.objects(bucket).items() if key.startswith("status/")
+    )
     records = [json.loads(each.content) for each in stored]
     return {each["instance"]: each["kubernetes"] for each in records if each["state"] in ("ready", "registered")}
 
@@ -125,9 +129,9 @@ def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wan
     if not older or older == {wanted}:
         return
     done = [each for each in calls if not each.error and each.kind != "delete"]
-    pointed = next((each.sequence for each in done if each.type == OBJECT and each.urn.endswith(POINTER)), None)
+    pointed = next((each.sequence for each in done if each.type in clouds.OBJECTS and each.urn.endswith(POINTER)), None)
     for each in done:
-        if each.type == INSTANCE and (pointed is None or each.sequence < pointed):
+        if each.type in clouds.MACHINES and (pointed is None or each.sequence < pointed):
             yield f"{each.urn.rpartition('::')[2]} was made before the control plane was asked for {wanted}"
 
 
@@ -150,7 +154,7 @@ def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[s
     for each in calls:
         name = each.urn.rpartition("::")[2]
         pool = name.rpartition("-")[0]
-        if each.type != INSTANCE or each.error or pool not in limits:
+        if each.type not in clouds.MACHINES or each.error or pool not in limits:
             continue
         (gone[pool].add if each.kind == "delete" else gone[pool].discard)(name)
         if len(gone[pool]) > limits[pool]:

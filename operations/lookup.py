@@ -1,7 +1,7 @@
 """Whether the cloud has what the engine began to create and never heard of again.
 
-A resource is known by the tags `mullion:urn` and `mullion:cluster`, one that takes no tags by all else that the
-program gave it: its name and what it belongs to are among that.
+A resource is known by its tags with our URN and cluster, one that takes no tags by all else that the program gave it:
+its name and what it belongs to are among that.
 """
 
 import json
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from operations import clouds
 from sandbox.values import REDACTED, SECRET, SIGNATURE, Secret
 
 Resource = Mapping[str, Any]
@@ -17,9 +18,9 @@ Resource = Mapping[str, Any]
 
 Lookup = Callable[[Resource, set[str]], "Found | None"]
 """Finds one resource whose creation was cut off; None where the cloud has none. The set: ids of its type that the state
-has already, which are others. For AWS itself this would be `GetResources` of the Resource Groups Tagging API and the
-describe call of each type that takes no tags; Mullion carries no AWS client, so there is none, and a person is told
-what to look for (`recovery.by_hand`)."""
+has already, which are others. For a cloud itself this would be a search by tag and the describe call of each type that
+takes no tags; Mullion carries no client of a cloud, so there is none, and a person is told what to look for
+(`recovery.by_hand`)."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,10 @@ class Found:
     outputs: dict[str, Any] = field(repr=False)
 
 
-def tag_value(urn: str) -> str:
-    """Return a URN as the tag `mullion:urn` holds it (components/tags.py)."""
-    return urn.replace("$", "+")
+def is_tagged(resource: Resource) -> bool:
+    """Whether the program gave a resource our tags."""
+    cloud = clouds.of_type(resource["type"])
+    return bool(cloud.tag(resource["inputs"], "urn"))
 
 
 def given(resource: Resource) -> dict[str, Any]:
@@ -43,7 +45,7 @@ def given(resource: Resource) -> dict[str, Any]:
 
 def in_sandbox(world_file: Path, cluster: str) -> Lookup:
     """Look in the sandbox's world."""
-    from sandbox import clouds
+    from sandbox.clouds import of_type
     from sandbox.provider import Provider
     from sandbox.world import Record, World
 
@@ -51,9 +53,10 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
         known = record.inputs | {
             name: value for name, value in given(resource).items() if record.inputs.get(name) == REDACTED
         }
-        tags = {"mullion:urn": tag_value(resource["urn"]), "mullion:cluster": cluster}
-        tagged = "mullion:urn" in (resource["inputs"].get("tags") or {})
-        return given(resource).items() <= _plain(known).items() and (not tagged or tags.items() <= record.tags.items())
+        cloud = clouds.of_type(resource["type"])
+        tags = {f"{cloud.mark}urn": cloud.tag_of(resource["urn"]), f"{cloud.mark}cluster": cluster}
+        ours = not is_tagged(resource) or tags.items() <= record.tags.items()
+        return given(resource).items() <= _plain(known).items() and ours
 
     def find(resource: Resource, others: set[str]) -> Found | None:
         world = World(world_file)
@@ -62,9 +65,7 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
                 if record.id not in others and same(record, resource):
                     inputs = dict(resource["inputs"])
                     # what the world keeps no copy of, such as files, is as the program gave it
-                    read = Provider(clouds.of_type(resource["type"]), world).read(
-                        resource["urn"], record.id, inputs, inputs
-                    )
+                    read = Provider(of_type(resource["type"]), world).read(resource["urn"], record.id, inputs, inputs)
                     return Found(record.id, *map(_recorded, read)) if read else None
         finally:
             world.close()

@@ -12,10 +12,10 @@ from typing import Any
 
 from pulumi import automation as auto
 
-from operations import agreement, locks
+from operations import agreement, clouds, locks
 from operations.engine_process import EngineCommand
 from operations.exits import Exit, Stop
-from operations.lookup import Lookup, Resource, given, tag_value
+from operations.lookup import Lookup, Resource, given, is_tagged
 from operations.workspace import Run, backend, existing
 
 BEGUN = ("creating", "importing")
@@ -150,9 +150,9 @@ def by_hand(stack: str, asked: list[Resource]) -> str:
 
 
 def _look(resource: Resource) -> str:
-    if "mullion:urn" in (resource["inputs"].get("tags") or {}):
-        tag = shlex.quote(f"Key=mullion:urn,Values={tag_value(resource['urn'])}")
-        return f"aws resourcegroupstaggingapi get-resources --tag-filters {tag}"
+    if is_tagged(resource):
+        cloud = clouds.of_type(resource["type"])
+        return cloud.search.format(shlex.quote(cloud.tag_of(resource["urn"])))
     return "it takes no tags; it was to have " + ", ".join(f"{name} {value}" for name, value in given(resource).items())
 
 

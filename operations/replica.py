@@ -21,7 +21,7 @@ from components.spec.stack import CLUSTER
 from operations.engine import Engine
 from operations.engine_process import end_session
 from operations.paths import REPOSITORY
-from operations.workspace import sandbox_environment
+from operations.workspace import REMOVED, sandbox_environment
 from sandbox.world import World
 
 PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
@@ -43,7 +43,7 @@ class Replica:
         self.file = folder / "stacks" / f"Pulumi.{stack}.yaml"
         self._original = self.file.read_bytes()
         self.sandbox = folder / ".mullion" / "sandbox" / stack
-        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI_", "AWS_"))}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(REMOVED)}
         known = {"PYTHONPATH": str(folder), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(folder / "cache")}
         self.environment = {**inherited, **known}
         self.fresh()

@@ -1,19 +1,25 @@
-"""What the internet may reach: no port of an administrator, and the API through its own load balancer only."""
+"""What the internet may reach: no port of an administrator, and the API by its allow list only."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from policies.rules.rule import UNKNOWN, Properties, Resource, ResourceRule, StackRule, items, known
+from policies.rules.rule import UNKNOWN, Resource, ResourceRule, StackRule, items, known
 
 ADMIN_PORTS = {22: "SSH", 3389: "RDP", 5985: "WinRM", 5986: "WinRM over TLS"}
 API_PORT = 6443
 PUBLIC_API = "Kubernetes API for people"
-"""Description of the one security group that ranges of the allow list may reach."""
+"""Description of the one security group of AWS that ranges of the allow list may reach."""
+FROM_OUTSIDE = ("people, from the allow list", "health probes of the load balancers")
+"""Descriptions of the rules that do the same where balancers pass packets on (components/firewall.py)."""
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 OLD_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
 DEFAULT_GROUP = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
+FIREWALL = "gcp:compute/firewall:Firewall"
+AZURE_GROUP, AZURE_RULE = "azure-native:network:NetworkSecurityGroup", "azure-native:network:SecurityRule"
+ALL_PORTS, ANYONE = (0, 65535), ("*", "internet", "any")
 
 PRIVATE = tuple(
     ip_network(each)
@@ -22,28 +28,32 @@ PRIVATE = tuple(
 """RFC 1918, 6598, 1122, 4193: what nobody on the internet sends from."""
 
 
-def _permissions(resource: Resource) -> list[Properties]:
-    """Inbound permissions of a rule or a group."""
-    if resource.type in (GROUP, DEFAULT_GROUP):
-        return items(resource.properties, "ingress")
-    return [resource.properties] if resource.properties.get("type", "ingress") != "egress" else []
+@dataclass(frozen=True)
+class Opening:
+    """What one rule lets in: from whom, by which protocol (tcp, udp, all, or a number), to which ports, and why."""
 
+    sources: list[Any]
+    protocol: str
+    ports: list[tuple[int, int]]
+    why: Any = ""
 
-def _public(permission: Properties) -> list[str]:
-    """Ranges of a permission that public addresses are in; a prefix list is taken for one."""
-    single = [permission.get("cidrIpv4"), permission.get("cidrIpv6")]
-    many = [permission.get("cidrBlocks"), permission.get("ipv6CidrBlocks")]
-    ranges = [*single, *(each for found in many if isinstance(found, list) for each in found)]
-    lists = permission.get("prefixListIds") or permission.get("prefixListId")
-    return [str(each) for each in ranges if known(each) and _is_public(str(each))] + (
-        ["a prefix list"] if lists else []
-    )
+    def public(self) -> list[str]:
+        """Sources that public addresses are in."""
+        return [str(each) for each in self.sources if known(each) and _is_public(str(each))]
+
+    def lets_in(self, port: int) -> bool:
+        """Whether it lets TCP in, to this port."""
+        if self.protocol in ("-1", "all", "*"):
+            return True
+        return self.protocol in ("tcp", "6") and any(first <= port <= last for first, last in self.ports)
 
 
 def _is_public(written: str) -> bool:
+    if written == LIST or written.lower() in ANYONE:
+        return True
     try:
         network: IPv4Network | IPv6Network = ip_network(written, strict=False)
-    except ValueError:  # the provider refuses it
+    except ValueError:  # the provider refuses it, or it is a name of the cloud's own
         return False
     return not any(_within(network, private) for private in PRIVATE)
 
@@ -52,40 +62,89 @@ def _within(network: Any, other: Any) -> bool:
     return network.version == other.version and network.subnet_of(other)
 
 
-def _opens(permission: Properties, port: int) -> bool:
-    protocol = str(permission.get("ipProtocol", permission.get("protocol", "")))
-    if protocol in ("-1", "all"):
-        return True
-    first, last = permission.get("fromPort"), permission.get("toPort")
-    if protocol not in ("tcp", "6") or UNKNOWN in (first, last) or first is None or last is None:
-        return False
-    return int(first) <= port <= int(last)
+LIST = "a prefix list"
+"""What stands for a list of ranges of AWS, which is taken for public."""
+
+
+def _of_aws(resource: Resource) -> Iterator[Opening]:
+    inline = resource.type in (GROUP, DEFAULT_GROUP)
+    for each in items(resource.properties, "ingress") if inline else [resource.properties]:
+        if each.get("type", "ingress") == "egress":
+            continue
+        many = (each.get("cidrBlocks"), each.get("ipv6CidrBlocks"))
+        ranges = [each.get("cidrIpv4"), each.get("cidrIpv6"), *(one for found in many for one in _list(found))]
+        lists = [LIST] if each.get("prefixListIds") or each.get("prefixListId") else []
+        protocol, ports = (
+            str(each.get("ipProtocol", each.get("protocol", ""))),
+            (each.get("fromPort"), each.get("toPort")),
+        )
+        # numbers come as 22.0 from the engine
+        span = [] if None in ports or UNKNOWN in ports else [(int(float(str(ports[0]))), int(float(str(ports[1]))))]
+        yield Opening([*ranges, *lists], protocol, span)
+
+
+def _of_gcp(resource: Resource) -> Iterator[Opening]:
+    properties = resource.properties
+    if properties.get("direction") == "EGRESS":
+        return
+    named = [properties.get(each) for each in ("sourceServiceAccounts", "sourceTags")]
+    # without a source a rule is for all (VPC, "Firewall rules": sources)
+    sources = _list(properties.get("sourceRanges")) or ([] if any(named) else ["0.0.0.0/0"])
+    for each in items(properties, "allows"):
+        yield Opening(
+            sources, str(each.get("protocol")).lower(), _spans(each.get("ports")), properties.get("description")
+        )
+
+
+def _of_azure(resource: Resource) -> Iterator[Opening]:
+    rules = items(resource.properties, "securityRules") if resource.type == AZURE_GROUP else [resource.properties]
+    for each in rules:
+        if (each.get("access"), each.get("direction")) == ("Allow", "Inbound"):
+            sources = [each.get("sourceAddressPrefix"), *_list(each.get("sourceAddressPrefixes"))]
+            ports = [each.get("destinationPortRange"), *_list(each.get("destinationPortRanges"))]
+            spans = _spans([one for one in ports if known(one)])
+            yield Opening(sources, str(each.get("protocol")).lower(), spans, each.get("description"))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _spans(ports: Any) -> list[tuple[int, int]]:
+    """Ports as a rule has them (`22`, `30000-32767`, `*`); none at all are all."""
+    if not _list(ports):
+        return [] if ports is UNKNOWN else [ALL_PORTS]
+    parted = [str(each).partition("-") for each in ports if known(each)]
+    return [ALL_PORTS if first == "*" else (int(first), int(last or first)) for first, _, last in parted]
+
+
+OPENINGS: Mapping[str, Callable[[Resource], Iterator[Opening]]] = {
+    **dict.fromkeys((INGRESS, OLD_RULE, GROUP, DEFAULT_GROUP), _of_aws),
+    FIREWALL: _of_gcp,
+    **dict.fromkeys((AZURE_GROUP, AZURE_RULE), _of_azure),
+}
+"""What a rule or a group of rules lets in, by type."""
 
 
 def _admin(resource: Resource) -> Iterator[str]:
-    for permission in _permissions(resource):
-        for source in _public(permission):
+    for opening in OPENINGS[resource.type](resource):
+        for source in opening.public():
             for port, use in ADMIN_PORTS.items():
-                if _opens(permission, port):
+                if opening.lets_in(port):
                     yield f"{source} may reach port {port} ({use}); use `access: session`, which opens no port"
 
 
 def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     groups = {each.urn for each in resources if each.type == GROUP and each.properties.get("description") == PUBLIC_API}
     for each in resources:
-        if (
-            each.type not in TYPES
-            or each.urn in groups
-            or groups & each.inputs_from.get("securityGroupId", frozenset())
-        ):
-            continue
-        for permission in _permissions(each):
-            for source in _public(permission) if _opens(permission, API_PORT) else []:
+        of_group = groups & {each.urn, *each.inputs_from.get("securityGroupId", frozenset[str]())}
+        for opening in OPENINGS[each.type](each) if each.type in OPENINGS and not of_group else ():
+            for source in opening.public() if opening.lets_in(API_PORT) and opening.why not in FROM_OUTSIDE else []:
                 yield each, f"{source} may reach port {API_PORT} past the load balancer of the API; use `api.allow`"
 
 
-TYPES = frozenset({INGRESS, OLD_RULE, GROUP, DEFAULT_GROUP})
-RULES = (
+TYPES = frozenset(OPENINGS)
+RULES: tuple[ResourceRule | StackRule, ...] = (
     ResourceRule("admin-ports-closed", "No port of an administrator is open to public addresses.", TYPES, _admin),
     StackRule("api-by-allow-list", "The API is public through its own load balancer and allow list only.", _api),
 )

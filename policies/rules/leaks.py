@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from policies.rules.rule import INSTANCE, Content, Resource, ResourceRule
+from policies.rules.rule import AZURE_MACHINE, GCP_INSTANCE, INSTANCE, OBJECTS, Content, Resource, ResourceRule, at
 
 PATTERNS = {
     "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY"),
@@ -15,8 +15,11 @@ PATTERNS = {
     "a bootstrap token": re.compile(r"(?<![\w.-])(?=[a-z0-9.]*\d)[a-z0-9]{6}\.[a-z0-9]{16}(?![\w.-])"),
     "an AWS access key": re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
     "an AWS secret key": re.compile(r"aws_?secret_?access_?key\W{1,4}[\w/+]{40}", re.IGNORECASE),
+    "a Google API key": re.compile(r"\bAIza[\w-]{35}"),
+    "a Google access token": re.compile(r"\bya29\.[\w-]{20,}"),
+    "an Azure storage key": re.compile(r"AccountKey=[\w+/]{86}=="),
     "a JSON web token": re.compile(r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
-    "a signed URL": re.compile(r"[?&]X-Amz-(?:Signature|Credential)=", re.IGNORECASE),
+    "a signed URL": re.compile(r"[?&](?:X-(?:Amz|Goog)-(?:Signature|Credential)|sig)=", re.IGNORECASE),
     "a kubeconfig's key": re.compile(r"client-key-data\W{1,4}[\w/+]{16}"),
     "a kubeadm certificate key": re.compile(r"certificate-?key\W{1,4}[0-9a-f]{64}\b", re.IGNORECASE),
 }
@@ -28,8 +31,14 @@ _DEEPEST = 3
 _LONGEST = 1 << 20
 """Most bytes that one compressed part may become: user-data is far below, an archive bomb is not."""
 
-USER_DATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+PLACES = {
+    **dict.fromkeys((INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"), ("userData", "userDataBase64", "tags")),
+    GCP_INSTANCE: ("metadata", "metadataStartupScript", "labels"),
+    AZURE_MACHINE: ("osProfile.customData", "userData", "tags"),
+    **dict.fromkeys(OBJECTS, ("content", "contentBase64", "source", "metadata", "tags")),
+}
+"""Inputs that others can read, by type: texts, files, or tables of texts."""
+USER_DATA = frozenset(PLACES) - OBJECTS.keys()
 
 
 def secrets(text: str, depth: int = 0) -> set[str]:
@@ -55,12 +64,11 @@ def _decoded(part: str) -> str | None:
 
 
 def _places(resource: Resource) -> Iterator[tuple[str, Any]]:
-    properties = resource.properties
-    for name in ("userData", "userDataBase64", "content", "contentBase64", "source"):
-        yield name, properties.get(name)
-    tags = properties.get("tags")
-    for key, value in tags.items() if isinstance(tags, dict) else ():
-        yield f"tag {key}", value
+    for path in PLACES[resource.type]:
+        value = at(resource.properties, path)
+        yield from (
+            ((f"{path}.{key}", each) for key, each in value.items()) if isinstance(value, dict) else [(path, value)]
+        )
 
 
 def _leaks(resource: Resource) -> Iterator[str]:
@@ -72,5 +80,5 @@ def _leaks(resource: Resource) -> Iterator[str]:
 
 RULES = (
     ResourceRule("no-secret-in-user-data", "User-data and tags of machines hold no secret.", USER_DATA, _leaks),
-    ResourceRule("no-secret-in-objects", "Objects that machines fetch hold no secret.", frozenset({OBJECT}), _leaks),
+    ResourceRule("no-secret-in-objects", "Objects that machines fetch hold no secret.", frozenset(OBJECTS), _leaks),
 )

@@ -1,9 +1,12 @@
 """Machines: hardened metadata, encrypted disks, pinned images, and a control plane that no change takes away."""
 
+import re
 from collections.abc import Collection, Iterator
 from itertools import pairwise
+from typing import Any
 
 from policies.rules.rule import (
+    AZURE_MACHINE,
     GCP_INSTANCE,
     INSTANCE,
     MACHINES,
@@ -11,6 +14,7 @@ from policies.rules.rule import (
     Resource,
     ResourceRule,
     StackRule,
+    at,
     is_control_plane,
     items,
 )
@@ -18,18 +22,38 @@ from policies.rules.rule import (
 KEPT = {
     INSTANCE: ("ami", "instanceType", "rootBlockDevice.encrypted", "userData", "userDataBase64"),
     GCP_INSTANCE: ("bootDisk", "machineType", "metadata"),
+    AZURE_MACHINE: ("osProfile", "hardwareProfile", "storageProfile"),
 }
 """Inputs of an instance whose change replaces or stops it, or is none of a running machine's. A disk of AWS grows while
 the machine runs."""
-IMAGES, STASH = "mullion:aws:Images", "pulumi:index:Stash"
+IMAGES, STASH = re.compile(r"mullion:\w+:Images"), "pulumi:index:Stash"
+IMAGE = {INSTANCE: "ami", GCP_INSTANCE: "bootDisk.initializeParams.image"}
+"""Input that names the image. Azure resolves one when it makes the machine, and keeps it."""
 WITH_METADATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
 GUARDED = {
     "aws:s3/bucket:Bucket": "bucket",
     "aws:secretsmanager/secret:Secret": "secret",
+    "azure-native:storage:StorageAccount": "storage account",
     "gcp:secretmanager/secret:Secret": "secret",
     "gcp:storage/bucket:Bucket": "bucket",
 }
 """What a protected stack protects beside its control plane."""
+
+_SHIELD = "shieldedInstanceConfig."
+SETTINGS: dict[str, tuple[tuple[str, Any, str], ...]] = {
+    GCP_INSTANCE: (
+        (f"{_SHIELD}enableSecureBoot", True, "what starts before the kernel is not verified"),
+        (f"{_SHIELD}enableVtpm", True, "nothing measures what was started"),
+        (f"{_SHIELD}enableIntegrityMonitoring", True, "nobody hears of a start that was measured otherwise"),
+        ("metadata.serial-port-enable", "FALSE", "who may connect to the serial console gets a prompt"),
+    ),
+    AZURE_MACHINE: (
+        ("securityProfile.securityType", "TrustedLaunch", "what starts before the kernel is not verified"),
+        ("securityProfile.uefiSettings.secureBootEnabled", True, "what starts before the kernel is not verified"),
+        ("securityProfile.uefiSettings.vTpmEnabled", True, "nothing measures what was started"),
+    ),
+}
+"""What machines are given, by type: path, value, and what is wrong without it."""
 
 
 def _metadata(machine: Resource) -> Iterator[str]:
@@ -40,6 +64,12 @@ def _metadata(machine: Resource) -> Iterator[str]:
         yield "metadataOptions.httpTokens is not `required`: IMDSv1 gives the machine's identity to any HTTP client"
     if options.get("httpPutResponseHopLimit") not in (1, UNKNOWN):
         yield "metadataOptions.httpPutResponseHopLimit is not 1: containers could take the machine's identity"
+
+
+def _verified(machine: Resource) -> Iterator[str]:
+    for path, wanted, wrong in SETTINGS[machine.type]:
+        if at(machine.properties, path) not in (wanted, UNKNOWN):
+            yield f"{path} is not {wanted}: {wrong}"
 
 
 def _instance_disks(machine: Resource) -> Iterator[str]:
@@ -95,11 +125,12 @@ def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     if not _protected(resources):
         return
     stashes = {each.urn for each in resources if each.type == STASH}
-    listed = [ids for each in resources if each.type == IMAGES for ids in items(each.properties, "ids")]
+    listed = [ids for each in resources if IMAGES.fullmatch(each.type) for ids in items(each.properties, "ids")]
     pinned = {image for ids in listed for image in ids.values() if image is not UNKNOWN}
     for machine in resources:
-        image = machine.properties.get("ami") if machine.type == INSTANCE else None
-        if image is None or stashes & machine.inputs_from.get("ami", frozenset()) or image in pinned:
+        path = IMAGE.get(machine.type, "")
+        image, comes_from = at(machine.properties, path), machine.inputs_from.get(path.partition(".")[0], frozenset())
+        if image is None or stashes & comes_from or image in pinned:
             continue
         yield machine, "its image is looked up anew in each run; take it from the spec's `images`, or a Stash"
 
@@ -129,6 +160,12 @@ RULES = (
     StackRule("images-pinned", "Machines of a protected stack keep the image they were planned with.", _pinned),
     ResourceRule(
         "metadata-hardened", "Metadata is read with IMDSv2, by the machine itself alone.", WITH_METADATA, _metadata
+    ),
+    ResourceRule(
+        "machines-shielded",
+        "Machines of GCP and Azure start verified, and their consoles are closed.",
+        frozenset(SETTINGS),
+        _verified,
     ),
     ResourceRule("disks-encrypted", "Disks of machines are encrypted.", frozenset({INSTANCE}), _instance_disks),
     ResourceRule("volumes-encrypted", "Volumes are encrypted.", frozenset({"aws:ebs/volume:Volume"}), _volume),

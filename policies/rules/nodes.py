@@ -10,8 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from policies.rules.leaks import OBJECT
-from policies.rules.rule import UNKNOWN, Content, Resource, ResourceRule
+from policies.rules.rule import OBJECTS, UNKNOWN, Content, Resource, ResourceRule
 
 _BUNDLE = re.compile(r"bundles/[^/]+/[0-9a-f]{64}\.zip")
 _PRIORITY = "--windows-priorityclass="
@@ -33,7 +32,7 @@ def _steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _kubelet(stored: Resource) -> Iterator[str]:
-    key, source = stored.properties.get("key"), stored.properties.get("source")
+    key, source = stored.properties.get(OBJECTS[stored.type]), stored.properties.get("source")
     if not isinstance(key, str) or not _BUNDLE.fullmatch(key) or source is UNKNOWN:
         return
     plan = node_plan(source) if isinstance(source, Content) else None
@@ -68,7 +67,7 @@ RULES = (
     ResourceRule(
         "reserves-and-priority-set",
         "Windows nodes keep memory and CPU from pods, and their kubelet has a priority class.",
-        frozenset({OBJECT}),
+        frozenset(OBJECTS),
         _kubelet,
     ),
 )

@@ -1,6 +1,7 @@
 """Roles: what they may do is named, and so is what they may do it to."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from policies.rules.rule import Resource, ResourceRule, document, items, known
@@ -14,6 +15,29 @@ BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
 POLICIES = frozenset({"aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy"})
 ROLE = "aws:iam/role:Role"
 ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
+
+
+EVERYONE = frozenset({"allUsers", "allAuthenticatedUsers"})
+BASIC = re.compile(r"roles/(?:owner|editor|viewer|[\w.]*[aA]dmin)")
+"""Roles of GCP with nearly all rights, of a project or of a service."""
+ON_PROJECT = "gcp:projects/iAMMember:IAMMember"
+ONE = frozenset(
+    {
+        ON_PROJECT,
+        "gcp:secretmanager/secretIamMember:SecretIamMember",
+        "gcp:serviceaccount/iAMMember:IAMMember",
+        "gcp:storage/bucketIAMMember:BucketIAMMember",
+    }
+)
+"""Rights of one member of GCP."""
+CUSTOM = frozenset({"gcp:projects/iAMCustomRole:IAMCustomRole"})
+ASSIGNMENT, DEFINITION = "azure-native:authorization:RoleAssignment", "azure-native:authorization:RoleDefinition"
+AZURE_BASIC = {
+    "8e3af657-a8ff-443c-a75c-2fe8c4bcb635": "Owner",
+    "b24988ac-6180-42a0-ab88-20f7382dd24c": "Contributor",
+    "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9": "User Access Administrator",
+}
+"""Ids of Azure's roles with nearly all rights ("Azure built-in roles")."""
 
 
 def _listed(value: Any) -> list[str]:
@@ -50,11 +74,43 @@ def _narrow(resource: Resource) -> Iterator[str]:
             yield f"it has the policy {arn.rpartition('/')[2]}; write one with what it needs"
 
 
+def _of_gcp(resource: Resource) -> Iterator[str]:
+    properties = resource.properties
+    for permission in filter(lambda each: "*" in each, _listed(properties.get("permissions"))):
+        yield f"it allows {permission}; list the permissions"
+    role, member = (str(properties.get(each) or "") for each in ("role", "member"))
+    if member in EVERYONE:
+        yield f"{member} is everybody; name the service account"
+    if BASIC.fullmatch(role):
+        yield f"{role} allows nearly everything; write a role with what it needs"
+    elif resource.type == ON_PROJECT and role.startswith("roles/"):
+        yield f"{role} is for all there is in the project; write a role with what it needs, or name the thing"
+
+
+def _of_azure(resource: Resource) -> Iterator[str]:
+    for allowed in items(resource.properties, "permissions"):
+        for action in [*_listed(allowed.get("actions")), *_listed(allowed.get("dataActions"))]:
+            if "*" in action:
+                yield f"it allows {action}; list the actions"
+    role, scope = (str(resource.properties.get(each) or "") for each in ("roleDefinitionId", "scope"))
+    if known := AZURE_BASIC.get(role.rpartition("/")[2]):
+        yield f"{known} allows nearly everything; write a role with what it needs"
+    if resource.type == ASSIGNMENT and re.fullmatch(r"/subscriptions/[^/]*|/", scope):
+        yield f"it is for all of {scope}; name a resource group or the thing"
+
+
+CHECKS: Mapping[str, Callable[[Resource], Iterable[str]]] = {
+    **dict.fromkeys(POLICIES | {ROLE, ATTACHMENT}, _narrow),
+    **dict.fromkeys(ONE | CUSTOM, _of_gcp),
+    **dict.fromkeys((ASSIGNMENT, DEFINITION), _of_azure),
+}
+"""By type."""
+
 RULES = (
     ResourceRule(
         "permissions-narrow",
         "Roles are allowed named actions on named resources.",
-        POLICIES | {ROLE, ATTACHMENT},
-        _narrow,
+        frozenset(CHECKS),
+        lambda resource: CHECKS[resource.type](resource),
     ),
 )

@@ -74,7 +74,14 @@ class StackRule:
 
 
 INSTANCE, GCP_INSTANCE = "aws:ec2/instance:Instance", "gcp:compute/instance:Instance"
-MACHINES = frozenset({INSTANCE, GCP_INSTANCE})
+AZURE_MACHINE = "azure-native:compute:VirtualMachine"
+MACHINES = frozenset({INSTANCE, GCP_INSTANCE, AZURE_MACHINE})
+OBJECTS = {
+    "aws:s3/bucketObjectv2:BucketObjectv2": "key",
+    "azure-native:storage:Blob": "blobName",
+    "gcp:storage/bucketObject:BucketObject": "name",
+}
+"""What a store holds: the input with its name there, by type."""
 _CONTROL_PLANE = re.compile(r"mullion:\w+:ControlPlane")
 """Component that control plane machines are children of."""
 
@@ -89,6 +96,16 @@ def items(properties: Properties, name: str) -> list[Properties]:
     """Blocks of a property that may be absent, unknown, one or many."""
     value = properties.get(name)
     return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Mapping)]
+
+
+def at(properties: Properties, path: str) -> Any:
+    """A value by its path (`osProfile.customData`): None where a part is not there, UNKNOWN where one is not known."""
+    value: Any = properties
+    for name in path.split("."):
+        if not isinstance(value, Mapping):
+            return value if value is UNKNOWN else None
+        value = value.get(name)
+    return value
 
 
 def document(value: Any) -> Properties:

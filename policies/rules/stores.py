@@ -1,9 +1,9 @@
-"""Buckets: private, encrypted, reached over TLS."""
+"""Stores: private, encrypted, reached over TLS. GCP and Azure encrypt always, and GCP has no other way than TLS."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from policies.rules.rule import UNKNOWN, Resource, StackRule, document, items
+from policies.rules.rule import UNKNOWN, Resource, StackRule, at, document, items
 
 BUCKET = "aws:s3/bucket:Bucket"
 ENCRYPTION = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"
@@ -51,11 +51,31 @@ SETTINGS = {
 """What each bucket has: a test of the setting, and what is wrong without it."""
 
 
+OWN: dict[str, tuple[tuple[str, Any], ...]] = {
+    "gcp:storage/bucket:Bucket": (("uniformBucketLevelAccess", True), ("publicAccessPrevention", "enforced")),
+    "azure-native:storage:StorageAccount": (
+        ("allowBlobPublicAccess", False),
+        ("enableHttpsTrafficOnly", True),
+        ("minimumTlsVersion", "TLS1_2"),
+        ("networkRuleSet.defaultAction", "Deny"),
+    ),
+    "azure-native:keyvault:Vault": (
+        ("properties.enableRbacAuthorization", True),
+        ("properties.networkAcls.defaultAction", "Deny"),
+    ),
+}
+"""What a store says of itself, by type: path and value."""
+
+
 def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     settings: dict[tuple[str, str], Resource] = {}
     for each in resources:
         if each.type in SETTINGS:
             settings |= {(urn, each.type): each for urn in each.inputs_from.get("bucket", ())}
+    for store in resources:
+        for path, wanted in OWN.get(store.type, ()):
+            if at(store.properties, path) not in (wanted, UNKNOWN):
+                yield store, f"{path} is not {wanted}; others could reach what is in it"
     for bucket in resources:
         if bucket.type == BUCKET:
             for kind, (holds, wrong) in SETTINGS.items():
@@ -64,4 +84,4 @@ def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
                     yield bucket, f"{wrong}; give it a {kind.rpartition(':')[2]}"
 
 
-RULES = (StackRule("stores-encrypted", "Buckets are private, encrypted, and reached over TLS only.", _stores),)
+RULES = (StackRule("stores-encrypted", "Stores are private, encrypted, and reached over TLS only.", _stores),)

@@ -1,6 +1,8 @@
 """Tags: whose a resource is, and which resource of the program it is."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from policies.rules.rule import UNKNOWN, Resource, ResourceRule
 
@@ -29,20 +31,74 @@ TYPES = frozenset(
     }
 )
 """What takes tags, of what the program makes or is likely to."""
-NEEDED = ("Name", "mullion:cluster", "mullion:urn")
+LABELLED = frozenset(
+    {
+        "gcp:compute/address:Address",
+        "gcp:compute/disk:Disk",
+        "gcp:compute/forwardingRule:ForwardingRule",
+        "gcp:compute/instance:Instance",
+        "gcp:dns/managedZone:ManagedZone",
+        "gcp:secretmanager/secret:Secret",
+        "gcp:storage/bucket:Bucket",
+    }
+)
+"""The same of GCP, which calls them labels."""
+AZURE = frozenset(
+    f"azure-native:{each}"
+    for each in (
+        *("compute:VirtualMachine", "compute:VirtualMachineExtension", "keyvault:Vault"),
+        *("managedidentity:UserAssignedIdentity", "network:ApplicationSecurityGroup", "network:LoadBalancer"),
+        *("network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),
+        *("network:PublicIPAddress", "network:RouteTable", "network:VirtualNetwork", "privatedns:PrivateZone"),
+        *("resources:ResourceGroup", "storage:StorageAccount"),
+    )
+)
+"""And of Azure."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """property: the input with the tags. needed: those that each has. urn: the one that says which resource it is, and
+    what it says of a URN.
+    """
+
+    property: str
+    needed: tuple[str, ...]
+    urn: str
+    says: Callable[[str], str]
+
+
+def _plain(urn: str) -> str:
+    return urn.replace("$", "+")  # `$` is not allowed in tags of every service
+
+
+def _digest(urn: str) -> str:
+    return hashlib.sha256(urn.encode()).hexdigest()[:40]
+
+
+TAGS = Marks("tags", ("Name", "mullion:cluster", "mullion:urn"), "mullion:urn", _plain)
+LABELS = Marks("labels", ("mullion_cluster", "mullion_urn"), "mullion_urn", _digest)
 
 
 def _tags(resource: Resource) -> Iterator[str]:
-    tags = resource.properties.get("tags", {})
+    marks = LABELS if resource.type in LABELLED else TAGS
+    tags = resource.properties.get(marks.property, {})
     if tags is UNKNOWN:
         return
-    missing = [each for each in NEEDED if not tags.get(each)]
+    word = marks.property.removesuffix("s")
+    missing = [each for each in marks.needed if not tags.get(each)]
     if missing:
-        yield f"has no tag {', '.join(missing)}; a cut update could not find it again, nor anyone whose it is"
-    urn = tags.get("mullion:urn")
-    # `$` is not allowed in tags of every service
-    if isinstance(urn, str) and urn != resource.urn.replace("$", "+"):
-        yield f"its tag mullion:urn names another resource, {urn}; a cut update would find the wrong one"
+        yield f"has no {word} {', '.join(missing)}; a cut update could not find it again, nor anyone whose it is"
+    urn = tags.get(marks.urn)
+    if isinstance(urn, str) and urn != marks.says(resource.urn):
+        yield f"its {word} {marks.urn} names another resource, {urn}; a cut update would find the wrong one"
 
 
-RULES = (ResourceRule("tags-present", "What takes tags says whose it is, and which resource it is.", TYPES, _tags),)
+RULES = (
+    ResourceRule(
+        "tags-present",
+        "What takes tags says whose it is, and which resource it is.",
+        TYPES | LABELLED | AZURE,
+        _tags,
+    ),
+)

@@ -11,19 +11,20 @@ import components.plan
 from components.bundle import scripts
 from components.generated import AUTHORITIES
 
-from .conftest import INSTANCE, Run, Stack
+from . import sampling
+from .conftest import Run, Stack
+from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 STASH = "pulumi:index:Stash"
-COMPONENTS = ("mullion:index:MixedCluster", "mullion:aws:Workers", "pulumi:pulumi:Stack")
+COMPONENTS = ("mullion:", "pulumi:pulumi:")
 
 
-@pytest.fixture(scope="module")
-def built(new_stack: Callable[[str], Stack]) -> Stack:
+@pytest.fixture(scope="module", params=sampling.each("prod"))
+def built(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> Stack:
     """Three control planes, two Linux and three Windows workers."""
-    return new_stack("aws-prod")
+    return new_stack(sampling.stack(request.param, "changes"))
 
 
 @pytest.fixture
@@ -34,9 +35,9 @@ def stack(built: Stack) -> Stack:
     return built
 
 
-POINTER = {"aws-prod-bundle-control-plane", "aws-prod-desired-state", "aws-prod-serial"}
+POINTER = {"bundle-control-plane", "desired-state", "serial"}
 """What a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
-MEMBERS = {"aws-prod-members", "aws-prod-members-serial"}
+MEMBERS = {"members", "members-serial"}
 """What a change of who the members are, or of their labels and taints, touches."""
 
 
@@ -48,9 +49,10 @@ def change(stack: Stack, **fields: Any) -> Run:
     return up
 
 
-def touched(run: Run) -> set[str]:
-    """Names of all resources but components, which only show their arguments."""
-    return {key.split("|")[1] for key in run.steps if key.split("|")[0] not in COMPONENTS}
+def touched(stack: Stack, run: Run) -> set[str]:
+    """Names, after the stack's, of all resources but components, which only show their arguments."""
+    steps = (key.split("|") for key in run.steps)
+    return {name.removeprefix(f"{stack.name}-") for kind, name in steps if not kind.startswith(COMPONENTS)}
 
 
 def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
@@ -59,7 +61,7 @@ def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
     worst = 0
     for each in stack.world.operations()[since:]:
         name = each.urn.split("::")[-1].removeprefix(f"{stack.name}-")
-        if each.type == INSTANCE and name in machines and each.error is None:
+        if each.type == stack.cloud.machine and name in machines and each.error is None:
             gone = gone | {name} if each.kind == "delete" else gone - {name}
             worst = max(worst, len(gone))
     return worst
@@ -68,10 +70,10 @@ def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
 def test_scaling_adds_and_removes_exactly_those_machines(stack: Stack) -> None:
     before = stack.machines()
     up = change(stack, pools={"web": {"count": 5}})
-    assert touched(up) == {"aws-prod-web-3", "aws-prod-web-4"} | MEMBERS
+    assert touched(stack, up) == {"web-3", "web-4"} | MEMBERS
     assert {name: stack.machines()[name] for name in before} == before
     down = change(stack, pools={"web": {"count": 3}})
-    assert touched(down) == {"aws-prod-web-3", "aws-prod-web-4"} | MEMBERS
+    assert touched(stack, down) == {"web-3", "web-4"} | MEMBERS
     assert stack.machines() == before
 
 
@@ -83,8 +85,8 @@ def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavai
     fields = {"kubelet": {"system_reserved": {"memory": memory}}, "rollout": {"max_unavailable": unavailable}}
     up = change(stack, pools={"web": fields})
     rolled = {"web-0", "web-1", "web-2"}
-    instances = up.of(INSTANCE)
-    assert set(instances) == {f"aws-prod-{name}" for name in rolled}
+    instances = up.of(stack.cloud.machine)
+    assert set(instances) == {f"{stack.name}-{name}" for name in rolled}
     assert all("replace" in operations for operations in instances.values())
     after = stack.machines()
     assert {name for name in before if before[name] != after[name]} == rolled
@@ -103,7 +105,7 @@ def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavai
 def test_labels_and_taints_replace_no_machine(stack: Stack, fields: dict[str, Any], also: set[str]) -> None:
     before, bundles = stack.machines(), stored_bundles(stack)
     up = change(stack, pools={"web": fields})
-    assert touched(up) == {"aws-prod-bundle-web"} | also
+    assert touched(stack, up) == {"bundle-web"} | also
     assert stack.machines() == before
     assert stored_bundles(stack) > bundles, "a new bundle is added, the older ones stay"
 
@@ -115,7 +117,7 @@ def test_a_comment_in_a_script_replaces_no_machine(stack: Stack, monkeypatch: py
     before, bundles = stack.machines(), stored_bundles(stack)
     monkeypatch.setattr(components.plan, "scripts", commented)
     up = change(stack)
-    assert touched(up) == POINTER | {"aws-prod-bundle-linux", "aws-prod-bundle-web"}
+    assert touched(stack, up) == POINTER | {"bundle-linux", "bundle-web"}
     assert stack.machines() == before
     assert len(stored_bundles(stack) - bundles) == 3
 
@@ -124,10 +126,10 @@ def test_image_size_and_user_data_touch_no_control_plane_machine(stack: Stack) -
     before = stack.machines()
     up = change(
         stack,
-        control_plane={"size": "m6i.xlarge", "disk_gb": 80, "kubelet": {"verbosity": 4}},
+        control_plane={"size": THINGS[stack.cloud.name].larger[0], "disk_gb": 80, "kubelet": {"verbosity": 4}},
         images={"ubuntu-24.04": image(stack)},
     )
-    assert not any("control-plane-" in each for each in up.of(INSTANCE))
+    assert not any("control-plane-" in each for each in up.of(stack.cloud.machine))
     after = stack.machines()
     assert {name: after[name] for name in before if name.startswith("control-plane")} == {
         name: each for name, each in before.items() if name.startswith("control-plane")
@@ -136,26 +138,26 @@ def test_image_size_and_user_data_touch_no_control_plane_machine(stack: Stack) -
 
 def image(stack: Stack) -> str:
     """An image that exists in this world and is not the control plane's."""
-    windows = [each for each in stack.world.resources(INSTANCE) if "-web-" in each.tags["Name"]]
-    return windows[0].inputs["ami"]
+    windows = [each for each in stack.world.resources(stack.cloud.machine) if "-web-" in each.name]
+    return THINGS[stack.cloud.name].image(windows[0].inputs)
 
 
 def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
     """Every item has a generation of its own; machines stay."""
     before = stack.machines()
     expected = {
-        "administrator": {"aws-prod-administrator"},
-        "desired_state": {"aws-prod-desired-state", "aws-prod-members"},  # both documents have its MAC
-        "service_account": {"aws-prod-service-account", "aws-prod-pki"},
-        "encryption": {"aws-prod-encryption-1", "aws-prod-pki"},
-        "images": {"aws-prod-ubuntu-24.04", "aws-prod-windows-2022"},  # looked up anew, and still the newest
+        "administrator": {"administrator"},
+        "desired_state": {"desired-state", "members"},  # both documents have its MAC
+        "service_account": {"service-account-1", "pki"},
+        "encryption": {"encryption-1", "pki"},
+        "images": {"ubuntu-24.04", "windows-2022"},  # looked up anew, and still the newest
     }
     rotation: dict[str, int] = {}
     for item, names in expected.items():
         rotation[item] = 1
         up = change(stack, rotation=dict(rotation))
-        assert touched(up) == names, item
-        assert not set(up.of(STASH)) & {f"aws-prod-{name}" for name in AUTHORITIES}
+        assert touched(stack, up) == names, item
+        assert not set(up.of(STASH)) & {f"{stack.name}-{name}" for name in AUTHORITIES}
         assert stack.machines() == before
 
 
@@ -166,7 +168,7 @@ def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
         ({"nodes": "10.40.0.0/16"}, "network.nodes: 10.30.0.0/16   (not 10.40.0.0/16)"),
         ({"pods": "10.240.0.0/12"}, "(not 10.240.0.0/12)"),
         ({"egress": "public", "nat_gateways": "single"}, "network.egress: nat   (not public)"),
-        ({"zone_names": ["eu-west-1c", "eu-west-1b", "eu-west-1a"]}, "network.zone_names: [eu-west-1a, eu-west-1b"),
+        ({"zone_names": "reversed"}, "network.zone_names: ["),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -174,22 +176,30 @@ def test_another_network_layout_is_refused_before_a_machine_is_touched(
     stack: Stack, network: dict[str, Any], said: str
 ) -> None:
     before, calls = stack.machines(), len(stack.world.operations())
+    if "zone_names" in network:
+        network = {"zone_names": list(reversed(zones(stack)))}
     stack.edit(network=network)
     for attempt in (stack.preview, stack.up):
         with pytest.raises(auto.CommandError, match=re.escape(said)):
             attempt()
     assert stack.machines() == before
-    assert not [each for each in stack.world.operations()[calls:] if each.type.startswith("aws:ec2")]
+    assert not [
+        each for each in stack.world.operations()[calls:] if each.type.startswith(THINGS[stack.cloud.name].network)
+    ]
+
+
+def zones(stack: Stack) -> list[str]:
+    """Names of the zones that machines are in, in order."""
+    return sorted({each.outputs[stack.cloud.zone] for each in stack.world.resources(stack.cloud.machine)})
 
 
 def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:
-    [bucket] = {each.inputs["bucket"] for each in stack.world.resources(OBJECT)}
     assert len(stored_bundles(stack)) > 3, "older bundles were kept until now"
     stack.down()
-    assert stack.world.objects(bucket) == {}
+    assert stored_bundles(stack) == set()
 
 
 def stored_bundles(stack: Stack) -> set[str]:
     """Keys of all bundle objects in the world."""
-    [bucket] = {each.inputs["bucket"] for each in stack.world.resources(OBJECT)}
-    return {key for key in stack.world.objects(bucket) if key.startswith("bundles/")}
+    world = stack.world
+    return {key for bucket in world.buckets() for key in world.objects(bucket) if key.startswith("bundles/")}

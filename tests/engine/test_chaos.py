@@ -1,7 +1,5 @@
 """`mullion chaos` on the engine: whatever it does to a cluster, everything holds."""
 
-import os
-import random
 import shutil
 from collections.abc import Callable
 
@@ -10,17 +8,17 @@ import pytest
 from operations import chaos, stacks
 from operations.engine import Engine
 
+from . import sampling
 from .clone import Clone
+from .sampling import GIVEN, SEED
 
 pytestmark = pytest.mark.engine
 
-GIVEN = os.environ.get("MULLION_SEED")
-SEED = int(GIVEN or random.SystemRandom().randrange(10**6))
-"""Of the sampled sequence. A test that fails prints it, for `mullion chaos aws-ci --seed`."""
 FIRST, SEQUENCES = int(GIVEN or 1), 300
 """Of soak: the first seed, and how many. The same in every worker, because the tests are named by it."""
-STACKS = (*("aws-ci",) * 4, "aws-dev", *("aws-ci",) * 4, "aws-prod")
+KINDS = (*("ci",) * 4, "dev", *("ci",) * 4, "prod")
 """In turn; mostly the smallest, since most sequences are had for the time there: each takes more than a minute."""
+STACKS = tuple(f"{cloud}-{kind}" for kind in KINDS for cloud in sampling.CLOUDS)
 
 
 def held(stack: str, seed: int, folders: pytest.TempPathFactory, engine: Engine) -> int:
@@ -32,7 +30,7 @@ def held(stack: str, seed: int, folders: pytest.TempPathFactory, engine: Engine)
 
 
 def test_a_sequence_of_changes_faults_and_cuts_holds(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> None:
-    held("aws-ci", SEED, tmp_path_factory, engine)
+    held(sampling.stack("sampled-ci", "chaos"), SEED, tmp_path_factory, engine)
 
 
 @pytest.mark.soak

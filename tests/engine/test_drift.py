@@ -8,16 +8,17 @@ import pytest
 from operations.engine import Engine
 from operations.exits import Exit
 
+from . import sampling
 from .clone import Clone
+from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+@pytest.fixture(scope="module", params=sampling.each("ci"))
+def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    clone = Clone(tmp_path_factory.mktemp("clone"), engine)
-    clone.fresh()
+    clone = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "drift"))
     up = clone.up()
     assert up.returncode == 0, up.stderr
     return clone
@@ -26,28 +27,35 @@ def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
 def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:
     drift = clone.run("drift", clone.stack)
     assert drift.returncode == Exit.OK, drift.stderr
-    assert drift.stdout == "aws-ci is as recorded\n"
+    assert drift.stdout == f"{clone.stack} is as recorded\n"
 
 
 def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone) -> None:
-    before = files(clone)
-    assert clone.run("sandbox", "change", clone.stack, "aws-ci-windows-0", "instanceType=m6i.4xlarge").returncode == 0
-    assert clone.run("sandbox", "remove", clone.stack, "Listener/aws-ci-api-public").returncode == 0
+    before, things, machine = files(clone), THINGS[clone.cloud.name], f"{clone.stack}-windows-0"
+    kind, larger, size = (
+        things.listener.rpartition(":")[2],
+        things.larger[1],
+        clone.document()["pools"]["windows"]["size"],
+    )
+    with clone.world() as world:
+        [listener] = [each.name for each in world.resources(things.listener)]
+    assert clone.run("sandbox", "change", clone.stack, machine, f"{things.size}={larger}").returncode == 0
+    assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{listener}").returncode == 0
 
     drift = clone.run("drift", clone.stack)
     assert drift.returncode == Exit.DRIFT, drift.stderr
-    assert "changed aws-ci-windows-0 (aws:ec2/instance:Instance)" in drift.stdout
-    assert "instanceType: t3.large -> m6i.4xlarge" in drift.stdout
-    assert "removed aws-ci-api-public (aws:lb/listener:Listener)" in drift.stdout
+    assert f"changed {machine} ({clone.cloud.machine})" in drift.stdout
+    assert f"{things.size}: {size} -> {larger}" in drift.stdout
+    assert f"removed {listener} ({things.listener})" in drift.stdout
 
     found = json.loads(clone.run("drift", clone.stack, "--json").stdout)
     assert {(each["name"], each["change"]) for each in found} == {
-        ("aws-ci-windows-0", "changed"),
-        ("aws-ci-api-public", "removed"),
+        (machine, "changed"),
+        (listener, "removed"),
     }
     doctor = clone.run("doctor", clone.stack)
     assert doctor.returncode == Exit.FAILED
-    assert "in the state and not in the world: aws:lb/listener:Listener" in doctor.stdout
+    assert f"in the state and not in the world: {things.listener}" in doctor.stdout
     assert files(clone) == before, "drift and doctor changed nothing"
 
     up = clone.up("--refresh")

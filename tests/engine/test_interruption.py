@@ -10,6 +10,7 @@ import pytest
 
 from operations.engine import Engine
 
+from . import sampling
 from .clone import Clone
 
 pytestmark = pytest.mark.engine
@@ -19,9 +20,9 @@ PATIENCE = 90
 CTRL_C = b"\x03"
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    return Clone(tmp_path_factory.mktemp("clone"), engine)
+@pytest.fixture(scope="module", params=sampling.each("ci"))
+def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "interruption"))
 
 
 def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
@@ -56,7 +57,7 @@ def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presse
     code, screen = on_a_terminal(clone, presses)
     assert code == 130, screen
     assert "Traceback" not in screen
-    assert "`mullion up aws-ci` goes on" in screen
+    assert f"`mullion up {clone.stack}` goes on" in screen
     assert not clone.locks()
     if presses == 1:
         assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"

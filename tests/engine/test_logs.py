@@ -1,28 +1,28 @@
 """`mullion logs`: a machine is asked, and answers, through the bundle store with the roles that the program made."""
 
 import io
-import json
 import re
 import zipfile
+from itertools import product
 
 import pytest
 
 from operations.engine import Engine
 from operations.exits import Exit
 from sandbox.answers import NOTE
-from sandbox.aws.iam import ROLE_POLICY
+from sandbox.boot.around import of
 from sandbox.world import World
 
+from . import sampling
 from .clone import Clone
 
 pytestmark = pytest.mark.engine
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+@pytest.fixture(scope="module", params=sampling.each("ci"))
+def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    clone = Clone(tmp_path_factory.mktemp("clone"), engine)
-    clone.fresh()
+    clone = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs"))
     up = clone.up()
     assert up.returncode == 0, up.stderr
     return clone
@@ -55,19 +55,15 @@ def objects(clone: Clone) -> list[str]:
         world.close()
 
 
-def test_a_machine_reads_only_its_own_request_and_writes_only_its_own_answer(clone: Clone) -> None:
-    world = World(clone.sandbox / "world.db")
-    policies = [json.loads(each.inputs["policy"]) for each in world.resources(ROLE_POLICY)]
-    world.close()
-    for policy in policies:
-        named = [
-            (action, resource.partition("/")[2])
-            for statement in policy["Statement"]
-            for action in statement["Action"]
-            for resource in statement["Resource"]
-            if "/requests/" in resource or "/logs/" in resource
-        ]
-        assert named == [
-            ("s3:GetObject", "requests/${aws:userid}.json"),
-            ("s3:PutObject", "logs/${aws:userid}.json"),
-        ]
+def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
+    """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
+    with clone.world() as world:
+        machines = of(world).machines
+        told = [(each, machines.document(each.inputs)) for each in of(world).records(world)]
+        places = {each.id: machines.status_url(found, machines.instance(each)) for each, found in told if found}
+        assert len(places) == 2, "a control plane and a worker"
+        for (each, _), (key, place) in product(told, places.items()):
+            rights = ((machines.read, "requests"), (machines.write, "logs"))
+            for action, folder in rights:
+                refused = machines.not_allowed(world, each, action, place.replace("/status/", f"/{folder}/"))
+                assert bool(refused) is (each.id != key), f"{action} {folder} of {key} by {each.id}: {refused}"

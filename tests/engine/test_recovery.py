@@ -1,10 +1,10 @@
 """Runs cut off in the middle: the next `up` makes nothing twice, orphans nothing, and changes no secret."""
 
-import os
 import random
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,19 +14,14 @@ from operations.engine import Engine
 from operations.invariants import Asked
 from sandbox.records import Operation
 
+from . import sampling
 from .clone import Clone
+from .sampling import SEED
 
 pytestmark = pytest.mark.engine
 
-SEED = int(os.environ.get("MULLION_SEED") or random.SystemRandom().randrange(10**6))
-"""Chooses the calls at which a run is cut. A test that fails prints it, and the variable repeats it."""
 CALLS = 60
-"""The cloud gets a few calls more than that to build aws-ci."""
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    return Clone(tmp_path_factory.mktemp("clone"), engine)
+"""The cloud gets a few calls more than that to build the stack for CI."""
 
 
 SAMPLED = ("provider dies after", "engine killed before", "all killed before", "all killed after")
@@ -34,10 +29,11 @@ SAMPLED = ("provider dies after", "engine killed before", "all killed before", "
 
 
 @pytest.mark.parametrize("cut", SAMPLED, ids=lambda each: each.replace(" ", "-"))
-def test_a_run_that_was_cut_off_goes_on_where_it_was(clone: Clone, cut: str) -> None:
+@pytest.mark.parametrize("parameter", sampling.each("ci"))
+def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, engine: Engine, parameter: str, cut: str) -> None:
+    clone = Clone(tmp_path, engine, sampling.stack(parameter, cut))
     call = random.Random(f"{SEED} {cut}").randint(2, CALLS)
-    print(f"MULLION_SEED={SEED}: {cut} call {call}")  # noqa: T201 - pytest shows it where the test fails
-    clone.fresh()
+    print(f"call {call}")  # noqa: T201 - pytest shows it where the test fails
     done = CUTS[cut](clone, ("up", clone.stack, "--sandbox"), call)
     assert done.returncode != 0
     before = invariants.snapshot(clone)
@@ -65,7 +61,7 @@ def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
 # Soak: every call of every stack is cut off, before and after the cloud acted. All calls are held, from the first of
 # each run on; so each run gets no further than what can go on at a time, and the next one begins by clearing up.
 
-STACKS = ("aws-ci", "aws-dev", "aws-prod", "aws-docker")
+STACKS = (*(f"{cloud}-{kind}" for cloud in sampling.CLOUDS for kind in ("ci", "dev", "prod")), "aws-docker")
 PAIRS = {
     "provider dies": ("provider dies before", "provider dies after"),
     "engine killed": ("engine killed before", "engine killed after"),

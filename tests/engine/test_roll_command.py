@@ -7,43 +7,34 @@ import pytest
 from operations import agreement
 from operations.engine import Engine
 
+from . import sampling
 from .clone import Clone
-from .conftest import INSTANCE
 
 pytestmark = pytest.mark.engine
 
-OLD, NEW = '"1.35.8"', '"1.36.4"'
+OLD, NEW = "1.35.8", "1.36.4"
 
 
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    """aws-ci with two Windows workers, on the older version."""
-    made = Clone(tmp_path_factory.mktemp("clone"), engine)
-    made.fresh()
-    edit(made, NEW, OLD)
-    edit(made, "count: 1, size: t3.large", "count: 2, size: t3.large")
+@pytest.fixture(scope="module", params=sampling.each("ci"))
+def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+    """The cluster for one test run, with two Windows workers, on the older version."""
+    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "roll"))
+    cluster = made.document()
+    cluster["pools"]["windows"]["count"] = 2
+    made.write({**cluster, "kubernetes": OLD})
     done(made.up())
     return made
 
 
-def edit(clone: Clone, old: str, new: str) -> None:
-    """Change the stack file."""
-    file = clone.folder / "stacks" / "Pulumi.aws-ci.yaml"
-    text = file.read_text()
-    assert text.count(old) == 1
-    file.write_text(text.replace(old, new))
+def on(clone: Clone, version: str) -> None:
+    """Write another version into the stack file."""
+    clone.write({**clone.document(), "kubernetes": version})
 
 
 def done(run: Any) -> str:
     """What a run that went well says."""
     assert run.returncode == 0, run.stderr
     return run.stdout
-
-
-def machines(clone: Clone) -> dict[str, str]:
-    """Instance ids by name."""
-    with clone.world() as world:
-        return {each.name.removeprefix("aws-ci-"): each.id for each in world.resources(INSTANCE)}
 
 
 def agrees(clone: Clone) -> bool:
@@ -59,23 +50,25 @@ def roll(clone: Clone, *more: str) -> Any:
 
 def replaced(clone: Clone, before: dict[str, str]) -> set[str]:
     """Machines that are other ones now."""
-    return {name for name, instance in machines(clone).items() if before[name] != instance}
+    return {name for name, instance in clone.machines().items() if before[name] != instance}
 
 
 def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_what_is_left(clone: Clone) -> None:
-    before = machines(clone)
+    before = clone.machines()
     with clone.world() as world:
-        world.plan_fault("fail", 3, type="Instance")  # delete, create, and the second delete
+        world.plan_fault(
+            "fail", 3, type=clone.cloud.machine.rpartition(":")[2]
+        )  # delete, create, and the second delete
     cut = roll(clone)
     assert (cut.returncode, replaced(clone, before)) == (1, {"windows-0"})
-    between = machines(clone)
+    between = clone.machines()
     again = roll(clone)
     done(again)
     assert "going on with the roll of windows: 1 of 2 left" in again.stderr
     assert replaced(clone, between) == {"windows-1"}
     assert "nodes are not drained" in again.stderr, "what a hook warns of is said"
     assert agrees(clone)
-    before = machines(clone)
+    before = clone.machines()
     done(roll(clone, "--machine", "windows-1"))
     assert replaced(clone, before) == {"windows-1"}
     assert not (clone.folder / ".mullion" / clone.stack / "rolls.json").exists()
@@ -84,8 +77,8 @@ def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_wha
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("nothing",), "stack aws-ci has no pool 'nothing'; its pools: windows"),
-        (("windows", "--machine", "windows-7"), "stack aws-ci has no machine windows-7"),
+        (("nothing",), "has no pool 'nothing'; its pools: windows"),
+        (("windows", "--machine", "windows-7"), "has no machine windows-7"),
     ],
 )
 def test_what_is_not_there_is_not_rolled(clone: Clone, words: tuple[str, ...], said: str) -> None:
@@ -94,22 +87,22 @@ def test_what_is_not_there_is_not_rolled(clone: Clone, words: tuple[str, ...], s
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("version", "said"),
     [
-        ((OLD, '"1.37.0"'), "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version"),
-        ((OLD, '"1.34.4"'), "kubernetes: 1.34.4 is older than 1.35.8"),
+        ("1.37.0", "kubernetes: from 1.35.8 to 1.37.0 is more than one minor version"),
+        ("1.34.4", "kubernetes: 1.34.4 is older than 1.35.8"),
     ],
 )
-def test_a_hop_is_refused_before_an_engine_changes_anything(clone: Clone, change: tuple[str, str], said: str) -> None:
-    edit(clone, *change)
+def test_a_hop_is_refused_before_an_engine_changes_anything(clone: Clone, version: str, said: str) -> None:
+    on(clone, version)
     run = clone.up()
-    edit(clone, *reversed(change))
+    on(clone, OLD)
     assert (run.returncode, said in run.stderr) == (2, True), run.stderr
 
 
 def test_a_new_minor_takes_both_stages_in_one_up(clone: Clone) -> None:
-    before = machines(clone)
-    edit(clone, OLD, NEW)
+    before = clone.machines()
+    on(clone, NEW)
     run = clone.up()
     said = done(run)
     assert "the second stage: pools, from Kubernetes 1.35.8" in said
@@ -119,10 +112,10 @@ def test_a_new_minor_takes_both_stages_in_one_up(clone: Clone) -> None:
 
 
 def test_a_roll_that_was_cut_between_the_stages_goes_on_with_the_pools(clone: Clone) -> None:
-    edit(clone, NEW, '"1.37.0"')
-    before = machines(clone)
+    on(clone, "1.37.0")
+    before = clone.machines()
     with clone.world() as world:
-        world.plan_fault("fail", 1, type="Instance")
+        world.plan_fault("fail", 1, type=clone.cloud.machine.rpartition(":")[2])
     cut = clone.up()
     assert (cut.returncode, replaced(clone, before)) == (1, set())
     assert "the second stage" in cut.stdout

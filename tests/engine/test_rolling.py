@@ -1,7 +1,7 @@
 """A pool rolled on the engine: what stops it, what it waits for, and what becomes of the pods."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +10,39 @@ import pytest
 
 from components import drain
 
+from . import sampling
 from .conftest import Run, Stack
 from .kubernetes import Cluster, resolve, serve
 
 pytestmark = pytest.mark.engine
 
-HOST = "api.aws-dev.mullion.internal"
 POOL = ("web-0", "web-1", "web-2")
 NEXT = "1.33.4"
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
-ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
 NOTHING = {"Effect": "Deny", "Action": "s3:PutObject", "Resource": "*"}
+
+
+def _policy(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
+    document = json.loads(inputs["policy"])
+    rows = [each for each in document["Statement"] if each != NOTHING]
+    document["Statement"] = rows if allowed else [*rows, NOTHING]
+    return {"policy": json.dumps(document)}
+
+
+def _role(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
+    return {"role": "roles/storage.objectUser" if allowed else "roles/storage.legacyObjectReader"}
+
+
+def _condition(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
+    words = ("'closed/", "'status/") if allowed else ("'status/", "'closed/")
+    return {"condition": inputs["condition"].replace(*words)}
+
+
+RIGHTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any], bool], dict[str, Any]]]] = {
+    "aws": ("aws:iam/rolePolicy:RolePolicy", "workers", _policy),
+    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", "workers-written", _role),
+    "azure": ("azure-native:authorization:RoleAssignment", "workers-written", _condition),
+}
+"""What lets workers write their records, by cloud: type, name after the stack's, and its inputs for either."""
 
 
 class Rolling:
@@ -64,29 +86,28 @@ class Rolling:
 
     def reported(self) -> dict[str, str]:
         """The version that each machine reports."""
-        [bucket] = {each.inputs["bucket"] for each in self.stack.world.resources(OBJECT)}
-        stored = self.stack.world.objects(bucket)
-        records = [json.loads(each.content) for key, each in stored.items() if key.startswith("status/")]
+        world = self.stack.world
+        stored = [each for bucket in world.buckets() for each in world.objects(bucket).items()]
+        records = [json.loads(each.content) for key, each in stored if key.startswith("status/")]
         there = set(self.stack.machines().values())
         return {each["machine"]: each["kubernetes"] for each in records if each["instance"] in there}
 
     def pointer(self) -> str:
         """The desired-state pointer."""
-        [found] = [each for each in self.stack.world.resources(OBJECT) if each.name == "aws-dev-desired-state"]
-        return found.inputs["content"]
+        stored = self.stack.world.resources(self.stack.cloud.stored)
+        [found] = [each for each in stored if each.name == f"{self.stack.name}-desired-state"]
+        return json.dumps(found.inputs["content" if "content" in found.inputs else "source"])
 
     def let_records(self, *, be_written: bool) -> None:
         """Change by hand whether workers may write their status records: one that may not never gets ready."""
-        [policy] = [each for each in self.stack.world.resources(ROLE_POLICY) if each.name == "aws-dev-workers"]
-        document = json.loads(policy.inputs["policy"])
-        rows = [each for each in document["Statement"] if each != NOTHING]
-        document["Statement"] = rows if be_written else [*rows, NOTHING]
-        self.stack.world.tamper(policy, {"policy": json.dumps(document)})
+        kind, name, inputs = RIGHTS[self.stack.cloud.name]
+        [right] = [each for each in self.stack.world.resources(kind) if each.name == f"{self.stack.name}-{name}"]
+        self.stack.world.tamper(right, inputs(right.inputs, be_written))
 
 
-@pytest.fixture(scope="module")
-def rolling(new_stack: Callable[[str], Stack]) -> Rolling:
-    return Rolling(new_stack("aws-dev"))
+@pytest.fixture(scope="module", params=sampling.each("dev"))
+def rolling(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> Rolling:
+    return Rolling(new_stack(sampling.stack(request.param, "rolling")))
 
 
 @pytest.fixture
@@ -94,8 +115,9 @@ def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """The cluster's API, where the program looks for it."""
     made = Cluster(nodes=dict.fromkeys(POOL, True))
     monkeypatch.setattr(drain, "PAUSE", 0.05)
-    with serve(made, HOST, rolling.stack.stashed("cluster-ca"), tmp_path) as port:
-        resolve(monkeypatch, HOST, port)
+    host = f"api.{rolling.stack.name}.mullion.internal"
+    with serve(made, host, rolling.stack.stashed("cluster-ca"), tmp_path) as port:
+        resolve(monkeypatch, host, port)
         yield made
 
 
@@ -112,7 +134,8 @@ def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling
     rolling.let_records(be_written=False)
     said = rolling.stopped(rolling.roll)
     assert rolling.replaced(before) == {"web-0"}
-    assert "pool web cannot spare web-1, because others are not ready (web-0: i-0" in said
+    instance = rolling.stack.machines()["web-0"]
+    assert f"pool web cannot spare web-1, because others are not ready (web-0: {instance}" in said
     assert "web-1 was not touched, nor what comes after it" in said
     again = rolling.stopped(rolling.stack.up)
     assert "cannot spare web-1" in again, "nothing was repaired"
@@ -173,14 +196,16 @@ def test_a_new_minor_goes_to_the_control_plane_first_and_to_the_pools_when_it_re
     rolling.edit(kubernetes=NEXT)
     preview, first = rolling.stack.preview(), rolling.stack.up()
     assert preview.steps == first.steps
-    assert set(first.of(OBJECT)) == {"aws-dev-bundle-control-plane", "aws-dev-desired-state"}
+    name, stored = rolling.stack.name, rolling.stack.cloud.stored
+    assert set(first.of(stored)) == {f"{name}-bundle-control-plane", f"{name}-desired-state"}
     assert rolling.stack.machines() == before
     assert rolling.said("pools stay at Kubernetes 1.32.13 in this run") == ["warning", "warning"]
     assert rolling.reported() == {"control-plane-0": NEXT, **dict.fromkeys(POOL, "1.32.13")}
     preview, second = rolling.stack.preview(), rolling.stack.up()
     assert preview.steps == second.steps
     assert rolling.replaced(before) == set(POOL)
-    assert set(second.of(OBJECT)) == {"aws-dev-bundle-web", "aws-dev-desired-state"}, "it remembers the pools' version"
+    changed = {f"{name}-bundle-web", f"{name}-desired-state"}
+    assert set(second.of(stored)) == changed, "it remembers the pools' version"
     assert rolling.reported() == dict.fromkeys(("control-plane-0", *POOL), NEXT)
     assert rolling.stack.up().steps == {}
 

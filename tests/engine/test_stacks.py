@@ -6,26 +6,13 @@ from typing import Any
 
 import pytest
 
+from . import sampling
 from .conftest import Run, Stack
+from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-STACKS = (
-    *("aws-dev", "aws-ci", "aws-prod", "aws-docker"),
-    *(pytest.param(each, marks=pytest.mark.soak) for each in ("gcp-ci", "gcp-dev", "gcp-prod")),
-)
-KEPT = {
-    "aws": {
-        "aws:s3/bucket:Bucket",
-        "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration",
-        "aws:s3/bucketPolicy:BucketPolicy",
-        "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock",
-        "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration",
-        "aws:s3/bucketVersioning:BucketVersioning",
-    },
-    "gcp": {"gcp:storage/bucket:Bucket"},
-}
-"""By cloud: the snapshot store with its settings."""
+STACKS = (*sampling.each("dev"), *sampling.each("ci"), *sampling.each("prod"), "aws-docker")
 
 
 class Life:
@@ -48,7 +35,8 @@ class Life:
 
 @pytest.fixture(scope="module", params=STACKS)
 def life(request: pytest.FixtureRequest, new_stack: Any) -> Life:
-    return Life(new_stack(request.param))
+    kind = request.param.partition("-")[2]
+    return Life(new_stack(request.param if kind == "docker" else sampling.stack(request.param, kind)))
 
 
 def test_preview_and_up_do_the_same_to_the_same_resources(life: Life) -> None:
@@ -62,7 +50,7 @@ def test_a_second_up_changes_nothing(life: Life) -> None:
 
 def test_down_empties_the_world_but_for_snapshots_that_are_kept_on_purpose(life: Life) -> None:
     kept = {type for type, _ in life.left}
-    assert kept == (set() if life.stack.name.endswith("-ci") else KEPT[life.stack.cloud.name])
+    assert kept == (set() if life.stack.name.endswith("-ci") else THINGS[life.stack.cloud.name].kept)
     assert len(life.left) == len(kept), "one snapshot bucket and its settings"
     assert all("snapshots" in id for _, id in life.left)
     assert life.state_left == []

@@ -16,7 +16,7 @@ from operations.chaos_changes import CHANGES, Change
 from operations.exits import Exit
 
 SEEDS = range(30)
-STACKS = ("aws-ci", "aws-dev", "aws-prod")
+STACKS = ("aws-ci", "aws-dev", "aws-prod", "azure-ci", "gcp-ci", "gcp-prod")
 
 
 @cache

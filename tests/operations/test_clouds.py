@@ -40,8 +40,28 @@ STATES: dict[str, list[dict[str, Any]]] = {
         },
     ],
 }
-IDS = {"aws": "i-1", "gcp": "4318277345128394012"}
-ZONES = {"aws": "eu-west-1a", "gcp": "europe-west1-b"}
+STATES["azure"] = [
+    {
+        "type": "azure-native:compute:VirtualMachine",
+        "urn": "urn:pulumi:small::mullion::azure-native:compute:VirtualMachine::small-web-0",
+        "id": "/subscriptions/s/resourceGroups/small/providers/Microsoft.Compute/virtualMachines/web-0",
+        "inputs": {
+            "tags": {
+                "mullion:address": "10.20.64.5",
+                "mullion:cluster": "small",
+                "mullion:pool": "web",
+                "mullion:digest": "0123",
+            },
+        },
+        "outputs": {
+            "vmId": "02aab8a4-74ef-476e-8182-f6d2ba4166a6",
+            "zones": ["1"],
+            "tags": {"mullion:cluster": "small", "mullion:pool": "web"},
+        },
+    },
+]
+IDS = {"aws": "i-1", "gcp": "4318277345128394012", "azure": "02aab8a4-74ef-476e-8182-f6d2ba4166a6"}
+ZONES = {"aws": "eu-west-1a", "gcp": "europe-west1-b", "azure": "1"}
 
 
 @pytest.mark.parametrize("cloud", STATES)

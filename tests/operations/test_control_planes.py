@@ -9,7 +9,9 @@ from operations.control_planes import Stored, age
 from operations.exits import Exit, Stop
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=timezone.utc)
-STORED = Stored("b-snapshots", ["etcd/20261121T120000Z-timer.x.db", "etcd/20261120T120000Z-17.y.db"], 2, "sha256:a")
+STORED = Stored(
+    "b-snapshots", ["etcd/20261121T120000Z-timer.x.db", "etcd/20261120T120000Z-17.y.db"], 2, "sha256:a", "aws"
+)
 
 
 @pytest.mark.parametrize(
@@ -33,8 +35,8 @@ def test_the_newest_snapshot_is_taken_unless_one_is_named() -> None:
 @pytest.mark.parametrize(
     ("stored", "says"),
     [
-        (Stored("b-snapshots", [], 2, "sha256:a"), "b-snapshots has no snapshot of etcd below etcd/"),
-        (Stored("b-snapshots", STORED.snapshots, 0, ""), "no record below founding/: prod was never founded"),
+        (Stored("b-snapshots", [], 2, "sha256:a", "aws"), "b-snapshots has no snapshot of etcd below etcd/"),
+        (Stored("b-snapshots", STORED.snapshots, 0, "", "aws"), "no record below founding/: prod was never founded"),
     ],
 )
 def test_without_a_snapshot_or_a_founding_nothing_is_restored(stored: Stored, says: str) -> None:

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from operations import invariants
+from operations import clouds, invariants
 from operations.invariants import Asked, Snapshot
-from operations.state import INSTANCE
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, REDACTED, SECRET, SIGNATURE
 
-OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
+INSTANCE, OBJECT = clouds.AWS.machine, clouds.AWS.stored
 PLANE = (
     f"urn:pulumi:small::mullion::mullion:index:MixedCluster$mullion:aws:ControlPlane${INSTANCE}::small-control-plane-0"
 )
@@ -92,6 +91,16 @@ def test_what_is_kept_on_purpose_and_what_was_rotated_breaks_nothing() -> None:
     assert list(invariants.broken(GOOD, replace(in_world(ORPHAN), kept=frozenset({(OBJECT, "p")})), Asked())) == []
     rotated = replace(GOOD, secrets=dict.fromkeys(SECRETS, "2"))
     assert list(invariants.broken(GOOD, rotated, Asked(("-desired-state",)))) == []
+
+
+def test_a_control_plane_that_was_made_anew_under_the_same_name_is_another_one() -> None:
+    """On GCP a resource's id is the machine's name."""
+    key, urn = "projects/p/zones/z/instances/small-control-plane-0", PLANE.replace(INSTANCE, clouds.GCP.machine)
+    state, made = {"resources": [resource(clouds.GCP.machine, key, urn)]}, record(clouds.GCP.machine, key, urn)
+    first, second = (Snapshot(state, (replace(made, outputs={"instanceId": each}),)) for each in "12")
+    assert list(invariants.broken(first, first, Asked())) == []
+    said = [each for each in invariants.broken(first, second, Asked()) if "instance" in each]
+    assert said == [f"control plane {urn}: instance 1 became 2"]
 
 
 def test_a_cluster_that_was_removed_has_nothing_to_keep() -> None:

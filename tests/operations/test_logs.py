@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from operations import logs, stacks, state
+from operations import clouds, logs, stacks, state
 from operations.exits import Exit, Stop
 
 Mullion = Callable[..., Result]
@@ -24,13 +24,13 @@ def resource(type: str, name: str, **outputs: Any) -> dict[str, Any]:
 
 RESOURCES = [
     *(
-        resource(state.INSTANCE, name, tags={"mullion:cluster": "small", "mullion:pool": pool})
+        resource(clouds.AWS.machine, name, tags={"mullion:cluster": "small", "mullion:pool": pool})
         for name, pool in (("control-plane-0", "control-plane"), ("web-0", "web"))
     ),
-    resource(state.BUCKET, "bundles", bucket="small-bundles-1"),
-    resource(state.BUCKET, "snapshots", bucket="small-snapshots-1"),
-    resource(state.ROLE, "control-plane", uniqueId="AROACONTROL"),
-    resource(state.ROLE, "workers", uniqueId="AROAWORKERS"),
+    resource(clouds.AWS.bucket, "bundles", bucket="small-bundles-1"),
+    resource(clouds.AWS.bucket, "snapshots", bucket="small-snapshots-1"),
+    resource("aws:iam/role:Role", "control-plane", uniqueId="AROACONTROL"),
+    resource("aws:iam/role:Role", "workers", uniqueId="AROAWORKERS"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Creations without an answer: what is taken over, how the state becomes, and what a person is told."""
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -91,3 +92,18 @@ def test_a_person_is_told_where_to_look_and_what_to_tell_the_engine() -> None:
     ):
         assert words in text, words
     assert "password" not in text
+
+
+NETWORK, BUCKET = "gcp:compute/network:Network", "gcp:storage/bucket:Bucket"
+
+
+def test_each_cloud_is_searched_by_its_own_command_and_mark() -> None:
+    """What GCP labels is marked with a digest of the URN; most of a network takes no labels, and has its name."""
+    urns = {kind: f"urn:pulumi:small::mullion::c${kind}::small-{kind.rpartition(':')[2]}" for kind in (NETWORK, BUCKET)}
+    network = {"urn": urns[NETWORK], "type": NETWORK, "inputs": {"name": "small-network", "mtu": 1500}}
+    digest = hashlib.sha256(urns[BUCKET].encode()).hexdigest()[:40]
+    bucket = {"urn": urns[BUCKET], "type": BUCKET, "inputs": {"labels": {"mullion_urn": digest}}}
+    text = recovery.by_hand("small", [network, bucket])
+    assert "it takes no tags; it was to have name small-network, mtu 1500" in text
+    assert f"gcloud asset search-all-resources --query=labels.mullion_urn={digest}" in text
+    assert "aws" not in text

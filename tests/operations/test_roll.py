@@ -8,16 +8,20 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from operations import runs, worlds
+from operations import clouds, runs, worlds
 from operations.exits import Exit
-from operations.state import INSTANCE
 
 Mullion = Callable[..., Result]
 WORDS = ("roll", "small", "web", "--sandbox", "--yes")
 
 
 def machine(name: str, instance: str) -> dict[str, Any]:
-    return {"type": INSTANCE, "urn": f"urn::{name}", "id": instance, "inputs": {"tags": {"mullion:pool": "web"}}}
+    return {
+        "type": clouds.AWS.machine,
+        "urn": f"urn::{name}",
+        "id": instance,
+        "inputs": {"tags": {"mullion:pool": "web"}},
+    }
 
 
 STATE = [machine("small-web-0", "i-new"), machine("small-web-1", "i-old")]

@@ -1,4 +1,4 @@
-"""Changes of one resource of aws-prod, each with the rule it breaks."""
+"""Changes of one resource of a stack, each with the rule it breaks: those of aws-prod; cases_gcp.py has the others."""
 
 import base64
 import gzip
@@ -83,16 +83,17 @@ def no_priority(step: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A change of one resource of aws-prod, the rule it breaks, and part of what that says."""
+    """A change of one resource of a stack, the rule it breaks, and part of what that says."""
 
     rule: str
     type: str
     name: str
     change: Change
     says: str
+    stack: str = "aws-prod"
 
     def __str__(self) -> str:
-        return f"{self.rule}: {self.says}"
+        return f"{self.stack} {self.rule}: {self.says}"
 
 
 FROM_ALL = {"cidrIpv4": "0.0.0.0/0", "ipProtocol": "tcp"}
@@ -113,7 +114,7 @@ CASES = (
     Case("disks-encrypted", INSTANCE, CP, given(rootBlockDevice={"volumeSize": 50}), "not encrypted"),
     Case("disks-encrypted", INSTANCE, CP, without("rootBlockDevice"), "rootBlockDevice is missing"),
     Case("disks-encrypted", INSTANCE, CP, given(ebsBlockDevices=[{"encrypted": False}]), "ebsBlockDevices is"),
-    Case("admin-ports-closed", INGRESS, RULE, given(**FROM_ALL, fromPort=22, toPort=22), "port 22 (SSH)"),
+    Case("admin-ports-closed", INGRESS, RULE, given(**FROM_ALL, fromPort=22.0, toPort=22.0), "port 22 (SSH)"),
     Case("admin-ports-closed", INGRESS, RULE, given(**FROM_ALL, fromPort=3000, toPort=4000), "port 3389 (RDP)"),
     Case("admin-ports-closed", INGRESS, RULE, given(**FROM_ALL, fromPort=5985, toPort=5985), "port 5985 (WinRM)"),
     Case("admin-ports-closed", INGRESS, RULE, given(**FROM_ALL, fromPort=5986, toPort=5986), "5986 (WinRM over TLS)"),

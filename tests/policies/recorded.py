@@ -10,7 +10,7 @@ from policies.rules import RULES
 from policies.rules.rule import UNKNOWN, Content, Resource
 from sandbox import values
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod")
+STACKS = tuple(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind in ("dev", "ci", "prod"))
 
 
 @lru_cache

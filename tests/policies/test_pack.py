@@ -18,7 +18,8 @@ from operations import guards
 from operations.exits import Exit, Stop
 from operations.paths import REPOSITORY
 from policies.rules import RULES
-from policies.rules.rule import INSTANCE, ResourceRule, StackRule
+from policies.rules.exposure import FIREWALL
+from policies.rules.rule import GCP_INSTANCE, INSTANCE, ResourceRule, StackRule
 from sandbox.world import World
 from tests.engine.conftest import Stack
 
@@ -81,6 +82,45 @@ CARELESS = (
     ),
 )
 """Each kind of resource without the care that a rule wants."""
+
+CARELESS_ON_GCP = (
+    Careless(
+        GCP_INSTANCE,
+        {
+            "shielded_instance_config": {"enable_secure_boot": False},
+            "metadata": {"user-data": "kubeadm join --token abc12d.0123456789abcdef"},
+            "labels": None,
+        },
+        {"control-planes-kept", "machines-shielded", "no-secret-in-user-data", "tags-present"},
+    ),
+    Careless(
+        FIREWALL,
+        {
+            "source_ranges": ["0.0.0.0/0"],
+            "source_service_accounts": None,
+            "allows": [{"protocol": "tcp", "ports": ["22"]}],
+        },
+        {"admin-ports-closed"},
+    ),
+    Careless(
+        "gcp:projects/iAMCustomRole:IAMCustomRole", {"permissions": ["compute.instances.*"]}, {"permissions-narrow"}
+    ),
+    Careless(
+        "gcp:storage/bucketObject:BucketObject",
+        {"source": pulumi.FileAsset(str(REPOSITORY / "README.md"))},
+        {"reserves-and-priority-set"},
+    ),
+    Careless(
+        "gcp:storage/bucketObject:BucketObject",
+        {"content": "-----BEGIN " + "PRIVATE KEY-----"},
+        {"no-secret-in-objects"},
+    ),
+)
+NOT_THERE = {
+    "aws-ci": {"volumes-encrypted", "machines-shielded"},
+    "gcp-ci": {"volumes-encrypted", "disks-encrypted", "metadata-hardened"},
+}
+"""Rules for what a cloud's stacks have not."""
 
 
 def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
@@ -162,12 +202,17 @@ def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Ca
     assert any("mullion@v0.1.0" in line for line in said), "the engine says which packs it ran"
 
 
-def test_a_preview_names_every_broken_rule_but_that_of_volumes_which_the_sandbox_has_none_of(
-    stack: Callable[..., auto.Stack],
+@pytest.mark.parametrize(
+    ("name", "careless"),
+    [("aws-ci", CARELESS), pytest.param("gcp-ci", CARELESS_ON_GCP, marks=pytest.mark.soak)],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_preview_names_every_broken_rule_of_what_the_cloud_has(
+    stack: Callable[..., auto.Stack], name: str, careless: tuple[Careless, ...]
 ) -> None:
-    text = refusal(stack("aws-ci", CARELESS))
-    expected = {name for each in CARELESS for name in each.breaks}
-    assert expected == names(ResourceRule) - {"volumes-encrypted"}
+    text = refusal(stack(name, careless))
+    expected = {rule for each in careless for rule in each.breaks}
+    assert expected == names(ResourceRule) - NOT_THERE[name]
     assert {each for each in names(object) if f"[{each}]" in text} >= expected, text
     assert "abc12d" not in text
 

@@ -9,9 +9,12 @@ import pytest
 from policies.rules import RULES, leaks, machines
 from policies.rules.rule import INSTANCE, UNKNOWN, Resource, StackRule
 
-from .cases import CASES, INGRESS, Case, given
+from .cases import CASES as OF_AWS
+from .cases import INGRESS, Case, given
+from .cases_gcp import CASES as OF_GCP
 from .recorded import STACKS, broken, resources
 
+CASES = (*OF_AWS, *OF_GCP)
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -25,9 +28,9 @@ def test_the_stacks_of_this_repository_break_no_rule(stack: str, preview: bool) 
 def test_one_change_breaks_one_rule(case: Case) -> None:
     changed = [
         case.change(each) if (each.type, each.name) == (case.type, case.name) else each
-        for each in resources("aws-prod")
+        for each in resources(case.stack)
     ]
-    assert changed != list(resources("aws-prod")), f"aws-prod has no {case.type} {case.name}"
+    assert changed != list(resources(case.stack)), f"{case.stack} has no {case.type} {case.name}"
     found = broken(tuple(each for each in changed if each is not None))
     assert found.keys() == {case.rule}
     assert any(case.says in wrong for wrong in found[case.rule]), found
@@ -37,7 +40,7 @@ def test_every_rule_has_a_case_that_breaks_it_and_resources_that_pass_it() -> No
     apart = {"volumes-encrypted"}
     """The program makes no volume of its own."""
     assert {each.name for each in RULES} == {each.rule for each in CASES} | apart
-    types = {each.type for each in resources("aws-prod")}
+    types = {each.type for stack in ("aws-prod", "gcp-prod") for each in resources(stack)}
     for rule in RULES:
         assert isinstance(rule, StackRule) or rule.name in apart or rule.types & types, rule.name
 
@@ -49,10 +52,10 @@ def test_a_volume_must_be_encrypted() -> None:
     assert not list(rule.violations([given(encrypted=True)(volume) or volume]))
 
 
-def test_what_is_not_known_yet_breaks_nothing_since_the_rules_run_again_in_up() -> None:
+@pytest.mark.parametrize("stack", ["aws-prod", "gcp-prod"])
+def test_what_is_not_known_yet_breaks_nothing_since_the_rules_run_again_in_up(stack: str) -> None:
     unknown = tuple(
-        replace(each, properties=dict.fromkeys(each.properties, UNKNOWN))
-        for each in resources("aws-prod", preview=True)
+        replace(each, properties=dict.fromkeys(each.properties, UNKNOWN)) for each in resources(stack, preview=True)
     )
     assert broken(unknown) == {}
 

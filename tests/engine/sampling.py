@@ -1,0 +1,41 @@
+"""One suite for all clouds: `make test` runs each test on the cloud that its seed draws, `make soak` on all."""
+
+import os
+import random
+from typing import Any
+
+import pytest
+
+from components.spec.checks import not_built
+from operations import clouds
+
+GIVEN = os.environ.get("MULLION_SEED")
+SEED = int(GIVEN or random.SystemRandom().randrange(10**6))
+"""What is drawn depends on it. A test that fails prints it, and the variable repeats it."""
+
+REFUSED = {row[0] for row in not_built.CLUSTER}
+CLOUDS = tuple(name for name in clouds.CLOUDS if f"cloud-{name}" not in REFUSED)
+"""Those that can be built."""
+
+SAMPLED = "sampled"
+PASSED: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("drift", "logs", "control planes"), ("aws", "gcp")),
+    **dict.fromkeys(
+        ("provider dies after", "engine killed before", "all killed before", "all killed after"), ("aws", "gcp")
+    ),
+}
+"""Clouds on which a suite has passed whole in soak, so that `make test` may draw them; AWS alone for one not named."""
+
+
+def each(kind: str) -> list[Any]:
+    """Parameters: the stack of this kind (ci, dev, prod) of one cloud, for `stack`; in soak that of every cloud."""
+    return [f"{SAMPLED}-{kind}", *(pytest.param(f"{cloud}-{kind}", marks=pytest.mark.soak) for cloud in CLOUDS)]
+
+
+def stack(parameter: str, what: str) -> str:
+    """The stack that a parameter names. what: is to run on it, so that not all of a run draws the same cloud."""
+    kind = parameter.partition("-")[2]
+    drawn = random.Random(f"{SEED} {what}").choice(PASSED.get(what, ("aws",)))
+    name = parameter if not parameter.startswith(SAMPLED) else f"{drawn}-{kind}"
+    print(f"MULLION_SEED={SEED}: {what} on {name}")  # noqa: T201 - pytest shows it where the test fails
+    return name

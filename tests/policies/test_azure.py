@@ -1,0 +1,103 @@
+"""Rules for Azure's types, one resource at a time: as it should be it breaks none, and each change breaks one."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from policies.rules import RULES
+from policies.rules.exposure import AZURE_GROUP
+from policies.rules.permissions import ASSIGNMENT, DEFINITION
+from policies.rules.rule import AZURE_MACHINE, Resource, ResourceRule
+
+from .cases import KEY
+from .cases_gcp import inside
+
+ACCOUNT, VAULT = "azure-native:storage:StorageAccount", "azure-native:keyvault:Vault"
+TYPES = f"mullion:index:MixedCluster$mullion:azure:ControlPlane${AZURE_MACHINE}"
+ROLES = "/subscriptions/s/providers/Microsoft.Authorization/roleDefinitions"
+ROW = {"access": "Allow", "direction": "Inbound", "protocol": "Tcp", "sourceAddressPrefix": "10.20.0.0/16"}
+GOOD: dict[str, dict[str, Any]] = {
+    AZURE_MACHINE: {
+        "securityProfile": {
+            "securityType": "TrustedLaunch",
+            "uefiSettings": {"secureBootEnabled": True, "vTpmEnabled": True},
+        },
+        "osProfile": {"customData": base64.b64encode(b"#cloud-config and nothing that is a secret").decode()},
+    },
+    AZURE_GROUP: {"securityRules": [{**ROW, "destinationPortRange": "10250"}]},
+    ACCOUNT: {
+        "allowBlobPublicAccess": False,
+        "enableHttpsTrafficOnly": True,
+        "minimumTlsVersion": "TLS1_2",
+        "networkRuleSet": {"defaultAction": "Deny"},
+    },
+    VAULT: {"properties": {"enableRbacAuthorization": True, "networkAcls": {"defaultAction": "Deny"}}},
+    ASSIGNMENT: {"roleDefinitionId": f"{ROLES}/1", "scope": "/subscriptions/s/resourceGroups/g"},
+    DEFINITION: {"permissions": [{"actions": ["Microsoft.Compute/virtualMachines/read"], "dataActions": []}]},
+}
+OWNER, ANYBODY = f"{ROLES}/8e3af657-a8ff-443c-a75c-2fe8c4bcb635", {**ROW, "sourceAddressPrefix": "*"}
+LEAK = base64.b64encode(f"#cloud-config with {KEY} in it".encode()).decode()
+CASES: tuple[tuple[str, str, str, Any, str], ...] = (
+    ("machines-shielded", AZURE_MACHINE, "securityProfile.securityType", None, "is not TrustedLaunch"),
+    ("machines-shielded", AZURE_MACHINE, "securityProfile.uefiSettings.secureBootEnabled", False, "not verified"),
+    ("machines-shielded", AZURE_MACHINE, "securityProfile.uefiSettings.vTpmEnabled", False, "nothing measures"),
+    ("no-secret-in-user-data", AZURE_MACHINE, "osProfile.customData", LEAK, "customData holds a private key"),
+    ("no-secret-in-user-data", AZURE_MACHINE, "tags.key", f"AccountKey={'a' * 86}==", "an Azure storage key"),
+    ("admin-ports-closed", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRange": "22"}], "22 (SSH)"),
+    (
+        "admin-ports-closed",
+        AZURE_GROUP,
+        "securityRules",
+        [{**ANYBODY, "destinationPortRange": "3000-4000"}],
+        "3389 (RDP)",
+    ),
+    ("admin-ports-closed", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRanges": ["1-6000"]}], "5986"),
+    ("api-by-allow-list", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRange": "6443"}], "past the load"),
+    ("stores-encrypted", ACCOUNT, "allowBlobPublicAccess", True, "allowBlobPublicAccess is not False"),
+    ("stores-encrypted", ACCOUNT, "enableHttpsTrafficOnly", None, "enableHttpsTrafficOnly is not True"),
+    ("stores-encrypted", ACCOUNT, "minimumTlsVersion", "TLS1_0", "minimumTlsVersion is not TLS1_2"),
+    ("stores-encrypted", ACCOUNT, "networkRuleSet.defaultAction", "Allow", "is not Deny"),
+    ("stores-encrypted", VAULT, "properties.enableRbacAuthorization", False, "is not True"),
+    ("stores-encrypted", VAULT, "properties.networkAcls", None, "defaultAction is not Deny"),
+    ("permissions-narrow", ASSIGNMENT, "roleDefinitionId", OWNER, "Owner allows nearly everything"),
+    ("permissions-narrow", ASSIGNMENT, "scope", "/subscriptions/s", "all of /subscriptions/s"),
+    ("permissions-narrow", DEFINITION, "permissions", [{"actions": ["*/read"]}], "allows */read"),
+    ("permissions-narrow", DEFINITION, "permissions", [{"dataActions": ["Microsoft.Storage/*"]}], "list the actions"),
+)
+
+
+def resource(kind: str) -> Resource:
+    """A thing of a type as it should be, with its tags."""
+    urn = f"urn:pulumi:s::p::{TYPES.replace(AZURE_MACHINE, kind)}::s-one"
+    tags = {"Name": "s-one", "mullion:cluster": "s", "mullion:urn": urn.replace("$", "+")}
+    kept = frozenset(("osProfile", "hardwareProfile", "storageProfile"))
+    return Resource(urn, kind, {**GOOD[kind], "tags": tags}, ignore_changes=kept)
+
+
+def broken(each: Resource) -> dict[str, list[str]]:
+    """What is wrong with it, by rule."""
+    found = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_things_as_they_should_be_break_no_rule(kind: str) -> None:
+    assert broken(resource(kind)) == {}
+
+
+@pytest.mark.parametrize(("rule", "kind", "path", "value", "says"), CASES, ids=lambda each: str(each)[:40])
+def test_one_change_breaks_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
+    changed = inside(path, value)(resource(kind))
+    assert changed
+    found = broken(changed)
+    assert found.keys() == {rule}
+    assert any(says in wrong for wrong in found[rule]), found
+
+
+def test_every_type_of_azure_that_a_rule_is_for_is_tried() -> None:
+    apart = {"azure-native:storage:Blob", "azure-native:network:SecurityRule"}
+    """Read as the objects and rules of the other types are."""
+    rules = [each for each in RULES if isinstance(each, ResourceRule) and each.name != "tags-present"]
+    types = {kind for each in rules for kind in each.types if kind.startswith("azure-native:")}
+    assert types <= GOOD.keys() | apart
