@@ -78,6 +78,10 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
+LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
+"""When a machine was made that nothing is known of."""
+
+
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     """The status record of an instance; state absent, with the reason, where none can be read."""
     try:

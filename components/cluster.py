@@ -65,8 +65,8 @@ class MixedCluster(pulumi.ComponentResource):
             from components.aws import build
         elif plan.spec.cloud is Cloud.GCP:
             from components.gcp import build
-        else:  # a check refuses the other
-            raise NotImplementedError(plan.spec.cloud.value)
+        else:
+            from components.azure import build
         parts = build(plan, generated, tags, world, self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = parts.public_host.apply(

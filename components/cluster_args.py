@@ -72,7 +72,7 @@ class ApiArgs(TypedDict):
     access: NotRequired[ApiAccess]
     """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
     allow: NotRequired[list[str]]
-    """Ranges that may reach a public API."""
+    """Ranges that may reach a public API, and on Azure the stores, which the program fills."""
 
 
 class ReserveArgs(TypedDict):
@@ -210,7 +210,7 @@ class RotationArgs(TypedDict):
     certificate_authorities: NotRequired[int]
     """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
     service_account: NotRequired[int]
-    """Key that signs service-account tokens."""
+    """Keys that sign service-account tokens: each raise adds one and drops the one before the last."""
     encryption: NotRequired[int]
     """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
     desired_state: NotRequired[int]

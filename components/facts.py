@@ -39,7 +39,7 @@ FACTS: dict[str, Fact] = {
     "secret_service": Fact(80),
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
-    "compute_service": Fact(80, control_plane_only=True),
+    "compute_service": Fact(125, control_plane_only=True),
     "pki_secret": Fact(80, control_plane_only=True),
     "desired_state_secret": Fact(80, control_plane_only=True),
 }

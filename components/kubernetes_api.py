@@ -1,5 +1,6 @@
 """The Kubernetes API as the program itself calls it: as the administrator, over TLS, without a file."""
 
+import base64
 import json
 import os
 import socket
@@ -62,6 +63,36 @@ class KubernetesApi:
     def text(self, path: str) -> str:
         """What a path gives that is no document, such as a pod's log. Raises as `call` does."""
         return self._exchange("GET", path, None, "").decode(errors="replace")
+
+    def upgraded(self, path: str, protocol: str) -> socket.socket:
+        """The connection once the API speaks a subprotocol of websockets over it. Raises as `call` does."""
+        parts = urlsplit(self.url)
+        connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
+        key = base64.b64encode(os.urandom(16)).decode()
+        asked = (
+            f"GET {path} HTTP/1.1",
+            f"Host: {self._name}",
+            "Upgrade: websocket",
+            "Connection: Upgrade",
+            "Sec-WebSocket-Version: 13",
+            f"Sec-WebSocket-Key: {key}",
+            f"Sec-WebSocket-Protocol: {protocol}",
+        )
+        head = b""
+        try:
+            connection.connect()
+            connection.sock.sendall("\r\n".join((*asked, "", "")).encode())
+            # a byte at a time: what follows the head is the caller's
+            while not head.endswith(b"\r\n\r\n") and (one := connection.sock.recv(1)):
+                head += one
+        except OSError as error:
+            connection.close()
+            raise Unreachable(f"{self.url}: {error}") from error
+        status = head.partition(b"\r\n")[0].decode(errors="replace").partition(" ")[2]
+        if not status.startswith("101"):
+            connection.close()
+            raise Refused(int(status[:3] or 0), status[4:] or "the connection ended")
+        return connection.sock
 
     def _call(self, method: str, path: str, body: Any, kind: str) -> Any:
         document: dict[str, Any] = {}

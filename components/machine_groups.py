@@ -21,6 +21,11 @@ Make = Callable[[Machine, str, ResourceOptions], Made]
 """Registers a machine, with its logical name and these options."""
 
 
+def itself(made: pulumi.Resource) -> pulumi.Resource:
+    """A machine that is one resource."""
+    return made
+
+
 @dataclass(frozen=True)
 class Ways(Generic[Made]):
     """How a cloud has machines."""
@@ -36,6 +41,8 @@ class Ways(Generic[Made]):
     """Inputs whose change is for machines made from now on; a replacement takes it all the same."""
     lasting: Sequence[str]
     """Further inputs whose change leaves a control plane alone."""
+    complete: Callable[[Made], pulumi.Resource] = itself
+    """What of a machine is made last: the one after it waits for that."""
 
 
 class ControlPlane(pulumi.ComponentResource, Generic[Made]):
@@ -108,7 +115,7 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
         }
         for machine in group.machines:
             wave = machine.index - group.max_unavailable
-            before = ways.first if wave < 0 else [after(self.made[wave])]
+            before = ways.first if wave < 0 else [after(ways.complete(self.made[wave]))]
             instance = make(machine, f"{name}-{machine.name}", ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)

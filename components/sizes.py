@@ -123,7 +123,39 @@ def _gcp_table() -> dict[str, Size]:
 
 GCP: dict[str, Size] = _gcp_table()
 
-TABLES: dict[str, dict[str, Size]] = {"aws": AWS, "gcp": GCP}
+AZURE_FAMILIES: tuple[tuple[str, float, str, str], ...] = (
+    ("D{}s_v3 D{}s_v4 D{}ds_v4 D{}as_v4", 4, "amd64", "2 4 8 16 32 48 64"),
+    ("D{}s_v5 D{}ds_v5 D{}as_v5 D{}ads_v5 D{}s_v6 D{}ds_v6 D{}as_v6 D{}ads_v6", 4, "amd64", "2 4 8 16 32 48 64 96"),
+    ("E{}s_v3 E{}s_v4 E{}ds_v4 E{}as_v4", 8, "amd64", "2 4 8 16 20 32 48"),
+    ("E{}s_v5 E{}ds_v5 E{}as_v5 E{}ads_v5 E{}s_v6 E{}ds_v6 E{}as_v6 E{}ads_v6", 8, "amd64", "2 4 8 16 20 32 48 64 96"),
+    ("F{}s_v2", 2, "amd64", "2 4 8 16 32 48 64 72"),
+    ("D{}ps_v5 D{}pds_v5 D{}ps_v6 D{}pds_v6", 4, "arm64", "2 4 8 16 32 48 64"),
+    ("E{}ps_v5 E{}pds_v5 E{}ps_v6 E{}pds_v6", 8, "arm64", "2 4 8 16 32"),
+    ("B{}s_v2 B{}as_v2", 4, "amd64", "2 4 8 16 32"),
+    ("B{}ms", 4, "amd64", "2 4 8 12 16 20"),
+)
+"""Series with the place of the vCPU; GiB per vCPU; architecture; vCPU. All boot as generation 2, from premium disks."""
+
+AZURE_SMALL = {"Standard_B1ms": (1, 2), "Standard_B2s": (2, 4), "Standard_B2ls_v2": (2, 4), "Standard_B2als_v2": (2, 4)}
+"""vCPU and GiB of the burstable sizes with less memory."""
+
+
+def _azure_table() -> dict[str, Size]:
+    sizes = {name: Size(name, vcpu, gib * GIB, "amd64") for name, (vcpu, gib) in AZURE_SMALL.items()}
+    for series, gib, architecture, counts in AZURE_FAMILIES:
+        for form in series.split():
+            for vcpu in map(int, counts.split()):
+                name = f"Standard_{form.format(vcpu)}"
+                sizes[name] = Size(name, vcpu, int(vcpu * gib * GIB), architecture)
+    return sizes
+
+
+AZURE: dict[str, Size] = _azure_table()
+
+AZURE_DISK = "Premium_LRS"
+"""etcd and image layers want a disk whose speed is promised."""
+
+TABLES: dict[str, dict[str, Size]] = {"aws": AWS, "gcp": GCP, "azure": AZURE}
 """By cloud; no name is in two of them."""
 
 
@@ -134,7 +166,7 @@ def size(name: str) -> Size | None:
 
 def is_burstable(name: str) -> bool:
     """Whether an instance type is fast only while it has credits, or its share of a core."""
-    return name.split(".", maxsplit=1)[0] in BURSTABLE_FAMILIES or name in GCP_SHARED
+    return name.split(".", maxsplit=1)[0] in BURSTABLE_FAMILIES or name in GCP_SHARED or name.startswith("Standard_B")
 
 
 def gcp_disk(name: str) -> str:

@@ -230,9 +230,20 @@ def verify(
         str | None, typer.Option(metavar="IMAGE", help="Of Linux pods; it has busybox. Default: busybox's own.")
     ] = None,
     timeout: Annotated[str, typer.Option(metavar="TIME", help="For nodes to be Ready: 90s, 10m.")] = "10m",
+    reboot: Annotated[
+        bool, typer.Option("--reboot", help="Once more after a reboot of each machine (sandbox).")
+    ] = False,
+    upstream: Annotated[
+        Path | None,
+        typer.Option(metavar="E2E.TEST", help="Run Kubernetes' suite for Windows too, by this program."),
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --upstream: list of its test images for Windows.")
+    ] = None,
 ) -> None:
     """Say whether the cluster works: nodes, pods, Services, names, ways in and out. It cleans up after itself."""
     from operations import verify as verifying
+    from operations.verification.upstream import Suite
 
     verifying.run(
         stack,
@@ -242,6 +253,8 @@ def verify(
         timeout=timeout,
         as_json_text=as_json,
         junit=junit,
+        suite=Suite(upstream, images) if upstream else None,
+        reboot=reboot,
     )
 
 

@@ -57,6 +57,10 @@ INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "gcp:organizations/getClientConfig:getClientConfig": lambda region, _: {"project": GCP_PROJECT, "region": region},
     "gcp:compute/getZones:getZones": lambda region, _: {"names": [f"{region}-{letter}" for letter in "bcd"]},
     "gcp:compute/getImage:getImage": lambda _, asked: {"name": f"{asked['family']}-v20261110"},
+    "azure-native:authorization:getClientConfig": lambda *_: {
+        "subscriptionId": AZURE_SUBSCRIPTION,
+        "tenantId": "00000000-0000-4000-8000-00000000000a",
+    },
     "aws:ssm/getParameter:getParameter": lambda _, asked: {
         "value": f"ami-{_digits(asked['name']):.17}",
         "insecureValue": f"ami-{_digits(asked['name']):.17}",
@@ -97,6 +101,8 @@ GCP_COMPUTED = {
 def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
     """Return `id` and the computed outputs of a resource that was given these inputs, by the provider's names."""
     digits = _digits(urn)
+    if type_.startswith("azure-native:"):
+        return _computed_azure(type_, name, digits, region, given)
     if type_.startswith("gcp:"):
         return _computed_gcp(type_, f"{name}-{digits:.7}", digits, region, given)
     name = given["name"].string_value if "name" in given else f"{name}-{digits:.7}"
@@ -118,6 +124,66 @@ def _computed_gcp(type_: str, name: str, digits: str, region: str, given: Mappin
     special = {key: form.format(**known) for key, form in GCP_COMPUTED.get(type_, {}).items()}
     made = {"id": known["id"], "name": known["name"], **special}
     return {key: value for key, value in made.items() if key == "id" or key not in given}
+
+
+AZURE_SUBSCRIPTION = "00000000-0000-4000-8000-000000000000"
+_AZURE_GROUP = f"/subscriptions/{AZURE_SUBSCRIPTION}/resourceGroups/{{group}}"
+
+AZURE_NAMED = {
+    "azure-native:network:Subnet": ("subnetName", "Microsoft.Network/virtualNetworks/{virtualNetworkName}/subnets"),
+    "azure-native:storage:BlobContainer": (
+        "containerName",
+        "Microsoft.Storage/storageAccounts/{accountName}/blobServices/default/containers",
+    ),
+    "azure-native:storage:StorageAccount": ("accountName", "Microsoft.Storage/storageAccounts"),
+    "azure-native:storage:Blob": ("blobName", "Microsoft.Storage/storageAccounts/{accountName}/blobs"),
+    "azure-native:keyvault:Vault": ("vaultName", "Microsoft.KeyVault/vaults"),
+    "azure-native:network:VirtualNetwork": ("virtualNetworkName", "Microsoft.Network/virtualNetworks"),
+    "azure-native:network:LoadBalancer": ("loadBalancerName", "Microsoft.Network/loadBalancers"),
+    "azure-native:compute:VirtualMachine": ("vmName", "Microsoft.Compute/virtualMachines"),
+    "azure-native:managedidentity:UserAssignedIdentity": (
+        "resourceName",
+        "Microsoft.ManagedIdentity/userAssignedIdentities",
+    ),
+    "azure-native:network:RouteTable": ("routeTableName", "Microsoft.Network/routeTables"),
+    "azure-native:privatedns:PrivateZone": ("privateZoneName", "Microsoft.Network/privateDnsZones"),
+}
+"""Input with a thing's name, and its path below the resource group; any other's name is the logical one."""
+
+RESHAPED: dict[str, dict[str, Any]] = {
+    "azure-native:compute:VirtualMachine": {"identity": {"type": "UserAssigned"}},
+    "azure-native:keyvault:Vault": {"properties": {"vaultUri": "https://vault.vault.azure.net/"}},
+}
+"""Outputs that are not of their input's form, in a preview too."""
+
+AZURE_COMPUTED: dict[str, dict[str, Any]] = {
+    "azure-native:network:PublicIPAddress": {"ipAddress": "198.51.100.3"},
+    "azure-native:compute:VirtualMachine": {"vmId": "{guid}"},
+    "azure-native:managedidentity:UserAssignedIdentity": {"clientId": "{guid}", "principalId": "{guid}"},
+    "azure-native:storage:StorageAccount": {"primaryEndpoints": {"blob": "https://{name}.blob.core.windows.net/"}},
+}
+"""Computed outputs of Azure's types, beside `id`, `name` and `location`."""
+
+
+def _computed_azure(type_: str, name: str, digits: str, region: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {key: value.string_value for key, value in given.items() if value.string_value}
+    if type_ == "azure-native:resources:ResourceGroup":
+        named = texts.get("resourceGroupName", name)
+        return {"id": _AZURE_GROUP.format(group=named), "name": named, "location": region}
+    key, path = AZURE_NAMED.get(type_, ("", f"{type_.split(':')[1]}/{type_.split(':')[2]}"))
+    named = texts.get(key, name)
+    group = _AZURE_GROUP.format(group=texts.get("resourceGroupName", "none"))
+    guid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+    known = {"name": named, "guid": guid}
+    more = {"id": f"{group}/providers/{path.format(**texts)}/{named}", "name": named, "location": region}
+    made = more | _filled(AZURE_COMPUTED.get(type_, {}), known)
+    return {each: value for each, value in made.items() if each == "id" or each not in given}
+
+
+def _filled(form: Any, known: Mapping[str, str]) -> Any:
+    if isinstance(form, str):
+        return form.format(**known)
+    return {key: _filled(each, known) for key, each in form.items()}
 
 
 def invoked(token: str, region: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

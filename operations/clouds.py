@@ -27,6 +27,8 @@ class Cloud:
     """Property with the tags."""
     mark: str
     """How the keys of our tags begin."""
+    search: str
+    """Command that finds what has a tag with this URN."""
     address: tuple[str | int, ...]
     """Path of the private address among a machine's inputs."""
     bucket: str
@@ -42,7 +44,7 @@ class Cloud:
     passing: tuple[str, ...]
     """How keys of a stack's configuration begin that its provider needs."""
     removal: str
-    """Command that removes a kept store."""
+    """Command that removes a kept store: {0} is its id, {1} and on are the parts of that between slashes."""
     account: tuple[tuple[str, ...], tuple[str, ...]]
     """Command that says which account this environment leads to, and the way to it in its JSON."""
     chosen_by: tuple[str, ...]
@@ -50,9 +52,20 @@ class Cloud:
     unknown: str
     """What to say where the account is not known."""
 
+    def tag_of(self, urn: str) -> str:
+        """A URN as its tag holds it."""
+        from components import tags  # which brings Pulumi: not for every command
+
+        return tags.urn_digest(urn) if self.tags == "labels" else tags.tag_value(urn)
+
     def tag(self, properties: Mapping[str, Any], name: str) -> str:
         """A tag of ours, or empty."""
         return str((properties.get(self.tags) or {}).get(f"{self.mark}{name}") or "")
+
+    def zone_of(self, outputs: Mapping[str, Any]) -> str:
+        """Name of a machine's zone, or empty; Azure has a list of one."""
+        zone = outputs.get(self.zone) or ""
+        return str(zone[0] if isinstance(zone, list) else zone)
 
     def address_of(self, inputs: Any) -> str:
         """The planned private address of a machine, or empty."""
@@ -75,6 +88,7 @@ AWS = Cloud(
     zone="availabilityZone",
     tags="tags",
     mark="mullion:",
+    search="aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:urn,Values={}",
     address=("privateIp",),
     bucket="aws:s3/bucket:Bucket",
     named="bucket",
@@ -95,6 +109,7 @@ GCP = Cloud(
     zone="zone",
     tags="labels",
     mark="mullion_",
+    search="gcloud asset search-all-resources --query=labels.mullion_urn={}",
     address=("networkInterfaces", 0, "networkIp"),
     bucket="gcp:storage/bucket:Bucket",
     named="name",
@@ -108,7 +123,31 @@ GCP = Cloud(
     unknown="unknown (install the gcloud command line, or see: gcloud config list)",
 )
 
-CLOUDS = {each.name: each for each in (AWS, GCP)}
+AZURE = Cloud(
+    name="azure",
+    machine="azure-native:compute:VirtualMachine",
+    instance="vmId",
+    zone="zones",
+    tags="tags",
+    mark="mullion:",
+    search="az resource list --tag mullion:urn={}",
+    address=("tags", "mullion:address"),  # the interface has it
+    bucket="azure-native:storage:BlobContainer",
+    named="id",
+    stored="azure-native:storage:Blob",
+    key="blobName",
+    role=None,
+    passing=("azure-native:",),
+    removal="az group delete --name {5}",
+    account=(("az", "account", "show", "--output", "json"), ("id",)),
+    chosen_by=("ARM_SUBSCRIPTION_ID", "ARM_CLIENT_ID", "AZURE_CONFIG_DIR", "AZURE_CLIENT_ID"),
+    unknown="unknown (install the az command line, or see: az account show)",
+)
+
+CLOUDS = {each.name: each for each in (AWS, GCP, AZURE)}
+
+MACHINES = frozenset(each.machine for each in CLOUDS.values())
+OBJECTS = frozenset(each.stored for each in CLOUDS.values())
 
 KEYS = (*(key for key, *_ in REGIONS.values()), "gcp:project")
 """Keys of a stack's configuration that say where it is; others may hold credentials."""
@@ -118,6 +157,12 @@ def of(state: State) -> Cloud:
     """The cloud that a state's resources are in; AWS where it has none."""
     types = {each["type"].partition(":")[0] for each in state}
     return next((each for each in CLOUDS.values() if each.machine.partition(":")[0] in types), AWS)
+
+
+def of_type(token: str) -> Cloud:
+    """The cloud that a type belongs to."""
+    package = token.partition(":")[0]
+    return next(each for each in CLOUDS.values() if each.machine.partition(":")[0] == package)
 
 
 def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str, group: str) -> str:

@@ -45,7 +45,7 @@ class Stored:
     records: int
     cluster: str
     """What every record names: the hash of the cluster's authority."""
-    cloud: str = clouds.AWS.name
+    cloud: str
 
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:

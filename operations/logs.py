@@ -43,7 +43,7 @@ class Asked:
     role_id: str
     instance: str
     pool: str
-    cloud: str = clouds.AWS.name
+    cloud: str
 
     @property
     def key(self) -> str:

@@ -232,7 +232,9 @@ class _Monitor:
             made = answers.computed(request.type, request.name, urn, self._region, request.object.fields)
             response.id = made["id"]
             for key, value in made.items():
-                response.object.fields[key].string_value = value
+                response.object.fields[key].CopyFrom(encode(value))
+        for key, value in answers.RESHAPED.get(request.type, {}).items():
+            response.object.fields[key].CopyFrom(encode(value))
         return response
 
     def _urn(self, request: Any) -> str:

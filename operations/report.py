@@ -67,7 +67,8 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     by_hand = clouds.of(state).removal
     removal = f"rm -r {workspace.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
     lines = [
-        f"Kept on purpose: bucket {bucket} with the etcd snapshots. To remove it: {removal.format(bucket)}"
+        f"Kept on purpose: bucket {bucket} with the etcd snapshots."
+        f" To remove it: {removal.format(bucket, *bucket.split('/'))}"
         for bucket in kept(state)
     ]
     if not sandbox:

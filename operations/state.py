@@ -13,7 +13,6 @@ from operations.exits import Exit, Stop
 from sandbox.values import SECRET, SIGNATURE
 
 STACK = "pulumi:pulumi:Stack"
-INSTANCE, BUCKET, ROLE = clouds.AWS.machine, clouds.AWS.bucket, "aws:iam/role:Role"
 BUCKETS = frozenset(each.bucket for each in clouds.CLOUDS.values())
 
 State = list[dict[str, Any]]
@@ -58,7 +57,7 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
     for each in filter(cloud.is_machine, state):
         outputs = each.get("outputs", {})
         named = each["urn"].rpartition("::")[2].removeprefix(f"{cloud.tag(outputs, 'cluster')}-")
-        known = {"id": each.get("id", ""), "zone": outputs.get(cloud.zone, ""), "pool": cloud.tag(outputs, "pool")}
+        known = {"id": each.get("id", ""), "zone": cloud.zone_of(outputs), "pool": cloud.tag(outputs, "pool")}
         found[named] = {**outputs, **known, "id": ({**outputs, **known}).get(cloud.instance) or ""}
     return found
 
@@ -75,7 +74,10 @@ class Stores:
 
 def stores(stack: str, state: State) -> Stores:
     """Return where a stack's machines keep what they say; Stop where its state does not tell."""
-    outputs = {(each["type"], each["urn"].rpartition("::")[2]): each.get("outputs") or {} for each in state}
+    outputs = {
+        (each["type"], each["urn"].rpartition("::")[2]): {"id": each.get("id", ""), **(each.get("outputs") or {})}
+        for each in state
+    }
     cloud = clouds.of(state)
     try:
         names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]

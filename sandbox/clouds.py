@@ -1,6 +1,7 @@
 """Which clouds the sandbox has. A cloud's tables are read when it is asked for."""
 
 import importlib
+from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from sandbox.cloud import Cloud
@@ -34,6 +35,16 @@ def of(name: str) -> Cloud:
 def of_type(token: str) -> Cloud:
     """The cloud that a type belongs to, by its token (`aws:ec2/vpc:Vpc`)."""
     return of(_PROVIDERS[token.partition(":")[0]])
+
+
+def package(token: str) -> str:
+    """Where the tables of that cloud are."""
+    return CLOUDS[_PROVIDERS[token.partition(":")[0]]].package
+
+
+def images(name: str, region: str) -> Mapping[str, str]:
+    """What the public images of a region hold, by the id that a spec names one by."""
+    return importlib.import_module(f"{CLOUDS[name].package}.regions").images(region)
 
 
 def seconds(type: str, kind: str) -> float:

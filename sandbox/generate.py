@@ -51,31 +51,36 @@ def _pulumi_name(cls: type[Any], name: str) -> str:
 
 def _properties(cls: type[Any], objects: dict[str, dict[str, str]]) -> dict[str, str]:
     signature = inspect.signature(cls.__init__)
-    names = {"Output": pulumi.Output, "T": Any} | vars(importlib.import_module(cls.__module__))
-    hints = typing.get_type_hints(cls.__init__, names)
+    own = vars(importlib.import_module(cls.__module__))
+    names = {"Output": pulumi.Output, "T": Any} | own
+    # with a place of its own for names, or what another module meant by one is taken, which Python remembers
+    hints = typing.get_type_hints(cls.__init__, names, {})
     rows: dict[str, str] = {}
     for name, parameter in signature.parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         required = "!" if parameter.default is inspect.Parameter.empty else ""
-        rows[_pulumi_name(cls, name)] = _shape(hints[name], objects) + required
+        rows[_pulumi_name(cls, name)] = _shape(hints[name], objects, own) + required
     return dict(sorted(rows.items()))
 
 
-def _shape(hint: Any, objects: dict[str, dict[str, str]]) -> str:
+def _shape(hint: Any, objects: dict[str, dict[str, str]], own: dict[str, Any]) -> str:
+    """own: what the module has in which the hint stands. Two modules' hints of one name may be one object to Python,
+    which resolves it once, for the first of them.
+    """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Union:
-        return _union([argument for argument in arguments if argument is not type(None)], objects)
+        return _union([argument for argument in arguments if argument is not type(None)], objects, own)
     if origin is collections.abc.Sequence:
-        return f"[{_shape(arguments[0], objects)}]"
+        return f"[{_shape(arguments[0], objects, own)}]"
     if origin is collections.abc.Mapping:
-        return f"{{{_shape(arguments[1], objects)}}}"
+        return f"{{{_shape(arguments[1], objects, own)}}}"
     if hint in SCALARS:
         return SCALARS[hint]
-    return _object(hint, objects)
+    return _object(own.get(hint.__name__, hint), objects)
 
 
-def _union(members: list[Any], objects: dict[str, dict[str, str]]) -> str:
+def _union(members: list[Any], objects: dict[str, dict[str, str]], own: dict[str, Any]) -> str:
     """The plain member of Input[T], T | str of an enum, Asset | Archive, or an Args class beside its dictionary."""
     plain = [
         member
@@ -84,7 +89,7 @@ def _union(members: list[Any], objects: dict[str, dict[str, str]]) -> str:
         and getattr(typing.get_origin(member) or member, "__name__", "") not in ("Output", "Archive")
         and not typing.is_typeddict(member)
     ]
-    return "|".join(sorted({_shape(member, objects) for member in plain}))
+    return "|".join(sorted({_shape(member, objects, own) for member in plain}))
 
 
 def _object(cls: type[Any], objects: dict[str, dict[str, str]]) -> str:

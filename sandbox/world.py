@@ -110,6 +110,10 @@ class World:
         statement = "SELECT * FROM boots WHERE state = coalesce(?, state) ORDER BY at, instance"
         return [Boot(*row) for row in self.connection.execute(statement, (state,))]
 
+    def buckets(self) -> list[str]:
+        """Names of the buckets that hold objects."""
+        return [row[0] for row in self.connection.execute("SELECT DISTINCT bucket FROM objects ORDER BY bucket")]
+
     def objects(self, bucket: str) -> dict[str, ObjectRecord]:
         """The objects of a bucket by key, without those whose newest version is a delete marker."""
         rows = self.connection.execute(

@@ -53,6 +53,7 @@ ENDS: dict[str, tuple[str, ...]] = {
     "hns-network": ("network-missing",),
     "hostname": (),
     "kubelet-bootstrap": ("secret-unavailable", "service-failed"),
+    "local-user": (),
     "metadata-route": ("network-missing",),
     "node-object": ("node-unregistered", "node-not-ready"),
     "overlay-network": ("overlay-missing", "adapter-missing", "service-failed"),
@@ -71,7 +72,7 @@ ENDS: dict[str, tuple[str, ...]] = {
 }
 """What else, by the kind of step, on Windows."""
 
-WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"))
+WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"), ("azure-dev", "web"))
 """Stacks and pools whose plans have every step that a Windows node can have."""
 
 

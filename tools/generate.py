@@ -15,7 +15,7 @@ from components.node.kinds import page as kinds_page  # noqa: E402
 from components.spec import arguments, schema  # noqa: E402
 from components.spec.checks import page  # noqa: E402
 from tests.components.node import configs, golden  # noqa: E402
-from tools import error_page, troubleshooting_page  # noqa: E402
+from tools import clouds_page, error_page, troubleshooting_page  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -53,11 +53,15 @@ def urns(stack: str) -> str:
     return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))
 
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed", "gcp-dev", "gcp-ci", "gcp-prod")
+STACKS = (
+    *("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed"),
+    *(f"{cloud}-{kind}" for cloud in ("azure", "gcp") for kind in ("dev", "ci", "prod")),
+)
 
 FILES: dict[str, Callable[[], str]] = {
     "stacks/schema.json": lambda: _json(schema.stack_schema()),
     "docs/checks.md": page.render,
+    "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,
     "docs/node-plan.md": kinds_page.render,
     "docs/node-plan.schema.json": lambda: _json(plan_schema.schema()),

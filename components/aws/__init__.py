@@ -21,7 +21,7 @@ from components.parts import Parts
 from components.plan import ClusterPlan
 from components.spec.models import Egress, NetworkMode
 from components.tags import Tags
-from components.told import Told, status_url
+from components.told import Told, common, status_url
 from components.upgrade import Upgrade
 from components.urls import service_url
 
@@ -59,7 +59,10 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         told=Told(
             storage.bundle_urls,
             _facts(plan, generated, storage, api, world, parent),
-            {group: status_url(storage.bundle_store, role) for group, role in identity.role_ids.items()},
+            {
+                group: Output.all(status_url=status_url(storage.bundle_store, role))
+                for group, role in identity.role_ids.items()
+            },
         ),
         public=spec.network.egress is Egress.PUBLIC,
         routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
@@ -83,22 +86,17 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
 def _facts(
     plan: ClusterPlan, generated: Generated, storage: Storage, api: Api, world: str, parent: pulumi.Resource
 ) -> Output[dict[str, str]]:
-    """Every fact of components/facts.py but status_url, which differs by role."""
+    """What machines are told, but status_url, which differs by role."""
     invoke = InvokeOptions(parent=parent)
     here = aws.get_region_output(opts=invoke)
     secrets = aws.get_service_output(service_id="secretsmanager", opts=invoke).dns_name
-    return Output.all(
-        world=world,
-        cloud=plan.spec.cloud.value,
+    return common(
+        plan,
+        generated.ca_hash,
+        storage,
+        api.public_host,
+        world,
         region=here.region,
-        cluster=plan.name,
-        api_host=plan.endpoint.host,
-        api_url=plan.endpoint.url,
-        api_public_host=api.public_host,
-        ca_hash=generated.ca_hash,
-        ca_url=storage.ca_url,
-        bundle_store=storage.bundle_store,
-        snapshot_store=storage.snapshot_store,
         secret_service=secrets.apply(lambda name: service_url("secret_service", name, world)),
         compute_service=here.endpoint.apply(lambda name: service_url("compute_service", name, world)),
         join_secret=storage.secret_names["join"],

@@ -21,7 +21,7 @@ from components.parts import Parts
 from components.plan import ClusterPlan
 from components.spec.models import Egress, NetworkMode
 from components.tags import Tags
-from components.told import Told, status_url
+from components.told import Told, common, status_url
 from components.upgrade import Upgrade
 
 
@@ -59,7 +59,10 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
         told=Told(
             storage.bundle_urls,
             _facts(plan, generated, storage, public_host, here.region, here.project, world),
-            {group: status_url(storage.bundle_store, group.value) for group in identity.accounts},
+            {
+                group: Output.all(status_url=status_url(storage.bundle_store, group.value))
+                for group in identity.accounts
+            },
         ),
         public=spec.network.egress is Egress.PUBLIC,
         routed_pods=spec.network.mode is NetworkMode.L2BRIDGE,
@@ -87,7 +90,7 @@ def build(plan: ClusterPlan, generated: Generated, tags: Tags, world: str, paren
     )
     if addresses:
         behind = {machine: made[machine] for machine in members}
-        where = (network.network_id, subnets[0], here.region)
+        where = (network.zone_names, network.network_id, subnets[0], here.region)
         Balancers(name, endpoint, addresses.by_scheme, behind, *where, tags, opts=child)
     if site.routed_pods:
         PodRoutes(name, network.network_id, made, opts=child)
@@ -107,19 +110,14 @@ def _facts(
     project: Output[str],
     world: str,
 ) -> Output[dict[str, str]]:
-    """Every fact of components/facts.py but status_url, which differs by role."""
-    return Output.all(
-        world=world,
-        cloud=plan.spec.cloud.value,
+    """What machines are told, but status_url, which differs by role."""
+    return common(
+        plan,
+        generated.ca_hash,
+        storage,
+        public_host,
+        world,
         region=region,
-        cluster=plan.name,
-        api_host=plan.endpoint.host,
-        api_url=plan.endpoint.url,
-        api_public_host=public_host,
-        ca_hash=generated.ca_hash,
-        ca_url=storage.ca_url,
-        bundle_store=storage.bundle_store,
-        snapshot_store=storage.snapshot_store,
         secret_service=storage.url("secret_service", f"{SECRETS_HOST}/v1/projects/", world, project),
         compute_service=storage.url("compute_service", f"{COMPUTE_HOST}/compute/v1/projects/", world, project),
         join_secret=storage.secret_names["join"],

@@ -99,6 +99,7 @@ class Balancers(pulumi.ComponentResource):
         endpoint: Endpoint,
         addresses: Mapping[str, Output[str]],
         instances: Mapping[Machine, gcp.compute.Instance],
+        zone_names: Output[list[str]],
         network_id: Output[str],
         subnet_id: Output[str],
         region: Output[str],
@@ -108,18 +109,18 @@ class Balancers(pulumi.ComponentResource):
         """addresses: by scheme. instances: the control plane's. subnet_id: of the internal one's address."""
         super().__init__("mullion:gcp:Balancers", name, {"schemes": list(addresses)}, opts)
         self._name, self._region, self._child = name, region, ResourceOptions(parent=self)
-        zones = sorted({machine.zone for machine in instances})
-        groups = [
-            gcp.compute.InstanceGroup(
+        groups = {
+            zone: gcp.compute.InstanceGroup(
                 f"{name}-api-{zone}",
                 name=f"{name}-api-{zone}",
-                zone=next(made.zone for machine, made in instances.items() if machine.zone == zone),
+                zone=zone_names[zone],
                 network=network_id,
-                instances=[made.self_link for machine, made in instances.items() if machine.zone == zone],
                 opts=self._child,
             )
-            for zone in zones
-        ]
+            for zone in sorted({machine.zone for machine in instances})
+        }
+        for machine, made in instances.items():
+            self._member(groups[machine.zone], zone_names[machine.zone], machine, made)
         check = gcp.compute.RegionHealthCheck(
             f"{name}-api",
             name=f"{name}-api",
@@ -136,7 +137,7 @@ class Balancers(pulumi.ComponentResource):
                 protocol="TCP",
                 load_balancing_scheme=scheme,
                 health_checks=check.id,
-                backends=[{"group": each.id, "balancing_mode": "CONNECTION"} for each in groups],
+                backends=[{"group": each.id, "balancing_mode": "CONNECTION"} for each in groups.values()],
                 connection_draining_timeout_sec=DRAINING,
                 opts=self._child,
             )
@@ -155,3 +156,17 @@ class Balancers(pulumi.ComponentResource):
                 **inside,
             )
         self.register_outputs({"schemes": list(addresses)})
+
+    def _member(
+        self, group: gcp.compute.InstanceGroup, zone: Output[str], machine: Machine, made: gcp.compute.Instance
+    ) -> None:
+        """One that goes and comes with its machine: a group that names its machines could not let one of them be made
+        anew under its name, since a balancer holds the group, and nothing in it would seem to change.
+        """
+        gcp.compute.InstanceGroupMembership(
+            f"{self._name}-api-{machine.name}",
+            instance=made.self_link,
+            instance_group=group.name,
+            zone=zone,
+            opts=ResourceOptions(parent=self, delete_before_replace=True, replacement_trigger=made.instance_id),
+        )

@@ -9,17 +9,27 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components import sizes
+from components.bundle import CLOUD_INIT
 from components.firewall import Group
 from components.machine_groups import Make, Ways
 from components.plan import Machine, MachineGroup
 from components.spec.models import OperatingSystem
 from components.tags import Tags
 from components.told import Told, group_tags
+from components.userdata import without_comments
+
+SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
+"""Run once, before Windows starts for the first time; the loader comes after that."""
 
 METADATA = {
     "linux": {"block-project-ssh-keys": "true", "enable-oslogin": "FALSE", "serial-port-enable": "FALSE"},
     # the address manager would take away addresses of pods (kubernetes#75561), the account manager adds users
-    "windows": {"disable-address-manager": "true", "disable-account-manager": "true", "serial-port-enable": "FALSE"},
+    "windows": {
+        "disable-address-manager": "true",
+        "disable-account-manager": "true",
+        "serial-port-enable": "FALSE",
+        "sysprep-specialize-script-ps1": without_comments(SPECIALIZE),
+    },
 }
 """By system: nobody gets in by keys, users and addresses that the project's metadata brings."""
 
@@ -93,6 +103,7 @@ def _maker(
                 "enable_vtpm": True,
                 "enable_integrity_monitoring": True,
             },
+            allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
             labels=site.tags.labels(parent, gcp.compute.Instance, name, group_tags(group, made)),
             opts=options,
         )

@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
-from components.asking import Asking, Unanswered, moment, status_record
+from components.asking import LONG_AGO, Asking, Unanswered, moment, status_record
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
 """States of an instance that is there and does not run (Compute Engine API, Instance.status)."""
@@ -68,7 +68,7 @@ class Records:
         if instance not in self.launches:
             await self.instances(running=True)
         made = self.launches.get(instance)
-        return moment(made) if made else _LONG_AGO
+        return moment(made) if made else LONG_AGO
 
     async def record(self, instance: str) -> dict[str, Any]:
         """The status record of an instance; state absent, with the reason, where none can be read."""
@@ -79,6 +79,3 @@ class Records:
         asked = {"bucket": await self.bucket.future(), "name": key}
         found = await self.asking.ask("gcp:storage/getBucketObjectContent:getBucketObjectContent", asked)
         return found.get("content") or ""
-
-
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)

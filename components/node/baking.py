@@ -77,7 +77,7 @@ TRACES: dict[str, Callable[[Step], Iterator[_Trace]]] = {
     # the network and its books are in FOLDERS and in HNS, which the script empties as a whole
     **dict.fromkeys(("stale-network", "overlay-network", "hns-network", "source-vip", "metadata-route"), _none),
     # sysprep gives another name; a kind of program, or the firewall as a whole, is no cluster's
-    **dict.fromkeys(("hostname", "registry", "firewall-profiles"), _none),
+    **dict.fromkeys(("hostname", "registry", "firewall-profiles", "local-user"), _none),
     # these only look
     **dict.fromkeys(("wait", "probe", "api-version", "node-object", "pod-range"), _none),
 }

@@ -53,7 +53,7 @@ def windows(role: Role) -> tuple[Phase, ...]:
     """All phases of a Windows worker."""
     return (
         windows_system.build(role),
-        windows_system.identity(),
+        windows_system.identity(role),
         windows_system.system(role),
         windows_system.firewall(role),
         windows_system.folders(role),

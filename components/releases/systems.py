@@ -67,7 +67,7 @@ WINDOWS: dict[str, WindowsRelease] = {
             "windows-2019",
             "10.0.17763",
             "ltsc2019",
-            _images("2019", "WindowsServer", "2019-datacenter-core-smalldisk"),
+            _images("2019", "WindowsServer", "2019-datacenter-core-smalldisk-g2"),
             "2029-01-09",
             first="1.14",
             last_upstream="1.32",
@@ -85,7 +85,7 @@ WINDOWS: dict[str, WindowsRelease] = {
             "windows-2022",
             "10.0.20348",
             "ltsc2022",
-            _images("2022", "windowsserver2022", "2022-datacenter-core-smalldisk-g2"),
+            _images("2022", "WindowsServer", "2022-datacenter-core-smalldisk-g2"),
             "2031-10-14",
             first="1.23",
             # VFP lock fix of April 2025

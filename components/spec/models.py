@@ -130,7 +130,7 @@ class Api(Model):
     access: ApiAccess = ApiAccess.PRIVATE
     """private: only from the cluster's network; public: also through a load balancer, from `allow` only."""
     allow: list[IPv4Network] = []
-    """Ranges that may reach a public API."""
+    """Ranges that may reach a public API, and on Azure the stores, which the program fills."""
 
 
 class ControlPlane(Model):
@@ -207,7 +207,7 @@ class Rotation(Model):
     certificate_authorities: Annotated[int, Field(ge=0)] = 0
     """Cluster, front-proxy and etcd CA. Only by the two-bundle procedure."""
     service_account: Annotated[int, Field(ge=0)] = 0
-    """Key that signs service-account tokens."""
+    """Keys that sign service-account tokens: each raise adds one and drops the one before the last."""
     encryption: Annotated[int, Field(ge=0)] = 0
     """Keys of Secrets at rest: each raise puts a new key first and keeps the older ones."""
     desired_state: Annotated[int, Field(ge=0)] = 0

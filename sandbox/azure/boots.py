@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from sandbox import boots
 from sandbox.azure import rights
-from sandbox.azure.names import CONTAINER, IDENTITY, INTERFACE, MACHINE, RULES, SECRET, STORE, SUBNET
+from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, INTERFACE, MACHINE, RULES, SECRET, STORE, SUBNET
 from sandbox.azure.stores import is_versioned
 from sandbox.azure.vaults import key
 from sandbox.machines import Machines
@@ -109,6 +109,15 @@ def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
     return "without IP forwarding on its interface what its pods send is dropped" if dropped else ""
 
 
+def _not_started(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """Windows runs nothing of customData: an extension must."""
+    reference = (machine.inputs.get("storageProfile") or {}).get("imageReference") or {}
+    if reference.get("publisher") != "MicrosoftWindowsServer":
+        return ""
+    started = any(one.type == EXTENSION.token for one in world.referrers(MACHINE.token, machine.id))
+    return "" if started else "it runs Windows, which runs nothing of customData, and no extension starts the loader"
+
+
 MACHINES = Machines(
     MACHINE.token,
     _user_data,
@@ -119,6 +128,6 @@ MACHINES = Machines(
     f"{rights.BLOBS}/write",
     is_versioned,
     _key,
-    (_no_way_out, _firewall, _pods),
+    (_not_started, _no_way_out, _firewall, _pods),
 )
 start, settle = boots.starting(MACHINES), boots.settling(MACHINES)

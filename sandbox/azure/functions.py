@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from sandbox.azure import signatures
 from sandbox.azure.names import MACHINE
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Place, Refusal
@@ -45,4 +46,6 @@ FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
 }
 READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:compute:getVirtualMachine": machine,
+    "azure-native:storage:getStorageAccount": signatures.account,
+    "azure-native:storage:listStorageAccountServiceSAS": signatures.sign,
 }

@@ -3,7 +3,7 @@
 import ipaddress
 from typing import Any
 
-from sandbox.azure.names import ADDRESS, BALANCER, INTERFACE, RULES, SUBNET, points_to, row
+from sandbox.azure.names import ADDRESS, BALANCER, INTERFACE, MEMBERS, RULES, SUBNET, points_to, row
 from sandbox.azure.networks import RESERVED, prefix, quota, uses
 from sandbox.azure.quotas import BY_TYPE
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
@@ -185,6 +185,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(SUBNET, "ipConfigurations[].subnet.id"),
             points_to(RULES, "networkSecurityGroup.id"),
             points_to(ADDRESS, "ipConfigurations[].publicIPAddress.id"),
+            points_to(MEMBERS, "ipConfigurations[].applicationSecurityGroups[].id"),
         ),
         claims=lambda request: _claims(request, "ipConfigurations"),
         rules=(_interface, quota(BY_TYPE[INTERFACE.token])),

@@ -39,6 +39,9 @@ _OF_VNET, _OF_ZONE = "{in_.virtualNetworkName}", "{in_.privateZoneName}"
 NETWORK = Kind(_NET + "VirtualNetwork", "Microsoft.Network/virtualNetworks", "virtualNetworkName")
 SUBNET = Kind(_NET + "Subnet", f"{NETWORK.path}/{_OF_VNET}/subnets", "subnetName")
 RULES = Kind(_NET + "NetworkSecurityGroup", "Microsoft.Network/networkSecurityGroups", "networkSecurityGroupName")
+MEMBERS = Kind(
+    _NET + "ApplicationSecurityGroup", "Microsoft.Network/applicationSecurityGroups", "applicationSecurityGroupName"
+)
 NAT = Kind(_NET + "NatGateway", "Microsoft.Network/natGateways", "natGatewayName")
 ADDRESS = Kind(_NET + "PublicIPAddress", "Microsoft.Network/publicIPAddresses", "publicIpAddressName")
 TABLE = Kind(_NET + "RouteTable", "Microsoft.Network/routeTables", "routeTableName")

@@ -54,6 +54,27 @@ _SKUS["windowsserver2022"] = _SKUS["WindowsServer"]
 _VERSION = re.compile(r"latest|\d+\.\d+\.\d+")
 
 
+PINNED = (
+    *(
+        f"MicrosoftWindowsServer:WindowsServer:{year}-datacenter-core-smalldisk-g2:{version}"
+        for year, version in (
+            ("2019", "17763.7919.251105"),
+            ("2022", "20348.4405.251105"),
+            ("2025", "26100.7171.251105"),
+        )
+    ),
+    "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2:22.04.202511050",
+    "Canonical:ubuntu-24_04-lts:server:24.4.202511050",
+    "Debian:debian-12:12-gen2:0.20251105.2100",
+)
+"""Images of the second generation in one version each, as a spec names them."""
+
+
+def images(region: str) -> dict[str, str]:
+    """Some images, which all regions have: publisher and offer by id."""
+    return {each: "/".join(each.split(":")[:2]) for each in PINNED}
+
+
 def vcpus(size: str) -> int | None:
     """vCPUs of a VM size; None where no such size is."""
     found = _SIZE.fullmatch(size)

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from typing import Any
 
-from sandbox.azure.names import RULES, row
+from sandbox.azure.names import MEMBERS, RULES, in_use, points_to, row
 from sandbox.azure.networks import quota
 from sandbox.azure.quotas import BY_TYPE, QUOTAS
 from sandbox.cloud import Refusal, Request, ResourceType
@@ -91,10 +91,18 @@ def _ports(rule: dict[str, Any], side: str) -> None:
 
 
 TYPES: dict[str, ResourceType] = {
+    MEMBERS.token: row(
+        MEMBERS,
+        outputs={"provisioningState": "Succeeded", "type": MEMBERS.arm},
+        in_use=in_use("InUseApplicationSecurityGroupCannotBeDeleted", "Application security group"),
+    ),
     RULES.token: row(
         RULES,
         outputs={"provisioningState": "Succeeded", "type": RULES.arm},
         unordered=("securityRules",),
+        references=tuple(
+            points_to(MEMBERS, f"securityRules[].{side}ApplicationSecurityGroups[].id") for side in _SIDES
+        ),
         rules=(_rules, quota(BY_TYPE[RULES.token])),
         in_use=(
             "InUseNetworkSecurityGroupCannotBeDeleted",

@@ -167,7 +167,7 @@ TYPES: dict[str, ResourceType] = {
         BLOB,
         located=False,
         immutable=("type",),
-        chosen=("contentMd5", "accessTier", "contentType"),
+        chosen=("accessTier", "contentType"),
         derive=lambda request: {
             **_url(request),
             "accessTier": "Hot",

@@ -5,6 +5,7 @@ from typing import Any
 
 from sandbox.cloud import Request, ResourceType, Unique
 from sandbox.gcp import addresses
+from sandbox.gcp.groups import members
 from sandbox.gcp.names import (
     AUTO_NAME,
     BACKEND,
@@ -85,7 +86,7 @@ def _balanced(request: Request) -> list[tuple[Unique, str]]:
     scheme, claims = request.inputs.get("loadBalancingScheme"), list[tuple[Unique, str]]()
     for id in points_to(GROUP, "backends[].group").ids(request):
         record = request.world.find(GROUP, id)
-        claims += [(_BALANCED, f"{scheme} {member}") for member in (record.outputs["instances"] if record else [])]
+        claims += [(_BALANCED, f"{scheme} {each}") for each in (members(request.world, record) if record else [])]
     return claims
 
 

@@ -89,13 +89,14 @@ def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
     matching = [
         rule
         for rule in rules
-        if rule.get("direction") == "EGRESS" and not rule.get("disabled") and _is_for(rule, email) and _is_https(rule)
+        if rule.get("direction") == "EGRESS" and not rule.get("disabled") and is_for(rule, email) and _is_https(rule)
     ]
     first = min(matching, key=lambda rule: (rule.get("priority", 1000), not rule.get("denies")), default=None)
     return f"firewall rule {first['name']} denies tcp {HTTPS} to {EVERYWHERE}" if first and first.get("denies") else ""
 
 
-def _is_for(rule: dict[str, Any], email: str | None) -> bool:
+def is_for(rule: dict[str, Any], email: str | None) -> bool:
+    """Whether a rule is for machines with this service account, which have no tags."""
     targets, tags = rule.get("targetServiceAccounts"), rule.get("targetTags")
     return email in targets if targets else not tags
 

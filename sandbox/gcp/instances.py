@@ -8,13 +8,10 @@ from sandbox.gcp import addresses, boots, regions
 from sandbox.gcp.names import (
     AUTO_NAME,
     COMPUTE,
-    GROUP,
     INSTANCE,
     NAMED,
-    NETWORK,
     SUBNETWORK,
     id_of,
-    in_use,
     invalid,
     link,
     own_name,
@@ -159,24 +156,6 @@ def _instance(request: Request) -> dict[str, Any]:
     }
 
 
-def _group(request: Request) -> None:
-    zone = request.inputs.get("zone")
-    for id in points_to(INSTANCE, "instances[]").ids(request):
-        record = request.world.find(INSTANCE, id)
-        if record and record.outputs["zone"] != zone:
-            raise invalid("instances", id, f"The instance is not in zone '{zone}' of the group.")
-    if zone not in regions.zones(request.place.region):
-        raise Refusal("notFound", f"googleapi: Error 404: The zone '{zone}' was not found")
-
-
-def _group_outputs(request: Request) -> dict[str, Any]:
-    members = [COMPUTE + id for id in points_to(INSTANCE, "instances[]").ids(request)]
-    record = request.world.find(INSTANCE, members[0].removeprefix(COMPUTE)) if members else None
-    network = record.outputs["networkInterfaces"][0]["network"] if record else ""
-    given = points_to(NETWORK, "network").ids(request)
-    return {"instances": members, "size": len(members), "network": COMPUTE + given[0] if given else network}
-
-
 _ACCOUNT = Reference(
     "serviceAccount.email",
     "gcp:serviceaccount/account:Account",
@@ -227,21 +206,5 @@ TYPES: dict[str, ResourceType] = {
         created=boots.start,
         rules=(_metadata, _kind, _network, _shape, cpus, external),
         delete_rules=(_protected,),
-    ),
-    GROUP: ResourceType(
-        id=id_of(GROUP),
-        immutable=("name", "zone", "project", "network", "description"),
-        chosen=("name", "project", "zone", "network", "instances"),
-        outputs={"project": "{account}", "selfLink": link(GROUP)},
-        derive=_group_outputs,
-        unordered=("instances",),
-        completed=("instances", "network"),
-        volatile=("size",),
-        auto_name=AUTO_NAME,
-        patterns=NAMED,
-        references=(points_to(INSTANCE, "instances[]", "dangle"), points_to(NETWORK, "network")),
-        unique=(zonal_name(GROUP),),
-        in_use=in_use("instance_group"),
-        rules=(_group,),
     ),
 }

@@ -16,6 +16,7 @@ LATENCIES: Mapping[str, Latency] = {
     names.ADDRESS: Latency(12, 1, 12, _POLLED),
     names.INSTANCE: Latency(15, 12, 45, _POLLED),
     names.GROUP: Latency(12, 12, 12, _POLLED),
+    names.MEMBERSHIP: Latency(12, 1, 12, _POLLED),
     names.CHECK: Latency(12, 12, 12, _POLLED),
     names.BACKEND: Latency(12, 12, 12, _POLLED),
     names.FORWARDING: Latency(12, 12, 12, _POLLED),

@@ -11,6 +11,7 @@ FIREWALL, ROUTE = "gcp:compute/firewall:Firewall", "gcp:compute/route:Route"
 ROUTER, NAT = "gcp:compute/router:Router", "gcp:compute/routerNat:RouterNat"
 ADDRESS, INSTANCE = "gcp:compute/address:Address", "gcp:compute/instance:Instance"
 GROUP, FORWARDING = "gcp:compute/instanceGroup:InstanceGroup", "gcp:compute/forwardingRule:ForwardingRule"
+MEMBERSHIP = "gcp:compute/instanceGroupMembership:InstanceGroupMembership"
 BACKEND = "gcp:compute/regionBackendService:RegionBackendService"
 CHECK = "gcp:compute/regionHealthCheck:RegionHealthCheck"
 

@@ -115,6 +115,14 @@ def has(zone: str, machine: str) -> bool:
     return vcpus(machine) is not None and zone in _ONLY.get(family, (zone,))
 
 
+def images(region: str) -> dict[str, str]:
+    """Every image, which all regions have: its family, as PROJECT/FAMILY, by id."""
+    return {
+        f"projects/{family.partition('/')[0]}/global/images/{stem}-{NEWEST}": family
+        for family, (stem, _) in IMAGES.items()
+    }
+
+
 def image(name: str) -> str:
     """The family, as PROJECT/FAMILY, that an image belongs to; empty where there is no such image.
 

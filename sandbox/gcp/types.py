@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sandbox.cloud import ResourceType
-from sandbox.gcp import addresses, balancers, dns, firewalls, iam, instances, networks, secrets, storage
+from sandbox.gcp import addresses, balancers, dns, firewalls, groups, iam, instances, networks, secrets, storage
 
 PROPERTIES = Path(__file__).with_name("properties.json")
 """Shapes of all properties, written by sandbox/generate.py from the Pulumi SDK."""
@@ -13,6 +13,7 @@ TYPES: dict[str, ResourceType] = {
     **firewalls.TYPES,
     **addresses.TYPES,
     **instances.TYPES,
+    **groups.TYPES,
     **balancers.TYPES,
     **dns.TYPES,
     **iam.TYPES,

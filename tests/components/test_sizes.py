@@ -31,6 +31,12 @@ KNOWN = (
     ("n1-standard-2", 2, 7.5, "amd64"),
     ("c3-standard-4", 4, 16, "amd64"),
     ("t2a-standard-4", 4, 16, "arm64"),
+    ("Standard_D2s_v5", 2, 8, "amd64"),
+    ("Standard_E20ads_v6", 20, 160, "amd64"),
+    ("Standard_F8s_v2", 8, 16, "amd64"),
+    ("Standard_B2ms", 2, 8, "amd64"),
+    ("Standard_B1ms", 1, 2, "amd64"),
+    ("Standard_D4ps_v5", 4, 16, "arm64"),
 )
 
 
@@ -39,7 +45,7 @@ def test_a_size_has_the_publishers_figures(name: str, vcpu: int, gib: float, arc
     assert sizes.size(name) == sizes.Size(name, vcpu, int(gib * sizes.GIB), architecture)
 
 
-@pytest.mark.parametrize("name", ["", "m6i", "m6i.huge", "m6i.9xlarge", "Standard_D2s_v5"])
+@pytest.mark.parametrize("name", ["", "m6i", "m6i.huge", "m6i.9xlarge", "Standard_D3s_v5"])
 def test_an_unknown_size_is_none(name: str) -> None:
     assert sizes.size(name) is None
 

@@ -5,12 +5,15 @@ from ipaddress import IPv4Network
 
 from components.spec.checks.check import Finding, Subject, at, error, warning
 from components.spec.checks.ranges import PRIVATE
-from components.spec.models import ApiAccess
+from components.spec.models import ApiAccess, Cloud
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
 WIDEST = 8
 """A range wider than a /8 is no office: it is a good part of the internet."""
+
+LISTED = frozenset({Cloud.AZURE})
+"""Clouds whose stores answer listed addresses alone, and so the program that fills them."""
 
 MOST_RANGES = 50
 """Inbound rules that an AWS security group takes by default are 60; some are ours."""
@@ -22,7 +25,13 @@ def _no_allow(subject: Subject) -> Iterator[Finding]:
 
 
 def _useless_allow(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.api.access is ApiAccess.PRIVATE and subject.spec.api.allow:
+    private = subject.spec.api.access is ApiAccess.PRIVATE
+    if private and subject.spec.api.allow and subject.spec.cloud not in LISTED:
+        yield at("api", "allow")
+
+
+def _closed_stores(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud in LISTED and not subject.spec.api.allow:
         yield at("api", "allow")
 
 
@@ -72,6 +81,13 @@ CHECKS = (
         _useless_allow,
         "the API is private, so this list has no effect",
         "remove it, or write access: public",
+    ),
+    warning(
+        "stores-closed",
+        "cloud api.allow",
+        _closed_stores,
+        "the cluster's stores answer in its own subnets and to api.allow alone, and this program fills them",
+        "list the public addresses that mullion runs from, or accept it where it runs in the cluster's subnets",
     ),
     warning(
         "allow-anywhere",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from components import sizes
 from components.spec import defaults
 from components.spec.checks.check import Finding, Group, Rule, Subject, at, error, warning
+from components.spec.models import Cloud
 
 GIB = 2**30
 
@@ -26,6 +27,12 @@ IMAGES: dict[str, tuple[re.Pattern[str], str]] = {
     "gcp": (
         re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
         "projects/PROJECT/global/images/NAME",
+    ),
+    "azure": (
+        re.compile(
+            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
+        ),
+        "PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own, /subscriptions/...",
     ),
 }
 """By cloud: the form of an image's id, and that in words."""
@@ -101,6 +108,11 @@ def _no_cloud_init(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         if (subject.spec.cloud.value, group.os.value) in WITHOUT_CLOUD_INIT and group.os not in subject.spec.images:
             yield at(*group.path, "os", value=group.os.value)
+
+
+def _never_looked_up(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is Cloud.AZURE and subject.spec.rotation.images:
+        yield at("rotation", "images")
 
 
 def _image_unused(subject: Subject) -> Iterator[Finding]:
@@ -213,6 +225,13 @@ CHECKS = (
         "an image is pinned for {value}, but nothing runs it",
         "remove it",
         "OS-02",
+    ),
+    error(
+        "rotation-of-images",
+        "rotation.images cloud",
+        _never_looked_up,
+        "on Azure no image is looked up, so there is none to look up anew: a machine takes the newest when it is made",
+        "remove it; pin a version in images, or roll the pool",
     ),
     error(
         "image-shared",

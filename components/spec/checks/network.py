@@ -20,8 +20,12 @@ OTHER_ROUTES = 2
 """The network's own range, and the way out."""
 
 _DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
-ZONES = {"aws": "{}[a-z]", "gcp": "{}-[a-z]"}
-"""By cloud: the form of a zone's name, after its region's."""
+ZONES = {
+    "aws": ("{}[a-z]", "the region's name and a letter"),
+    "gcp": ("{}-[a-z]", "the region's name, a hyphen and a letter"),
+    "azure": ("[1-3]", "1, 2 or 3, in quotes"),
+}
+"""By cloud: the form of a zone's name, with the place of its region's, and that in words."""
 
 
 def _mode(mode: NetworkMode) -> Rule:
@@ -88,9 +92,9 @@ def _zone_twice(subject: Subject) -> Iterator[Finding]:
 
 def _zone_region(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.network.zone_names):
-        form = ZONES.get(subject.spec.cloud.value)
-        if form and not re.fullmatch(form.format(re.escape(subject.region)), name):
-            yield at("network", "zone_names", index, value=name, region=subject.region)
+        form, words = ZONES[subject.spec.cloud.value]
+        if not re.fullmatch(form.replace("{}", re.escape(subject.region)), name):
+            yield at("network", "zone_names", index, value=name, region=subject.region, form=words)
 
 
 def _zones_of_control_plane(subject: Subject) -> Iterator[Finding]:
@@ -214,7 +218,7 @@ CHECKS = (
         "network.zone_names cloud region",
         _zone_region,
         "{value!r} is no zone of {region}",
-        "write the region's name and a letter, such as {region}a",
+        "write {form}",
     ),
     warning(
         "control-plane-shares-zone",

@@ -15,7 +15,6 @@ _Used = Callable[[ClusterSpec], bool]
 _PoolUsed = Callable[[Pool], bool]
 
 CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
-    ("cloud-azure", "cloud", lambda s: s.cloud is Cloud.AZURE, "clusters on Azure", "write cloud: aws", ""),
     (
         "existing-network",
         "network.existing",

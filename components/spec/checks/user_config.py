@@ -25,7 +25,8 @@ def kubelets(subject: Subject) -> Iterator[Document]:
 def _kubelet_fields(group: Group, kubernetes: str) -> frozenset[str]:
     """What the version knows; a runtime's endpoint reaches one that has no field for it as a flag, but dockershim."""
     known = releases.top_fields("kubelet", kubernetes)
-    return known if group.runtime is Runtime.DOCKER else known | {"containerRuntimeEndpoint"}
+    dockershim = group.runtime is Runtime.DOCKER and releases.release(kubernetes).dockershim
+    return known if dockershim else known | {"containerRuntimeEndpoint"}
 
 
 def kube_proxies(subject: Subject) -> Iterator[Document]:

@@ -41,7 +41,7 @@ SECRET_STASHES = {
     "cluster-ca",
     "front-proxy-ca",
     "etcd-ca",
-    "service-account",
+    "service-account-0",
     "encryption-0",
     "desired-state",
     "administrator",

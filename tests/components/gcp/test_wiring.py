@@ -1,79 +1,29 @@
 """The GCP wiring on a recording monitor: every resource of every stack, with all it was registered with."""
 
 import re
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from components.firewall import PROBES
-from components.plan import ClusterPlan, plan_cluster
+from components.plan import plan_cluster
 from components.spec.models import Cloud
-from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from components.spec.stack import CLUSTER, read_stack
 from components.tags import urn_digest
-from operations.recorder import Recording, Registered, record
+from operations.recorder import record
 from sandbox import clouds
 from sandbox.values import Secret
+from tests.components.wiring import config, of, plan, recording
 
 STACKS = ("gcp-dev", "gcp-ci", "gcp-prod")
-ROOT = Path(__file__).resolve().parents[3]
 INSTANCE, FIREWALL = "gcp:compute/instance:Instance", "gcp:compute/firewall:Firewall"
+MEMBERSHIP = "gcp:compute/instanceGroupMembership:InstanceGroupMembership"
 BUCKET_RIGHT, SECRET_RIGHT = (
     "gcp:storage/bucketIAMMember:BucketIAMMember",
     "gcp:secretmanager/secretIamMember:SecretIamMember",
 )
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 """RFC 1035, as Compute Engine wants names."""
-
-
-@lru_cache
-def config(stack: str) -> dict[str, Any]:
-    return stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
-
-
-@lru_cache
-def recording(stack: str, preview: bool = False) -> Recording:
-    found = record(stack, config(stack), preview=preview)
-    assert found.errors == []
-    return found
-
-
-@lru_cache
-def plan(stack: str) -> ClusterPlan:
-    return plan_cluster(stack, read_stack(stack, config(stack)).spec)
-
-
-def of(found: Recording, type_: str) -> dict[str, Registered]:
-    return {each.name: each for each in found.resources.values() if each.type == type_}
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
-    urns = sorted(each.urn for each in recording(stack).resources.values())
-    assert urns == (ROOT / "tests" / "golden" / "urns" / f"{stack}.txt").read_text().splitlines()
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str) -> None:
-    shapes = clouds.of("gcp").shapes
-    for each in recording(stack).resources.values():
-        if each.type.startswith("gcp:"):
-            failures = shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
-            assert failures == [], each.urn
-
-
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Secret) else value
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_component_registers_its_outputs_and_everything_has_a_parent(stack: str) -> None:
-    urns = {each.urn for each in recording(stack).resources.values()}
-    for each in recording(stack).resources.values():
-        assert each.custom or each.outputs, f"{each.urn} registers no outputs"
-        assert each.parent in urns or each.type == "mullion:index:MixedCluster"
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -91,7 +41,7 @@ def test_what_takes_labels_says_cluster_owner_expiry_and_urn(stack: str) -> None
 @pytest.mark.parametrize("stack", STACKS)
 def test_names_are_such_as_compute_engine_takes(stack: str) -> None:
     for each in recording(stack).resources.values():
-        if each.type.startswith("gcp:compute/"):
+        if each.type.startswith("gcp:compute/") and each.type != MEMBERSHIP:  # which has no name
             assert NAME.fullmatch(each.inputs["name"]), each.inputs["name"]
 
 
@@ -106,11 +56,6 @@ def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) 
         elif each.type != "pulumi:index:Stash":
             assert marked == [], f"{each.urn} holds a secret"
     assert [name for name, value in recording(stack).outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
-    assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -132,8 +77,22 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
         assert group.bundle.sha256 in inputs["metadata"][key]
         assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script itself"
-        assert (inputs["metadata"].get("disable-address-manager") == "true") is group.os.is_windows
+        for manager in ("disable-address-manager", "disable-account-manager"):
+            assert (inputs["metadata"].get(manager) == "true") is group.os.is_windows
         assert found[name].ignore_changes[:1] == ["metadata"] and found[name].delete_before_replace
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_wants_a_restart_of_windows_is_done_before_its_first_start(stack: str) -> None:
+    """The features of the plan, no more and no fewer; the executor finds them there, or installs them itself."""
+    found = of(recording(stack), INSTANCE)
+    for group in plan(stack).machine_groups:
+        for machine in group.machines:
+            script = found[f"{stack}-{machine.name}"].inputs["metadata"].get("sysprep-specialize-script-ps1", "")
+            wanted = {each.fields["feature"] for each in group.node_plan.steps if each.kind == "feature"}
+            assert set(re.findall(r"Install-WindowsFeature -Name '(\w+)'", script)) == wanted
+            assert bool(wanted) is group.os.is_windows
+            assert group.bundle.sha256 not in script, "it needs nothing of the cluster"
 
 
 def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
@@ -142,6 +101,21 @@ def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
     assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
     assert all(each.replacement_trigger is None for each in members)
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
+
+
+def test_a_control_plane_leaves_its_group_before_it_goes_and_its_successor_enters_it() -> None:
+    """The group stays, since a load balancer holds it; only memberships are made of machines."""
+    found = recording("gcp-prod")
+    machines = {each.urn: each.name for each in of(found, INSTANCE).values() if "control-plane" in each.name}
+    entered = of(found, MEMBERSHIP)
+    assert {each.removeprefix("gcp-prod-api-") for each in entered} == {
+        each.removeprefix("gcp-prod-") for each in machines.values()
+    }
+    for each in entered.values():
+        assert each.delete_before_replace and each.property_dependencies["instance"] & machines.keys()
+        assert each.replacement_trigger is not None
+    for group in of(found, "gcp:compute/instanceGroup:InstanceGroup").values():
+        assert not group.dependencies & machines.keys() and "instances" not in group.inputs
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -1,11 +1,16 @@
-"""Golden plans: four whole, all others as digests; and who may read what they write. `make generate` writes them."""
+"""Golden plans: some whole, other clouds' as what differs from AWS's, all others as digests; rights of what they write.
 
+`make generate` writes them.
+"""
+
+import difflib
 import hashlib
 import json
 from typing import Any
 
 from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
+from components.spec.choices import Cloud
 from tests.components.node.samples import KUBERNETES, PATCHES, SYSTEMS, plan
 
 ROUTED: dict[str, Any] = {"network": {"mode": "l2bridge"}}
@@ -60,12 +65,35 @@ def modes() -> str:
     return "\n".join(lines) + "\n"
 
 
+MACHINES: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "control-plane": (None, {}),
+    "linux": ("ubuntu-24.04", {}),
+    "windows containerd": ("windows-2022", {}),
+    "windows docker": ("windows-2022", {"pool": {"runtime": "docker"}}),
+}
+NETWORKS: dict[str, dict[str, Any]] = {"overlay": {}, "l2bridge": ROUTED}
+
+
+def differing(cloud: Cloud) -> str:
+    """Every machine of a cloud by runtime and network: the lines of its plan that are not those of AWS's machine."""
+    lines: list[str] = []
+    for network, more in NETWORKS.items():
+        for name, (os, options) in MACHINES.items():
+            here, there = (whole(plan(os, cloud=each.value, **options, **more)) for each in (Cloud.AWS, cloud))
+            lines.append(f"### {name} {network}")
+            found = difflib.unified_diff(here.splitlines(), there.splitlines(), lineterm="", n=2)
+            # without their numbers, which say nothing of the cloud
+            lines += ["@@" if each.startswith("@@") else each for each in found if each[:3] not in ("---", "+++")]
+    return "\n".join(lines) + "\n"
+
+
 PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
 """Kinds that write for root, or SYSTEM and Administrators, alone."""
 
 DIGESTS, MODES = "digests.json", "modes.txt"
 PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
-NAMES = (*PLANS, DIGESTS, MODES)
+CLOUDS = {f"{each.value}.diff": each for each in Cloud if each is not Cloud.AWS}
+NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES)
 """Golden files."""
 
 
@@ -73,6 +101,8 @@ def file(name: str) -> str:
     """Text of a golden file."""
     if name == MODES:
         return modes()
+    if name in CLOUDS:
+        return differing(CLOUDS[name])
     if name == DIGESTS:
         return json.dumps(digests(), indent=1) + "\n"
     os, options = PLANS[name]

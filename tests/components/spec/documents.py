@@ -19,7 +19,7 @@ GOOD: dict[str, Any] = {
 }
 """No error and no warning."""
 
-REGION = {"aws:region": "eu-west-1", "gcp:region": "europe-west1"}
+REGION = {"aws:region": "eu-west-1", "gcp:region": "europe-west1", "azure-native:location": "westeurope"}
 """Of each cloud: only that of the stack's own is looked at."""
 
 Change = Mapping[str, Any]
@@ -65,6 +65,13 @@ def gcp(change: Change | None = None) -> Change:
     sizes: Change = {"control_plane": {"size": "n2-standard-2"}}
     named = {"linux": {"size": "n2-standard-2"}, "web": {"size": "n2-standard-4"}}
     return both({**sizes, "cloud": "gcp", "pools": named}, change or {})
+
+
+def azure(change: Change | None = None) -> Change:
+    """The same cluster on Azure, with a change; its stores let in the program."""
+    sizes: Change = {"control_plane": {"size": "Standard_D2s_v5"}, "api": {"allow": ["203.0.113.0/24"]}}
+    named = {"linux": {"size": "Standard_D2s_v5"}, "web": {"size": "Standard_D4s_v5"}}
+    return both({**sizes, "cloud": "azure", "pools": named}, change or {})
 
 
 def web(**fields: Any) -> Change:

@@ -95,7 +95,11 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
             "routeTable": {"id": "$table"},
         },
     ),
-    "nic": ("NetworkInterface", IN | {"networkInterfaceName": "nic", **configuration()}),
+    "members": ("ApplicationSecurityGroup", IN | {"applicationSecurityGroupName": "members"}),
+    "nic": (
+        "NetworkInterface",
+        IN | {"networkInterfaceName": "nic", **configuration(applicationSecurityGroups=[{"id": "$members"}])},
+    ),
     "lb": (
         "LoadBalancer",
         IN
@@ -210,7 +214,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 NEEDS = {
-    **dict.fromkeys(("net", "nsg", "table", "pip", "identity", "vault", "store", "zone"), "rg"),
+    **dict.fromkeys(("net", "nsg", "members", "table", "pip", "identity", "vault", "store", "zone"), "rg"),
     "sub": "net",
     "route": "table",
     "extension": "vm",

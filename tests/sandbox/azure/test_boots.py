@@ -15,7 +15,7 @@ from sandbox.values import Asset
 from tests.sandbox.conftest import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
-from .conftest import IN, SCENES, configuration, profile, rule
+from .conftest import IN, SCENES, WINDOWS, configuration, profile, rule
 
 STORE = "https://mulliona1b2.blob.core.windows.net/bundles"
 CONTENT = "a bundle"
@@ -29,7 +29,7 @@ Make = Callable[..., Thing]
 def site(account: Account, scene: Scene) -> Make:
     """Make a machine with all that it needs; `machine` and `without` change that."""
 
-    def make(without: str = "", pods: str = "", **machine: Any) -> Thing:
+    def make(without: str = "", pods: str = "", password: str = "", **machine: Any) -> Thing:
         container, identity = scene("container"), scene("identity")
         place = IN | {"accountName": "mulliona1b2", "containerName": "bundles"}
         if without != "bundle":
@@ -42,7 +42,8 @@ def site(account: Account, scene: Scene) -> Make:
         found = {"name": "web-0", **({"pod_cidr": pods} if pods else {})}
         facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/web%3A"}
         text = userdata.user_data("linux", userdata.document(f"{STORE}/bundles/x.zip", SHA256, found, facts), "azure")
-        plain = profile(customData=base64.b64encode(text.encode()).decode())
+        known = {"adminPassword": password} if password else {}
+        plain = profile(customData=base64.b64encode(text.encode()).decode(), **known)
         plain["identity"] = {"type": "UserAssigned", "userAssignedIdentities": [identity.id]}
         return account.create("VirtualMachine", "vm", **filled(SCENES["vm"][1] | plain | machine, scene))
 
@@ -107,4 +108,12 @@ def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_no
     site()
     assert "security rule deny denies tcp 443" in boot(account).reason
     account.update(group, securityRules=[deny, rule(name="https", destinationPortRange="443", **out)])
+    assert boot(account).state == "ready", boot(account).reason
+
+
+def test_windows_waits_for_the_extension_that_starts_its_loader(account: Account, site: Make) -> None:
+    disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
+    site(password="A-password-1", storageProfile=disk)
+    assert (boot(account).state, "no extension starts the loader" in boot(account).reason) == ("waiting", True)
+    account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
     assert boot(account).state == "ready", boot(account).reason

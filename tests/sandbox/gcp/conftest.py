@@ -41,6 +41,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "group": ("InstanceGroup", {"name": "group", "zone": ZONE, "network": "$net", "instances": ["$machine"]}),
+    "member": ("InstanceGroupMembership", {"instance": "$machine", "instanceGroup": "$group", "zone": ZONE}),
     "check": ("RegionHealthCheck", {"name": "check", "httpsHealthCheck": {"port": 6443, "requestPath": "/readyz"}}),
     "service": (
         "RegionBackendService",

@@ -178,6 +178,8 @@ MACHINES: dict[str, Row] = {
         "invalid",
         "less than or equal to checkIntervalSec 5",
     ),
+    "member of no group": ("member", {"instanceGroup": "no"}, "notFound", "instanceGroups/no"),
+    "member that is no instance": ("member", {"instance": "zones/z/instances/no"}, "notFound", "instances/no"),
     "internal service without a check": (
         "service",
         {"healthChecks": None},

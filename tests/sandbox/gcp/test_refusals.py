@@ -51,7 +51,8 @@ def test_what_something_holds_is_not_deleted(account: Account, scene: Scene, nam
     account.delete(held)
 
 
-TWICE = ("net", "sub", "machine", "check", "node", "role", "secret", "bucket", "zone", "record", "router")
+CODES = {"bucket": "conflict", "member": "memberAlreadyExists"}
+TWICE = ("net", "sub", "machine", "member", "check", "node", "role", "secret", "bucket", "zone", "record", "router")
 
 
 @pytest.mark.parametrize("name", TWICE)
@@ -63,7 +64,7 @@ def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account,
     changes = {"dnsName": "other.internal."} if name == "zone" else changes
     again = filled(inputs | changes, scene)
     refusal = account.refused(lambda: account.create(short, "again", **again))
-    assert refusal.code == ("conflict" if name == "bucket" else "alreadyExists")
+    assert refusal.code == CODES.get(name, "alreadyExists")
     account.delete(first)
     account.create(short, "again", **again)
 

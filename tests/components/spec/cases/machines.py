@@ -1,6 +1,6 @@
 """Sizes, disks, images, rollout, reserves."""
 
-from tests.components.spec.documents import REMOVED, Case, gcp, kubelet, linux, plane, web
+from tests.components.spec.documents import REMOVED, Case, azure, gcp, kubelet, linux, plane, web
 
 _AMI, _OTHER = "ami-0123456789abcdef0", "ami-01234567"
 _LOW = {"system_reserved": {"memory": "1Gi"}, "accept_low_reserve": True}
@@ -49,6 +49,13 @@ CASES = (
     Case(
         "image-form", {"images": {"windows-2022": "ami-123"}}, "images.windows-2022", {"images": {"windows-2022": _AMI}}
     ),
+    Case(
+        "image-form",
+        azure({"images": {"windows-2022": "MicrosoftWindowsServer:WindowsServer:2022-datacenter-core"}}),
+        "images.windows-2022",
+        azure({"images": {"windows-2022": "MicrosoftWindowsServer:WindowsServer:2022-datacenter-core-g2:20348.4.251"}}),
+    ),
+    Case("rotation-of-images", azure({"rotation": {"images": 1}}), "rotation.images", {"rotation": {"images": 1}}),
     Case("image-unused", {"images": {"windows-2019": _AMI}}, "images.windows-2019", {"images": {"windows-2022": _AMI}}),
     Case(
         "image-shared",

@@ -1,6 +1,6 @@
 """Modes, overlay, domain, zones, egress; API access; the control plane."""
 
-from tests.components.spec.documents import GOOD, REMOVED, Case, gcp, net, plane, pools
+from tests.components.spec.documents import GOOD, REMOVED, Case, azure, gcp, net, plane, pools
 
 _ZONES = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
 _LINUX, _WEB = GOOD["pools"]["linux"], GOOD["pools"]["web"]
@@ -72,6 +72,8 @@ CASES = (
     ),
     Case("allow-missing", _api(allow=[]), "api.allow", _api()),
     Case("allow-on-private", _api(access="private"), "api.allow", {"api": {"access": "private"}}),
+    Case("allow-on-private", _api(access="private"), "api.allow", azure({"api": {"access": "private"}})),
+    Case("stores-closed", azure({"api": {"access": "private", "allow": []}}), "api.allow", azure()),
     Case("allow-anywhere", _api(allow=["0.0.0.0/0"]), "api.allow.0", _api(allow=["0.0.0.0/8"])),
     Case("allow-wide", _api(allow=["128.0.0.0/7"]), "api.allow.0", _api(allow=["128.0.0.0/8"])),
     Case("allow-twice", _api(allow=["203.0.113.0/24"] * 2), "api.allow.1", _api()),
@@ -127,5 +129,11 @@ CASES = (
         gcp(net(zones=1, zone_names=["europe-west4-a"])),
         "network.zone_names.0",
         gcp(net(zones=1, zone_names=["europe-west1-b"])),
+    ),
+    Case(
+        "zone-outside-region",
+        azure(net(zones=1, zone_names=["westeurope-1"])),
+        "network.zone_names.0",
+        azure(net(zones=1, zone_names=["2"])),
     ),
 )

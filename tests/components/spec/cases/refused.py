@@ -5,7 +5,6 @@ from tests.components.spec.documents import Case, net, web
 _NETWORK = {"network": "vpc-1", "subnets": ["subnet-1"]}
 
 CASES = (
-    Case("not-built-cloud-azure", {"cloud": "azure"}, "cloud", {"cloud": "aws"}),
     Case("not-built-existing-network", net(existing=_NETWORK), "network.existing", net(existing=None)),
     Case(
         "not-built-cloud-controller",

@@ -1,0 +1,212 @@
+"""The stores: bundles and status records, and snapshots."""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from ipaddress import IPv4Network
+from typing import Any
+from urllib.parse import urlsplit
+
+import pulumi
+from pulumi import Input, Output, ResourceOptions
+from pulumi_azure_native import storage as azure
+
+from components.assets import asset
+from components.azure.place import Place
+from components.azure.place import place as resource_group
+from components.desired_state import MEMBERS, POINTER
+from components.generated import Generated
+from components.plan import ClusterPlan, MachineGroup
+from components.published import member_list, pointer
+from components.spec.checks.ranges import PRIVATE
+from components.tags import Tags
+from components.upgrade import Upgrade
+from components.urls import service_url
+
+LONGEST_ACCOUNT = 24
+"""Characters; names are the whole world's."""
+MANAGER = "management.azure.com"
+JSON = "application/json"
+NONCURRENT_DAYS = 30
+"""What was written over or deleted in a versioned store can be had back for so long, then it costs no more."""
+
+
+def account_name(cluster: str, purpose: str, suffix: str) -> str:
+    """Letters and digits alone: the cluster's, the first letter of the purpose, the suffix."""
+    tail = f"{purpose[0]}{suffix}"
+    return f"{cluster.replace('-', '')[: LONGEST_ACCOUNT - len(tail)]}{tail}"
+
+
+def addresses(allow: Iterable[IPv4Network]) -> list[str]:
+    """Ranges as a store's network rules take them: public ones, and single addresses in the place of the smallest."""
+    public = [each for each in allow if not any(each.subnet_of(private) for private in PRIVATE)]
+    return [text for each in public for text in (map(str, each) if each.prefixlen > 30 else [str(each)])]
+
+
+class Storage(pulumi.ComponentResource):
+    """Two storage accounts with a container each, the bundles in one of them.
+
+    Bundle objects stay when the program no longer names them: a machine may still fetch them. They go with their
+    account. The snapshot store outlives the cluster unless that expires, so it has a resource group of its own: what
+    is in one goes with it.
+    """
+
+    place: Place
+    containers: Mapping[str, Output[str]]
+    """Ids of the containers: bundles, snapshots."""
+    account: Output[str]
+    """Name of the bundle store's account."""
+    bundle_store: Output[str]
+    """URL of the bundle store."""
+    snapshot_store: Output[str]
+    """URL of the snapshot store."""
+    bundle_urls: Mapping[str, Output[str]]
+    """URL of each machine group's bundle, known once it is there."""
+    ca_url: Output[str]
+    """URL of the CA bundle."""
+    compute_service: Output[str]
+    """URL of Resource Manager, up to the cluster's resource group."""
+    members: pulumi.Resource
+    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
+
+    def __init__(
+        self,
+        name: str,
+        plan: ClusterPlan,
+        generated: Generated,
+        tags: Tags,
+        world: str,
+        upgrade: Upgrade,
+        subnet_ids: Iterable[Output[str]],
+        place: Place,
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("mullion:azure:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
+        self._cluster, self._tags, self._plan, self._suffix = name, tags, plan, generated.suffix
+        self._subnets, self.place = list(subnet_ids), place
+        keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
+        bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
+        apart = self._apart(keep)
+        snapshots, kept = self._account("snapshots", apart, keep)
+        self._versions(snapshots, apart, keep)
+        self.account, self._container = bundles.name, held.name
+        self.containers = {"bundles": held.id, "snapshots": kept.id}
+        self.bundle_store, self.snapshot_store = (
+            Output.concat(account.primary_endpoints.apply(lambda known: known.blob), container.name).apply(
+                partial(service_url, fact, world=world)
+            )
+            for fact, account, container in (("bundle_store", bundles, held), ("snapshot_store", snapshots, kept))
+        )
+        manager = Output.concat(self.bundle_store.apply(lambda url: urlsplit(url).scheme), "://", MANAGER, place.id)
+        self.compute_service = manager.apply(partial(service_url, "compute_service", world=world))
+        self._publish(generated, upgrade)
+        self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
+
+    def _apart(self, keep: ResourceOptions) -> Place:
+        """The resource group of the snapshots; a kept one keeps its name."""
+        name = f"{self._cluster}-snapshots"
+        group = self._suffix.apply(lambda known: f"{name}-{known}")
+        return resource_group(name, group, self._tags, self, keep, location=self.place.location)
+
+    def _account(
+        self, purpose: str, place: Place, options: ResourceOptions
+    ) -> tuple[azure.StorageAccount, azure.BlobContainer]:
+        """A private storage account and its container. Machines use tokens; the shared keys are for the provider."""
+        name = f"{self._cluster}-{purpose}"
+        listed: Any = {
+            "default_action": "Deny",
+            "bypass": "None",
+            "virtual_network_rules": [{"virtual_network_resource_id": each} for each in self._subnets],
+            "ip_rules": [{"i_p_address_or_range": each} for each in addresses(self._plan.spec.api.allow)],
+        }
+        account = azure.StorageAccount(
+            name,
+            account_name=self._suffix.apply(lambda known: account_name(self._cluster, purpose, known)),
+            kind="StorageV2",
+            sku={"name": "Standard_ZRS" if self._plan.network.zones > 1 else "Standard_LRS"},
+            access_tier=azure.AccessTier.HOT,
+            allow_blob_public_access=False,
+            allow_cross_tenant_replication=False,
+            allow_shared_key_access=True,  # the provider writes blobs with no other right: pulumi-azure-native#2015
+            enable_https_traffic_only=True,
+            minimum_tls_version="TLS1_2",
+            network_rule_set=listed,
+            tags=self._tags.on(self, azure.StorageAccount, name),
+            opts=ResourceOptions.merge(options, ResourceOptions(protect=self._plan.spec.protect)),
+            **place.here,
+        )
+        container = azure.BlobContainer(
+            name, account_name=account.name, container_name=purpose, opts=options, **place.within
+        )
+        return account, container
+
+    def _versions(self, account: azure.StorageAccount, place: Place, options: ResourceOptions) -> None:
+        """Older versions are kept for a time."""
+        name = f"{self._cluster}-snapshots"
+        versioned = azure.BlobServiceProperties(
+            name,
+            blob_services_name="default",
+            account_name=account.name,
+            is_versioning_enabled=True,
+            opts=options,
+            **place.within,
+        )
+        old: Any = {"version": {"delete": {"days_after_creation_greater_than": NONCURRENT_DAYS}}}
+        azure.ManagementPolicy(
+            name,
+            management_policy_name="default",
+            account_name=account.name,
+            policy={
+                "rules": [
+                    {
+                        "name": "older-versions",
+                        "enabled": True,
+                        "type": "Lifecycle",
+                        "definition": {"actions": old, "filters": {"blob_types": ["blockBlob"]}},
+                    }
+                ]
+            },
+            opts=ResourceOptions.merge(options, ResourceOptions(depends_on=[versioned])),
+            **place.within,
+        )
+
+    def _publish(self, generated: Generated, upgrade: Upgrade) -> None:
+        """What is in the bundle store."""
+        plan, made = self._plan, upgrade.groups()
+        self.bundle_urls = {each.name: self._bundle(each.name, made[each.name]) for each in plan.machine_groups}
+        self.ca_url = self._url(self._object("ca", "ca.crt", text(generated.ca_certificate)))
+        reached = ResourceOptions(hooks=upgrade.hooks)
+        pointed = pointer(plan, generated, upgrade, self.bundle_urls[plan.control_plane.name], self)
+        self._object("desired-state", POINTER, text(pointed), reached)
+        self.members = self._object("members", MEMBERS, text(member_list(plan, generated, self)))
+
+    def _object(
+        self,
+        name: str,
+        key: Input[str],
+        source: Input[pulumi.Asset],
+        options: ResourceOptions | None = None,
+    ) -> azure.Blob:
+        kind = JSON if key in (POINTER, MEMBERS) else None
+        return azure.Blob(
+            f"{self._cluster}-{name}",
+            account_name=self.account,
+            container_name=self._container,
+            blob_name=key,
+            source=source,
+            content_type=kind,
+            opts=ResourceOptions.merge(ResourceOptions(parent=self), options),
+            **self.place.within,
+        )
+
+    def _url(self, stored: azure.Blob) -> Output[str]:
+        return Output.concat(self.bundle_store, "/", stored.name)
+
+    def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
+        key = group.apply(lambda each: each.bundle.key)
+        source: Output[pulumi.Asset] = group.apply(lambda each: asset(each.bundle))
+        return self._url(self._object(f"bundle-{name}", key, source, ResourceOptions(retain_on_delete=True)))
+
+
+def text(content: Output[str]) -> Output[pulumi.Asset]:
+    """A text as the content of a blob."""
+    return content.apply(pulumi.StringAsset)

@@ -1,0 +1,93 @@
+"""The vault with the secrets of the cluster."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi_azure_native import keyvault
+
+from components.azure.place import Place
+from components.generated import Generated
+from components.naming import within
+from components.tags import Tags
+from components.urls import service_url
+
+LONGEST_NAME = 24
+"""Characters; names are the whole world's."""
+KEPT_DAYS = 7
+"""The least for which a deleted vault can be had back, and its name is taken."""
+NAMES = {"join_secret": "join", "pki_secret": "pki", "desired_state_secret": "desired-state"}
+"""Names of the secrets by fact. The first one is written by the control plane alone."""
+
+
+def vault_name(cluster: str, suffix: str) -> str:
+    """No two hyphens in a row."""
+    return f"{within(LONGEST_NAME - len(suffix) - 1, re.sub('-+', '-', cluster))}-{suffix}"
+
+
+class Vault(pulumi.ComponentResource):
+    """A vault that the cluster's subnets alone can ask; the provider writes through Resource Manager."""
+
+    secrets: Mapping[str, Output[str]]
+    """Ids of the secrets by name."""
+    url: Output[str]
+    """Known once its secrets hold what they should."""
+
+    def __init__(
+        self,
+        name: str,
+        generated: Generated,
+        tags: Tags,
+        world: str,
+        tenant: Output[str],
+        subnet_ids: Iterable[Output[str]],
+        place: Place,
+        *,
+        protect: bool = False,
+        opts: ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("mullion:azure:Vault", name, {"names": list(NAMES.values())}, opts)
+        full = f"{name}-vault"
+        given: Any = {
+            "tenant_id": tenant,
+            "sku": {"family": "A", "name": "standard"},
+            "enable_rbac_authorization": True,
+            "soft_delete_retention_in_days": KEPT_DAYS,
+            "network_acls": {
+                "default_action": "Deny",
+                "bypass": "AzureServices",
+                "virtual_network_rules": [{"id": each} for each in subnet_ids],
+            },
+        }
+        made = keyvault.Vault(
+            full,
+            vault_name=generated.suffix.apply(lambda known: vault_name(name, known)),
+            properties=given,
+            tags=tags.on(self, keyvault.Vault, full),
+            opts=ResourceOptions(parent=self, protect=protect),
+            **place.here,
+        )
+        written = [
+            keyvault.Secret(
+                f"{name}-{key}",
+                secret_name=key,
+                vault_name=made.name,
+                properties={"value": value},
+                tags=tags.on(self, keyvault.Secret, f"{name}-{key}"),
+                # deleting one alone would ask the vault itself, which answers in its network only
+                opts=ResourceOptions(parent=self, deleted_with=made),
+                **place.within,
+            ).id
+            for key, value in (
+                ("pki", generated.control_plane_secret),
+                ("desired-state", generated.desired_state_key),
+            )
+        ]
+        self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in NAMES.values()}
+        address = made.properties.apply(lambda known: known.vault_uri or "")
+        self.url = Output.all(address, *written).apply(
+            lambda known: service_url("secret_service", known[0].rstrip("/"), world)
+        )
+        self.register_outputs({"url": self.url})

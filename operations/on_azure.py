@@ -1,0 +1,59 @@
+"""Azure by its provider, for the programs that commands run; as operations/on_aws.py.
+
+A store is a blob container, by its id.
+"""
+
+from typing import Any
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi.runtime.settings import get_root_resource
+from pulumi_azure_native import _utilities, storage
+
+from components import releases
+from components.asking import Asking
+from components.azure.blobs import Blobs, parts
+from components.azure.images import NEWEST
+from components.azure.records import Records
+
+
+def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
+    """The status records of machines in the bundle store. role: as their names begin."""
+    return Records(parent, Output.from_input(bucket), role)
+
+
+def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
+    """Put a JSON document into a store."""
+    known = parts(bucket)
+    return storage.Blob(
+        name,
+        resource_group_name=known["group"],
+        account_name=known["account"],
+        container_name=known["container"],
+        blob_name=key,
+        source=pulumi.StringAsset(content),
+        content_type="application/json",
+        opts=opts,
+    )
+
+
+def keys(bucket: str, prefix: str) -> Output[Any]:
+    """The names in a store that begin so; empty where there are none."""
+    return Output.from_input(_blobs(bucket).names(prefix))
+
+
+def text(bucket: str, key: str) -> Output[str]:
+    """The content of an object."""
+    return Output.from_input(_blobs(bucket).text(key))
+
+
+def _blobs(bucket: str) -> Blobs:
+    root = get_root_resource()
+    if root is None:
+        raise RuntimeError("this is asked inside a program")
+    return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))
+
+
+def newest_image(os: str) -> Output[str]:
+    """The newest image of an operating system: the provider tells no version, so it is the one that Azure takes."""
+    return Output.from_input(f"{releases.image('azure', os)}:{NEWEST}")

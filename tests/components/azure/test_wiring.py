@@ -1,0 +1,253 @@
+"""The Azure wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+
+import base64
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from components.azure.access import password, public_key
+from components.azure.machines import COMMAND, FIXED
+from components.azure.storage import account_name, addresses
+from components.azure.vault import vault_name
+from components.firewall import Group
+from components.plan import plan_cluster
+from components.spec.stack import CLUSTER, read_stack
+from components.tags import tag_value
+from operations.recorder import record
+from sandbox import clouds
+from sandbox.values import Secret
+from tests.components.wiring import config, of, plan, recording
+
+STACKS = ("azure-dev", "azure-ci", "azure-prod")
+MACHINE, INTERFACE = "azure-native:compute:VirtualMachine", "azure-native:network:NetworkInterface"
+EXTENSION = "azure-native:compute:VirtualMachineExtension"
+RULES, ASSIGNMENT = "azure-native:network:NetworkSecurityGroup", "azure-native:authorization:RoleAssignment"
+STORE = "azure-native:storage:StorageAccount"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_what_takes_tags_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+    shapes, spec = clouds.of("azure").shapes, plan(stack).spec
+    tagged = [each for each in recording(stack).resources.values() if each.type.startswith("azure-native:")]
+    for each in (one for one in tagged if "tags" in shapes.inputs(one.type)):
+        tags = each.inputs["tags"]
+        assert tags["mullion:cluster"] == stack and tags["mullion:owner"] == spec.owner
+        assert tags.get("mullion:expires") == spec.expires
+        assert tags["mullion:urn"] == tag_value(each.urn)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_secrets_go_to_the_vault_and_to_windows_passwords_alone(stack: str) -> None:
+    for each in recording(stack).resources.values():
+        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret) or _hidden(value)]
+        allowed = {
+            "azure-native:keyvault:Secret": ["properties"],
+            MACHINE: ["osProfile"],
+            EXTENSION: ["protectedSettings"],
+        }
+        if each.type != "pulumi:index:Stash":
+            assert marked in ([], allowed.get(each.type, [])), f"{each.urn} holds a secret"
+        if each.type == MACHINE:
+            windows = "adminPassword" in each.inputs["osProfile"]
+            assert bool(marked) is windows, "customData is no secret, and holds none"
+
+
+def _hidden(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(isinstance(each, Secret) or _hidden(each) for each in value.values())
+    return isinstance(value, list) and any(isinstance(each, Secret) or _hidden(each) for each in value)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_machines_are_as_planned_and_hardened(stack: str) -> None:
+    """SRV-12, SEC-02: names, disks, trusted launch, one identity for each group."""
+    found, faces = of(recording(stack), MACHINE), of(recording(stack), INTERFACE)
+    planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
+    assert set(found) == set(faces) == set(planned)
+    for name, (group, machine) in planned.items():
+        inputs, profile = found[name].inputs, found[name].inputs["osProfile"]
+        assert inputs["vmName"] == profile["computerName"] == machine.name and len(machine.name) <= 15
+        assert inputs["zones"] == [str(machine.zone + 1)]
+        assert inputs["hardwareProfile"]["vmSize"] == group.size
+        assert inputs["storageProfile"]["osDisk"]["diskSizeGB"] == group.disk_gb
+        assert inputs["securityProfile"]["securityType"] == "TrustedLaunch"
+        [identity] = inputs["identity"]["userAssignedIdentities"]
+        assert identity.endswith(f"/{stack}-{group.group.value}")
+        loader = base64.b64decode(profile["customData"]).decode()
+        assert group.bundle.sha256 in loader and "<powershell>" not in loader
+        assert ("adminPassword" in profile) is group.os.is_windows
+        assert "linuxConfiguration" not in profile or profile["linuxConfiguration"]["disablePasswordAuthentication"]
+        assert found[name].ignore_changes[:1] == ["osProfile"] and found[name].delete_before_replace
+        assert list(found[name].request.replaceOnChanges) == FIXED
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_interfaces_have_the_planned_address_the_groups_of_their_machine_and_forward_for_routed_pods(
+    stack: str,
+) -> None:
+    for group in plan(stack).machine_groups:
+        for machine in group.machines:
+            inputs = of(recording(stack), INTERFACE)[f"{stack}-{machine.name}"].inputs
+            [place] = inputs["ipConfigurations"]
+            assert place["privateIPAddress"] == str(machine.address)
+            assert place["privateIPAllocationMethod"] == "Static"
+            assert inputs["enableIPForwarding"] is (machine.pods is not None)
+            assert bool(place.get("publicIPAddress")) is (plan(stack).spec.network.egress.value == "public")
+            assert inputs["networkSecurityGroup"]["id"].endswith(f"/{stack}-{group.group.value}")
+            balanced = plan(stack).endpoint.balanced or plan(stack).endpoint.public
+            assert bool(place.get("loadBalancerBackendAddressPools")) is (balanced and group.is_control_plane)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_an_extension_starts_the_loader_of_each_windows_machine_after_it_and_goes_with_it(stack: str) -> None:
+    windows = {
+        f"{stack}-{one.name}": one.name
+        for group in plan(stack).machine_groups
+        if group.os.is_windows
+        for one in group.machines
+    }
+    found, machines = of(recording(stack), EXTENSION), of(recording(stack), MACHINE)
+    assert {name: each.inputs["vmName"] for name, each in found.items()} == windows
+    for name, each in found.items():
+        assert each.inputs["protectedSettings"].value == {"commandToExecute": COMMAND}
+        assert not each.property_dependencies.get("vmName"), "else the engine would delete it before the drain"
+        assert machines[name].urn in each.dependencies
+        assert each.request.deletedWith == machines[name].urn
+
+
+def test_the_loader_is_copied_out_of_custom_data_and_what_it_says_is_the_extensions_answer() -> None:
+    assert r"Copy-Item C:\AzureData\CustomData.bin C:\AzureData\loader.ps1" in COMMAND
+    assert COMMAND.endswith('exit $LASTEXITCODE"')
+
+
+def test_a_wave_waits_for_the_loader_of_the_one_before() -> None:
+    found, started = of(recording("azure-prod"), MACHINE), of(recording("azure-prod"), EXTENSION)
+    pool = [f"azure-prod-web-{index}" for index in range(3)]
+    assert all(started[before].urn in found[each].dependencies for before, each in pairwise(pool))
+
+
+def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
+    found = of(recording("azure-prod"), MACHINE)
+    members = [found[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
+    assert all(each.ignore_changes == ["osProfile", "hardwareProfile", "storageProfile"] for each in members)
+    assert all(each.protect and each.replacement_trigger is None for each in members)
+    assert all(before.urn in each.dependencies for before, each in pairwise(members))
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_security_groups_are_the_rule_table_and_end_with_a_rule_that_lets_in_nothing(stack: str) -> None:
+    for group in (Group.CONTROL_PLANE, Group.WORKERS):
+        rows = of(recording(stack), RULES)[f"{stack}-{group.value}"].inputs["securityRules"]
+        wanted = {rule.name: rule for rule in plan(stack).rules if rule.group is group}
+        assert set(wanted) == {row["name"] for row in rows} - {"no-one-else"}
+        last = max((row for row in rows if row["direction"] == "Inbound"), key=lambda row: row["priority"])
+        assert (last["name"], last["access"], last["protocol"], last["priority"]) == ("no-one-else", "Deny", "*", 4096)
+        for row in (one for one in rows if one is not last):
+            rule, side = wanted[row["name"]], "source" if row["direction"] == "Inbound" else "destination"
+            assert (row["access"], row["direction"] == "Inbound") == ("Allow", rule.ingress)
+            assert len(row["description"]) <= 140 and re.fullmatch(r"[\w.-]{1,80}", row["name"])
+            members = row.get(f"{side}ApplicationSecurityGroups")
+            if isinstance(rule.peer, Group):
+                assert members and members[0]["id"].endswith(f"/{stack}-{rule.peer.value}")
+            else:
+                assert row[f"{side}AddressPrefix"] == str(rule.peer)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_identities_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+    """What each is assigned: where, and under which condition."""
+    rights = {name.removeprefix(f"{stack}-"): each.inputs for name, each in of(recording(stack), ASSIGNMENT).items()}
+    assert {name for name in rights if name.startswith("workers-")} == {
+        *("workers-read", "workers-written", "workers-join-read"),
+    }
+    paths = {name: set(re.findall(r"'([^']*)'", each.get("condition") or "")) for name, each in rights.items()}
+    assert paths["workers-read"] == {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
+    assert paths["workers-written"] == {"status/workers:", "logs/workers:"}
+    assert all(bool(paths[name]) is ("containers/bundles" in each["scope"]) for name, each in rights.items())
+    assert all(each["principalType"] == "ServicePrincipal" for each in rights.values())
+    roles = of(recording(stack), "azure-native:authorization:RoleDefinition")
+    granted = [row for each in roles.values() for row in each.inputs["permissions"]]
+    assert sorted(action for row in granted for actions in row.values() for action in actions) == [
+        "Microsoft.Compute/virtualMachines/read",
+        "Microsoft.KeyVault/vaults/secrets/setSecret/action",
+        "Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write",
+    ]
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_stores_and_vault_are_closed_but_for_the_clusters_subnets_and_the_list(stack: str) -> None:
+    [vault] = of(recording(stack), "azure-native:keyvault:Vault").values()
+    assert vault.inputs["properties"]["enableRbacAuthorization"] is True
+    assert vault.inputs["properties"]["networkAcls"]["defaultAction"] == "Deny"
+    for name, each in of(recording(stack), STORE).items():
+        assert each.inputs["allowBlobPublicAccess"] is False and each.inputs["minimumTlsVersion"] == "TLS1_2"
+        listed = each.inputs["networkRuleSet"]
+        assert listed["defaultAction"] == "Deny" and listed["bypass"] == "None"
+        assert len(listed["virtualNetworkRules"]) == plan(stack).network.zones
+        assert [row["iPAddressOrRange"] for row in listed["ipRules"]] == ["203.0.113.0/24"]
+        kept = name.endswith("-snapshots") and plan(stack).spec.expires is None
+        assert each.retain_on_delete is kept, name
+
+
+def test_snapshots_lie_in_a_resource_group_of_their_own_that_stays() -> None:
+    groups = of(recording("azure-dev"), "azure-native:resources:ResourceGroup")
+    own, apart = groups["azure-dev"], groups["azure-dev-snapshots"]
+    assert not own.retain_on_delete and apart.retain_on_delete
+    store = of(recording("azure-dev"), STORE)["azure-dev-snapshots"]
+    assert store.inputs["resourceGroupName"] == apart.inputs["resourceGroupName"]
+
+
+def test_each_balancer_probes_readyz_and_makes_no_way_out() -> None:
+    found = of(recording("azure-prod"), "azure-native:network:LoadBalancer")
+    assert set(found) == {"azure-prod-api-internal"}
+    inputs = found["azure-prod-api-internal"].inputs
+    [front], [rule], [probe] = (inputs[key] for key in ("frontendIPConfigurations", "loadBalancingRules", "probes"))
+    assert front["privateIPAddress"] == str(plan("azure-prod").endpoint.balancer_addresses[0])
+    assert front["zones"] == ["1", "2", "3"]
+    assert (probe["protocol"], probe["requestPath"], probe["port"]) == ("Https", "/readyz", 6443)
+    assert rule["disableOutboundSnat"] is True
+    assert rule["probe"]["id"].endswith("/providers/Microsoft.Network/loadBalancers/azure-prod-api-internal/probes/api")
+
+
+def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
+    network = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
+    changed = {**config("azure-dev"), CLUSTER: {**config("azure-dev")[CLUSTER], "network": network}}
+    found = record("azure-dev", changed)
+    assert found.errors == []
+    rows = [each.inputs for each in of(found, "azure-native:network:Route").values()]
+    routed = plan_cluster("azure-dev", read_stack("azure-dev", changed).spec)
+    assert {row["addressPrefix"]: row["nextHopIpAddress"] for row in rows} == {
+        str(each.pods): str(each.address) for each in routed.machines
+    }
+    assert {row["nextHopType"] for row in rows} == {"VirtualAppliance"}
+    assert all(each.inputs["enableIPForwarding"] for each in of(found, INTERFACE).values())
+    subnets = of(found, "azure-native:network:Subnet").values()
+    assert all(each.inputs["routeTable"]["id"].endswith("/azure-dev-pods") for each in subnets)
+
+
+@pytest.mark.parametrize(
+    "cluster", ["a", "azure-dev", "a--b", "abcdefghijklmnopqrstuvwxyz", "a-b-c-d-e-f-g-h-i-j-k-l-mn"]
+)
+def test_names_that_are_the_whole_worlds_have_the_clusters_suffix_and_fit(cluster: str) -> None:
+    assert re.fullmatch(r"[a-z0-9]{3,24}", account_name(cluster, "bundles", "bcdfgh"))
+    assert account_name(cluster, "bundles", "bcdfgh") != account_name(cluster, "snapshots", "bcdfgh")
+    assert re.fullmatch(r"(?!.*--)[a-z][a-z0-9-]{1,22}[a-z0-9]", vault_name(cluster, "bcdfgh"))
+    assert (
+        account_name(cluster, "bundles", "bcdfgh").endswith("bcdfgh") and vault_name(cluster, "bcdfgh")[-6:] == "bcdfgh"
+    )
+
+
+def test_a_stores_list_has_public_ranges_and_the_smallest_ones_address_by_address() -> None:
+    allow = plan("azure-dev").spec.api.model_copy(
+        update={"allow": [type(plan("azure-dev").network.cidr)(each) for each in ("198.51.100.4/31", "10.0.0.0/8")]}
+    )
+    assert addresses(allow.allow) == ["198.51.100.4", "198.51.100.5"]
+
+
+def test_the_administrators_password_is_such_as_azure_takes_and_its_key_is_rsa() -> None:
+    made = password()
+    assert 8 <= len(made) <= 123
+    assert all(re.search(kind, made) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"-"))
+    assert made != password() and public_key().startswith("ssh-rsa ")
