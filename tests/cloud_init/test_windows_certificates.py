@@ -6,13 +6,13 @@ from functools import cache
 
 import pytest
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from components.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine
-from tests.certificates import OTHER
+from tests.certificates import OTHER, signed
 from tests.components.node.samples import plan
 
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
@@ -50,7 +50,7 @@ def made(
     if not ca:
         what = ExtendedKeyUsageOID.SERVER_AUTH if usage else ExtendedKeyUsageOID.CLIENT_AUTH
         build = build.add_extension(x509.ExtendedKeyUsage([what]), critical=False)
-    return build.sign(by[1] if by else key, hashes.SHA256()), key
+    return signed(build, by[1] if by else key), key
 
 
 AUTHORITIES = {

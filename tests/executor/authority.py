@@ -8,9 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+
+from tests.certificates import signed
 
 NAMES = ("localhost", "downloads.example")
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
@@ -33,7 +35,7 @@ def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
     if issuer:
         names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1")), *map(x509.DNSName, NAMES)])
         build = build.add_extension(names, critical=False)
-    return build.sign(issuer[1] if issuer else key, hashes.SHA256()), key
+    return signed(build, issuer[1] if issuer else key), key
 
 
 @cache
