@@ -42,7 +42,7 @@ stop: venv ## Remove what make demo built
 	@.venv/bin/mullion down $(STACK) --sandbox --yes
 
 test: engine ## Run the tests
-	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "not lab and not soak and not live" $(ARGS)
+	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
 
 machines: venv ## Set up what tests boot: Linux machines (root on Debian), Windows ones where MULLION_WINPWSH is set
 	@.venv/bin/python -m tools.linuxnode setup

@@ -77,10 +77,13 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give a test on a Windows machine a second try: the machine is Wine's, which itself crashes now and then.
+    """Files whose tests start programs come first, so that no worker is left with a long one at the end.
 
-    The closing line counts them; a fault of ours fails twice.
+    A test on a Windows machine gets a second try: the machine is Wine's, which itself crashes now and then. The closing
+    line counts them; a fault of ours fails twice.
     """
+    long = {item.path for item in items if any(item.get_closest_marker(name) for name in FREE)}
+    items.sort(key=lambda item: item.path not in long)
     for item in items:
         if "winpwsh" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))
