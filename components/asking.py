@@ -5,6 +5,7 @@ engine, which waits for the hook that asks (components/after.py).
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -51,6 +52,15 @@ class Asking:
             raise Unanswered(answer.failures[0].reason)
         return _opened(MessageToDict(getattr(answer, "return")))
 
+    async def look(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The same of a function that gets one thing by its name; empty where there is none."""
+        try:
+            return await self.ask(token, arguments)
+        except Unanswered as error:
+            if "not found" in str(error):
+                return {}
+            raise
+
     async def _provider(self, token: str) -> str:
         """URN and id of an explicit provider; empty for the default one."""
         provider = self._parent.get_provider(token)
@@ -92,6 +102,34 @@ async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     if not isinstance(record.get("state"), str):  # a worker may write anything
         return {"state": "absent", "message": "it is no status record"}
     return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
+
+
+class Looked(ABC):
+    """The records of a cloud whose machines are looked at one by one, by their planned names."""
+
+    role: str
+    """As record names begin."""
+    launches: dict[str, str]
+    """When machines that were looked at were made, by id."""
+
+    @abstractmethod
+    async def instances(self, *, running: bool) -> dict[str, str]:
+        """Ids of the workers' machines by private address: those that run, or those that are stopped."""
+
+    @abstractmethod
+    async def text(self, key: str) -> str:
+        """The text of an object in the bundle store; Unanswered where there is none."""
+
+    async def launched(self, instance: str) -> datetime:
+        """When a machine was made, UTC: one that was looked at."""
+        if instance not in self.launches:
+            await self.instances(running=True)
+        made = self.launches.get(instance)
+        return moment(made) if made else LONG_AGO
+
+    async def record(self, instance: str) -> dict[str, Any]:
+        """The status record of a machine; state absent, with the reason, where none can be read."""
+        return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
 
 
 async def desired(text: Callable[[str], Awaitable[str]]) -> Desired | None:

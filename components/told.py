@@ -18,7 +18,7 @@ class Told:
     bundle_urls: Mapping[str, Output[str]]
     """By machine group."""
     facts: Output[dict[str, str]]
-    """All but those."""
+    """All but those of `own`."""
     own: Mapping[Group, Output[dict[str, str]]]
     """Facts that differ by the machines' group: status_url, and on Azure identity."""
 

@@ -3,14 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_azure_native import _utilities
 
-from components.asking import LONG_AGO, Asking, Unanswered, moment, status_record
+from components.asking import Asking, Looked
 from components.azure.blobs import Blobs, parts
 
 STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocated", "stopping", "stopped"))
@@ -18,7 +17,7 @@ STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocat
 
 
 @dataclass(frozen=True)
-class Records:
+class Records(Looked):
     """The machines of planned workers, and the status records of machines in the bundle store."""
 
     parent: pulumi.Resource
@@ -52,30 +51,15 @@ class Records:
         """What is known of a machine; empty where there is none."""
         group = parts(await self.container.future() or "")["group"]
         asked = {"resourceGroupName": group, "vmName": name, "expand": "instanceView"}
-        try:
-            known = await self.asking.ask("azure-native:compute:getVirtualMachine", asked)
-        except Unanswered as error:
-            if "not found" in str(error):
-                return {}
-            raise
-        self.launches[str(known["vmId"])] = known["timeCreated"]
+        known = await self.asking.look("azure-native:compute:getVirtualMachine", asked)
+        if known:
+            self.launches[str(known["vmId"])] = known["timeCreated"]
         return known
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """The id that a machine has; the hook may be about the extension that starts its loader."""
         known = await self._look(str((args.new_inputs or {})["vmName"]))
         return str(known["vmId"])
-
-    async def launched(self, instance: str) -> datetime:
-        """When a machine was made, UTC: one that was looked at."""
-        if instance not in self.launches:
-            await self.instances(running=True)
-        made = self.launches.get(instance)
-        return moment(made) if made else LONG_AGO
-
-    async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of a machine; state absent, with the reason, where none can be read."""
-        return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
 
     async def text(self, key: str) -> str:
         """The text of an object in the bundle store; Unanswered where there is none."""

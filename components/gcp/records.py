@@ -3,21 +3,20 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
-from components.asking import LONG_AGO, Asking, Unanswered, moment, status_record
+from components.asking import Asking, Looked
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
 """States of an instance that is there and does not run (Compute Engine API, Instance.status)."""
 
 
 @dataclass(frozen=True)
-class Records:
+class Records(Looked):
     """The instances of planned workers, and the status records of machines in the bundle store."""
 
     parent: pulumi.Resource
@@ -50,29 +49,14 @@ class Records:
 
     async def _look(self, name: str, zone: str) -> dict[str, Any]:
         """What is known of an instance; empty where there is none."""
-        try:
-            known = await self.asking.ask("gcp:compute/getInstance:getInstance", {"name": name, "zone": zone})
-        except Unanswered as error:
-            if "not found" in str(error):
-                return {}
-            raise
-        self.launches[str(known["instanceId"])] = known["creationTimestamp"]
+        known = await self.asking.look("gcp:compute/getInstance:getInstance", {"name": name, "zone": zone})
+        if known:
+            self.launches[str(known["instanceId"])] = known["creationTimestamp"]
         return known
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """The number that an instance has; its resource's id is a name, which its successor has again."""
         return str((args.new_outputs or {})["instanceId"])
-
-    async def launched(self, instance: str) -> datetime:
-        """When an instance was made, UTC: one that was looked at."""
-        if instance not in self.launches:
-            await self.instances(running=True)
-        made = self.launches.get(instance)
-        return moment(made) if made else LONG_AGO
-
-    async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of an instance; state absent, with the reason, where none can be read."""
-        return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
 
     async def text(self, key: str) -> str:
         """The text of an object in the bundle store; Unanswered where there is none."""
