@@ -71,6 +71,7 @@ class Following:
             turn = None
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.told["digest"])
+        renewal, rekey = self.expiring(), bool(self.keys_due())
         ended = result.get("bundle") == current and (turn or {}).get("before") != result.get("started")
         failed = ended and result.get("state") == "failed"
         trouble = f"{result.get('step')}: {result.get('message')}" if failed else ""
@@ -79,15 +80,13 @@ class Following:
             refused=self.refused(turn),
             changed=changed,
             applied=applied,
-            renewal=self.expiring(),
-            rekey=bool(self.keys_due()),
+            renewal=renewal,
+            rekey=rekey,
             holder=holder,
             turn=turn,
             done=ended and result.get("state") == "done",
             trouble=trouble,
-            unhealthy=self.unhealthy(api)
-            if changed or turn or not applied or self.renewal[0] or self.keys_due()
-            else "",
+            unhealthy=self.unhealthy(api) if changed or turn or not applied or renewal or rekey else "",
         )
 
     def current(self) -> str:
