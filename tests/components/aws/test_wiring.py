@@ -2,9 +2,7 @@
 
 import json
 import re
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pulumi_aws
@@ -13,15 +11,14 @@ import pytest
 from components.aws.identity import statements
 from components.firewall import NODES
 from components.naming import MAX_NODE_NAME
-from components.plan import ClusterPlan, plan_cluster
-from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from components.plan import plan_cluster
+from components.spec.stack import CLUSTER, read_stack
 from operations import answers
 from operations.recorder import Recording, Registered, record
 from sandbox.values import Secret
+from tests.components.wiring import config, of, plan, recording
 
 STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed")
-ROOT = Path(__file__).resolve().parents[3]
-URNS = ROOT / "tests" / "golden" / "urns"
 INSTANCE = "aws:ec2/instance:Instance"
 STASH = "pulumi:index:Stash"
 UNTAGGABLE = {
@@ -48,63 +45,12 @@ SECRET_STASHES = {
 }
 
 
-@lru_cache
-def config(stack: str) -> dict[str, Any]:
-    return stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml")
-
-
 def changed(stack: str, **fields: Any) -> dict[str, Any]:
     return {**config(stack), CLUSTER: {**config(stack)[CLUSTER], **fields}}
 
 
-@lru_cache
-def recording(stack: str, preview: bool = False) -> Recording:
-    found = record(stack, config(stack), preview=preview)
-    assert found.errors == []
-    return found
-
-
-@lru_cache
-def plan(stack: str) -> ClusterPlan:
-    return plan_cluster(stack, read_stack(stack, config(stack)).spec)
-
-
 def instances(found: Recording) -> dict[str, Registered]:
-    return {each.name: each for each in found.resources.values() if each.type == INSTANCE}
-
-
-def plain(value: Any) -> Any:
-    return value.value if isinstance(value, Secret) else value
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
-    """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
-    urns = sorted(each.urn for each in recording(stack).resources.values())
-    assert len(set(urns)) == len(recording(stack).resources)
-    assert urns == (URNS / f"{stack}.txt").read_text().splitlines()
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_resource_has_a_parent_below_the_cluster(stack: str) -> None:
-    by_urn = {each.urn: each for each in recording(stack).resources.values()}
-    for each in by_urn.values():
-        if each.type == "mullion:index:MixedCluster":
-            continue
-        above = each
-        while above.parent in by_urn:
-            above = by_urn[above.parent]
-        assert above.type == "mullion:index:MixedCluster", f"{each.urn} hangs below {above.urn}"
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_component_registers_its_outputs_and_has_children(stack: str) -> None:
-    found = recording(stack).resources.values()
-    parents = {each.parent for each in found}
-    for each in found:
-        if not each.custom:
-            assert each.outputs, f"{each.urn} registers no outputs"
-            assert each.urn in parents, f"{each.urn} has no children"
+    return of(found, INSTANCE)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -151,11 +97,6 @@ def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) 
             assert marked == [], f"{each.urn} holds a secret"
     outputs = recording(stack).outputs
     assert [name for name, value in outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
-    assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
 
 
 def test_the_order_of_pools_means_nothing() -> None:
