@@ -16,6 +16,16 @@ Cluster = Callable[..., Site]
 
 
 @pytest.fixture(scope="module")
+def built(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> str:
+    """The version whose programs for both systems are built, on a host where machines boot."""
+    if why := lacking():
+        missing("linuxnode", why)
+    if not programs.is_built(kubernetes):
+        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
+    return kubernetes
+
+
+@pytest.fixture(scope="module")
 def cluster(
     missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,14 @@ def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
     made = bootable(cluster, str(artifacts))
     # what a stack accepts of its own version may be another's
     return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
+
+
+def boot(machines: Sequence[Machine], seconds: float) -> None:
+    """Boot machines one after the other, and wait until each says that it is ready."""
+    for each in machines:
+        each.boot()
+    for each in machines:
+        each.until("ready", seconds)
 
 
 IN_CLONE = """

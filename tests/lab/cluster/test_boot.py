@@ -4,9 +4,8 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
@@ -15,8 +14,6 @@ from sandbox.boot import places, windows
 from sandbox.boot.windows.machine import NO_TOOL
 from tests.lab.cluster.asking import until
 from tests.lab.cluster.clone import Clone
-from tools.lab import cluster as programs
-from tools.linuxnode.image import lacking
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -24,19 +21,10 @@ STACK = "aws-dev"
 
 
 @pytest.fixture(scope="module")
-def booted(
-    kubernetes: str,
-    missing: Callable[[str, str], NoReturn],
-    engine: Engine,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[Clone, str]]:
+def booted(built: str, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, str]]:
     """The clone whose stack the command booted, and what it printed."""
-    if why := lacking():
-        missing("linuxnode", why)
-    if not programs.is_built(kubernetes):
-        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
     clone = Clone(tmp_path_factory.mktemp("boot"), STACK)
-    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", kubernetes)
+    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
         said = clone.mullion("sandbox", "boot", STACK)
         for each in places.disks(clone.sandbox).iterdir():

@@ -12,6 +12,7 @@ from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.lab.cluster.asking import condition, nodes, until, web
+from tests.lab.cluster.running import boot
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -26,10 +27,7 @@ def dev(cluster: Cluster, kubernetes: str) -> Site:
     """The cluster, once each of its Linux machines says that it is ready."""
     site = cluster("aws-dev", kubernetes)
     machines = [site.machine(name) for pool in ("control-plane", "linux") for name in site.names(pool)]
-    for each in machines:
-        each.boot()
-    for each in machines:
-        each.until("ready", READY_SECONDS)
+    boot(machines, READY_SECONDS)
     return site
 
 

@@ -4,7 +4,6 @@ import json
 import random
 import sys
 from collections.abc import Callable
-from typing import NoReturn
 
 import pytest
 
@@ -12,8 +11,6 @@ from operations.engine import Engine
 from operations.reboots import THERE
 from tests.lab.cluster.asking import until
 from tests.lab.cluster.clone import Clone
-from tools.lab import cluster as programs
-from tools.linuxnode.image import lacking
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -104,14 +101,10 @@ def faults(clone: Clone, seed: int, steps: int) -> None:
 
 
 def test_any_order_of_faults_ends_in_the_planned_cluster(
-    kubernetes: str, missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
+    built: str, engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    if why := lacking():
-        missing("linuxnode", why)
-    if not programs.is_built(kubernetes):
-        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
     clone = Clone(tmp_path_factory.mktemp("faults"), STACK)
-    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", kubernetes)
+    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
         clone.mullion("sandbox", "boot", STACK)
         faults(clone, random.SystemRandom().randrange(10**6), STEPS)

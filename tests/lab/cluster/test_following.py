@@ -18,7 +18,7 @@ from components.node.layout import PKI
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from tests.lab.cluster.asking import agent, at_rest, etcdctl, stored, until
-from tests.lab.cluster.running import change
+from tests.lab.cluster.running import boot, change
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -36,10 +36,7 @@ def site(cluster: Cluster, kubernetes: str) -> Site:
     """A cluster with one control plane and one worker."""
     made = cluster(STACK, kubernetes)
     machines = [made.machine(made.names(pool)[0]) for pool in ("control-plane", "linux")]
-    for each in machines:
-        each.boot()
-    for each in machines:
-        each.until("ready", READY_SECONDS)
+    boot(machines, READY_SECONDS)
     return made
 
 

@@ -1,16 +1,12 @@
 """What machines and their network leave on the host once they are gone."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 
 from operations.engine import Engine
 from tests.lab.cluster.running import running
-from tools.lab import cluster as programs
 from tools.linuxnode import network
-from tools.linuxnode.image import lacking
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -34,13 +30,9 @@ def left(folder: Path, net: str, groups: list[Path]) -> dict[str, list[str]]:
 
 
 def test_machines_that_end_leave_no_process_mount_namespace_or_control_group(
-    engine: Engine, kubernetes: str, tmp_path: Path, missing: Callable[[str, str], NoReturn]
+    engine: Engine, built: str, tmp_path: Path
 ) -> None:
-    if why := lacking():
-        missing("linuxnode", why)
-    if not programs.is_built(kubernetes):
-        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
-    with running(tmp_path / "site", "aws-dev", kubernetes) as site:
+    with running(tmp_path / "site", "aws-dev", built) as site:
         head, net = site.machine(site.names("control-plane")[0]), site.net
         head.boot()
         groups = [Path(line) for line in (head.folder / "cgroups").read_text().splitlines()]

@@ -10,7 +10,7 @@ from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from tests.lab.cluster.asking import condition, etcdctl, nodes, until
-from tests.lab.cluster.running import renewed
+from tests.lab.cluster.running import boot, renewed
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -73,10 +73,7 @@ def restored(cluster: Cluster, kubernetes: str) -> Site:
     """The cluster after the drill: a snapshot, a change, the loss of all of its control plane, the restore."""
     site = cluster(STACK, kubernetes)
     head, worker = (site.machine(site.names(pool)[0]) for pool in ("control-plane", "linux"))
-    for each in (head, worker):
-        each.boot()
-    for each in (head, worker):
-        each.until("ready", READY_SECONDS)
+    boot((head, worker), READY_SECONDS)
     head.kubectl("create", "namespace", "drill")
     on(head, "create", "service", "clusterip", "web", f"--tcp={OLD}:80")
     on(head, "create", "secret", "generic", "kept", "--from-literal=word=still readable")

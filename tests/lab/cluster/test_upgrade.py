@@ -13,7 +13,7 @@ from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from tests.lab.cluster.asking import agent, at_rest, condition, nodes, until
-from tests.lab.cluster.running import renewed
+from tests.lab.cluster.running import boot, renewed
 from tools.lab import cluster as programs
 from tools.lab import images
 
@@ -40,10 +40,7 @@ def site(cluster: Cluster, versions: list[str]) -> Site:
     """The cluster at the oldest version, all ready; it can download what the others need."""
     made = cluster(STACK, *versions)
     machines = [made.machine(name) for pool in ("control-plane", "linux") for name in made.names(pool)]
-    for each in machines:
-        each.boot()
-    for each in machines:
-        each.until("ready", READY_SECONDS)
+    boot(machines, READY_SECONDS)
     return made
 
 
