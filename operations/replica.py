@@ -30,16 +30,21 @@ PATIENCE = 600
 """Seconds after which a run is given up: it hangs."""
 
 
+def copy_clone(folder: Path) -> None:
+    """Copy what the command needs of this clone, with its compiled code, but for what is being written of it."""
+    for part in PARTS:
+        if (REPOSITORY / part).is_dir():
+            shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.pyc.*"))
+        else:
+            shutil.copy2(REPOSITORY / part, folder)
+
+
 class Replica:
     """A copy of the clone in a folder, for one stack."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str) -> None:
         self.folder, self.engine, self.stack = folder, engine, stack
-        for part in PARTS:
-            if (REPOSITORY / part).is_dir():
-                shutil.copytree(REPOSITORY / part, folder / part)
-            else:
-                shutil.copy(REPOSITORY / part, folder)
+        copy_clone(folder)
         self.file = folder / "stacks" / f"Pulumi.{stack}.yaml"
         self._original = self.file.read_bytes()
         self.sandbox = folder / ".mullion" / "sandbox" / stack

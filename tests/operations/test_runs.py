@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,12 +16,11 @@ import pytest
 import yaml
 
 from operations.engine import Engine
-from operations.paths import REPOSITORY
+from operations.replica import copy_clone
 from sandbox import home
 
 pytestmark = pytest.mark.engine
 
-PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
 POISON = {
     "AWS_SECRET_ACCESS_KEY": "must-not-leak",
     "AWS_ACCESS_KEY_ID": "must-not-leak",
@@ -34,12 +32,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A copy of the clone."""
-    for part in PARTS:
-        source = REPOSITORY / part
-        if source.is_dir():
-            shutil.copytree(source, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, tmp_path)
+    copy_clone(tmp_path)
     return tmp_path
 
 
