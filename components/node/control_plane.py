@@ -8,7 +8,7 @@ from components.node import addons, agent, downloads, kubeadm, network, runtime,
 from components.node.kinds import Step, ref, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
-from components.node.role import Role
+from components.node.role import CONTROL_PLANE_LABEL, Role
 from components.node.waiting import wait
 
 FOUNDER, MEMBER, DONE = f"{STATE}/founder", f"{STATE}/member", f"{STATE}/joined"
@@ -145,6 +145,8 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
             kubeconfig=ADMIN_KUBECONFIG,
             node=ref("machine.name"),
             provider_id=ref("node.provider_id"),
+            label=CONTROL_PLANE_LABEL,
+            argv=[LINUX.program("kubeadm"), "init", "phase", "mark-control-plane", "--config", kubeadm.INIT_CONFIG],
         ),
         _endpoint(role, "endpoint-own"),
     )

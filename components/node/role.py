@@ -9,7 +9,8 @@ from components import naming, releases
 from components.artifacts import Catalogue, catalogue
 from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeProxy, OperatingSystem, Runtime
 
-CONTROL_PLANE_TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
+CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
+CONTROL_PLANE_TAINT = f"{CONTROL_PLANE_LABEL}:NoSchedule"
 """kubeadm's own: cluster add-ons tolerate it, workloads do not."""
 
 POOL_LABEL = "mullion.dev/pool"

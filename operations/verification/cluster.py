@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from components.kubernetes_api import KubernetesApi, Refused, Unreachable
+from components.node.role import CONTROL_PLANE_LABEL
 from operations.verification import streams
 from operations.verification.questions import Node
 
 BUILD_LABEL = "node.kubernetes.io/windows-build"
-CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 NAMESPACES = "/api/v1/namespaces"
 SYSTEM = f"{NAMESPACES}/kube-system"
 PAUSE = 1.0

@@ -14,7 +14,7 @@ from typing import Any
 
 APPLY = ["apply", "--server-side", "--force-conflicts", "--field-manager", "mullion", "--filename", "-"]
 DELETE = ["delete", "--ignore-not-found", "--wait=false", "--filename", "-"]
-PROVIDER_ID = ["--ignore-not-found", "--output=jsonpath={.spec.providerID}"]
+NODE = ["--ignore-not-found", "--output=json"]
 DELETE_NODE = ["--ignore-not-found", "--wait=false"]
 INVENTORY = ["get", "configmap", "mullion-addons", "--namespace", "kube-system", "--ignore-not-found"]
 
@@ -41,8 +41,9 @@ def main(file: Path, words: list[str]) -> int:
     elif words == DELETE:
         for each in given():
             objects.pop(place(each), None)
-    elif words[:2] == ["get", "node"] and words[3:] == PROVIDER_ID:
-        sys.stdout.write(objects.get(f"v1|Node||{words[2]}", {}).get("spec", {}).get("providerID", ""))
+    elif words[:2] == ["get", "node"] and words[3:] == NODE:
+        found = objects.get(f"v1|Node||{words[2]}")
+        sys.stdout.write(json.dumps({"metadata": {"name": words[2]}, **found}) if found else "")
     elif words[:2] == ["delete", "node"] and words[3:] == DELETE_NODE:
         objects.pop(f"v1|Node||{words[2]}", None)
         if registered := objects.get(f"kubelet|{words[2]}"):

@@ -95,7 +95,9 @@ KINDS = {
         "",
         900,
     ),
-    "restored-node": Kind(restoring.node_holds, restoring.make_node, "requires kubeconfig node provider_id", "", 300),
+    "restored-node": Kind(
+        restoring.node_holds, restoring.make_node, "requires kubeconfig node provider_id label argv", "", 300
+    ),
     "kubeadm": Kind(
         kubeadm.kubeadm_holds, kubeadm.make_kubeadm, "argv done", "input requires clears again ends data snapshot", 900
     ),

@@ -5,6 +5,7 @@ one whose founding no snapshot belongs to.
 """
 
 import hashlib
+import json
 import re
 import shutil
 import time
@@ -92,24 +93,30 @@ def node_holds(run: Run, step: Step) -> bool:
     """The Node object is this machine's own: a snapshot has that of the machine before it, under the same name."""
     if not run.path(step["requires"]).exists():
         return True
-    return provider_id(run, step) == step["provider_id"]
+    provider_id, labels = node(run, step)
+    return provider_id == step["provider_id"] and step["label"] in labels
 
 
 def make_node(run: Run, step: Step) -> None:
-    """Has the kubelet register anew: providerID cannot change while the Node object lives."""
-    if provider_id(run, step) not in ("", step["provider_id"]):
+    """Has the kubelet register anew, because providerID cannot change while the Node object lives.
+
+    A kubelet may not give itself the labels of a control plane: kubeadm did that to the Node before.
+    """
+    if node(run, step)[0] not in ("", step["provider_id"]):
         run.command(*kubectl(step), "delete", "node", step["node"], "--ignore-not-found", "--wait=false")
         run.command("systemctl", "restart", "kubelet.service")
-    while provider_id(run, step) != step["provider_id"]:
+    while node(run, step)[0] != step["provider_id"]:
         if run.left() < POLL_SECONDS:
             raise Failure("wait-timeout", f"Node {step['node']} does not have providerID {step['provider_id']}")
         time.sleep(POLL_SECONDS)
+    run.command(*step["argv"])
 
 
-def provider_id(run: Run, step: Step) -> str:
-    """Of the Node object as the API has it; empty where there is none."""
-    words = ("get", "node", step["node"], "--ignore-not-found", "--output=jsonpath={.spec.providerID}")
-    return run.command(*kubectl(step), *words).stdout.strip()
+def node(run: Run, step: Step) -> tuple[str, dict[str, str]]:
+    """providerID and labels of the Node object as the API has it; nothing where there is none."""
+    said = run.command(*kubectl(step), "get", "node", step["node"], "--ignore-not-found", "--output=json").stdout
+    found = json.loads(said) if said.strip() else {"metadata": {}, "spec": {}}
+    return found["spec"].get("providerID", ""), found["metadata"].get("labels", {})
 
 
 def kubectl(step: Step) -> tuple[str, ...]:

@@ -30,15 +30,19 @@ RESTORING: dict[str, Kind] = {
         seconds=900,
     ),
     "restored-node": Kind(
-        "The Node object of this name is this machine's: a snapshot has that of the machine before it.",
+        "The Node object of this name is this machine's, and marked as a control plane's: a snapshot has that of the"
+        " machine before it.",
         {
             "requires": Field(PATH, "Not due while this file does not exist: the machine founds."),
             "kubeconfig": Field(PATH, "An administrator's kubeconfig."),
             "node": Field(NAME, "Its name."),
             "provider_id": Field(NAME, "providerID of the machine."),
+            "label": Field(NAME, "Label by which a marked Node is known."),
+            "argv": Field(ARGUMENTS, "Program that marks it, with its arguments."),
         },
-        compares="spec.providerID of the Node object, by kubectl.",
-        sets="Deletes one that is another machine's, starts the kubelet anew, and waits until it has registered (404).",
+        compares="spec.providerID and the label of the Node object, by kubectl.",
+        sets="Deletes one that is another machine's, starts the kubelet anew, waits until it has registered (404), and"
+        " runs the program.",
         undo="another machine's Node object",
         cuts=_STEPPED,
         systems=_LINUX,
