@@ -4,10 +4,11 @@ Not by the SDK's own functions: each of their calls takes a thread of the SDK's,
 engine, which waits for the hook that asks (components/after.py).
 """
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, Protocol, cast
 
@@ -21,6 +22,7 @@ from pulumi.runtime.settings import get_monitor
 
 from components.after import aside
 from components.desired_state import POINTER
+from components.plan import Machine
 from components.upgrade import Desired
 
 
@@ -104,28 +106,51 @@ async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A machine as its cloud has it."""
+
+    id: str
+    """What it calls itself."""
+    made: str
+    """When, RFC 3339."""
+    running: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Looked(ABC):
     """The records of a cloud whose machines are looked at one by one, by their planned names."""
 
+    parent: pulumi.Resource
+    """Whose provider is asked."""
     role: str
     """As record names begin."""
-    launches: dict[str, str]
-    """When machines that were looked at were made, by id."""
+    planned: Sequence[Machine] = ()
+    """The workers."""
+
+    seen: dict[str, Seen] = field(init=False, repr=False, default_factory=dict[str, Seen])
+    """Machines that were looked at, by id."""
 
     @abstractmethod
-    async def instances(self, *, running: bool) -> dict[str, str]:
-        """Ids of the workers' machines by private address: those that run, or those that are stopped."""
+    async def look(self, machine: Machine) -> Seen | None:
+        """What the cloud knows of a planned machine; None where there is none."""
 
     @abstractmethod
     async def text(self, key: str) -> str:
         """The text of an object in the bundle store; Unanswered where there is none."""
 
+    async def instances(self, *, running: bool) -> dict[str, str]:
+        """Ids of the workers' machines by private address: those that run, or those that are stopped."""
+        found = zip(self.planned, await asyncio.gather(*map(self.look, self.planned)), strict=True)
+        there = {str(machine.address): each for machine, each in found if each}
+        self.seen.update({each.id: each for each in there.values()})
+        return {address: each.id for address, each in there.items() if each.running is running}
+
     async def launched(self, instance: str) -> datetime:
-        """When a machine was made, UTC: one that was looked at."""
-        if instance not in self.launches:
+        """When a machine was made, UTC."""
+        if instance not in self.seen:
             await self.instances(running=True)
-        made = self.launches.get(instance)
-        return moment(made) if made else LONG_AGO
+        return moment(self.seen[instance].made) if instance in self.seen else LONG_AGO
 
     async def record(self, instance: str) -> dict[str, Any]:
         """The status record of a machine; state absent, with the reason, where none can be read."""

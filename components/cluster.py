@@ -3,7 +3,9 @@
 import pulumi
 from pulumi import Output, ResourceOptions
 
+from components import booted
 from components.after import begin_registering
+from components.blueprint import Blueprint
 from components.cluster_args import ClusterArgs
 from components.generated import Generated
 from components.plan import ClusterPlan, plan_cluster
@@ -11,6 +13,7 @@ from components.spec.models import Cloud
 from components.spec.report import Problem
 from components.spec.stack import CLUSTER, REGIONS, read_stack, refuse_unready
 from components.tags import Tags, component_urn
+from components.upgrade import Upgrade
 
 
 class MixedCluster(pulumi.ComponentResource):
@@ -67,7 +70,8 @@ class MixedCluster(pulumi.ComponentResource):
             from components.gcp import build
         else:
             from components.azure import build
-        parts = build(plan, generated, tags, world, self)
+        upgrade = Upgrade(plan, generated.begins, simulated=booted.is_simulated(world))
+        parts = build(Blueprint(plan, generated, tags, upgrade, world), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = parts.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

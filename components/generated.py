@@ -123,6 +123,11 @@ class Generated(pulumi.ComponentResource):
         self.control_plane_secret = pulumi.Output.all(self._authorities, signers, encryption).apply(_document)
         self.register_outputs({"ca_certificate": self.ca_certificate, "ca_hash": self.ca_hash, "suffix": self.suffix})
 
+    @property
+    def stored(self) -> Mapping[str, pulumi.Output[str]]:
+        """What the program puts into the cloud's secret store, by name."""
+        return {"pki": self.control_plane_secret, "desired-state": self.desired_state_key}
+
     def kubeconfig(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[str]:
         """Return the administrator's kubeconfig (YAML, secret) for this URL of the API and the endpoint's own name."""
         return pulumi.Output.all(api_url, server_name, self.ca_certificate, self.administrator).apply(

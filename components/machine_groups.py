@@ -10,9 +10,9 @@ from pulumi import Output, ResourceOptions
 from components import booted
 from components.after import after
 from components.asking import ControlPlaneRecords, Store
+from components.blueprint import Blueprint
 from components.firewall import Group
-from components.kubernetes_api import Access
-from components.plan import ClusterPlan, Machine, MachineGroup
+from components.plan import Machine, MachineGroup
 from components.rollout import Machines, Rollout
 from components.upgrade import Upgrade
 
@@ -128,17 +128,15 @@ class Records(Machines, Store, Protocol):
 
 
 def machines(
-    plan: ClusterPlan,
+    given: Blueprint,
     ways: Ways[Made],
     records: Callable[[Group], Records],
-    access: Output[Access],
-    upgrade: Upgrade,
-    world: str,
+    public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
-    """Register all machines of a cluster. records: of the machines of a group. access: of the program to the API."""
-    simulated = booted.is_simulated(world)
-    rollout = Rollout(plan, records(Group.WORKERS), access, simulated=simulated)
+    """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
+    plan, upgrade, simulated = given.plan, given.upgrade, booted.is_simulated(given.world)
+    rollout = Rollout(plan, records(Group.WORKERS), given.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, ways, protect=plan.spec.protect, opts=opts)
     upgrade.source = ControlPlaneRecords(records(Group.CONTROL_PLANE), control_plane.instance_ids)
     pools = [Workers(plan.name, pool, ways, rollout, upgrade, opts=opts) for pool in plan.pools]

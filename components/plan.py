@@ -27,7 +27,7 @@ from components.firewall import API_PORT, Group, Rule, groups, load_balanced, ru
 from components.node import plan_node
 from components.node.plan import NodePlan, canonical
 from components.reachability import Path, paths
-from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode, OperatingSystem
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, Egress, NetworkMode, OperatingSystem
 from components.spec.report import Problem, Severity, SpecError
 
 SPARE_BYTES = 1024
@@ -46,6 +46,11 @@ class Endpoint:
     balancer_addresses: tuple[IPv4Address, ...]
     """Of the internal load balancer, by zone; empty where there is none."""
     port: int = API_PORT
+
+    @property
+    def has_balancers(self) -> bool:
+        """Whether there is any load balancer: for nodes, for people, or both."""
+        return self.balanced or self.public
 
     @property
     def url(self) -> str:
@@ -148,6 +153,21 @@ class ClusterPlan:
     def machines(self) -> tuple[Machine, ...]:
         """All machines."""
         return tuple(machine for group in self.machine_groups for machine in group.machines)
+
+    @property
+    def has_public_machines(self) -> bool:
+        """Whether machines have public addresses."""
+        return self.spec.network.egress is Egress.PUBLIC
+
+    @property
+    def workers(self) -> tuple[Machine, ...]:
+        """The machines of all pools."""
+        return self.machines[len(self.control_plane.machines) :]
+
+    @property
+    def api_addresses(self) -> tuple[IPv4Address, ...]:
+        """Fixed addresses at which nodes reach the API: of its load balancer, or of the only machine."""
+        return self.endpoint.balancer_addresses or tuple(each.address for each in self.control_plane.machines)
 
     @cached_property
     def paths(self) -> tuple[Path, ...]:

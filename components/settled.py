@@ -30,12 +30,21 @@ NETWORK_OPTIONS = {
 """Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
 
 
-def zones_of(plan: NetworkPlan, known: Output[list[str]]) -> Output[list[str]]:
-    """Names of the planned zones; RunError where the region has fewer."""
-    return known.apply(lambda names: _first(plan.zones, names))
+def settled(
+    cluster: str, plan: NetworkPlan, known: Output[list[str]], network: Network, parent: pulumi.Resource
+) -> tuple[Output[list[str]], Output[str]]:
+    """Names of the planned zones, and the range of nodes once the layout is known to be that of the first `up`.
+
+    known: names of the region's zones. RunError, in preview as in `up`, where there are fewer than planned; or it
+    names each option that differs and what to write.
+    """
+    zones = known.apply(lambda names: _first(plan.zones, names))
+    wanted = _layout(plan, zones, network)
+    kept = stash(f"{cluster}-network", wanted, parent=parent)
+    return zones, Output.all(kept, wanted).apply(lambda both: str(_same(*both)["nodes"]))
 
 
-def layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
+def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
     """A planned network's layout in these zones."""
     return {
         "nodes": str(plan.cidr),
@@ -48,16 +57,7 @@ def layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dic
     }
 
 
-def settled(name: str, layout: dict[str, Any], parent: pulumi.Resource) -> pulumi.Output[dict[str, Any]]:
-    """The layout, once it is known to be the one the cluster was built with.
-
-    RunError, in preview as in `up`, names each option that differs and what to write.
-    """
-    kept = stash(name, layout, parent=parent)
-    return pulumi.Output.all(kept, layout).apply(lambda known: _same(name, *known))
-
-
-def _same(name: str, kept: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+def _same(kept: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     changed = [key for key in NETWORK_OPTIONS if kept.get(key) != wanted.get(key)]
     if changed:
         lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept[key])}   (not {_text(wanted[key])})" for key in changed]

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from pulumi import Input, Output
 
 from components import facts, userdata
+from components.blueprint import Blueprint
 from components.firewall import Group
-from components.plan import ClusterPlan, Machine, MachineGroup
+from components.plan import Machine, MachineGroup
+from components.stores import SECRETS, Stores
 
 
 @dataclass(frozen=True)
@@ -43,31 +44,44 @@ class Told:
         return of
 
 
-class Stores(Protocol):
-    """What machines are told of a cloud's stores."""
+def told(
+    given: Blueprint,
+    stores: Stores,
+    public_host: Output[str],
+    roles: Mapping[Group, Input[str]],
+    secret_names: Mapping[str, Input[str]],
+    services: Mapping[str, Input[str]],
+    identities: Mapping[Group, Input[str]] | None = None,
+) -> Told:
+    """Every fact of components/facts.py.
 
-    ca_url: Output[str]
-    bundle_store: Output[str]
-    snapshot_store: Output[str]
-
-
-def common(
-    plan: ClusterPlan, ca_hash: Output[str], stores: Stores, public_host: Output[str], world: str, **own: Input[str]
-) -> Output[dict[str, str]]:
-    """Every fact of components/facts.py but those of Told.own. own: region, services and names of secrets."""
-    return Output.all(
-        world=world,
+    roles: what names of status records begin with. secret_names: by secret. services: the cloud's, by fact, and the
+    region. identities: of a cloud whose machines have to say which is theirs.
+    """
+    plan = given.plan
+    common = Output.all(
+        world=given.world,
         cloud=plan.spec.cloud.value,
         cluster=plan.name,
         api_host=plan.endpoint.host,
         api_url=plan.endpoint.url,
         api_public_host=public_host,
-        ca_hash=ca_hash,
+        ca_hash=given.generated.ca_hash,
         ca_url=stores.ca_url,
         bundle_store=stores.bundle_store,
         snapshot_store=stores.snapshot_store,
-        **own,
+        **{fact: secret_names[secret] for fact, secret in SECRETS.items()},
+        **services,
     )
+    named = {group: {"identity": each} for group, each in (identities or {}).items()}
+    by_group = {
+        # where machines put their status records, up to the instance's id; %3A is a colon
+        group: Output.all(
+            status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **named.get(group, {})
+        )
+        for group, role in roles.items()
+    }
+    return Told(stores.bundle_urls, common, by_group)
 
 
 def group_tags(group: MachineGroup, made: Output[MachineGroup]) -> dict[str, Input[str]]:
@@ -76,8 +90,3 @@ def group_tags(group: MachineGroup, made: Output[MachineGroup]) -> dict[str, Inp
     if not group.is_control_plane:  # which changes in place, so it is never what it was made as
         tags["digest"] = made.apply(lambda known: known.replace_digest[:16])
     return tags
-
-
-def status_url(bundle_store: Output[str], role: str | Output[str]) -> Output[str]:
-    """Where machines with this role put their status records, up to the instance's id; %3A is a colon."""
-    return Output.concat(bundle_store, "/status/", role, "%3A")

@@ -51,6 +51,8 @@ class Cloud:
     """Variables that choose an identity; none holds a secret."""
     unknown: str
     """What to say where the account is not known."""
+    versions: str = ""
+    """Command that lists the versions of an image, whose parts are {0} and on, where the provider does not."""
 
     def tag_of(self, urn: str) -> str:
         """A URN as its tag holds it."""
@@ -142,6 +144,7 @@ AZURE = Cloud(
     account=(("az", "account", "show", "--output", "json"), ("id",)),
     chosen_by=("ARM_SUBSCRIPTION_ID", "ARM_CLIENT_ID", "AZURE_CONFIG_DIR", "AZURE_CLIENT_ID"),
     unknown="unknown (install the az command line, or see: az account show)",
+    versions="az vm image list --all --publisher {0} --offer {1} --sku {2} --query [].version --output tsv",
 )
 
 CLOUDS = {each.name: each for each in (AWS, GCP, AZURE)}

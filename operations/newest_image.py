@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 
+from components import releases
 from components.spec.stack import CLUSTER, read_stack, stack_file_config
 from operations import clouds, stacks
 from operations.editing import node_at, write_whole
@@ -21,6 +22,14 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
     if pool not in groups:
         raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; it has {', '.join(groups)}")
     os = groups[pool].os.value
+    if command := clouds.CLOUDS[stack.spec.cloud.value].versions:
+        image = releases.image(stack.spec.cloud.value, os)
+        raise Stop(
+            Exit.USAGE,
+            f"the provider of {stack.spec.cloud.value} lists no versions of an image, so none was looked up. "
+            f"Choose one ({command.format(*image.split(':'))}) and write into {stacks.file(name).name}: "
+            f"images: {{{os}: {image}:VERSION}}",
+        )
     newest = look_up(name, os, sandbox=sandbox)
     path, before = stacks.file(name), stack.spec.images.get(groups[pool].os)
     if before == newest:

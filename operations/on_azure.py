@@ -10,16 +10,14 @@ from pulumi import Output, ResourceOptions
 from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
-from components import releases
 from components.asking import Asking
 from components.azure.blobs import Blobs, parts
-from components.azure.images import NEWEST
 from components.azure.records import Records
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
-    return Records(parent, Output.from_input(bucket), role)
+    return Records(parent=parent, role=role, container=Output.from_input(bucket))
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
@@ -52,8 +50,3 @@ def _blobs(bucket: str) -> Blobs:
     if root is None:
         raise RuntimeError("this is asked inside a program")
     return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))
-
-
-def newest_image(os: str) -> Output[str]:
-    """The newest image of an operating system: the provider tells no version, so it is the one that Azure takes."""
-    return Output.from_input(f"{releases.image('azure', os)}:{NEWEST}")

@@ -12,7 +12,7 @@ from components.gcp.records import Records
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
-    return Records(parent, Output.from_input(bucket), role)
+    return Records(parent=parent, role=role, bucket=Output.from_input(bucket))
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:

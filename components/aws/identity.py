@@ -9,8 +9,8 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.storage import Storage
-from components.desired_state import EPOCH, MEMBERS, POINTER
 from components.firewall import NODES, Group
+from components.rights import CONTROL_PLANE, EVERY, Rights
 from components.tags import Tags
 
 ASSUME = json.dumps(
@@ -34,30 +34,38 @@ def statements(group: Group, arns: Mapping[str, str], *, registries: bool = Fals
 
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
-    bundles, snapshots = arns["bundles"], arns["snapshots"]
-    read = [f"{bundles}/{name}" for name in ("bundles/*", "ca.crt", EPOCH, f"requests/{_OWN}")]
-    rows: list[tuple[list[str], list[str]]] = [
-        (["s3:GetObject"], read),
-        (["s3:PutObject"], [f"{bundles}/{folder}/{_OWN}" for folder in ("status", "logs")]),
-        (["secretsmanager:GetSecretValue"], [arns["join"]]),
-    ]
+    rows = _rows(EVERY, arns)
     if group is Group.CONTROL_PLANE:
+        read, written, secrets, told = _rows(CONTROL_PLANE, arns)
         rows += [
-            (["s3:GetObject"], [f"{bundles}/{name}" for name in (POINTER, MEMBERS, "status/*")]),
-            (["s3:PutObject"], [f"{bundles}/{EPOCH}"]),
-            # the marker that decides who inits, and etcd snapshots with their retention
-            (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{snapshots}/*"]),
-            (["s3:ListBucket"], [snapshots]),
-            (["secretsmanager:GetSecretValue"], [arns["pki"], arns["desired-state"]]),
-            (["secretsmanager:PutSecretValue"], [arns["join"]]),
-            # whether a member's machine is really gone; the action knows no resources
-            (["ec2:DescribeInstances"], ["*"]),
+            read,
+            written,
+            (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{arns['snapshots']}/*"]),
+            (["s3:ListBucket"], [arns["snapshots"]]),
+            secrets,
+            told,
+            (["ec2:DescribeInstances"], ["*"]),  # the action knows no resources
         ]
     if registries:
-        partition = bundles.split(":")[1]
+        partition = arns["bundles"].split(":")[1]
         # a token is for the caller's own account; the registries' own policies let other accounts in
         rows += [(["ecr:GetAuthorizationToken"], ["*"]), (_PULL, [f"arn:{partition}:ecr:*:*:repository/*"])]
     return [{"Effect": "Allow", "Action": actions, "Resource": resources} for actions, resources in rows]
+
+
+def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list[str]]]:
+    """Actions and resources of those rights that there are."""
+    rows = [
+        (["s3:GetObject"], [_object(arns["bundles"], each) for each in rights.read]),
+        (["s3:PutObject"], [_object(arns["bundles"], each) for each in rights.written]),
+        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.secrets]),
+        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.told]),
+    ]
+    return [(actions, resources) for actions, resources in rows if resources]
+
+
+def _object(bucket: str, name: str) -> str:
+    return f"{bucket}/{name.replace('{own}', _OWN)}{'*' if name.endswith('/') else ''}"
 
 
 class Identity(pulumi.ComponentResource):

@@ -8,11 +8,11 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
+from components.blueprint import Blueprint
 from components.firewall import Group
 from components.machine_groups import Make, Ways
 from components.plan import Machine, MachineGroup
 from components.spec.models import OperatingSystem
-from components.tags import Tags
 from components.told import Told, group_tags
 
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
@@ -23,17 +23,13 @@ DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volum
 class Site:
     """Where machines are put, and what they are given."""
 
+    given: Blueprint
     subnet_ids: list[Output[str]]
     """By zone."""
     group_ids: Mapping[Group, Output[str]]
     profiles: Mapping[Group, Output[str]]
     images: Mapping[OperatingSystem, Output[str]]
     told: Told
-    public: bool
-    """Whether machines have public addresses."""
-    routed_pods: bool
-    """Whether machines send from pod addresses, which the source/destination check would drop."""
-    tags: Tags
 
 
 def ways(site: Site, first: list[pulumi.Resource]) -> Ways[aws.ec2.Instance]:
@@ -55,7 +51,7 @@ def _maker(
     user_data = site.told.user_data(group, made)
 
     def make(machine: Machine, name: str, options: ResourceOptions) -> aws.ec2.Instance:
-        tags = site.tags.on(parent, aws.ec2.Instance, name, group_tags(group, made))
+        tags = site.given.tags.on(parent, aws.ec2.Instance, name, group_tags(group, made))
         return aws.ec2.Instance(
             name,
             ami=site.images[group.os],
@@ -64,8 +60,8 @@ def _maker(
             private_ip=str(machine.address),
             vpc_security_group_ids=[site.group_ids[group.group]],
             iam_instance_profile=site.profiles[group.group],
-            associate_public_ip_address=site.public,
-            source_dest_check=not site.routed_pods,
+            associate_public_ip_address=site.given.plan.has_public_machines,
+            source_dest_check=machine.pods is None,  # which would drop what pods send
             # one hop: containers cannot take the machine's identity
             metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
             user_data=user_data(machine),

@@ -8,7 +8,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.addressing import INTERNET, NetworkPlan
-from components.settled import layout, settled, zones_of
+from components.settled import settled
 from components.spec.models import Network as NetworkOptions
 from components.tags import Tags
 
@@ -41,11 +41,10 @@ class Network(pulumi.ComponentResource):
         """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
-        names = zones_of(plan, zone_names)
-        kept = settled(f"{name}-network", layout(plan, names, network), self)
+        names, nodes = settled(name, plan, zone_names, network, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
-            cidr_block=kept.apply(lambda known: known["nodes"]),  # so all else waits for the layout's check
+            cidr_block=nodes,  # so all else waits for the layout's check
             enable_dns_support=True,
             enable_dns_hostnames=True,  # private zones are answered only with both
             tags=tags.on(self, aws.ec2.Vpc, f"{name}-vpc"),

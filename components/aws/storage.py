@@ -3,30 +3,23 @@
 import json
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.assets import asset
-from components.desired_state import MEMBERS, POINTER
-from components.generated import Generated
-from components.plan import ClusterPlan, MachineGroup
-from components.published import member_list, pointer
-from components.tags import Tags
-from components.upgrade import Upgrade
+from components.blueprint import Blueprint
+from components.stores import OLDER_DAYS, Content, Stores
 from components.urls import service_url
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "id": "older-versions",
     "status": "Enabled",
     "filter": {},
-    "noncurrent_version_expiration": {"noncurrent_days": 30},
+    "noncurrent_version_expiration": {"noncurrent_days": OLDER_DAYS},
 }
-"""Rule of a versioned store: what was written over or deleted can be had back for 30 days, then it costs no more."""
+"""Rule of a versioned store."""
 PRINCIPALS_OVER_TLS = "DenyPlainHttp"
-JSON = "application/json"
 SECRETS = {
     "pki": "Authorities and keys of the control plane",
     "desired-state": "Key that authenticates the desired-state pointer",
@@ -34,62 +27,30 @@ SECRETS = {
 }
 
 
-class Storage(pulumi.ComponentResource):
-    """Two buckets, the bundles in one of them, and three secrets.
-
-    Bundle objects stay when the program no longer names them: a machine may still fetch them.
-    They go with their bucket. The snapshot store outlives the cluster unless that expires.
-    """
+class Storage(Stores):
+    """Two buckets, the bundles in one of them, and three secrets."""
 
     bundle_bucket: Output[str]
     """Name of the bundle store's bucket."""
-    bundle_store: Output[str]
-    """URL of the bundle store."""
-    snapshot_store: Output[str]
-    """URL of the snapshot store."""
-    bundle_urls: Mapping[str, Output[str]]
-    """URL of each machine group's bundle, known once it is there."""
-    ca_url: Output[str]
-    """URL of the CA bundle."""
     secret_names: Mapping[str, Output[str]]
     """Names of the secrets: pki, desired-state, join; known once they hold what they should."""
     arns: Output[dict[str, str]]
     """ARNs of stores (bundles, snapshots) and secrets."""
-    members: pulumi.Resource
-    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
 
-    def __init__(
-        self,
-        name: str,
-        plan: ClusterPlan,
-        generated: Generated,
-        tags: Tags,
-        world: str,
-        upgrade: Upgrade,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        super().__init__("mullion:aws:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
-        self._cluster, self._tags, self._guarded = name, tags, plan.spec.protect
+    def __init__(self, given: Blueprint, opts: ResourceOptions | None = None) -> None:
+        plan = given.plan
+        groups = [each.name for each in plan.machine_groups]
+        super().__init__("mullion:aws:Storage", plan.name, {"groups": groups}, opts)
+        self._cluster, self._tags, self._guarded = plan.name, given.tags, plan.spec.protect
         bundles = self._bucket("bundles", keep=False, versioned=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
-        self.bundle_bucket = bundles.bucket
-        buckets = {"bundle_store": bundles, "snapshot_store": snapshots}
+        self.bundle_bucket, self._bucket_id = bundles.bucket, bundles.id
         self.bundle_store, self.snapshot_store = (
-            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, world=world))
-            for fact, bucket in buckets.items()
+            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, world=given.world))
+            for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
         )
-        made = upgrade.groups()
-        self.bundle_urls = {
-            each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
-        }
-        self.ca_url = self._url(self._object("ca", bundles, "ca.crt", content=generated.ca_certificate))
-        reached = ResourceOptions(hooks=upgrade.hooks)
-        pointed = pointer(plan, generated, upgrade, self.bundle_urls[plan.control_plane.name], self)
-        self._object("desired-state", bundles, POINTER, reached, content=pointed, content_type=JSON)
-        listed = member_list(plan, generated, self)
-        self.members = self._object("members", bundles, MEMBERS, content=listed, content_type=JSON)
-        values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
-        secrets = {key: self._secret(key, value) for key, value in values.items()}
+        self._publish(given)
+        secrets = {key: self._secret(key, given.generated.stored.get(key)) for key in SECRETS}
         self.secret_names = {key: named for key, (_, named) in secrets.items()}
         self.arns = Output.all(
             bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, (secret, _) in secrets.items()}
@@ -148,31 +109,19 @@ class Storage(pulumi.ComponentResource):
         )
         return bucket
 
-    def _object(
-        self,
-        name: str,
-        bucket: aws.s3.Bucket,
-        key: pulumi.Input[str],
-        options: ResourceOptions | None = None,
-        **body: pulumi.Input[Any],
-    ) -> aws.s3.BucketObjectv2:
-        full = f"{self._cluster}-{name}"
-        return aws.s3.BucketObjectv2(
+    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
+        full = f"{self._cluster}-{each.name}"
+        made = aws.s3.BucketObjectv2(
             full,
-            bucket=bucket.id,
-            key=key,
+            bucket=self._bucket_id,
+            key=each.key,
+            content=each.text,
+            source=each.asset,
+            content_type=each.content_type,
             tags=self._tags.on(self, aws.s3.BucketObjectv2, full, few=True),
-            opts=ResourceOptions.merge(self._child(), options),
-            **body,
+            opts=ResourceOptions.merge(self._child(), each.options),
         )
-
-    def _url(self, stored_object: aws.s3.BucketObjectv2) -> Output[str]:
-        return Output.concat(self.bundle_store, "/", stored_object.key)
-
-    def _bundle(self, bucket: aws.s3.Bucket, name: str, group: Output[MachineGroup]) -> Output[str]:
-        key = group.apply(lambda each: each.bundle.key)
-        source = group.apply(lambda each: asset(each.bundle))
-        return self._url(self._object(f"bundle-{name}", bucket, key, self._child(keep=True), source=source))
+        return made, made.key
 
     def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
         """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""

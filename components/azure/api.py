@@ -1,13 +1,15 @@
 """The Kubernetes API's endpoint: its private name, and load balancers where planned."""
 
+from collections.abc import Iterable
+from ipaddress import IPv4Address
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network, privatedns
 
-from components.azure.place import Place
-from components.plan import Endpoint, Machine
+from components.azure.place import Place, public_address
+from components.plan import Endpoint
 from components.tags import Tags
 
 EVERYWHERE = "global"
@@ -23,13 +25,13 @@ class Name(pulumi.ComponentResource):
         self,
         name: str,
         endpoint: Endpoint,
-        machines: tuple[Machine, ...],
+        addresses: Iterable[IPv4Address],
         network_id: Output[str],
         place: Place,
         tags: Tags,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """machines: the control plane's."""
+        """addresses: what the name stands for."""
         super().__init__("mullion:azure:Name", name, {"host": endpoint.host}, opts)
         child = ResourceOptions(parent=self)
         zone = privatedns.PrivateZone(
@@ -51,7 +53,6 @@ class Name(pulumi.ComponentResource):
             opts=child,
             **place.within,
         )
-        addresses = endpoint.balancer_addresses or tuple(each.address for each in machines)
         privatedns.PrivateRecordSet(
             f"{name}-api",
             private_zone_name=zone.name,
@@ -100,24 +101,11 @@ class Balancers(pulumi.ComponentResource):
                 "zones": zone_names,
             }
         if endpoint.public:
-            address = self._address(zone_names)
+            address = public_address(f"{name}-api-public", place, tags, self, zone_names)
             self.public_host = address.ip_address.apply(lambda known: known or "")
             fronts["public"] = {"public_ip_address": {"id": address.id}}
         self.pool_ids = [self._balancer(purpose, front) for purpose, front in fronts.items()]
         self.register_outputs({"public_host": self.public_host})
-
-    def _address(self, zone_names: Output[list[str]]) -> network.PublicIPAddress:
-        name = f"{self._cluster}-api-public"
-        return network.PublicIPAddress(
-            name,
-            public_ip_address_name=name,
-            public_ip_allocation_method="Static",
-            sku={"name": "Standard"},
-            zones=zone_names,
-            tags=self._tags.on(self, network.PublicIPAddress, name),
-            opts=ResourceOptions(parent=self),
-            **self._place.here,
-        )
 
     def _balancer(self, purpose: str, front: dict[str, Any]) -> Output[str]:
         """Id of its pool."""

@@ -1,6 +1,6 @@
 """Managed identities of the machines, and the rights of each: what its machines must do, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pulumi
@@ -10,8 +10,8 @@ from pulumi_azure_native import authorization, managedidentity
 from components.azure.place import Place
 from components.azure.storage import Storage
 from components.azure.vault import Vault
-from components.desired_state import EPOCH, MEMBERS, POINTER
 from components.firewall import NODES, Group
+from components.rights import of as rights_of
 from components.tags import Tags
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
@@ -33,21 +33,7 @@ ROLES: Mapping[str, dict[str, list[str]]] = {
 CONDITION_VERSION = "2.0"
 
 
-def objects(group: Group) -> list[tuple[str, str, list[str]]]:
-    """Title, role and beginnings of blob names in the bundle store, of what machines of a group may do there.
-
-    The service knows a machine's identity, not the machine: so each may write the records of its group.
-    """
-    own = f"{group.value}:"
-    read = ["bundles/", "ca.crt", EPOCH, f"requests/{own}"]
-    written = [f"status/{own}", f"logs/{own}"]
-    if group is Group.CONTROL_PLANE:
-        read += [POINTER, MEMBERS, "status/"]
-        written.append(EPOCH)
-    return [("read", "blob-reader", read), ("written", "records", written)]
-
-
-def condition(beginnings: list[str]) -> str:
+def condition(beginnings: Iterable[str]) -> str:
     """A condition that holds for blobs whose names begin so, and for nothing else: not for a list of blobs either."""
     return " OR ".join(f"@Resource[{BLOBS}:path] StringStartsWith '{each}'" for each in beginnings)
 
@@ -113,32 +99,23 @@ class Identity(pulumi.ComponentResource):
         ).id
 
     def _rights(self, group: Group, principal: Output[str]) -> list[pulumi.Resource]:
-        bundles, secrets = self._storage.containers["bundles"], self._secrets
-        found = [
-            self._may(group, title, role, bundles, principal, condition(beginnings))
-            for title, role, beginnings in objects(group)
+        rights, stores, secrets = rights_of(group), self._storage.containers, self._secrets
+        rows: list[tuple[str, str, Input[str], str | None]] = [
+            ("read", "blob-reader", stores["bundles"], condition(rights.read)),
+            ("written", "records", stores["bundles"], condition(rights.written)),
+            *((f"{key}-read", "secret-user", secrets[key], None) for key in rights.secrets),
+            *((f"{key}-write", "join", secrets[key], None) for key in rights.told),
         ]
-        found.append(self._may(group, "join-read", "secret-user", secrets["join"], principal))
-        if group is not Group.CONTROL_PLANE:
-            return found
-        # the marker that decides who inits, and etcd snapshots with their retention
-        snapshots = self._storage.containers["snapshots"]
-        return [
-            *found,
-            self._may(group, "snapshots", "blob-contributor", snapshots, principal),
-            *(
-                self._may(group, f"{key}-read", "secret-user", secrets[key], principal)
-                for key in ("pki", "desired-state")
-            ),
-            self._may(group, "join-write", "join", secrets["join"], principal),
-            self._may(group, "machines", "machines", self._place.id, principal),
-        ]
+        if group is Group.CONTROL_PLANE:
+            rows.append(("snapshots", "blob-contributor", stores["snapshots"], None))
+            rows.append(("machines", "machines", self._place.id, None))
+        return [self._may(f"{group.value}-{title}", role, scope, when, principal) for title, role, scope, when in rows]
 
     def _may(
-        self, group: Group, title: str, role: str, scope: Input[str], principal: Output[str], when: str | None = None
+        self, title: str, role: str, scope: Input[str], when: str | None, principal: Output[str]
     ) -> pulumi.Resource:
         return authorization.RoleAssignment(
-            f"{self._cluster}-{group.value}-{title}",
+            f"{self._cluster}-{title}",
             scope=scope,
             role_definition_id=self._roles[role],
             principal_id=principal,

@@ -13,13 +13,12 @@ from pulumi_azure_native import compute, network
 from components import sizes
 from components.azure.access import Access
 from components.azure.images import reference
-from components.azure.place import Place
+from components.azure.place import Place, public_address
+from components.blueprint import Blueprint
 from components.firewall import Group
 from components.machine_groups import Make, Ways
 from components.node.windows_system import ADMINISTRATOR
 from components.plan import Machine, MachineGroup
-from components.spec.models import OperatingSystem
-from components.tags import Tags
 from components.told import Told, group_tags
 
 FIXED = ["osProfile", "storageProfile.imageReference"]
@@ -48,7 +47,7 @@ SYSTEMS: Mapping[str, dict[str, Any]] = {
 class Site:
     """Where machines are put, and what they are given."""
 
-    cluster: str
+    given: Blueprint
     place: Place
     zone_names: Output[list[str]]
     subnet_ids: list[Output[str]]
@@ -58,15 +57,8 @@ class Site:
     pool_ids: list[Output[str]]
     """Backend pools of the API's load balancers."""
     identities: Mapping[Group, Output[str]]
-    images: Mapping[OperatingSystem, str]
-    """Pinned ones."""
     access: Access
     told: Told
-    public: bool
-    """Whether machines have public addresses."""
-    routed_pods: bool
-    """Whether machines send from pod addresses, which their interfaces would drop."""
-    tags: Tags
     started: dict[compute.VirtualMachine, compute.VirtualMachineExtension] = field(
         default_factory=dict[compute.VirtualMachine, compute.VirtualMachineExtension]
     )
@@ -105,7 +97,7 @@ def _maker(
             vm_name=machine.name,
             zones=[site.zone_names[machine.zone]],
             hardware_profile={"vm_size": group.size},
-            storage_profile=_storage(site, group, machine),
+            storage_profile=_storage(group, name),
             network_profile={"network_interfaces": [{"id": interface.id, "primary": True}]},
             os_profile=profile,
             identity=identity,
@@ -114,7 +106,7 @@ def _maker(
                 "uefi_settings": {"secure_boot_enabled": True, "v_tpm_enabled": True},
             },
             diagnostics_profile={"boot_diagnostics": {"enabled": True}},  # the serial console, in Azure's own store
-            tags=site.tags.on(
+            tags=site.given.tags.on(
                 parent, compute.VirtualMachine, name, {**group_tags(group, made), "address": str(machine.address)}
             ),
             opts=options,
@@ -140,27 +132,18 @@ def _interface(
     }
     if group.is_control_plane and site.pool_ids:
         configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in site.pool_ids]
-    child = ResourceOptions(parent=parent)
-    if site.public:
-        address = network.PublicIPAddress(
-            name,
-            public_ip_address_name=f"{site.cluster}-{machine.name}",
-            public_ip_allocation_method="Static",
-            sku={"name": "Standard"},
-            zones=[site.zone_names[machine.zone]],
-            tags=site.tags.on(parent, network.PublicIPAddress, name),
-            opts=child,
-            **site.place.here,
-        )
+    if site.given.plan.has_public_machines:
+        zones = [site.zone_names[machine.zone]]
+        address = public_address(name, site.place, site.given.tags, parent, zones)
         configuration["public_ip_address"] = {"id": address.id}
     return network.NetworkInterface(
         name,
         network_interface_name=machine.name,
-        enable_ip_forwarding=site.routed_pods,
+        enable_ip_forwarding=machine.pods is not None,  # else it drops what pods send
         network_security_group={"id": site.rules_ids[group.group]},
         ip_configurations=[configuration],
-        tags=site.tags.on(parent, network.NetworkInterface, name),
-        opts=child,
+        tags=site.given.tags.on(parent, network.NetworkInterface, name),
+        opts=ResourceOptions(parent=parent),
         **site.place.here,
     )
 
@@ -178,11 +161,11 @@ def _profile(site: Site, group: MachineGroup, machine: Machine, user_data: Outpu
     return {**profile, "linux_configuration": {**SYSTEMS["linux"], **keys}}
 
 
-def _storage(site: Site, group: MachineGroup, machine: Machine) -> Any:
+def _storage(group: MachineGroup, name: str) -> Any:
     return {
-        "image_reference": reference(group.os, site.images),
+        "image_reference": reference(group),
         "os_disk": {
-            "name": f"{site.cluster}-{machine.name}",
+            "name": name,
             "create_option": "FromImage",
             "delete_option": "Delete",
             "caching": "ReadWrite",
@@ -212,7 +195,7 @@ def _loader(
         type_handler_version="1.10",
         auto_upgrade_minor_version=True,
         protected_settings=Output.secret({"commandToExecute": COMMAND}),  # as Azure keeps it
-        tags=site.tags.on(parent, compute.VirtualMachineExtension, name),
+        tags=site.given.tags.on(parent, compute.VirtualMachineExtension, name),
         opts=ResourceOptions(
             parent=parent,
             depends_on=[vm],

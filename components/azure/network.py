@@ -8,8 +8,8 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.addressing import ANYWHERE, NetworkPlan
-from components.azure.place import Place
-from components.settled import layout, settled, zones_of
+from components.azure.place import Place, public_address
+from components.settled import settled
 from components.spec.models import Network as NetworkOptions
 from components.spec.models import NetworkMode
 from components.tags import Tags
@@ -47,13 +47,11 @@ class Network(pulumi.ComponentResource):
         super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._place, self._tags = name, place, tags
         self._child = ResourceOptions(parent=self)
-        self.zone_names = zones_of(plan, zone_names)
-        kept = settled(f"{name}-network", layout(plan, self.zone_names, network), self)
+        self.zone_names, nodes = settled(name, plan, zone_names, network, self)
         made = azure.VirtualNetwork(
             name,
             virtual_network_name=name,
-            # waits for the layout's check
-            address_space={"address_prefixes": [kept.apply(lambda known: known["nodes"])]},
+            address_space={"address_prefixes": [nodes]},  # waits for the layout's check
             tags=tags.on(self, azure.VirtualNetwork, name),
             opts=ResourceOptions(parent=self, protect=protect),
             **place.here,
@@ -95,28 +93,17 @@ class Network(pulumi.ComponentResource):
     def _gateway(self, gateway: str, index: int, plan: NetworkPlan) -> azure.NatGateway:
         """A gateway belongs to a zone where each has one, else to the region, which finds it a zone."""
         name = f"{self._cluster}-{gateway}"
-        zonal: dict[str, Any] = {}
-        if len(plan.gateways) > 1:
-            zonal = {"zones": [self.zone_names[index]]}
-        address = azure.PublicIPAddress(
-            name,
-            public_ip_address_name=name,
-            public_ip_allocation_method="Static",
-            sku={"name": "Standard"},
-            tags=self._tags.on(self, azure.PublicIPAddress, name),
-            opts=self._child,
-            **self._place.here,
-            **zonal,
-        )
+        zones = [self.zone_names[index]] if len(plan.gateways) > 1 else None
+        address = public_address(name, self._place, self._tags, self, zones)
         return azure.NatGateway(
             name,
             nat_gateway_name=name,
             sku={"name": "Standard"},
             public_ip_addresses=[{"id": address.id}],
+            zones=zones,
             tags=self._tags.on(self, azure.NatGateway, name),
             opts=self._child,
             **self._place.here,
-            **zonal,
         )
 
     def _table(self) -> azure.RouteTable:

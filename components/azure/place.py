@@ -1,11 +1,12 @@
 """Where resources are put: a resource group and its location, which nearly every type of Azure asks for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
-from pulumi_azure_native import resources
+from pulumi_azure_native import network, resources
 
 from components.tags import Tags
 
@@ -49,3 +50,23 @@ def place(
         name, resource_group_name=group, tags=tags.on(parent, resources.ResourceGroup, name), opts=options, **where
     )
     return Place(made.id, made.name, made.location)
+
+
+def public_address(
+    name: str,
+    place: Place,
+    tags: Tags,
+    parent: pulumi.Resource,
+    zones: Input[Sequence[Input[str]]] | None = None,
+) -> network.PublicIPAddress:
+    """Make a fixed public address. zones: those that it survives the loss of the others of; none: its region's."""
+    return network.PublicIPAddress(
+        name,
+        public_ip_address_name=name,
+        public_ip_allocation_method="Static",
+        sku={"name": "Standard"},
+        zones=zones,
+        tags=tags.on(parent, network.PublicIPAddress, name),
+        opts=ResourceOptions(parent=parent),
+        **place.here,
+    )

@@ -7,27 +7,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Output, ResourceOptions
 from pulumi_azure_native import storage as azure
 
-from components.assets import asset
 from components.azure.place import Place
 from components.azure.place import place as resource_group
-from components.desired_state import MEMBERS, POINTER
-from components.generated import Generated
-from components.plan import ClusterPlan, MachineGroup
-from components.published import member_list, pointer
+from components.blueprint import Blueprint
 from components.spec.checks.ranges import PRIVATE
-from components.tags import Tags
-from components.upgrade import Upgrade
+from components.stores import OLDER_DAYS, Content, Stores
 from components.urls import service_url
 
 LONGEST_ACCOUNT = 24
 """Characters; names are the whole world's."""
 MANAGER = "management.azure.com"
-JSON = "application/json"
-NONCURRENT_DAYS = 30
-"""What was written over or deleted in a versioned store can be had back for so long, then it costs no more."""
 
 
 def account_name(cluster: str, purpose: str, suffix: str) -> str:
@@ -42,53 +34,31 @@ def addresses(allow: Iterable[IPv4Network]) -> list[str]:
     return [text for each in public for text in (map(str, each) if each.prefixlen > 30 else [str(each)])]
 
 
-class Storage(pulumi.ComponentResource):
+class Storage(Stores):
     """Two storage accounts with a container each, the bundles in one of them.
 
-    Bundle objects stay when the program no longer names them: a machine may still fetch them. They go with their
-    account. The snapshot store outlives the cluster unless that expires, so it has a resource group of its own: what
-    is in one goes with it.
+    What is in a resource group goes with it, so the snapshot store has one of its own.
     """
 
-    place: Place
     containers: Mapping[str, Output[str]]
     """Ids of the containers: bundles, snapshots."""
-    account: Output[str]
-    """Name of the bundle store's account."""
-    bundle_store: Output[str]
-    """URL of the bundle store."""
-    snapshot_store: Output[str]
-    """URL of the snapshot store."""
-    bundle_urls: Mapping[str, Output[str]]
-    """URL of each machine group's bundle, known once it is there."""
-    ca_url: Output[str]
-    """URL of the CA bundle."""
     compute_service: Output[str]
     """URL of Resource Manager, up to the cluster's resource group."""
-    members: pulumi.Resource
-    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
 
     def __init__(
-        self,
-        name: str,
-        plan: ClusterPlan,
-        generated: Generated,
-        tags: Tags,
-        world: str,
-        upgrade: Upgrade,
-        subnet_ids: Iterable[Output[str]],
-        place: Place,
-        opts: ResourceOptions | None = None,
+        self, given: Blueprint, subnet_ids: Iterable[Output[str]], place: Place, opts: ResourceOptions | None = None
     ) -> None:
-        super().__init__("mullion:azure:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
-        self._cluster, self._tags, self._plan, self._suffix = name, tags, plan, generated.suffix
-        self._subnets, self.place = list(subnet_ids), place
+        plan, world = given.plan, given.world
+        groups = [each.name for each in plan.machine_groups]
+        super().__init__("mullion:azure:Storage", plan.name, {"groups": groups}, opts)
+        self._cluster, self._tags, self._plan, self._suffix = plan.name, given.tags, plan, given.generated.suffix
+        self._subnets, self._place = list(subnet_ids), place
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
         apart = self._apart(keep)
         snapshots, kept = self._account("snapshots", apart, keep)
         self._versions(snapshots, apart, keep)
-        self.account, self._container = bundles.name, held.name
+        self._held = {"account_name": bundles.name, "container_name": held.name}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
         self.bundle_store, self.snapshot_store = (
             Output.concat(account.primary_endpoints.apply(lambda known: known.blob), container.name).apply(
@@ -98,14 +68,14 @@ class Storage(pulumi.ComponentResource):
         )
         manager = Output.concat(self.bundle_store.apply(lambda url: urlsplit(url).scheme), "://", MANAGER, place.id)
         self.compute_service = manager.apply(partial(service_url, "compute_service", world=world))
-        self._publish(generated, upgrade)
+        self._publish(given)
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _apart(self, keep: ResourceOptions) -> Place:
         """The resource group of the snapshots; a kept one keeps its name."""
         name = f"{self._cluster}-snapshots"
         group = self._suffix.apply(lambda known: f"{name}-{known}")
-        return resource_group(name, group, self._tags, self, keep, location=self.place.location)
+        return resource_group(name, group, self._tags, self, keep, location=self._place.location)
 
     def _account(
         self, purpose: str, place: Place, options: ResourceOptions
@@ -150,7 +120,7 @@ class Storage(pulumi.ComponentResource):
             opts=options,
             **place.within,
         )
-        old: Any = {"version": {"delete": {"days_after_creation_greater_than": NONCURRENT_DAYS}}}
+        old: Any = {"version": {"delete": {"days_after_creation_greater_than": OLDER_DAYS}}}
         azure.ManagementPolicy(
             name,
             management_policy_name="default",
@@ -169,44 +139,18 @@ class Storage(pulumi.ComponentResource):
             **place.within,
         )
 
-    def _publish(self, generated: Generated, upgrade: Upgrade) -> None:
-        """What is in the bundle store."""
-        plan, made = self._plan, upgrade.groups()
-        self.bundle_urls = {each.name: self._bundle(each.name, made[each.name]) for each in plan.machine_groups}
-        self.ca_url = self._url(self._object("ca", "ca.crt", text(generated.ca_certificate)))
-        reached = ResourceOptions(hooks=upgrade.hooks)
-        pointed = pointer(plan, generated, upgrade, self.bundle_urls[plan.control_plane.name], self)
-        self._object("desired-state", POINTER, text(pointed), reached)
-        self.members = self._object("members", MEMBERS, text(member_list(plan, generated, self)))
-
-    def _object(
-        self,
-        name: str,
-        key: Input[str],
-        source: Input[pulumi.Asset],
-        options: ResourceOptions | None = None,
-    ) -> azure.Blob:
-        kind = JSON if key in (POINTER, MEMBERS) else None
-        return azure.Blob(
-            f"{self._cluster}-{name}",
-            account_name=self.account,
-            container_name=self._container,
-            blob_name=key,
-            source=source,
-            content_type=kind,
-            opts=ResourceOptions.merge(ResourceOptions(parent=self), options),
-            **self.place.within,
+    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
+        made = azure.Blob(
+            f"{self._cluster}-{each.name}",
+            blob_name=each.key,
+            source=each.text.apply(pulumi.StringAsset) if each.text is not None else each.asset,
+            content_type=each.content_type,
+            opts=ResourceOptions.merge(
+                # the provider makes a blob anew when `source` changes (its schema), and the name of a text is fixed
+                ResourceOptions(parent=self, delete_before_replace=each.text is not None),
+                each.options,
+            ),
+            **self._held,
+            **self._place.within,
         )
-
-    def _url(self, stored: azure.Blob) -> Output[str]:
-        return Output.concat(self.bundle_store, "/", stored.name)
-
-    def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
-        key = group.apply(lambda each: each.bundle.key)
-        source: Output[pulumi.Asset] = group.apply(lambda each: asset(each.bundle))
-        return self._url(self._object(f"bundle-{name}", key, source, ResourceOptions(retain_on_delete=True)))
-
-
-def text(content: Output[str]) -> Output[pulumi.Asset]:
-    """A text as the content of a blob."""
-    return content.apply(pulumi.StringAsset)
+        return made, made.name

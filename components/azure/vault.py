@@ -9,17 +9,15 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import keyvault
 
 from components.azure.place import Place
-from components.generated import Generated
+from components.blueprint import Blueprint
 from components.naming import within
-from components.tags import Tags
+from components.stores import SECRETS
 from components.urls import service_url
 
 LONGEST_NAME = 24
 """Characters; names are the whole world's."""
 KEPT_DAYS = 7
 """The least for which a deleted vault can be had back, and its name is taken."""
-NAMES = {"join_secret": "join", "pki_secret": "pki", "desired_state_secret": "desired-state"}
-"""Names of the secrets by fact. The first one is written by the control plane alone."""
 
 
 def vault_name(cluster: str, suffix: str) -> str:
@@ -37,20 +35,16 @@ class Vault(pulumi.ComponentResource):
 
     def __init__(
         self,
-        name: str,
-        generated: Generated,
-        tags: Tags,
-        world: str,
+        given: Blueprint,
         tenant: Output[str],
         subnet_ids: Iterable[Output[str]],
         place: Place,
-        *,
-        protect: bool = False,
         opts: ResourceOptions | None = None,
     ) -> None:
-        super().__init__("mullion:azure:Vault", name, {"names": list(NAMES.values())}, opts)
+        name, tags, generated = given.plan.name, given.tags, given.generated
+        super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
         full = f"{name}-vault"
-        given: Any = {
+        properties: Any = {
             "tenant_id": tenant,
             "sku": {"family": "A", "name": "standard"},
             "enable_rbac_authorization": True,
@@ -64,9 +58,9 @@ class Vault(pulumi.ComponentResource):
         made = keyvault.Vault(
             full,
             vault_name=generated.suffix.apply(lambda known: vault_name(name, known)),
-            properties=given,
+            properties=properties,
             tags=tags.on(self, keyvault.Vault, full),
-            opts=ResourceOptions(parent=self, protect=protect),
+            opts=ResourceOptions(parent=self, protect=given.plan.spec.protect),
             **place.here,
         )
         written = [
@@ -80,14 +74,11 @@ class Vault(pulumi.ComponentResource):
                 opts=ResourceOptions(parent=self, deleted_with=made),
                 **place.within,
             ).id
-            for key, value in (
-                ("pki", generated.control_plane_secret),
-                ("desired-state", generated.desired_state_key),
-            )
+            for key, value in generated.stored.items()
         ]
-        self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in NAMES.values()}
+        self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in SECRETS.values()}
         address = made.properties.apply(lambda known: known.vault_uri or "")
         self.url = Output.all(address, *written).apply(
-            lambda known: service_url("secret_service", known[0].rstrip("/"), world)
+            lambda known: service_url("secret_service", known[0].rstrip("/"), given.world)
         )
         self.register_outputs({"url": self.url})

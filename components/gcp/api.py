@@ -1,6 +1,7 @@
 """The Kubernetes API's endpoint: its private name, and load balancers where planned."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Address
 from typing import Any
 
 import pulumi
@@ -21,12 +22,12 @@ class Name(pulumi.ComponentResource):
         self,
         name: str,
         endpoint: Endpoint,
-        machines: tuple[Machine, ...],
+        addresses: Iterable[IPv4Address],
         network_id: Output[str],
         tags: Tags,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """machines: the control plane's."""
+        """addresses: what the name stands for."""
         super().__init__("mullion:gcp:Name", name, {"host": endpoint.host}, opts)
         zone = gcp.dns.ManagedZone(
             f"{name}-zone",
@@ -38,7 +39,6 @@ class Name(pulumi.ComponentResource):
             labels=tags.labels(self, gcp.dns.ManagedZone, f"{name}-zone"),
             opts=ResourceOptions(parent=self),
         )
-        addresses = endpoint.balancer_addresses or tuple(each.address for each in machines)
         gcp.dns.RecordSet(
             f"{name}-api",
             managed_zone=zone.name,

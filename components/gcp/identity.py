@@ -1,6 +1,6 @@
 """Service accounts of the machines, and the rights of each: what its machines must do, and nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pulumi
@@ -10,6 +10,7 @@ from pulumi import Input, Output, ResourceOptions
 from components.firewall import NODES, Group
 from components.gcp.storage import Storage
 from components.naming import within
+from components.rights import of as rights_of
 
 LONGEST_ACCOUNT = 30
 """Characters of a service account's id."""
@@ -24,21 +25,7 @@ MACHINES = ("compute.instances.get", "compute.instances.list")
 """Whether a member's machine is really gone."""
 
 
-def objects(group: Group) -> list[tuple[str, str, list[str]]]:
-    """Title, role and beginnings of object names in the bundle store, of what machines of a group may do there.
-
-    The service knows a machine's account, not the machine: so each may write the records of its group.
-    """
-    own = f"{group.value}:"
-    read = ["bundles/", "ca.crt", "epoch.json", f"requests/{own}"]
-    written = [f"status/{own}", f"logs/{own}"]
-    if group is Group.CONTROL_PLANE:
-        read += ["desired-state.json", "members.json", "status/"]
-        written.append("epoch.json")
-    return [("read", GET, read), ("written", WRITE, written)]
-
-
-def condition(bucket: str, title: str, beginnings: list[str]) -> dict[str, Any]:
+def condition(bucket: str, title: str, beginnings: Iterable[str]) -> dict[str, Any]:
     """A condition that holds for objects whose names begin so."""
     folder = f"projects/_/buckets/{bucket}/objects/"
     return {
@@ -83,18 +70,16 @@ class Identity(pulumi.ComponentResource):
         )
 
     def _rights(self, group: Group, member: Output[str]) -> list[pulumi.Resource]:
+        rights, bundles = rights_of(group), self._storage.buckets["bundles"]
         found: list[pulumi.Resource] = []
-        bundles = self._storage.buckets["bundles"]
-        for title, role, beginnings in objects(group):
+        for title, role, beginnings in (("read", GET, rights.read), ("written", WRITE, rights.written)):
             when = bundles.apply(lambda known, rows=(title, beginnings): condition(known, *rows))
             found.append(self._on_bucket(f"{group.value}-{title}", bundles, role, member, when))
-        found.append(self._on_secret(group, "join", ACCESS, member))
+        found += [self._on_secret(group, key, ACCESS, member) for key in rights.secrets]
+        found += [self._on_secret(group, key, ADD, member) for key in rights.told]
         if group is Group.CONTROL_PLANE:
             snapshots = self._storage.buckets["snapshots"]
-            # the marker that decides who inits, and etcd snapshots with their retention
             found.append(self._on_bucket(f"{group.value}-snapshots", snapshots, WRITE, member, None))
-            found += [self._on_secret(group, key, ACCESS, member) for key in ("pki", "desired-state")]
-            found.append(self._on_secret(group, "join", ADD, member))
         return found
 
     def _on_bucket(

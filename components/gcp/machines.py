@@ -9,12 +9,12 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components import sizes
+from components.blueprint import Blueprint
 from components.bundle import CLOUD_INIT
 from components.firewall import Group
 from components.machine_groups import Make, Ways
 from components.plan import Machine, MachineGroup
 from components.spec.models import OperatingSystem
-from components.tags import Tags
 from components.told import Told, group_tags
 from components.userdata import without_comments
 
@@ -41,7 +41,7 @@ USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
 class Site:
     """Where machines are put, and what they are given."""
 
-    cluster: str
+    given: Blueprint
     zone_names: Output[list[str]]
     subnet_ids: list[Output[str]]
     """By zone."""
@@ -49,11 +49,6 @@ class Site:
     """E-mail addresses of service accounts."""
     images: Mapping[OperatingSystem, Output[str]]
     told: Told
-    public: bool
-    """Whether machines have public addresses."""
-    routed_pods: bool
-    """Whether machines send from pod addresses, which the network would drop."""
-    tags: Tags
 
 
 def ways(site: Site, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]:
@@ -79,7 +74,7 @@ def _maker(
             name=name,
             zone=site.zone_names[machine.zone],
             machine_type=group.size,
-            can_ip_forward=site.routed_pods,
+            can_ip_forward=machine.pods is not None,  # else the network drops what pods send
             boot_disk={
                 "auto_delete": True,
                 "initialize_params": {
@@ -92,7 +87,7 @@ def _maker(
                 {
                     "subnetwork": site.subnet_ids[machine.zone],
                     "network_ip": str(machine.address),
-                    "access_configs": [{"network_tier": "PREMIUM"}] if site.public else [],
+                    "access_configs": [{"network_tier": "PREMIUM"}] if site.given.plan.has_public_machines else [],
                 }
             ],
             # the scope limits nothing; the account's rights do
@@ -104,7 +99,7 @@ def _maker(
                 "enable_integrity_monitoring": True,
             },
             allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
-            labels=site.tags.labels(parent, gcp.compute.Instance, name, group_tags(group, made)),
+            labels=site.given.tags.labels(parent, gcp.compute.Instance, name, group_tags(group, made)),
             opts=options,
         )
 

@@ -7,7 +7,7 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.addressing import ANYWHERE, NetworkPlan
-from components.settled import layout, settled, zones_of
+from components.settled import settled
 from components.spec.models import Network as NetworkOptions
 
 MTU = 1500
@@ -44,12 +44,11 @@ class Network(pulumi.ComponentResource):
         """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:gcp:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._child = name, ResourceOptions(parent=self)
-        self.zone_names = zones_of(plan, zone_names)
-        kept = settled(f"{name}-network", layout(plan, self.zone_names, network), self)
+        self.zone_names, nodes = settled(name, plan, zone_names, network, self)
         made = gcp.compute.Network(
             f"{name}-network",
             name=name,
-            description=kept.apply(lambda known: f"Nodes of {name}: {known['nodes']}"),  # waits for the layout's check
+            description=Output.concat("Nodes of ", name, ": ", nodes),  # waits for the layout's check
             auto_create_subnetworks=False,
             delete_default_routes_on_create=True,
             mtu=MTU,

@@ -1,94 +1,60 @@
 """The stores: bundles and status records, snapshots, and the secrets of the cluster."""
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 import pulumi
 import pulumi_gcp as gcp
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Output, ResourceOptions
 
-from components.assets import asset
-from components.desired_state import MEMBERS, POINTER
-from components.generated import Generated
-from components.plan import ClusterPlan, MachineGroup
-from components.published import member_list, pointer
-from components.tags import Tags
-from components.upgrade import Upgrade
+from components.blueprint import Blueprint
+from components.stores import OLDER_DAYS, SECRETS, Content, Stores
 from components.urls import service_url
 
 HOST, SECRETS_HOST, COMPUTE_HOST = "storage.googleapis.com", "secretmanager.googleapis.com", "compute.googleapis.com"
-JSON = "application/json"
-NONCURRENT_DAYS = 30
-"""What was written over or deleted in a versioned store can be had back for so long, then it costs no more."""
 
 
-class Storage(pulumi.ComponentResource):
-    """Two buckets, the bundles in one of them, and three secrets.
-
-    Bundle objects stay when the program no longer names them: a machine may still fetch them.
-    They go with their bucket. The snapshot store outlives the cluster unless that expires.
-    """
+class Storage(Stores):
+    """Two buckets, the bundles in one of them, and three secrets."""
 
     buckets: Mapping[str, Output[str]]
     """Names of the buckets: bundles, snapshots."""
-    bundle_store: Output[str]
-    """URL of the bundle store."""
-    snapshot_store: Output[str]
-    """URL of the snapshot store."""
-    bundle_urls: Mapping[str, Output[str]]
-    """URL of each machine group's bundle, known once it is there."""
-    ca_url: Output[str]
-    """URL of the CA bundle."""
     secrets: Mapping[str, gcp.secretmanager.Secret]
     """pki, desired-state, join."""
     secret_names: Mapping[str, Output[str]]
     """Their ids in the project; known once they hold what they should."""
-    scheme: Output[str]
-    """How the cloud's services are reached."""
-    members: pulumi.Resource
-    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
+    services: Mapping[str, Output[str]]
+    """URLs of Secret Manager and Compute Engine, up to the project, by fact."""
 
     def __init__(
-        self,
-        name: str,
-        plan: ClusterPlan,
-        generated: Generated,
-        tags: Tags,
-        world: str,
-        upgrade: Upgrade,
-        region: Output[str],
-        opts: ResourceOptions | None = None,
+        self, given: Blueprint, region: Output[str], project: Output[str], opts: ResourceOptions | None = None
     ) -> None:
-        super().__init__("mullion:gcp:Storage", name, {"groups": [each.name for each in plan.machine_groups]}, opts)
-        self._cluster, self._tags, self._guarded, self._region = name, tags, plan.spec.protect, region
-        bundles = self._bucket("bundles", keep=False)
+        plan = given.plan
+        groups = [each.name for each in plan.machine_groups]
+        super().__init__("mullion:gcp:Storage", plan.name, {"groups": groups}, opts)
+        self._cluster, self._tags, self._guarded, self._region = plan.name, given.tags, plan.spec.protect, region
+        self._bundles = self._bucket("bundles", keep=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None)
-        self.buckets = {"bundles": bundles.name, "snapshots": snapshots.name}
-        self.scheme = bundles.self_link.apply(lambda link: urlsplit(link).scheme)
-        self.bundle_store, self.snapshot_store = (
-            self.url(fact, f"{HOST}/", world, bucket.name)
-            for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
+        self.buckets = {"bundles": self._bundles.name, "snapshots": snapshots.name}
+        scheme = self._bundles.self_link.apply(lambda link: urlsplit(link).scheme)  # in the sandbox it may be another
+        self.bundle_store, self.snapshot_store, secret_service, compute_service = (
+            Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, world=given.world))
+            for fact, before, after in (
+                ("bundle_store", f"{HOST}/", self._bundles.name),
+                ("snapshot_store", f"{HOST}/", snapshots.name),
+                ("secret_service", f"{SECRETS_HOST}/v1/projects/", project),
+                ("compute_service", f"{COMPUTE_HOST}/compute/v1/projects/", project),
+            )
         )
-        made = upgrade.groups()
-        self.bundle_urls = {
-            each.name: self._bundle(bundles, each.name, made[each.name]) for each in plan.machine_groups
+        self.services = {"secret_service": secret_service, "compute_service": compute_service}
+        self._publish(given)
+        made = {
+            key: self._secret(key, given.generated.suffix, given.generated.stored.get(key)) for key in SECRETS.values()
         }
-        self.ca_url = self._url(self._object("ca", bundles, "ca.crt", content=generated.ca_certificate))
-        reached = ResourceOptions(hooks=upgrade.hooks)
-        pointed = pointer(plan, generated, upgrade, self.bundle_urls[plan.control_plane.name], self)
-        self._object("desired-state", bundles, POINTER, pointed, options=reached)
-        self.members = self._object("members", bundles, MEMBERS, member_list(plan, generated, self))
-        values = {"pki": generated.control_plane_secret, "desired-state": generated.desired_state_key, "join": None}
-        made_secrets = {key: self._secret(key, generated.suffix, value) for key, value in values.items()}
-        self.secrets = {key: secret for key, (secret, _) in made_secrets.items()}
-        self.secret_names = {key: named for key, (_, named) in made_secrets.items()}
+        self.secrets = {key: secret for key, (secret, _) in made.items()}
+        self.secret_names = {key: named for key, (_, named) in made.items()}
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
-
-    def url(self, fact: str, before: str, world: str, after: Input[str] = "") -> Output[str]:
-        """URL of a service, for a fact of this name: scheme, host and path in the parts given."""
-        return Output.all(self.scheme, after).apply(
-            lambda known: service_url(fact, f"{known[0]}://{before}{known[1]}", world)
-        )
 
     def _bucket(self, purpose: str, *, keep: bool) -> gcp.storage.Bucket:
         """A private bucket. keep: it outlives the cluster. Auto-named: names are the whole world's."""
@@ -96,7 +62,7 @@ class Storage(pulumi.ComponentResource):
         older: list[gcp.storage.BucketLifecycleRuleArgsDict] = [
             {
                 "action": {"type": "Delete"},
-                "condition": {"days_since_noncurrent_time": NONCURRENT_DAYS, "with_state": "ARCHIVED"},
+                "condition": {"days_since_noncurrent_time": OLDER_DAYS, "with_state": "ARCHIVED"},
             }
         ]
         return gcp.storage.Bucket(
@@ -113,34 +79,22 @@ class Storage(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self, retain_on_delete=keep, protect=self._guarded),
         )
 
-    def _object(
-        self,
-        name: str,
-        bucket: gcp.storage.Bucket,
-        key: Input[str],
-        content: Input[str] | None = None,
-        source: Input[pulumi.Asset] | None = None,
-        options: ResourceOptions | None = None,
-    ) -> gcp.storage.BucketObject:
-        return gcp.storage.BucketObject(
-            f"{self._cluster}-{name}",
-            bucket=bucket.name,
-            name=key,
-            content=content,
-            source=source,
-            content_type=JSON if key in (POINTER, MEMBERS) else None,
-            # its name is fixed, and a new content makes it anew
-            opts=ResourceOptions.merge(ResourceOptions(parent=self, delete_before_replace=True), options),
+    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
+        made = gcp.storage.BucketObject(
+            f"{self._cluster}-{each.name}",
+            bucket=self._bundles.name,
+            name=each.key,
+            content=each.text,
+            source=each.asset,
+            content_type=each.content_type,
+            opts=ResourceOptions.merge(
+                # a new content makes it anew, and a text's name is fixed. A bundle's is not: were it to go first, the
+                # engine would take the pointer, which depends on it, with it, also in a run that is then refused
+                ResourceOptions(parent=self, delete_before_replace=each.text is not None),
+                each.options,
+            ),
         )
-
-    def _url(self, stored: gcp.storage.BucketObject) -> Output[str]:
-        return Output.concat(self.bundle_store, "/", stored.name)
-
-    def _bundle(self, bucket: gcp.storage.Bucket, name: str, group: Output[MachineGroup]) -> Output[str]:
-        key = group.apply(lambda each: each.bundle.key)
-        source: Output[pulumi.Asset] = group.apply(lambda each: asset(each.bundle))
-        kept = ResourceOptions(retain_on_delete=True)
-        return self._url(self._object(f"bundle-{name}", bucket, key, source=source, options=kept))
+        return made, made.name
 
     def _secret(
         self, key: str, suffix: Output[str], value: Output[str] | None

@@ -1,12 +1,15 @@
 """What holds of every cloud's wiring, on a recording monitor."""
 
+import json
+import re
 from typing import Any
 
 import pytest
 
+from operations import clouds as commands
 from sandbox import clouds
 from sandbox.values import Secret
-from tests.components.wiring import ROOT, recording
+from tests.components.wiring import ROOT, plan, recording
 
 STACKS = (
     *(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind in ("dev", "ci", "prod")),
@@ -53,6 +56,46 @@ def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str) -> Non
     for each in ours:
         failures = cloud.shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
         assert failures == [], each.urn
+
+
+REQUIRED = {
+    "aws": ("aws:ec2/subnet:Subnet", "vpcId"),
+    "azure": ("azure-native:network:Subnet", "virtualNetworkName"),
+    "gcp": ("gcp:compute/subnetwork:Subnetwork", "network"),
+}
+"""A type of each cloud, and an input that its SDK asks for."""
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) -> None:
+    """At the top and further in."""
+    check = clouds.of(name).shapes.check
+    found = recording(f"{name}-dev").resources.values()
+    machine = next(each for each in found if each.type == commands.CLOUDS[name].machine)
+    inputs = {key: _plain(value) for key, value in machine.inputs.items()}
+    inner = next(key for key, value in inputs.items() if isinstance(value, dict) and "ags" not in key)
+    assert check(machine.type, inputs) == []
+    for wrong in ({"nmae": "x"}, {inner: {**inputs[inner], "wrongly": "x"}}, {inner: 7}):
+        assert check(machine.type, {**inputs, **wrong}) != [], wrong
+    kind, required = REQUIRED[name]
+    subnet = next(each for each in found if each.type == kind)
+    assert check(kind, {key: value for key, value in subnet.inputs.items() if key != required}) != []
+
+
+HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits", "Destroy"]
+
+
+@pytest.mark.parametrize("name", clouds.CLOUDS)
+def test_the_page_of_a_cloud_has_the_same_headings_and_what_plan_prints(name: str) -> None:
+    page, stack = (ROOT / "docs" / f"{name}.md").read_text(), f"{name}-dev"
+    found, planned = recording(stack), plan(stack)
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
+    numbers = re.search(r"(\d+) machines, (\d+) (?:security group|firewall) rules,\s(\d+) resources", page)
+    assert numbers, "the numbers that `plan --resources` prints"
+    assert tuple(map(int, numbers.groups())) == (len(planned.machines), len(planned.rules), len(found.resources))
+    policies = re.findall(r"^ *```json\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    assert all(json.loads(each) for each in policies), "can be pasted"
+    assert policies or re.search(r"^ *```(?:sh|yaml)\n", page.partition("## Set-up")[0], re.MULTILINE)
 
 
 def _plain(value: Any) -> Any:

@@ -7,10 +7,10 @@ import pytest
 
 from operations import chaos, stacks
 from operations.engine import Engine
+from tests.seed import GIVEN, SEED
 
 from . import sampling
 from .clone import Clone
-from .sampling import GIVEN, SEED
 
 pytestmark = pytest.mark.engine
 

@@ -1,47 +1,57 @@
 """Pods that the cloud routes (l2bridge), on the real engine: routes follow machines that come, are made anew, go."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from .conftest import INSTANCE, Stack
+from . import sampling
+from .conftest import Stack
+from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-ROUTE = "aws:ec2/route:Route"
+NETWORK = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
+
+
+@pytest.fixture(params=sampling.each("dev"))
+def stack(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> Stack:
+    """One control plane, one Linux and one Windows worker."""
+    return new_stack(sampling.stack(request.param, "pod routes"))
+
+
+def edit(stack: Stack, **pools: Any) -> None:
+    """Make the stack file that of this test, with these fields of its pools."""
+    stack.edit(network=NETWORK, pools=pools)
 
 
 def routed(stack: Stack) -> dict[str, str]:
-    """What the world's routes to interfaces say: range -> name of the machine that has the interface."""
-    machines = {
-        each.outputs["primaryNetworkInterfaceId"]: each.tags["Name"] for each in stack.world.resources(INSTANCE)
-    }
-    routes = [each.inputs for each in stack.world.resources(ROUTE) if each.inputs.get("networkInterfaceId")]
-    return {
-        each["destinationCidrBlock"]: machines[each["networkInterfaceId"]].removeprefix(f"{stack.name}-")
-        for each in routes
-    }
+    """What the world's routes to machines say: range of pods -> name of the machine."""
+    things = THINGS[stack.cloud.name]
+    machines = {things.hop(each): each.name for each in stack.world.resources(stack.cloud.machine)}
+    ways = [things.way(each.inputs) for each in stack.world.resources(things.route)]
+    return {pods: machines[hop].removeprefix(f"{stack.name}-") for pods, hop in ways if hop}
 
 
-def test_net_05_routes_of_pods_follow_their_machines(new_stack: Callable[[str], Stack]) -> None:
-    stack = new_stack("aws-routed")
+def test_net_05_routes_of_pods_follow_their_machines(stack: Stack) -> None:
+    things = THINGS[stack.cloud.name]
+    edit(stack)
     assert stack.preview().steps == stack.up().steps
     first, machines = routed(stack), stack.machines()
     assert sorted(first.values()) == sorted(machines) == ["control-plane-0", "linux-0", "web-0"]
-    assert all(each.inputs["sourceDestCheck"] is False for each in stack.world.resources(INSTANCE))
+    kind, forwards, value = things.forwards
+    assert [each.inputs[forwards] for each in stack.world.resources(kind)] == [value] * len(machines)
     assert {boot.state for boot in stack.world.boots()} == {"ready"}
 
-    stack.edit(pools={"linux": {"count": 2}, "web": {"size": "m6i.2xlarge"}})
+    edit(stack, linux={"count": 2}, web={"size": things.larger[1]})
     changed = stack.up()
     now = routed(stack)
     assert first.items() < now.items(), "a machine that is made anew keeps its range, and scaling moves none"
     assert sorted(now.values()) == ["control-plane-0", "linux-0", "linux-1", "web-0"]
     assert stack.machines()["web-0"] != machines["web-0"]
-    routes = {name: each for name, each in changed.of(ROUTE).items() if "pods" in name}
-    assert routes == {
-        "aws-routed-machines-0-pods-linux-1": ("create",),
-        "aws-routed-machines-0-pods-web-0": ("update",),
-    }, "in place, so that no other machine is touched"
+    routes = {name.rpartition("-pods-")[2]: each for name, each in changed.of(things.route).items() if "-pods-" in name}
+    moved = {"web-0": ("update",)} if things.moved else {}
+    assert routes == {"linux-1": ("create",), **moved}, "in place, so that no other machine is touched"
     assert stack.up().steps == {}
     stack.down()
-    assert stack.world.resources(ROUTE) == []
+    assert stack.world.resources(things.route) == []

@@ -13,10 +13,10 @@ from operations.cuts import CUTS
 from operations.engine import Engine
 from operations.invariants import Asked
 from sandbox.records import Operation
+from tests.seed import SEED
 
 from . import sampling
 from .clone import Clone
-from .sampling import SEED
 
 pytestmark = pytest.mark.engine
 

@@ -4,6 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from operations import clouds
+from sandbox.records import Record
+
 
 @dataclass(frozen=True)
 class Things:
@@ -12,6 +15,11 @@ class Things:
     size: a machine's input with its size. larger: one that its stacks do not have, of the control plane's kind and of
     the workers'. listener: type of what leads people to the API. network: how types of its network begin. image: from
     the inputs of a machine, an image for the spec that others do not have. kept: types of what is left of a stack.
+
+    route: type of a route; way: from the inputs of one, its range and where it leads, which is nothing where it does
+    not lead to a machine. hop: what routes call a machine of the world. moved: whether that changes when it is made
+    anew. forwards: type and input that say whether a machine's packets may have addresses of pods, and the value for
+    yes.
     """
 
     size: str
@@ -20,6 +28,11 @@ class Things:
     network: str
     image: Callable[[Mapping[str, Any]], str]
     kept: frozenset[str]
+    route: str
+    way: Callable[[Mapping[str, Any]], tuple[str, str | None]]
+    hop: Callable[[Record], str]
+    moved: bool
+    forwards: tuple[str, str, Any]
 
 
 THINGS = {
@@ -40,6 +53,11 @@ THINGS = {
                 "bucketVersioning:BucketVersioning",
             )
         ),
+        route="aws:ec2/route:Route",
+        way=lambda inputs: (inputs["destinationCidrBlock"], inputs.get("networkInterfaceId")),
+        hop=lambda machine: machine.outputs["primaryNetworkInterfaceId"],
+        moved=True,
+        forwards=("aws:ec2/instance:Instance", "sourceDestCheck", False),
     ),
     "gcp": Things(
         size="machineType",
@@ -48,6 +66,11 @@ THINGS = {
         network="gcp:compute",
         image=lambda inputs: inputs["bootDisk"]["initializeParams"]["image"],
         kept=frozenset({"gcp:storage/bucket:Bucket"}),
+        route="gcp:compute/route:Route",
+        way=lambda inputs: (inputs["destRange"], inputs.get("nextHopIp")),
+        hop=lambda machine: clouds.GCP.address_of(machine.inputs),
+        moved=False,
+        forwards=("gcp:compute/instance:Instance", "canIpForward", True),
     ),
     "azure": Things(
         size="hardwareProfile.vmSize",
@@ -62,5 +85,10 @@ THINGS = {
                 *("storage:BlobServiceProperties", "storage:ManagementPolicy"),
             )
         ),
+        route="azure-native:network:Route",
+        way=lambda inputs: (inputs["addressPrefix"], inputs.get("nextHopIpAddress")),
+        hop=lambda machine: clouds.AZURE.address_of(machine.inputs),
+        moved=False,
+        forwards=("azure-native:network:NetworkInterface", "enableIPForwarding", True),
     ),
 }

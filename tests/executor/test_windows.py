@@ -16,6 +16,7 @@ from tests.executor.case import Case, cases
 from tests.executor.downloads import Downloads
 from tests.executor.downloads import serving as serving_downloads
 from tests.executor.windows_machine import Driver, small_disk
+from tests.seed import SEED
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 CASES = [case for case in cases() if "windows" in case.systems]
@@ -23,10 +24,9 @@ TLS = ("$tls", "$fartls")
 """Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302): tests/cloud_init/
 test_windows_certificates.py judges the part of it that is ours, with real chains."""
 NUMBERS = itertools.count()
-SEED = int(os.environ.get("MULLION_SEED") or random.SystemRandom().randrange(10**6))
-"""Chooses the cases with cuts that `make test` plays; a test that fails prints it, and the variable repeats it."""
 SAMPLED = 6
-"""How many: each takes a machine of Wine's about ten seconds. Soak, and Linux in every run, play them all."""
+"""Cases with cuts, drawn by chance, that `make test` plays: each takes a machine of Wine's about ten seconds. Soak, and
+Linux in every run, play them all."""
 
 
 def takes_tls(case: Case) -> bool:
@@ -68,7 +68,7 @@ def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud)
     on_windows.install(machine, cloud)
     here = Driver(machine)
     yield here
-    here.stop()
+    here.kill()
 
 
 @pytest.mark.parametrize(

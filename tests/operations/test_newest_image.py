@@ -9,6 +9,7 @@ from typer.testing import Result
 
 from operations import newest_image
 from operations.exits import Exit, Stop
+from operations.paths import REPOSITORY
 from tests.operations.conftest import STACK
 
 Mullion = Callable[..., Result]
@@ -83,6 +84,19 @@ def test_an_unknown_pool_is_named_before_anything_is_asked(mullion: Mullion, clo
     ended = mullion("pin", "image", "wbe", "--stack", "small")
     assert ended.exit_code == Exit.USAGE
     assert "has no pool 'wbe'; it has control-plane, linux, web" in ended.output
+
+
+def test_where_the_provider_lists_no_versions_a_person_is_told_how_to_find_one(mullion: Mullion, clone: Path) -> None:
+    stack, file = (REPOSITORY / "stacks" / "Pulumi.azure-dev.yaml").read_text(), clone / "stacks" / "Pulumi.small.yaml"
+    file.write_text(stack)
+    ended = mullion("pin", "image", "web", "--stack", "small")
+    assert ended.exit_code == Exit.USAGE
+    said = " ".join(ended.output.split())
+    image = "MicrosoftWindowsServer:WindowsServer:2019-datacenter-core-smalldisk-g2"
+    publisher, offer, sku = image.split(":")
+    assert f"az vm image list --all --publisher {publisher} --offer {offer} --sku {sku} " in said
+    assert f"images: {{windows-2019: {image}:VERSION}}" in said
+    assert file.read_text() == stack
 
 
 @pytest.mark.engine

@@ -251,3 +251,10 @@ def test_the_administrators_password_is_such_as_azure_takes_and_its_key_is_rsa()
     assert 8 <= len(made) <= 123
     assert all(re.search(kind, made) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"-"))
     assert made != password() and public_key().startswith("ssh-rsa ")
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_bundle_comes_before_the_one_it_replaces_goes_since_the_pointer_would_go_with_that(stack: str) -> None:
+    """A text has a fixed name, so its older blob goes first."""
+    for name, each in of(recording(stack), "azure-native:storage:Blob").items():
+        assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name

@@ -173,3 +173,10 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
     routed = plan_cluster("gcp-dev", read_stack("gcp-dev", changed).spec)
     assert routes == {"0.0.0.0/0": None, **{str(each.pods): str(each.address) for each in routed.machines}}
     assert all(each.inputs["canIpForward"] for each in of(found, INSTANCE).values())
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_bundle_comes_before_the_one_it_replaces_goes_since_the_pointer_would_go_with_that(stack: str) -> None:
+    """The pointer depends on it; and a run that is refused half-way would leave the cluster without one."""
+    for name, each in of(recording(stack), "gcp:storage/bucketObject:BucketObject").items():
+        assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name

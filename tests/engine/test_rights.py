@@ -1,0 +1,144 @@
+"""What machines may do with stores, secrets and other machines: the whole table, as the sandbox's services enforce it.
+
+The services ask the same functions: sandbox/services/{access,gcp,azure} (tests/sandbox/services).
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from operations.engine import Engine
+from sandbox.aws import policies
+from sandbox.aws.iam import PROFILE, ROLE
+from sandbox.aws.machine import policy_documents
+from sandbox.azure import rights as azure
+from sandbox.boot.around import of
+from sandbox.gcp import rights as gcp
+from sandbox.records import Record
+from sandbox.services.azure.machine import group, identities
+from sandbox.services.gcp.machine import account
+from sandbox.world import World
+
+from . import sampling
+from .clone import Clone
+
+pytestmark = pytest.mark.engine
+
+CONTROL_PLANE, WORKER = "control-plane-0", "windows-0"
+BOTH, NOBODY = {CONTROL_PLANE, WORKER}, set[str]()
+
+OBJECTS = {
+    "bundles/any.zip": (BOTH, NOBODY),
+    "ca.crt": (BOTH, NOBODY),
+    "epoch.json": (BOTH, {CONTROL_PLANE}),
+    "desired-state.json": ({CONTROL_PLANE}, NOBODY),
+    "members.json": ({CONTROL_PLANE}, NOBODY),
+    f"status/{CONTROL_PLANE}": ({CONTROL_PLANE}, {CONTROL_PLANE}),
+    f"status/{WORKER}": ({CONTROL_PLANE}, {WORKER}),
+    f"logs/{CONTROL_PLANE}": (NOBODY, {CONTROL_PLANE}),
+    f"logs/{WORKER}": (NOBODY, {WORKER}),
+    f"requests/{CONTROL_PLANE}": ({CONTROL_PLANE}, NOBODY),
+    f"requests/{WORKER}": ({WORKER}, NOBODY),
+    "founding/0": (NOBODY, NOBODY),
+    "another": (NOBODY, NOBODY),
+}
+"""Who may read and who may write what in the bundle store; the last part of a machine's own is as it calls itself."""
+
+SECRETS = {
+    "join": (BOTH, {CONTROL_PLANE}),
+    "pki": ({CONTROL_PLANE}, NOBODY),
+    "desired-state": ({CONTROL_PLANE}, NOBODY),
+}
+"""Who may read and who may write which secret."""
+
+WRITERS_READ = {"gcp"}
+"""Clouds in which writing over an object takes the right to see it (docs/gcp.md)."""
+
+
+def on_aws(world: World, machine: Record, action: str, secret: str) -> str:
+    """Why not; secret: its logical name, or empty where other machines are looked at."""
+    profile = world.find(PROFILE, machine.inputs["iamInstanceProfile"])
+    role = world.find(ROLE, profile.inputs["role"] if profile else "")
+    assert role is not None
+    wanted = {"read": "secretsmanager:GetSecretValue", "write": "secretsmanager:PutSecretValue"}
+    context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
+    asked = wanted.get(action, "ec2:DescribeInstances")
+    thing = named(world, "aws:secretsmanager/secret:Secret", secret) if secret else "*"
+    return policies.refused(policy_documents(world, role, ""), asked, thing, role.outputs["arn"], context)
+
+
+def on_gcp(world: World, machine: Record, action: str, secret: str) -> str:
+    wanted = {"read": "secretmanager.versions.access", "write": "secretmanager.versions.add"}
+    asked = wanted.get(action, "compute.instances.list")
+    project = f"projects/{machine.outputs['project']}"
+    thing = named(world, "gcp:secretmanager/secret:Secret", secret) if secret else project
+    return gcp.refused(world, f"serviceAccount:{account(machine)[0]}", asked, thing)
+
+
+def on_azure(world: World, machine: Record, action: str, secret: str) -> str:
+    wanted = {"read": azure.GET, "write": azure.SET}
+    [identity], [vault] = identities(world, machine), world.resources("azure-native:keyvault:Vault")
+    principal, asked = identity.outputs["principalId"], wanted.get(action, "Microsoft.Compute/virtualMachines/read")
+    if secret:
+        return azure.refused(world, principal, asked, f"{vault.id}/secrets/{secret.rpartition('/')[2]}")
+    inside = machine.id.partition(f"/{group(machine)}/")[0]
+    return azure.refused(world, principal, asked, f"{inside}/{group(machine)}", data=False)
+
+
+def named(world: World, kind: str, secret: str) -> str:
+    """Id of a secret by its logical name, after the stack's: STACK/NAME."""
+    [found] = [each.id for each in world.resources(kind) if each.name == secret.replace("/", "-")]
+    return found
+
+
+ASKED: dict[str, Callable[[World, Record, str, str], str]] = {"aws": on_aws, "gcp": on_gcp, "azure": on_azure}
+
+
+@pytest.fixture(scope="module", params=sampling.each("ci"))
+def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
+    """A built cluster."""
+    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights"))
+    up = made.up()
+    assert up.returncode == 0, up.stderr
+    return made
+
+
+def machines(clone: Clone, world: World) -> dict[str, Record]:
+    """Machines of the world by planned name."""
+    return {each.name.removeprefix(f"{clone.stack}-"): each for each in of(world).records(world)}
+
+
+def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing_else(clone: Clone) -> None:
+    own = clone.cloud.name in WRITERS_READ
+    with clone.world() as world:
+        known, there = of(world).machines, machines(clone, world)
+        assert there.keys() == BOTH
+        told = {name: known.document(each.inputs) or {} for name, each in there.items()}
+        status = {name: known.status_url(told[name], known.instance(each)) for name, each in there.items()}
+        store, snapshots = (told[CONTROL_PLANE]["facts"][f"{each}_store"] for each in ("bundle", "snapshot"))
+        assert "snapshot_store" not in told[WORKER]["facts"]
+        for key, (readers, writers) in OBJECTS.items():
+            folder, _, whose = key.partition("/")
+            url = status[whose].replace("/status/", f"/{folder}/") if whose in status else f"{store}/{key}"
+            assert may(world, there, known.read, url) == readers | (writers if own else NOBODY), f"read {key}"
+            assert may(world, there, known.write, url) == writers, f"write {key}"
+        for action in (known.read, known.write):
+            assert may(world, there, action, f"{snapshots}/founding/0") == {CONTROL_PLANE}
+
+
+def may(world: World, there: dict[str, Record], action: str, url: str) -> set[str]:
+    """Names of the machines that may do it."""
+    return {name for name, each in there.items() if not of(world).machines.not_allowed(world, each, action, url)}
+
+
+def test_secrets_and_the_sight_of_machines_are_for_those_that_need_them(clone: Clone) -> None:
+    asked = ASKED[clone.cloud.name]
+    with clone.world() as world:
+        there = machines(clone, world)
+        for secret, allowed in SECRETS.items():
+            for action, wanted in zip(("read", "write"), allowed, strict=True):
+                found = {
+                    name for name, each in there.items() if not asked(world, each, action, f"{clone.stack}/{secret}")
+                }
+                assert found == wanted, f"{action} {secret}"
+        assert {name for name, each in there.items() if not asked(world, each, "look", "")} == {CONTROL_PLANE}
