@@ -31,8 +31,8 @@ PAUSE = 0.5
 READY = ("Ready", "True")
 NODES = 60
 """Seconds for Nodes to be Ready after the records are."""
-DONE = 30
-"""Seconds for the keeper to do what is wished for; a boot goes on after that."""
+DONE = 300
+"""Seconds for the keeper to do what is wished for, after a boot that is under way: far above what it takes."""
 REAL = (
     "systemd, cloud-init, kubeadm, kubelet, etcd, containerd, CoreDNS and the API, on Windows PowerShell, kubelet.exe "
     "and host-local.exe: the programs themselves, started by each machine's own user-data; addresses, names, load "
@@ -203,6 +203,8 @@ def _cable(wish: Wish) -> str:
 
 
 def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
+    if str(record.get("time", "")) <= each.since:
+        record = {"state": "absent"}  # it is what the machine said before its power went
     where = "/".join(waiting.plain(record[one]) for one in ("phase", "step") if record.get(one))
     state = waiting.plain(record.get("state"))
     return {

@@ -3,6 +3,7 @@
 import signal
 import sys
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -104,12 +105,12 @@ class Keeper:
         again = wish.boots != before.wish.boots
         if before.wish.on and (again or not wish.on):
             machine.cut()
-        state = before.state if wish.on and before.wish.on else "off"
+        state, since = before.state if wish.on and before.wish.on else "off", before.since
         if wish.on and (again or not before.wish.on):
-            state = "boots"
+            state, since = "boots", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             self._booting[name] = self._boots.submit(machine.boot)
         print(f"{name}: {wish}", flush=True)
-        self.standing[name] = replace(before, state=state, why="", wish=wish)
+        self.standing[name] = replace(before, state=state, why="", wish=wish, since=since)
 
     def _protect(self, planned: dict[str, Record]) -> None:
         """Keep the firewalls as the world's rules are."""

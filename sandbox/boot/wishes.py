@@ -22,13 +22,17 @@ class Wish:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a machine is: on, off, boots, failed, or not booted, and why; and the wish that this answers."""
+    """How a machine is: on, off, boots, failed, or not booted, and why; and the wish that this answers.
+
+    since: when it was put on last, in UTC as status records have it; a record that is not younger tells of before.
+    """
 
     instance: str
     address: str
     state: str
     why: str
     wish: Wish
+    since: str = ""
 
 
 def wishes(world: World) -> dict[str, Wish]:

@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 import zipfile
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,10 +61,14 @@ class WindowsMachine(Machine):
                 self.server.install(self._os)
                 (self.folder / WITH).write_text(self.server.tool)
             self._off.clear()
-            self.server.begin()
+            with ExitStack() as powered:
+                # before Windows starts its services: a kubelet without it ends, which Wine's service manager never sees
+                runtime = powered.enter_context(no_runtime(build.place(WITHOUT_RUNTIME), self.space))
+                (self.folder / RUNTIME).write_text(str(runtime.pid))
+                self.server.begin()
+                self._life = threading.Thread(target=self._live, args=(powered.pop_all(),), daemon=True)
         except (Failed, subprocess.SubprocessError, OSError) as error:
             raise RuntimeError(f"{self.name} did not boot: {error}\n{self.console()}") from error
-        self._life = threading.Thread(target=self._live, daemon=True)
         self._life.start()
 
     def cut(self) -> None:
@@ -81,11 +85,10 @@ class WindowsMachine(Machine):
             self._life = None
             self.server.cut()  # it may have been about to start something
 
-    def _live(self) -> None:
+    def _live(self, powered: ExitStack) -> None:
         """What goes on by itself while it is on; its trouble stands in the keeper's log."""
         try:
-            with no_runtime(build.place(WITHOUT_RUNTIME), self.space) as runtime, self.server.links():
-                (self.folder / RUNTIME).write_text(str(runtime.pid))
+            with powered, self.server.links():
                 self.server.go_on(self._off.is_set)
                 self._repeat()
         except (Failed, subprocess.SubprocessError, OSError) as error:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import subprocess
 import threading
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from sandbox.boot import spaces
 from sandbox.boot.windows import registry
 from sandbox.boot.windows.losses import reboot
 from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, new_machine
@@ -20,7 +22,7 @@ FRESH = "ec2amaz-1"
 CRI = "127.0.0.1:10233"
 """Where lab.yaml lets kubelets find a container runtime: named pipes do not work between Go programs under Wine."""
 PKI, CURRENT = r"C:\var\lib\kubelet\pki", "kubelet-client-current.pem"
-RESTARTS = 5
+RESTARTS, RUNTIME_SECONDS = 5, 30
 PATIENCE = 600
 """Seconds after which a run is taken for one that hangs."""
 WMIC = "@echo off\r\necho UUID\r\necho 4C4C4544-0000-1000-8000-000000000000\r\n"
@@ -229,11 +231,25 @@ def command(name: str, task: dict[str, Any]) -> str:
 
 @contextmanager
 def no_runtime(program: Path, space: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A container runtime that is never ready, on the machine's loopback."""
+    """A container runtime that is never ready, on the machine's loopback; it answers when this begins."""
     words = ["nsenter", f"--net=/run/netns/{space}", str(program), CRI]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
+        spaces.within(space, _answers)
         yield running
     finally:
         running.terminate()
         running.wait(30)
+
+
+def _answers() -> None:
+    """Wait until somebody takes calls where the runtime is to be; Failed where nobody does."""
+    host, port = CRI.split(":")
+    end = time.monotonic() + RUNTIME_SECONDS
+    while True:
+        try:
+            return socket.create_connection((host, int(port)), 1).close()
+        except OSError as error:
+            if time.monotonic() > end:
+                raise Failed(f"no container runtime answers at {CRI}: {error}") from error
+        time.sleep(0.02)

@@ -2,9 +2,10 @@
 
 import json
 import os
+import select
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +17,9 @@ FOLDER = rf"{MULLION}\bundles\b"
 MODULES = Path(__file__).with_name("modules")
 WINE_CRASHED = 245
 """Wine itself ended with a segmentation fault, seen once in about a hundred runs: not under test, so run again."""
+IDLE_SECONDS, ON_SECONDS = 9999, 180
+IDLE = ("cmd.exe", "/c", f"echo up& ping.exe -n {IDLE_SECONDS} 127.0.0.1 >NUL")
+"""Says that it is up (within ON_SECONDS), and takes so many seconds."""
 IMPORT = rf"$env:PSModulePath = '{BOOKS}\modules;' + $env:PSModulePath; Import-Module windows -DisableNameChecking"
 """Modules of Windows that a machine lacks; a runspace of its own finds them too."""
 
@@ -28,6 +32,7 @@ class Machine:
     folder: Path
     entry: tuple[str, ...] = ()
     """Words before the tool: where it runs, if not in the caller's own namespaces."""
+    _on: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     @property
     def drive(self) -> Path:
@@ -63,6 +68,26 @@ class Machine:
             return self.pwsh(command, seconds, again=False)
         return run.returncode, output
 
+    def stay_on(self) -> None:
+        """Switch the machine on, so that it is on between runs too, until it is cut.
+
+        Else Wine begins anew at each run: a second more of CPU time, another name, and no service runs on. And where a
+        run switches the machine on, services of Windows hold its output for as long as they live.
+        """
+        if self._on and self._on.poll() is None:
+            return
+        self._on = subprocess.Popen(
+            [*self.entry, self.tool, "run", str(self.folder), *IDLE],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "WINPWSH_TIMEOUT": str(IDLE_SECONDS)},
+        )
+        if said := self._on.stdout:
+            with said:
+                if not select.select([said], [], [], ON_SECONDS)[0]:
+                    raise TimeoutError(f"the machine in {self.folder} was not on within {ON_SECONDS} s")
+                said.readline()
+
     def boot_task(self, seconds: int = 90) -> tuple[int, str]:
         """What the boot task does."""
         return self.pwsh(rf"& '{MULLION}\loader.ps1'", seconds)
@@ -70,6 +95,9 @@ class Machine:
     def cut(self) -> None:
         """The power goes."""
         stop(self.tool, self.folder)
+        if self._on:
+            self._on.wait(30)
+            self._on = None
 
     def node(self, seconds: int = 120) -> tuple[int, str]:
         """What the boot task does once the bundle is current."""

@@ -24,11 +24,12 @@ class Machine:
     """One that notes what is done to it."""
 
     done: list[str]
+    boots: int
     space: str = "net-x"
 
     def boot(self) -> None:
         self.done.append("boot")
-        if self.done.count("boot") > 2:
+        if self.done.count("boot") > self.boots:
             raise RuntimeError("no disk")
 
     def cut(self) -> None:
@@ -46,12 +47,14 @@ class Site:
     done: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     windows: tuple[str, ...] = ()
     rules: str = "one"
+    boots: int = 2
+    """How often each machine boots; then its disk is gone."""
 
     def not_bootable(self, record: Record) -> str:
         return "nothing runs it" if record.id in self.windows else ""
 
     def machine(self, name: str) -> Machine:
-        self.machines[name] = Machine(self.done.setdefault(name, []))
+        self.machines[name] = Machine(self.done.setdefault(name, []), self.boots)
         return self.machines[name]
 
     def forget(self, name: str) -> None:
@@ -123,6 +126,21 @@ def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
     assert wishes.standing(site.world)["one"].state == "off"
     assert site.done["connect"] == ["('net', 'i-1') {'connected': False}"]
     assert site.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
+
+
+def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1")
+    site.boots, told = 3, list[str]()
+    for second, changes in enumerate(({}, {"boots": 1}, {"on": False}, {"on": True}, {"connected": False})):
+        monkeypatch.setattr(time, "gmtime", lambda second=second: time.struct_time((2026, 1, 2, 3, 4, second, 0, 0, 0)))
+        if changes:
+            wishes.wish(site.world, "one", **changes)
+        settled(here)
+        told.append(wishes.standing(site.world)["one"].since)
+    assert told == [f"2026-01-02T03:04:0{second}Z" for second in (0, 1, 1, 3, 3)]
 
 
 def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(site: Site) -> None:

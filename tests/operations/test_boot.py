@@ -1,0 +1,42 @@
+"""What `mullion sandbox ls` tells of booted machines."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations import boot
+from sandbox.boot import wishes
+from sandbox.boot.wishes import Standing, Wish
+from sandbox.world import World
+
+SAID = {"state": "ready", "phase": "ready", "step": "node-ready", "time": "2026-01-02T03:04:05Z"}
+"""A record."""
+LIVES = {
+    "of this life": ("2026-01-02T03:04:04Z", ("ready", "ready/node-ready")),
+    "of the life before": ("2026-01-02T03:04:06Z", ("absent", "")),
+    "of the moment in which it was put on": ("2026-01-02T03:04:05Z", ("absent", "")),
+}
+
+
+@pytest.mark.parametrize("of", LIVES)
+def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
+    of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    since, told = LIVES[of]
+    world = World(tmp_path / "world.db")
+    wishes.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
+
+    @contextmanager
+    def kept(name: str) -> Iterator[World]:
+        yield world
+
+    monkeypatch.setattr(boot, "_kept", kept)
+    monkeypatch.setattr(boot, "record", lambda world, instance: SAID)
+    boot.ls("small", as_json=True)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
+    assert (found["record"], found["step"]) == told
+    assert (found["power"], found["network"], found["address"]) == ("on", "2mbit", "10.20.0.9")

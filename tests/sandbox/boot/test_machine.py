@@ -1,0 +1,35 @@
+"""What a booted Linux machine is told at its power-on: without machines."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.boot.machine import Machine
+from tools.linuxnode import machine as linuxnode
+
+
+def test_a_machine_whose_cable_is_out_boots_with_the_user_data_that_it_had_and_a_new_one_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site: Any = None
+    record: Any = None
+    here = Machine(site, record, "linux-0", tmp_path, "net-x")
+    given: list[bytes] = []
+
+    def boot(folder: Path, space: str, image: str, file: str, *words: str) -> int:
+        given.append(Path(file).read_bytes())
+        return 0
+
+    def unreachable(self: Machine) -> bytes:
+        raise OSError("No route to host")
+
+    monkeypatch.setattr(linuxnode, "boot", boot)
+    monkeypatch.setattr(Machine, "user_data", unreachable)
+    with pytest.raises(OSError, match="No route"):
+        here.boot()
+    monkeypatch.setattr(Machine, "user_data", lambda self: b"#cloud-config")
+    here.boot()
+    monkeypatch.setattr(Machine, "user_data", unreachable)
+    here.boot()
+    assert given == [b"#cloud-config"] * 2

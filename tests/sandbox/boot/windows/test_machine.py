@@ -1,0 +1,86 @@
+"""The order of things at a booted Windows machine's power-on and power cut: without Windows."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sandbox.boot.windows import machine
+from sandbox.boot.windows.machine import WITH, WindowsMachine
+from sandbox.boot.windows.server import Failed, Server
+from tools.lab import build
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is done to machines, in order."""
+    noted: list[str] = []
+
+    def note(what: str) -> Callable[..., None]:
+        return lambda *words: noted.append(what)
+
+    @contextmanager
+    def runtime(program: Path, space: str) -> Iterator[Any]:
+        noted.append("runtime answers")
+        try:
+            yield SimpleNamespace(pid=1)
+        finally:
+            noted.append("runtime ends")
+
+    def install(self: Server, os: str) -> None:
+        self.folder.mkdir()
+        noted.append(f"new disk of {os}")
+
+    monkeypatch.setattr(machine, "no_runtime", runtime)
+    monkeypatch.setattr(build, "place", lambda program: Path("/lab/crinotready"))
+    monkeypatch.setattr(WindowsMachine, "_system", lambda self: "windows-2019")
+    monkeypatch.setattr(Server, "install", install)
+    monkeypatch.setattr(Server, "begin", note("Windows starts its services"))
+    monkeypatch.setattr(Server, "links", lambda self: nullcontext())
+    monkeypatch.setattr(Server, "go_on", lambda self, is_off: noted.append("tasks run"))
+    monkeypatch.setattr(Server, "cut", note("power goes"))
+    return noted
+
+
+def web(folder: Path) -> WindowsMachine:
+    """A Windows worker of a site that has nothing else."""
+    site: Any = SimpleNamespace(
+        world=None,
+        around=SimpleNamespace(address=lambda world, record: "10.20.0.9"),
+        told=lambda record: {"facts": {"cloud": "aws"}},
+        resolver="10.20.0.2",
+    )
+    record: Any = None
+    return WindowsMachine(site, record, "web-0", folder / "web-0", "net-x")
+
+
+BOOT = ["runtime answers", "Windows starts its services", "tasks run"]
+"""Else the kubelet ends at once, as it finds no runtime, and Wine's service manager says for ever that it runs."""
+
+
+def test_at_each_boot_the_container_runtime_is_there_before_windows_starts_the_kubelet(
+    tmp_path: Path, done: list[str]
+) -> None:
+    here = web(tmp_path)
+    for _ in range(2):
+        here.boot()
+        here.cut()
+    life = [*BOOT, "runtime ends"]
+    assert [each for each in done if each != "power goes"] == ["new disk of windows-2019", *life, *life]
+    assert done[-1] == "power goes", "also of what was about to start"
+    assert (here.folder / WITH).is_file()
+
+
+def test_a_machine_that_does_not_boot_says_why_and_leaves_no_runtime(
+    tmp_path: Path, done: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(self: Server) -> None:
+        raise Failed("EC2Launch ended with 7")
+
+    monkeypatch.setattr(Server, "begin", fail)
+    with pytest.raises(RuntimeError, match="web-0 did not boot: EC2Launch ended with 7"):
+        web(tmp_path).boot()
+    assert done[-1] == "runtime ends"
