@@ -53,7 +53,7 @@ class Founding:
         given = {"store": self.cloud.facts["snapshot_store"], "log": "founding", "cluster": "sha256:a"}
         return {**given, "founder": "/founder", "member": "/member", "path": "/founded", **fields}
 
-    def until_done(self, kind: str, name: str, seconds: float = 20) -> None:
+    def until_done(self, kind: str, name: str, seconds: float = 200) -> None:
         """As the executor does: again after every failure that may pass, and after a run that ended."""
         self.who.name, end = name, time.monotonic() + seconds
         holds, make = getattr(self.module, f"{kind}_holds"), getattr(self.module, f"make_{kind}")

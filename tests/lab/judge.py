@@ -14,7 +14,7 @@ OBJECTIONS = re.compile(
 )
 """What programs write when they read a file or a command line with which something is wrong."""
 
-SECONDS = 60
+SECONDS = 180
 """Programs end at once, at the first thing that is missing; this ends one that does not."""
 
 WINE_CRASHED = 245

@@ -22,7 +22,7 @@ from tools.lab.programs import cluster_programs
 pytestmark = pytest.mark.lab
 
 LISTEN = "import socket; s = socket.create_server(('', 8080)); print('up', flush=True); print(s.accept()[1][0])"
-CALL = "import socket, sys; socket.create_connection((sys.argv[1], 8080), 5)"
+CALL = "import socket, sys; socket.create_connection((sys.argv[1], 8080), 60)"
 
 
 def plug_ins(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
@@ -36,7 +36,7 @@ def plug_ins(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
 
 def sh(*words: str, **more: Any) -> str:
     """Output of a command that must end well."""
-    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=30, **more)
+    done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=120, **more)
     assert done.returncode == 0, f"{words}: {done.stdout} {done.stderr}"
     return done.stdout
 
@@ -117,4 +117,4 @@ def test_net_05_routed_pods_of_two_nodes_reach_each_other_by_their_own_addresses
         assert server.stdout is not None
         assert server.stdout.readline() == "up\n"
         sh(*within(caller, "python3", "-c", CALL, other))
-        assert server.communicate(timeout=10)[0].strip() == address, "nobody translated it on the way"
+        assert server.communicate(timeout=60)[0].strip() == address, "nobody translated it on the way"

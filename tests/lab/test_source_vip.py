@@ -81,5 +81,5 @@ def test_ops_04_srv_11_the_books_of_the_real_host_local_over_runs_boots_and_rang
             plan = _plan(HERE, _pod(HERE))
             case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
             found[name] = on_windows.play(case, driver, downloads, cloud, number)
-        driver.stop()
+        driver.kill()
     assert {name: problems for name, problems in found.items() if problems} == {}

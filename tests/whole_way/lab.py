@@ -4,7 +4,7 @@ import ipaddress
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,15 +35,6 @@ config:
       linux: {os: ubuntu-24.04, count: 1}
       web: {os: windows-2022, count: 1}
 """
-
-
-def until(what: Callable[[], Any], doing: str, seconds: float = 90) -> Any:
-    """What it gives once that is true; the test fails where it never is."""
-    end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, f"{doing}: not within {seconds} s"
-        time.sleep(0.1)
-    return found
 
 
 @dataclass

@@ -9,8 +9,9 @@ import pytest
 
 from components.bundle import CLOUD_INIT
 from sandbox.services.server import Asked
+from tests.awaited import until
 from tests.whole_way import plans
-from tests.whole_way.lab import Lab, until
+from tests.whole_way.lab import Lab
 from tests.whole_way.linux import Node
 
 pytestmark = [pytest.mark.engine, pytest.mark.subprocess]

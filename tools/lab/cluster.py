@@ -25,7 +25,7 @@ PACKED: dict[str, Callable[[str, Path], list[dict[str, Any]]]] = {"linux": archi
 LINUX = ("linux",)
 SYSTEMS = tuple(PACKED)
 
-BEFORE: dict[str, tuple[str, ...]] = {"1.37.1": ("1.36.3",)}
+BEFORE: dict[str, tuple[str, ...]] = {"1.37.1": ("1.35.4", "1.36.3")}
 """Versions that an upgrade to this one goes through, one minor after the other; made for Linux machines only."""
 
 IMITATED = {

@@ -26,7 +26,9 @@ BUILT_IN = {"br_netfilter": "/proc/sys/net/bridge", "overlay": "/proc/self/mount
 """Modules that machines ask for, and what is there where this kernel has them: a machine's own root is an overlay."""
 DROPPED = "-sys_time,-sys_module,-sys_rawio,-sys_boot"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-BOOT_SECONDS = 120
+BOOT_SECONDS = 300
+END_SECONDS = 60
+"""Both far above what it takes: this machine may have other work."""
 _STARTED: dict[int, "subprocess.Popen[Any]"] = {}
 """Machines that this process booted: it has to ask for their end."""
 
@@ -96,22 +98,22 @@ def stop(directory: Path) -> int:
         pid = int((directory / "pid").read_text())
         if first := init(directory):
             os.kill(int(first), 9)
-        for _ in range(200):
-            if not _lives(pid):
-                break
+        end = time.monotonic() + END_SECONDS
+        while _lives(pid) and time.monotonic() < end:
             time.sleep(0.05)
         if process := _STARTED.pop(pid, None):
-            process.wait(10)
+            process.wait(END_SECONDS)
     (directory / "pid").unlink(missing_ok=True)
     kept = directory / "cgroups"
     left = [Path(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    for _ in range(20):
+    end = time.monotonic() + END_SECONDS
+    while left and time.monotonic() < end:
         for group in left:
             _remove(group)
         left = [group for group in left if group.exists()]
-        if not left:
-            return 0
-        time.sleep(0.2)
+        time.sleep(0.1 if left else 0)
+    if not left:
+        return 0
     return _say(f"cgroups left: {' '.join(map(str, left))}")
 
 

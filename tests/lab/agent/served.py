@@ -6,7 +6,6 @@ import os
 import random
 import socket
 import subprocess
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,12 +19,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from components import releases
+from tests.awaited import until
 
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
 ADVERTISED = "192.0.2.10"
 """kubeadm takes no loopback address; nothing listens there."""
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+NAMESPACES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
 class Served:
@@ -33,7 +34,8 @@ class Served:
 
     def __init__(self, programs: Mapping[str, Path], kubernetes: str, folder: Path) -> None:
         self.programs, self.kubernetes, self.folder = programs, kubernetes, folder
-        self.port, self.etcd, self.peers, self.controllers = free_ports(4)
+        self.held = held_ports(4)
+        self.port, self.etcd, self.peers, self.controllers = (each.getsockname()[1] for each in self.held)
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self.pki = folder / "pki"
         self.config = folder / "kubeadm.yaml"
@@ -58,17 +60,19 @@ class Served:
             self._kubeadm("kubeconfig", each, "--kubeconfig-dir", str(self.folder), optional=each == "super-admin")
         own = self.folder / "controller-manager.conf"  # it asks the address that is advertised
         own.write_text(own.read_text().replace(ADVERTISED, "127.0.0.1"))
+        for each in self.held:  # only now: another process of tests looks for some, too
+            each.close()
         self._start_etcd()
         self._process("kube-apiserver", self._api_server())
-        self._wait()
+        until(self._ready, "the API is ready", log=self._log)
         self._process("kube-controller-manager", self._controllers())
         self._kubeadm("bootstrap-token", "--kubeconfig", str(self.administrator))
 
     def stop(self) -> None:
-        """The last one first."""
+        """The last one first; what they keep is the test's alone, so nobody waits for what they still write."""
         for each in reversed(list(self.running.values())):
-            each.terminate()
-            each.wait(30)
+            each.kill()
+            each.wait()
 
     def kubectl(self, *words: str, check: bool = True) -> str:
         """What kubectl says to the administrator."""
@@ -134,26 +138,38 @@ class Served:
         flags |= {"controllers": "*,bootstrapsigner,tokencleaner", "leader-elect": "false"}
         flags |= {"use-service-account-credentials": "true"}
         flags |= {"secure-port": self.controllers, "bind-address": "127.0.0.1"}
+        # no kubelet says anew that these nodes are well
+        flags |= {"node-monitor-grace-period": "24h"}
         flags |= {"root-ca-file": self.pki / "ca.crt", "service-account-private-key-file": self.pki / "sa.key"}
         return flags
 
-    def _wait(self) -> None:
-        end = time.monotonic() + 90
-        while self.kubectl("get", "--raw", "/readyz", check=False) != "ok":
-            died = [name for name, each in self.running.items() if each.poll() is not None]
-            said = "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
-            assert not died, f"{died}\n{said}"
-            assert time.monotonic() < end, said
-            time.sleep(0.3)
+    def _ready(self) -> bool:
+        """It answers, and has the namespaces that a cluster has: it makes them after it says that it is ready."""
+        died = [name for name, each in self.running.items() if each.poll() is not None]
+        assert not died, f"{died}\n{self._log()}"
+        made = self.kubectl("get", "namespaces", "--output", "name", check=False).split()
+        return self.kubectl("get", "--raw", "/readyz", check=False) == "ok" and {*made} >= NAMESPACES
+
+    def _log(self) -> str:
+        """The end of what each process said."""
+        return "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
 
     def request(self, pem: str, signer: str, as_user: Mapping[str, Any]) -> str:
         """Make a certificate request as somebody (token, or certificate and key); its name."""
-        usages = ["digital signature", "server auth" if signer.endswith("serving") else "client auth"]
+        own = "server auth" if signer.endswith("serving") else "client auth"
+        usages = ["key encipherment", "digital signature", own]  # the controller manager of 1.24 signs for no others
         spec = {"signerName": signer, "usages": usages, "request": base64.b64encode(pem.encode()).decode()}
         kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
-        made = self.call(as_user, "POST", REQUESTS, {**kind, "metadata": {"generateName": "csr-"}, "spec": spec})
-        assert made["kind"] == "CertificateSigningRequest", made
-        return made["metadata"]["name"]
+        body = {**kind, "metadata": {"generateName": "csr-"}, "spec": spec}
+
+        def made() -> str:
+            answer = self.call(as_user, "POST", REQUESTS, body)
+            if answer.get("code") == 401:  # a token that was made a moment ago is not known yet
+                return ""
+            assert answer["kind"] == "CertificateSigningRequest", answer
+            return answer["metadata"]["name"]
+
+        return until(made, "the request is taken")
 
     def call(self, who: Mapping[str, Any], method: str, path: str, body: Any = None) -> Any:
         """What the API answers to somebody: a document, also where it refuses."""
@@ -171,19 +187,14 @@ class Served:
         )
         return json.loads(ended.stdout)
 
-    def issued(self, name: str, seconds: float = 30) -> dict[str, Any]:
+    def issued(self, name: str) -> dict[str, Any]:
         """The identity that a request gives, once it is issued."""
-        end = time.monotonic() + seconds
-        while True:
-            found = json.loads(self.kubectl("get", "csr", name, "--output", "json"))
-            if certificate := found["status"].get("certificate"):
-                place = self.folder / f"{name}.pem"
-                place.write_bytes(base64.b64decode(certificate))
-                key = self.folder / f"{name}.key"
-                key.write_bytes(self.client_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-                return {"certificate": place, "key": key}
-            assert time.monotonic() < end, found
-            time.sleep(0.3)
+        words = ("get", "csr", name, "--output", "json")
+        certificate = until(lambda: json.loads(self.kubectl(*words))["status"]["certificate"], f"{name} is issued")
+        place, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        place.write_bytes(base64.b64decode(certificate))
+        key.write_bytes(self.client_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        return {"certificate": place, "key": key}
 
     def pem(self, name: str, names: list[x509.GeneralName] | None = None) -> str:
         """A request of a kubelet, with a key that `issued` has."""
@@ -196,12 +207,12 @@ class Served:
         return made.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens at, below those that the system gives to whoever connects."""
-    found: list[int] = []
+def held_ports(count: int) -> list[socket.socket]:
+    """Sockets that hold ports of 127.0.0.1, below those that the system gives to whoever connects."""
+    found: list[socket.socket] = []
     for port in random.sample(range(20000, 30000), 1000):
-        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            found.append(port)
+        with suppress(OSError):
+            found.append(socket.create_server(("127.0.0.1", port)))
         if len(found) == count:
             break
     return found

@@ -37,7 +37,7 @@ def steps(node: ModuleType, served: Served, root: Path, monkeypatch: pytest.Monk
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(each.fields["content"]))
         run = run_module.Run(root, {"machine": {}, "facts": {}}, {})
-        run.try_for(120)
+        run.try_for(600)
         return run, {**phase.steps[-1].fields, "kubeconfig": str(place)}
 
     return make

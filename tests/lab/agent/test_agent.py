@@ -15,6 +15,7 @@ import pytest
 from cryptography import x509
 
 from tests.agent.kubelets import CLIENT, SERVING
+from tests.awaited import until
 from tests.cloud_init.cloud import Cloud
 from tests.lab.agent.served import TOKEN, Served
 
@@ -249,4 +250,4 @@ def test_certificates_of_kubeadm_are_due_before_their_year_is_over(
 
 
 def test_a_ready_api_says_so_to_the_agent(api: Any) -> None:
-    assert api.at("127.0.0.1").call("GET", "/readyz") == "ok"
+    until(lambda: api.at("127.0.0.1").call("GET", "/readyz") == "ok", "it says so")

@@ -2,12 +2,12 @@
 
 import base64
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sandbox.boot.machine import KUBECTL, Machine
+from tests.awaited import until
 
 IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
 """The one image here that has a shell: busybox."""
@@ -18,20 +18,6 @@ CURL = (
     *("/node/bin/curl", "--silent", "--show-error", "--max-time", "5"),
 )
 """The node's own curl, in a pod that has the node's /usr as /node."""
-
-
-def until(what: Callable[[], Any], doing: str, seconds: float = 120) -> Any:
-    """What it gives once that is true; the test fails where it never is, with the last thing that it raised."""
-    end = time.monotonic() + seconds
-    raised: BaseException | None = None
-    while True:
-        try:
-            if found := what():
-                return found
-        except RuntimeError as error:  # the API is not there
-            raised = error
-        assert time.monotonic() < end, f"{doing}: not within {seconds} s; {raised}"
-        time.sleep(0.3)
 
 
 def nodes(head: Machine) -> dict[str, Any]:
@@ -47,11 +33,14 @@ def condition(node: dict[str, Any], name: str) -> str:
 
 
 def etcdctl(head: Machine, *words: str) -> Any:
-    """What etcd's own client says on a control plane, as JSON."""
+    """What etcd's own client says on a control plane, as JSON, once it answers there.
+
+    A kubelet gets the certificate of its own server some time after its Node is Ready.
+    """
     keys = [f"--{flag}=/etc/kubernetes/pki/etcd/{file}" for flag, file in
             (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))]  # fmt: skip
     inside = ("exec", "--namespace", "kube-system", f"etcd-{head.name}", "--", "etcdctl", *keys, "--write-out=json")
-    return json.loads(head.kubectl(*inside, *words))
+    return until(lambda: json.loads(head.kubectl(*inside, *words)), f"etcd answers on {head.name}")
 
 
 def stored(head: Machine, secret: str) -> bytes:
@@ -66,8 +55,16 @@ def agent(head: Machine) -> dict[str, Any]:
 
 
 def at_rest(head: Machine) -> bool:
-    """The machine has no turn, and its agent waits for nothing."""
-    return not head.file(TURN).exists() and agent(head).get("waits_for") == ""
+    """The machine has no turn, its executor ended well, and its agent waits for nothing and misses nothing."""
+    said = agent(head)
+    idle = not head.file(TURN).exists() and (said.get("waits_for"), said.get("errors")) == ("", {})
+    return idle and head.status()["state"] == "ready"
+
+
+def all_ready(head: Machine, count: int) -> dict[str, Any] | None:
+    """Node objects by name, if there are so many and each is Ready."""
+    found = nodes(head)
+    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
 
 
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:
@@ -113,11 +110,11 @@ def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], st
         "-c",
         f"cat >/root/web.json <<'END'\n{json.dumps({'apiVersion': 'v1', 'kind': 'List', 'items': items})}\nEND",
     )
-    head.kubectl("apply", "--filename", "/root/web.json")
+    # pods are refused until the namespace has its service account, which a controller makes
+    until(lambda: head.kubectl("apply", "--filename", "/root/web.json"), "the manifest is taken")
+    wait = ("wait", "--namespace", "lab", "--for=condition=Ready", "pod", "--all", "--timeout=300s")
     try:
-        head.kubectl(
-            "wait", "--namespace", "lab", "--for=condition=Ready", "pod", "--all", "--timeout=120s", seconds=130
-        )
+        head.kubectl(*wait, seconds=310)
 
         def ask(url: str) -> str:
             ran = head.run(*KUBECTL, "exec", "--namespace", "lab", "client", "--", *CURL, url)

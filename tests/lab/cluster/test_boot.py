@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from operations.engine import Engine
 from sandbox.boot import places, windows
 from sandbox.boot.windows.machine import NO_TOOL
-from tests.lab.cluster.asking import until
+from tests.awaited import until
 from tests.lab.cluster.clone import Clone
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
@@ -60,9 +59,9 @@ def test_verify_finds_a_working_cluster_and_leaves_nothing_in_it(booted: tuple[C
 def test_a_machine_that_scale_makes_boots_and_one_that_it_deletes_is_gone(booted: tuple[Clone, str]) -> None:
     clone, _ = booted
     clone.mullion("scale", STACK, "linux", "2", "--sandbox", "--yes")
-    until(lambda: clone.machines().get("linux-1", {}).get("record") == "ready", "the new worker is ready", 240)
+    until(lambda: clone.machines().get("linux-1", {}).get("record") == "ready", "the new worker is ready")
     clone.mullion("scale", STACK, "linux", "1", "--sandbox", "--yes")
-    until(lambda: "linux-1" not in clone.machines(), "the worker is gone", 60)
+    until(lambda: "linux-1" not in clone.machines(), "the worker is gone")
     assert not list(places.disks(clone.sandbox).glob("linux-1-*"))
 
 
@@ -73,9 +72,7 @@ def test_who_kills_the_keeper_finds_everything_ended_by_the_next_command_and_can
     pid = places.keeper(clone.sandbox)
     assert pid
     os.kill(pid, signal.SIGKILL)
-    end = time.monotonic() + 10
-    while places.keeper(clone.sandbox) is not None and time.monotonic() < end:
-        time.sleep(0.05)
+    until(lambda: places.keeper(clone.sandbox) is None, "the keeper is gone")
     assert clone.remains()["processes"], "machines run on"
     clone.mullion("sandbox", "stop", STACK)
     assert clone.remains() == {what: [] for what in clone.remains()}

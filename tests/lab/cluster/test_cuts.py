@@ -12,7 +12,8 @@ import pytest
 from components.node.control_plane import DONE, FOUNDED, FOUNDER, LOG, MEMBER
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
-from tests.lab.cluster.asking import condition, etcdctl, nodes, until
+from tests.awaited import until
+from tests.lab.cluster.asking import all_ready, etcdctl
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -105,12 +106,8 @@ def test_one_cluster_was_founded_once_by_the_machine_that_claimed_it(cut: Site) 
 
 def test_every_machine_is_a_ready_node_of_it(cut: Site) -> None:
     head = cut.machine(cut.names("control-plane")[0])
-
-    def ready() -> bool:
-        found = nodes(head)
-        return sorted(found) == sorted(cut.machines) and {condition(one, "Ready") for one in found.values()} == {"True"}
-
-    until(ready, "every node is Ready", 240)
+    found = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
+    assert sorted(found) == sorted(cut.machines)
 
 
 def test_etcd_has_three_voting_members_and_no_other(cut: Site) -> None:

@@ -11,13 +11,17 @@ from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
 from sandbox.boot.windows.server import CURRENT, PKI
-from tests.lab.cluster.asking import condition, nodes, until, web
+from tests.awaited import until
+from tests.lab.cluster.asking import all_ready, condition, nodes, web
 from tests.lab.cluster.running import boot
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 400
 """Far above what it takes: two cores may be busy."""
+
+RESULT = "/var/lib/mullion/result.json"
+"""The executor's last word."""
 
 Cluster = Callable[[str, str], Site]
 
@@ -46,7 +50,7 @@ def test_every_machine_began_with_exactly_the_user_data_that_the_program_gave_th
 
 
 def test_every_node_is_ready_and_as_planned(dev: Site, head: Machine, kubernetes: str) -> None:
-    found = until(lambda: _all_ready(head, 2), "both nodes are Ready")
+    found = until(lambda: all_ready(head, 2), "both nodes are Ready")
     for name, each in dev.machines.items():
         node, told = found[name], dev.told(each.record)["machine"]
         addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
@@ -58,16 +62,11 @@ def test_every_node_is_ready_and_as_planned(dev: Site, head: Machine, kubernetes
         assert node["spec"]["podCIDR"].endswith(".0/24"), "IPP-02"
     # the controller takes away a Node's not-ready taints a moment after it is Ready
     planned = {("node-role.kubernetes.io/control-plane", "NoSchedule")}
-    until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has its own taint alone", 60)
+    until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has its own taint alone")
 
 
 def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
     return {(one["key"], one["effect"]) for one in node["spec"].get("taints", [])}
-
-
-def _all_ready(head: Machine, count: int) -> dict[str, Any] | None:
-    found = nodes(head)
-    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +81,12 @@ def windows_node(dev: Site, missing: Callable[[str, str], NoReturn]) -> Machine:
 
 
 def test_add_ons_are_applied_and_run(head: Machine) -> None:
-    for name in ("daemonset/flannel --namespace kube-flannel", "daemonset/kube-proxy --namespace kube-system"):
-        head.kubectl("rollout", "status", *name.split(), "--timeout=120s", seconds=130)
-    head.kubectl("rollout", "status", "deployment/coredns", "--namespace", "kube-system", "--timeout=180s", seconds=190)
+    for kind, namespace in (
+        ("daemonset/flannel", "kube-flannel"),
+        ("daemonset/kube-proxy", "kube-system"),
+        ("deployment/coredns", "kube-system"),
+    ):
+        head.kubectl("rollout", "status", kind, "--namespace", namespace, "--timeout=300s", seconds=310)
     applied = json.loads(head.file("/etc/mullion/addons/flannel.json").read_text())["items"]
     (settings,) = (each for each in applied if each["kind"] == "ConfigMap")
     there = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
@@ -95,19 +97,10 @@ def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pod
     worker = dev.names("linux")[0]
     with web(head, on=worker, asking_from=head.name) as ask:
         # a moment after the pod is ready its node has the Service's rules, the other one not yet
-        until(lambda: ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n", "the Service answers", 60)
+        until(lambda: ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n", "the Service answers")
         assert "timed out" in ask("http://169.254.169.254/latest/"), "from a pod"
-    answer = dev.machine(worker).run(
-        "curl",
-        "--silent",
-        "--output",
-        "/dev/null",
-        "--write-out",
-        "%{http_code}",
-        "--max-time",
-        "5",
-        "http://169.254.169.254/latest/meta-data/",
-    )
+    asked = ("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30")
+    answer = dev.machine(worker).run(*asked, "http://169.254.169.254/latest/meta-data/")
     assert answer.stdout == "401", "a node is answered: it has to bring a token"
 
 
@@ -159,7 +152,7 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
     until(
         lambda: windows_node.status()["time"] != time and windows_node.status()["state"] == "registered",
         "registered again",
-        300,
+        log=windows_node.log,
     )
     assert nodes(head)[windows_node.name]["metadata"]["uid"] == before["metadata"]["uid"]
     assert (windows_node.file(PKI) / CURRENT).read_bytes() == certificate
@@ -167,14 +160,19 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
 
 def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: Site, head: Machine) -> None:
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
-    before = head.status()["time"]
     head.cut()
+    # by now nothing writes any more
+    before, told = json.loads(head.file(RESULT).read_text())["started"], head.status()["time"]
     head.boot()
-    until(lambda: head.status().get("time", before) != before and head.status()["state"] == "ready", "ready again", 300)
+
+    def came_true_again() -> bool:
+        result = json.loads(head.file(RESULT).read_text())
+        return result["started"] != before and (result["state"], result["code"]) == ("done", 0)
+
+    until(came_true_again, "its plan came true again")
+    until(lambda: head.status()["time"] != told and head.status()["state"] == "ready", "its record says so")
     # a moment after its start the API does not know its roles yet
     kept = until(
         lambda: head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}"), "the API allows it"
     )
     assert kept == "b"
-    result = json.loads(head.file("/var/lib/mullion/result.json").read_text())
-    assert (result["state"], result["code"]) == ("done", 0)

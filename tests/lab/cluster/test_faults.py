@@ -9,7 +9,7 @@ import pytest
 
 from operations.engine import Engine
 from operations.reboots import THERE
-from tests.lab.cluster.asking import until
+from tests.awaited import until
 from tests.lab.cluster.clone import Clone
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]

@@ -7,7 +7,6 @@ names. The admission and authorization of nodes are what kubeadm sets, too: Node
 import json
 import os
 import subprocess
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from components import pki, releases
 from components.kubernetes_api import PATCH, Access, KubernetesApi, Refused, Unreachable
 from components.pki import KeyPair
 from sandbox.boot.spaces import within
+from tests.awaited import until
 
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
@@ -67,15 +67,17 @@ class ControlPlane:
         data = ("--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync")
         self._process("etcd", *data, "--listen-client-urls", ETCD, "--advertise-client-urls", ETCD)
         self._process("kube-apiserver", *self._api_server())
-        self.until(lambda: self.get("/readyz"), "the API is ready")
+        # it makes its namespaces after it says that it is ready
+        for path in ("/readyz", "/api/v1/namespaces/kube-system", "/api/v1/namespaces/kube-public"):
+            self.until(lambda path=path: self.get(path), f"the API answers {path}")
         self._process("kube-controller-manager", *self._controllers())
         self._kubeadm("bootstrap-token", "--config", str(self._config()), "--kubeconfig", str(self._administrator()))
 
     def stop(self) -> None:
-        """The last one first."""
+        """The last one first; what they keep is the test's alone, so nobody waits for what they still write."""
         for each in reversed(self._running):
-            each.terminate()
-            each.wait(30)
+            each.kill()
+            each.wait()
 
     def call(self, method: str, path: str, body: Any = None, who: KeyPair | None = None) -> Any:
         """What the API answers to the administrator, or to whom the certificate names."""
@@ -112,14 +114,14 @@ class ControlPlane:
             namespace = each["metadata"].get("namespace", "")
             self.call("POST", PATHS[each["kind"]].format(namespace) + "?fieldValidation=Strict", each)
 
-    def until(self, what: Callable[[], Any], doing: str, seconds: float = 60) -> Any:
-        """What it gives once that is true."""
-        end = time.monotonic() + seconds
-        while not (found := what()):
-            assert time.monotonic() < end, f"{doing}: not within {seconds} s\n{self.log()}"
+    def until(self, what: Callable[[], Any], doing: str) -> Any:
+        """What it gives once that is true, while all processes run."""
+
+        def found() -> Any:
             assert all(each.poll() is None for each in self._running), self.log()
-            time.sleep(0.2)
-        return found
+            return what()
+
+        return until(found, doing, log=self.log)
 
     def log(self) -> str:
         """The end of what each process said."""

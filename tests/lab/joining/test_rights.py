@@ -15,8 +15,8 @@ from cryptography.x509.oid import NameOID
 from components.kubernetes_api import Refused
 from components.pki import KeyPair
 from sandbox.boot.windows.server import CURRENT, PKI
+from tests.awaited import until
 from tests.lab.joining.conftest import Site
-from tests.whole_way.lab import until
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
