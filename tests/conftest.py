@@ -30,6 +30,9 @@ FREE = ("engine", "subprocess", "lab", "soak", "live")
 ALONE = ("grpc.use_local_subchannel_pool", 1)
 """Option of a gRPC channel that shares nothing with others."""
 
+IMITATING = ("tests/windows_node/", "tests/lab/joining/", "tests/lab/cluster/")
+"""Tests of whole machines, some of whose programs are stand-ins."""
+
 _guarded: str | None = None
 """The unit test that runs; an audit hook cannot be taken away, so it looks here."""
 
@@ -67,13 +70,18 @@ def no_network_and_no_programs(request: pytest.FixtureRequest) -> Iterator[None]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Add up what soak tests counted (`record_property(what, number)`), over all workers."""
+    """Add up what soak tests counted (`record_property(what, number)`), over all workers; name what was imitated."""
     counted: Counter[str] = Counter()
-    for outcome in ("passed", "failed"):
-        for report in terminalreporter.stats.get(outcome, []):
-            counted.update({what: number for what, number in report.user_properties if isinstance(number, int)})
+    reports = [each for outcome in ("passed", "failed") for each in terminalreporter.stats.get(outcome, [])]
+    for report in reports:
+        counted.update({what: number for what, number in report.user_properties if isinstance(number, int)})
     if counted:
         terminalreporter.write_line("counted: " + ", ".join(f"{number:,} {what}" for what, number in counted.items()))
+    if any(report.nodeid.startswith(IMITATING) for report in reports):
+        from tools.lab.cluster import IMITATED
+
+        for what, how in IMITATED.items():
+            terminalreporter.write_line(f"imitated: {what}: {how}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -54,8 +54,9 @@ def winpwsh(missing: Callable[[str, str], NoReturn]) -> str:
 
 @pytest.fixture
 def machine(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
-    """A fresh Windows machine of this test alone."""
+    """A fresh Windows machine of this test alone, that is on."""
     here = new_machine(winpwsh, tmp_path / "machine")
+    here.stay_on()
     yield here
     here.cut()
 

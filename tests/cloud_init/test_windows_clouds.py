@@ -9,7 +9,7 @@ from components.node.kinds import ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.cloud import Cloud
-from tests.cloud_init.windows import NAME, tell, windows_scripts
+from tests.cloud_init.windows import NAME, first_boot, tell, windows_scripts
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
@@ -31,8 +31,8 @@ def test_a_machine_gets_its_bundle_secret_and_name_and_writes_its_record_by_its_
     cloud.fail(cloud.account.token, [404, 429])
     cloud.services.faults.plan(f"* GET /{made.key}", "refuse", "denied")
     facts = {"status_url": cloud.facts["status_url"]}
-    assert machine.pwsh(f"& {tell(machine, cloud, made, name=NAME, **facts)}") == (0, "")
-    assert machine.boot_task() == (0, ""), machine.path(r"C:\ProgramData\mullion\node.log").read_text()
+    booted = machine.pwsh(first_boot(tell(machine, cloud, made, name=NAME, **facts)))
+    assert booted == (0, ""), machine.path(r"C:\ProgramData\mullion\node.log").read_text()
     assert machine.path(r"C:\k\token").read_text() == TOKEN
     assert json.loads(machine.path(r"C:\k\me.json").read_text()) == {"providerID": cloud.account.provider_id}
     record = json.loads(cloud.objects[f"/status/AROAEXAMPLE:{cloud.account.instance}.json"])

@@ -12,13 +12,21 @@ from tests.executor.windows_programs import SERVICE
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 FOLLOWED = r"C:\ProgramData\mullion\epoch"
 SERVICES = ("kubelet", "flanneld", "kube-proxy")
+MADE = "; ".join(
+    [rf"sc.exe create {each} binPath= C:\k\{each}.exe start= demand | Out-Null" for each in SERVICES]
+    + [
+        "Register-ScheduledTask -TaskName mullion -Action @{} -Trigger @{} -Principal @{} -Settings @{} | Out-Null",
+        "'kubelet', 'kube-proxy' | ForEach-Object { sc.exe start $_ | Out-Null }",
+    ]
+)
+"""The services and the boot task; flanneld does not run."""
 LOOK = rf"& '{FOLDER}\collect-logs.ps1' -Requested"
 NUMBERS = "('kubelet', 'flanneld', 'kube-proxy' | ForEach-Object { [int] (Get-Process $_ -EA Ignore).Id }) -join ' '"
 
 
 @pytest.fixture
 def node(machine: Machine, cloud: Cloud) -> Machine:
-    """A machine with the three services and a boot task."""
+    """A machine with the programs of the three services."""
     place(machine, cloud, [])
     store = f"{cloud.url}/bundles"
     told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
@@ -29,17 +37,12 @@ def node(machine: Machine, cloud: Cloud) -> Machine:
         program = machine.path(rf"C:\k\{each}.exe")
         program.parent.mkdir(exist_ok=True)
         program.write_bytes(machine.path(SERVICE).read_bytes())
-    made = [rf"sc.exe create {each} binPath= C:\k\{each}.exe start= demand" for each in SERVICES]
-    made += ["Register-ScheduledTask -TaskName mullion -Action @{} -Trigger @{} -Principal @{} -Settings @{}"]
-    code, said = machine.pwsh("; ".join(made) + "; $global:LASTEXITCODE = 0")
-    assert code == 0, said
     return machine
 
 
-def looked(machine: Machine, times: int, before: str = "") -> list[list[str]]:
+def looked(machine: Machine, times: int, before: str = "$null = 0") -> list[list[str]]:
     """Process numbers of the services (0: stopped; flanneld is) before the first look at the store, and after each."""
-    start = "'kubelet', 'kube-proxy' | ForEach-Object { sc.exe start $_ | Out-Null }"
-    words = [start, before or "$null = 0", NUMBERS, *(f"{LOOK}; {NUMBERS}" for _ in range(times))]
+    words = [before, NUMBERS, *(f"{LOOK}; {NUMBERS}" for _ in range(times))]
     code, said = machine.pwsh("; ".join(words) + "; $global:LASTEXITCODE = 0")
     assert code == 0, said
     return [line.split() for line in said.splitlines() if line.replace(" ", "").isdigit()]
@@ -48,7 +51,7 @@ def looked(machine: Machine, times: int, before: str = "") -> list[list[str]]:
 def test_what_runs_starts_anew_once_for_an_epoch_and_what_does_not_start_is_left_to_the_executor(
     node: Machine, cloud: Cloud
 ) -> None:
-    before, without = looked(node, 1)
+    before, without = looked(node, 1, MADE)
     assert before == without, "no restore was published"
     cloud.objects["/bundles/epoch.json"] = b'{"epoch": 2}'
     before, first, second = looked(node, 2)

@@ -70,6 +70,11 @@ def tell(
     return r"C:\user\UserScript.ps1"
 
 
+def first_boot(script: str) -> str:
+    """What a machine runs at its first boot: user-data, then the task that it registered."""
+    return rf"& {script}; & '{MULLION}\loader.ps1'"
+
+
 def until(what: Callable[[], bool], seconds: float = 30) -> None:
     """Wait until what() is true."""
     end = time.monotonic() + seconds

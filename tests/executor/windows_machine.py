@@ -1,7 +1,6 @@
 """A Windows machine that plays one case after the other, in a PowerShell process that lives until something cuts it."""
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -32,8 +31,6 @@ class Driver:
     """C:\\full as the test sees it: a small disk that can be full."""
     longest: float = JOB_SECONDS
     """Seconds that one job may take."""
-    keeper: subprocess.Popen[bytes] | None = None
-    """Keeps the machine on while its PowerShell processes come and go: Wine would name it anew."""
 
     def __post_init__(self) -> None:
         """Put the driver there."""
@@ -55,21 +52,7 @@ class Driver:
         if self.process is None or self.process.poll() is not None:
             for name in ("job.json", "answer.json", "answer.new", "met", "go"):
                 (self.jobs / name).unlink(missing_ok=True)
-            if self.keeper is None or self.keeper.poll() is not None:
-                words = [
-                    *self.machine.entry,
-                    self.machine.tool,
-                    "run",
-                    str(self.machine.folder),
-                    "ping.exe",
-                    "-n",
-                    "9999",
-                    "127.0.0.1",
-                ]
-                environment = {**os.environ, "WINPWSH_TIMEOUT": "9999"}
-                self.keeper = subprocess.Popen(
-                    words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
-                )
+            self.machine.stay_on()
             self.process = self.machine.start(r"& C:\jobs\driver.ps1", IDLE_SECONDS)
         new = self.jobs / "job.new"
         new.write_text(json.dumps({"kind": kind, **job}))
@@ -93,24 +76,15 @@ class Driver:
     def kill(self) -> None:
         """The power of the whole machine goes: every process ends, disk and registry stay."""
         self.machine.cut()
-        for process in (self.process, self.keeper):
-            if process is not None:
-                process.wait(30)
-                if process.stdout:
-                    process.stdout.close()
-        self.keeper = None
+        if self.process is not None:
+            self.process.wait(30)
+            if self.process.stdout:
+                self.process.stdout.close()
 
     def second_run(self, data: str) -> str:
         """Output of a start of the executor in a process of its own."""
         command = rf"$env:ProgramData = '{data}'; & '{FOLDER}\node.ps1'"
         return self.machine.pwsh(command)[1]
-
-    def stop(self) -> None:
-        """The machine goes off."""
-        self.machine.cut()
-        for process in (self.process, self.keeper):
-            if process is not None:
-                process.communicate(timeout=30)
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
@@ -135,7 +109,7 @@ def small_disk(machine: Machine) -> Iterator[Driver]:
             machine.entry = ("nsenter", "-m", "-t", str(holder.pid), "--")
             driver = Driver(machine, full=Path(f"/proc/{holder.pid}/root{place}"))
             yield driver
-            driver.stop()
+            driver.kill()
         finally:
             holder.kill()
 

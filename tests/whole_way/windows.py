@@ -1,5 +1,6 @@
 """A Windows machine of the lab: winpwsh runs it in its own network, and what starts at a boot is what is registered."""
 
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,12 @@ class Server(booted.Server):
 
     lab: Lab
     record: Record
+
+    def start(self, command: str, seconds: int = booted.PATIENCE) -> "subprocess.Popen[str]":
+        """A run; the first of a boot leaves the machine on."""
+        run = super().start(command, seconds)
+        self.stay_on()
+        return run
 
     def outcomes(self) -> dict[str, str]:
         """held or set, by step, of the last run."""

@@ -193,7 +193,7 @@ def node(
     try:
         yield here
     finally:
-        here.driver.stop()
+        here.driver.kill()
         site.leave(space)
 
 

@@ -23,6 +23,7 @@ from tests.windows_node.server import Node, node, outcomes, restarts
 from tests.windows_node.server import steps as planned
 from tests.windows_node.site import Site, site
 from tools.lab import build
+from tools.lab.cluster import IMITATED
 from tools.lab.programs import STAND_IN
 from tools.linuxnode.image import lacking
 
@@ -91,6 +92,8 @@ def windows(best: Best, show: Show) -> None:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "site").mkdir()
         with site(Path(folder) / "site") as where:
+            for what, how in IMITATED.items():
+                print(f"imitated: {what}: {how}")
             for name in FOUR:
                 whole(name, tool, where, Path(folder) / name, best, show)
                 baked(name, tool, where, Path(folder) / f"{name}-image")
