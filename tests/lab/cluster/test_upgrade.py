@@ -52,7 +52,7 @@ def heads(site: Site) -> list[Machine]:
 
 
 def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None:
-    """Give machines the images of another version, which they would pull from a registry."""
+    """Give machines the images of another version, which they would pull from a registry: kubeadm's test Job, too."""
     images.archive(kubernetes, archive)
     for each in machines:
         place = each.file("/root/images.tar")
@@ -106,7 +106,7 @@ def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Sit
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=readable")
     store = next(each.id for each in site.world.resources(BUCKET) if each.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
-        preload(heads(site), after, site.folder / "images.tar")
+        preload(site.machines.values(), after, site.folder / "images.tar")
         site.images = programs.folder(after) / "containerd"  # of machines that are made from now on
         # in the sandbox, whose machines are not these, nothing is waited for: the second stage is refused, and awaited
         assert renewed(site, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
