@@ -3,7 +3,6 @@
 import signal
 import sys
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +13,7 @@ from sandbox.boot.alone import alone
 from sandbox.boot.site import Site, site
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.records import Record
-from sandbox.world import World
+from sandbox.world import World, now
 from tools.linuxnode import network
 
 PAUSE = 0.3
@@ -107,7 +106,7 @@ class Keeper:
             machine.cut()
         state, since = before.state if wish.on and before.wish.on else "off", before.since
         if wish.on and (again or not before.wish.on):
-            state, since = "boots", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            state, since = "boots", now()
             self._booting[name] = self._boots.submit(machine.boot)
         print(f"{name}: {wish}", flush=True)
         self.standing[name] = replace(before, state=state, why="", wish=wish, since=since)

@@ -14,6 +14,12 @@ class Clone(Replica):
     def __init__(self, folder: Path, engine: Engine, stack: str = "aws-ci") -> None:
         super().__init__(folder, engine, stack)
 
+    def built(self) -> "Clone":
+        """The same, with its cluster built."""
+        up = self.up()
+        assert up.returncode == 0, up.stderr
+        return self
+
     @property
     def cloud(self) -> clouds.Cloud:
         """The stack's."""

@@ -18,10 +18,7 @@ pytestmark = pytest.mark.engine
 @pytest.fixture(scope="module", params=sampling.each("ci"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    clone = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "drift"))
-    up = clone.up()
-    assert up.returncode == 0, up.stderr
-    return clone
+    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "drift")).built()
 
 
 def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:

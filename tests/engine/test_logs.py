@@ -22,10 +22,7 @@ pytestmark = pytest.mark.engine
 @pytest.fixture(scope="module", params=sampling.each("ci"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    clone = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs"))
-    up = clone.up()
-    assert up.returncode == 0, up.stderr
-    return clone
+    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs")).built()
 
 
 def test_ops_02_who_asks_gets_the_archive_and_an_issue_template_and_leaves_no_request(clone: Clone) -> None:

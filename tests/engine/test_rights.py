@@ -97,10 +97,7 @@ ASKED: dict[str, Callable[[World, Record, str, str], str]] = {"aws": on_aws, "gc
 @pytest.fixture(scope="module", params=sampling.each("ci"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster."""
-    made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights"))
-    up = made.up()
-    assert up.returncode == 0, up.stderr
-    return made
+    return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights")).built()
 
 
 def machines(clone: Clone, world: World) -> dict[str, Record]:

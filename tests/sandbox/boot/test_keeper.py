@@ -135,7 +135,7 @@ def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_i
     has(site.world, one="i-1")
     site.boots, told = 3, list[str]()
     for second, changes in enumerate(({}, {"boots": 1}, {"on": False}, {"on": True}, {"connected": False})):
-        monkeypatch.setattr(time, "gmtime", lambda second=second: time.struct_time((2026, 1, 2, 3, 4, second, 0, 0, 0)))
+        monkeypatch.setattr(keeper, "now", lambda second=second: f"2026-01-02T03:04:0{second}Z")
         if changes:
             wishes.wish(site.world, "one", **changes)
         settled(here)
