@@ -298,11 +298,12 @@ def chaos(
     stack: StackName,
     seed: Annotated[int | None, typer.Option(metavar="N", min=0, help="Of the first sequence. Default: drawn.")] = None,
     runs: Annotated[int, typer.Option(metavar="K", min=1, help="How many sequences, each with the next seed.")] = 1,
+    length: Annotated[int, typer.Option(metavar="C", min=0, help="Changes in each, after it was built.")] = 4,
 ) -> None:
     """Break a throw-away copy of a stack in the sandbox: random changes, faults and cuts, and what must hold after."""
     from operations import chaos as breaking
 
-    breaking.chaos(stack, seed=seed, runs=runs)
+    breaking.chaos(stack, seed=seed, runs=runs, length=length)
 
 
 @command

@@ -25,7 +25,7 @@ from operations.invariants import Asked
 from operations.replica import Replica
 
 LENGTH = 4
-"""Changes between the first `up` and the last `down` of a sequence."""
+"""Changes between the first `up` and the last `down` of a sequence, unless told."""
 CALLS_OF_ALL = 60
 """Among so many first calls of the cloud a disturbance comes, of a whole build or removal."""
 LINES = 12
@@ -79,8 +79,11 @@ class Action:
         return f"{self.change.text}; {self.disturbed}, call {self.call}" if self.disturbed else self.change.text
 
 
-def chaos(stack: str, *, seed: int | None, runs: int) -> None:
-    """Run sequences: the first with this seed, each other with the next one. Stop at the first violation."""
+def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
+    """Run sequences: the first with this seed, each other with the next one. Stop at the first violation.
+
+    length: changes between the first `up` and the last `down` of each.
+    """
     if not stacks.load(stack).spec.pools:
         raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so give it one")
     program, config = engine.find(), stacks.config(stack)
@@ -89,9 +92,10 @@ def chaos(stack: str, *, seed: int | None, runs: int) -> None:
         print(f"{stack}, seed {number}", flush=True)
         folder = Path(tempfile.mkdtemp(prefix=f"mullion-chaos-{stack}-"))
         try:
-            sequence(Replica(folder, program, stack), config, number, lambda line: print(f"  {line}", flush=True))
+            replica = Replica(folder, program, stack)
+            sequence(replica, config, number, lambda line: print(f"  {line}", flush=True), length)
         except Violation as found:
-            again = f"mullion chaos {stack} --seed {number}"
+            again = f"mullion chaos {stack} --seed {number} --length {length}"
             raise Stop(Exit.FAILED, f"seed {number}, {found}\nkept: {folder}\nagain: {again}") from None
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
@@ -100,10 +104,10 @@ def chaos(stack: str, *, seed: int | None, runs: int) -> None:
     print(f"all held: {runs} of {stack}, seeds {first} to {first + runs - 1}")
 
 
-def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say) -> int:
+def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
     """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
     runs, now = 0, invariants.snapshot(replica)
-    for number, action in enumerate(actions(replica.stack, config, seed), 1):
+    for number, action in enumerate(actions(replica.stack, config, seed, length), 1):
         begun = time.monotonic()
         try:
             codes, wrong = _act(replica, action)
@@ -118,14 +122,14 @@ def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say) -
     return runs
 
 
-def actions(stack: str, config: Mapping[str, Any], seed: int) -> Iterator[Action]:
+def actions(stack: str, config: Mapping[str, Any], seed: int, length: int = LENGTH) -> Iterator[Action]:
     """Draw a sequence: build, changes, removal."""
     rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be guessed
     begun = _drawn(rng, stack, config, (older,))
     cluster: Document = begun.document
     up, down = ("up", stack, "--sandbox", "--yes"), ("down", stack, "--sandbox", "--yes", "--confirm", stack)
     yield Action(up, begun, *_disturbance(rng, CALLS_OF_ALL, 0.5))
-    for _ in range(LENGTH):
+    for _ in range(length):
         change = _drawn(rng, stack, {**config, CLUSTER: cluster}, CHANGES)
         cluster = change.document
         command, *more = change.words

@@ -13,9 +13,10 @@ from typing import Any
 import pulumi.automation as auto
 import pytest
 import yaml
+from pulumi.automation._stack import StackInitMode
 
 from components.spec.stack import CLUSTER
-from operations import clouds, state
+from operations import clouds, state, workspace
 from operations.paths import REPOSITORY
 from sandbox.home import install
 from sandbox.world import World
@@ -67,8 +68,8 @@ class Stack:
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
         }
-        options = auto.LocalWorkspaceOptions(work_dir=str(folder / "work"), env_vars=environment, pulumi_home=str(home))
-        self._stack = auto.create_or_select_stack(name, project_name="mullion", program=self._program, opts=options)
+        space = auto.LocalWorkspace(str(folder / "work"), str(home), self._program, environment)
+        self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)
 
     @staticmethod
     def _program() -> None:
@@ -155,9 +156,9 @@ class Stack:
         return json.loads(found["plaintext"])
 
     def _command(self, *words: str) -> str:
-        workspace = self._stack.workspace
-        environment = {**workspace.env_vars, "PULUMI_HOME": str(workspace.pulumi_home)}
-        return workspace.pulumi_command.run([*words, "--stack", self.name], workspace.work_dir, environment).stdout
+        space = self._stack.workspace
+        environment = {**space.env_vars, "PULUMI_HOME": str(space.pulumi_home)}
+        return space.pulumi_command.run([*words, "--stack", self.name], space.work_dir, environment).stdout
 
 
 def _plaintexts(document: Any) -> Iterator[str]:

@@ -12,6 +12,9 @@ from tests.seed import SEED
 REFUSED = {row[0] for row in not_built.CLUSTER}
 CLOUDS = tuple(name for name in clouds.CLOUDS if f"cloud-{name}" not in REFUSED)
 """Those that can be built."""
+KINDS = ("dev", "ci", "prod")
+STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
+"""All that soak takes."""
 
 SAMPLED = "sampled"
 PASSED: dict[str, tuple[str, ...]] = {

@@ -18,19 +18,21 @@ FIRST, SEQUENCES = int(GIVEN or 1), 300
 """Of soak: the first seed, and how many. The same in every worker, because the tests are named by it."""
 KINDS = (*("ci",) * 4, "dev", *("ci",) * 4, "prod")
 """In turn; mostly the smallest, since most sequences are had for the time there: each takes more than a minute."""
+SHORT = 2
+"""Changes in the one sequence of `make test`."""
 STACKS = tuple(f"{cloud}-{kind}" for kind in KINDS for cloud in sampling.CLOUDS)
 
 
-def held(stack: str, seed: int, folders: pytest.TempPathFactory, engine: Engine) -> int:
-    print(f"mullion chaos {stack} --seed {seed}")  # noqa: T201 - pytest shows it where the test fails
+def held(stack: str, seed: int, length: int, folders: pytest.TempPathFactory, engine: Engine) -> int:
+    print(f"mullion chaos {stack} --seed {seed} --length {length}")  # noqa: T201 - pytest shows it where the test fails
     clone = Clone(folders.mktemp("chaos"), engine, stack)
-    runs = chaos.sequence(clone, stacks.config(stack), seed, print)
+    runs = chaos.sequence(clone, stacks.config(stack), seed, print, length)
     shutil.rmtree(clone.folder)
     return runs
 
 
 def test_a_sequence_of_changes_faults_and_cuts_holds(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> None:
-    held(sampling.stack("sampled-ci", "chaos"), SEED, tmp_path_factory, engine)
+    held(sampling.stack("sampled-ci", "chaos"), SEED, SHORT, tmp_path_factory, engine)
 
 
 @pytest.mark.soak
@@ -44,4 +46,4 @@ def test_every_sequence_holds(
     engine: Engine,
     record_property: Callable[[str, int], None],
 ) -> None:
-    record_property("runs of chaos", held(stack, seed, tmp_path_factory, engine))
+    record_property("runs of chaos", held(stack, seed, chaos.LENGTH, tmp_path_factory, engine))

@@ -25,12 +25,20 @@ CALLS = 60
 
 
 SAMPLED = ("provider dies after", "engine killed before", "all killed before", "all killed after")
-"""Those of `make test`; `make soak` takes all, with every call."""
+"""Of which `make test` draws two; `make soak` takes all, with every call."""
+DRAWN: dict[str, str] = dict(zip(("one drawn", "another drawn"), random.Random(SEED).sample(SAMPLED, 2), strict=True))
 
 
-@pytest.mark.parametrize("cut", SAMPLED, ids=lambda each: each.replace(" ", "-"))
-@pytest.mark.parametrize("parameter", sampling.each("ci"))
+@pytest.mark.parametrize(
+    ("parameter", "cut"),
+    [
+        *(("sampled-ci", each) for each in DRAWN),
+        *(pytest.param(f"{cloud}-ci", cut, marks=pytest.mark.soak) for cloud in sampling.CLOUDS for cut in SAMPLED),
+    ],
+    ids=lambda each: each.replace(" ", "-"),
+)
 def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, engine: Engine, parameter: str, cut: str) -> None:
+    cut = DRAWN.get(cut, cut)
     clone = Clone(tmp_path, engine, sampling.stack(parameter, cut))
     call = random.Random(f"{SEED} {cut}").randint(2, CALLS)
     print(f"call {call}")  # noqa: T201 - pytest shows it where the test fails
@@ -61,7 +69,6 @@ def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
 # Soak: every call of every stack is cut off, before and after the cloud acted. All calls are held, from the first of
 # each run on; so each run gets no further than what can go on at a time, and the next one begins by clearing up.
 
-STACKS = (*(f"{cloud}-{kind}" for cloud in sampling.CLOUDS for kind in ("ci", "dev", "prod")), "aws-docker")
 PAIRS = {
     "provider dies": ("provider dies before", "provider dies after"),
     "engine killed": ("engine killed before", "engine killed after"),
@@ -96,7 +103,7 @@ PHASES: dict[str, Callable[[Clone], tuple[str, ...]]] = {
 """What is cut, by name; each but `up` begins with a cluster that was built."""
 
 
-@pytest.fixture(scope="module", params=STACKS)
+@pytest.fixture(scope="module", params=sampling.STACKS)
 def prepared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
     """A built cluster, and beside it what it was when it had just been built."""
     clone = Clone(tmp_path_factory.mktemp("clone"), engine, request.param)

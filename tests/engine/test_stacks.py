@@ -2,9 +2,12 @@
 
 import base64
 import json
+import random
 from typing import Any
 
 import pytest
+
+from tests.seed import SEED
 
 from . import sampling
 from .conftest import Run, Stack
@@ -12,7 +15,9 @@ from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-STACKS = (*sampling.each("dev"), *sampling.each("ci"), *sampling.each("prod"), "aws-docker")
+KINDS = random.Random(SEED).sample((*sampling.KINDS, "docker"), 2)
+DRAWN: dict[str, str] = dict(zip(("one drawn", "another drawn"), KINDS, strict=True))
+"""Kinds of `make test`; `make soak` takes all stacks."""
 
 
 class Life:
@@ -33,10 +38,13 @@ class Life:
         stack.down()
 
 
+STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in sampling.STACKS))
+
+
 @pytest.fixture(scope="module", params=STACKS)
 def life(request: pytest.FixtureRequest, new_stack: Any) -> Life:
-    kind = request.param.partition("-")[2]
-    return Life(new_stack(request.param if kind == "docker" else sampling.stack(request.param, kind)))
+    kind = DRAWN.get(request.param)
+    return Life(new_stack(sampling.stack(f"{sampling.SAMPLED}-{kind}", kind) if kind else request.param))
 
 
 def test_preview_and_up_do_the_same_to_the_same_resources(life: Life) -> None:

@@ -72,8 +72,8 @@ def test_all_changes_and_disturbances_are_drawn() -> None:
 def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
     mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sequence(replica: object, config: object, seed: int, say: Callable[[str], object]) -> None:
-        say("1: up -> 0")
+    def sequence(replica: object, config: object, seed: int, say: Callable[[str], object], length: int) -> None:
+        say(f"1: up -> {length}")
         if seed == 8:
             raise chaos.Violation("action 2 (label web): \n  in the world alone: vpc-1")
 
@@ -81,10 +81,11 @@ def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
     monkeypatch.setattr(chaos, "sequence", sequence)
     monkeypatch.setattr(chaos, "Replica", lambda folder, *_: kept.append(folder))
     monkeypatch.setattr(engine, "find", lambda: None)
-    result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "3")
+    result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "3", "--length", "2")
     assert result.exit_code == Exit.FAILED
-    assert result.stdout == "aws-dev, seed 7\n  1: up -> 0\naws-dev, seed 8\n  1: up -> 0\n"
-    for words in ("seed 8, action 2", "in the world alone: vpc-1", "mullion chaos aws-dev --seed 8", str(kept[1])):
+    assert result.stdout == "aws-dev, seed 7\n  1: up -> 2\naws-dev, seed 8\n  1: up -> 2\n"
+    again = "mullion chaos aws-dev --seed 8 --length 2"
+    for words in ("seed 8, action 2", "in the world alone: vpc-1", again, str(kept[1])):
         assert words in result.stderr, words
     assert [each.exists() for each in kept] == [False, True]
     shutil.rmtree(kept[1])
