@@ -54,7 +54,7 @@ def boot(name: str, timeout: str) -> None:
     if why := lacking():
         raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
     began = time.monotonic()
-    booted.start(name, bootable.made(plan.spec.kubernetes))
+    booted.start(name)
     with _world(name) as world:
         last = _watch(name, world, plan, seconds)
         head = _head(name, world)

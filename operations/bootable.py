@@ -38,14 +38,15 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     from sandbox.world import SERVICES, World
     from tools.lab import cluster as programs
 
-    own = str((config.get(CLUSTER) or {}).get("kubernetes", ""))
+    cluster = config.get(CLUSTER) or {}
+    own, needs = str(cluster.get("kubernetes", "")), systems(cluster)
     version = kubernetes or own
-    if not programs.is_built(version):
+    if not programs.is_built(version, needs):
         raise Stop(
             Exit.FAILED,
-            f"the programs of Kubernetes {version} that machines here run are not built; this builds them once, in 20 "
-            f"to 60 minutes on two cores: python -m tools.lab cluster {version}. Or boot a version that is built: "
-            f"--kubernetes {' | '.join(programs.built()) or '(none is)'}",
+            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built; this "
+            f"builds them once, in 20 to 60 minutes on two cores: python -m tools.lab cluster {version}. Or boot a "
+            f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
         )
     memory = _memory(name)
     made = memory.with_name("world.db")
@@ -63,6 +64,14 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     worlds.write(memory, json.dumps({"of": own, "kubernetes": version}) + "\n")
 
 
+def systems(cluster: Mapping[str, Any]) -> tuple[str, ...]:
+    """The systems of a `mullion:cluster` object's machines; what has no shape of a pool is none."""
+    pools = cluster.get("pools")
+    found = pools.values() if isinstance(pools, Mapping) else ()
+    windows = any(isinstance(each, Mapping) and str(each.get("os", "")).startswith("windows") for each in found)
+    return ("linux", "windows") if windows else ("linux",)
+
+
 def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
     """The configuration of a stack as its sandbox has it: as its file says, or with what booting needs over that."""
     cluster = config.get(CLUSTER)
@@ -72,20 +81,24 @@ def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
     version = kubernetes(name, str(cluster.get("kubernetes", "")))
     other = {} if version == cluster.get("kubernetes") else {"kubernetes": version, "acknowledge": {}}
-    return {**config, CLUSTER: bootable({**cluster, **other}, str(made(version) / "artifacts.json"))}
+    return {**config, CLUSTER: bootable({**cluster, **other}, str(_digests(name)))}
+
+
+def _digests(name: str) -> Path:
+    """A file of the digests of all that is built: pools have the old version while a cluster changes it."""
+    from tools.lab import cluster as programs
+
+    file = _memory(name).with_name("artifacts.json")
+    now = json.dumps(programs.entries(programs.built(programs.LINUX)))
+    if not file.is_file() or file.read_text("utf-8") != now:
+        worlds.write(file, now)
+    return file
 
 
 def kubernetes(name: str, own: str) -> str:
     """The version that is booted where the stack file says `own`: another one only until the file changes its mind."""
     chosen = json.loads(_memory(name).read_text("utf-8"))
     return chosen["kubernetes"] if chosen["of"] == own else own
-
-
-def made(version: str) -> Path:
-    """Where mirror, digests and images of a version are."""
-    from tools.lab import cluster as programs
-
-    return programs.folder(version)
 
 
 def forget(name: str) -> None:

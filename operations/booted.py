@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import yaml
 
@@ -44,15 +43,15 @@ def reached(name: str, kubeconfig: str) -> str:
     return yaml.safe_dump(document, sort_keys=False)
 
 
-def start(name: str, made: Path) -> None:
-    """Have a process of its own keep the stack's machines booted; nothing where one does. made: their programs."""
+def start(name: str) -> None:
+    """Have a process of its own keep the stack's machines booted; nothing where one does."""
     from sandbox.boot import places
 
     folder = sandbox_folder(name)
     if places.keeper(folder) is None:
         places.clean(folder)
         with places.log(folder).open("w", encoding="utf-8") as log:
-            words = [sys.executable, "-m", "sandbox.boot.keeper", str(folder), str(made)]
+            words = [sys.executable, "-m", "sandbox.boot.keeper", str(folder)]
             # its own session: it outlives this command and its terminal
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True

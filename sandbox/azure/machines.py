@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 import re
 from typing import Any
 
@@ -19,7 +20,7 @@ from sandbox.azure.names import (
 )
 from sandbox.azure.quotas import cores
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
-from sandbox.values import Secret
+from sandbox.values import Secret, plain
 
 CUSTOM_DATA_LIMIT = 87380
 """Characters of base64, which are 65,535 bytes (Azure REST reference, OSProfile.customData)."""
@@ -210,6 +211,17 @@ def _identity(request: Request) -> dict[str, Any]:
     }
 
 
+def _machine(request: Request) -> str:
+    """Id of an extension's machine, with which it goes."""
+    return part_of(MACHINE).ids(request)[0]
+
+
+def _settings(request: Request) -> None:
+    """Keep what the machine alone is told."""
+    told = plain(request.inputs.get("protectedSettings")) or {}
+    request.world.put_secret(_machine(request), "protectedSettings", json.dumps(told))
+
+
 TYPES: dict[str, ResourceType] = {
     IDENTITY.token: row(IDENTITY, outputs={"type": IDENTITY.arm}, derive=_identity),
     MACHINE.token: row(
@@ -223,6 +235,7 @@ TYPES: dict[str, ResourceType] = {
         ),
         claims=_attached,
         created=boots.start,
+        deleted=lambda request: request.world.remove_secret(request.id),
         rules=(
             *(_names, _password, _custom_data, _size, _image, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
@@ -234,6 +247,8 @@ TYPES: dict[str, ResourceType] = {
         outputs={"provisioningState": "Succeeded"},
         immutable=("publisher", "type"),
         secret=("protectedSettings",),
+        created=_settings,
+        deleted=lambda request: request.world.remove_secret(_machine(request)),
         references=(part_of(MACHINE),),
         unique=(
             Unique(

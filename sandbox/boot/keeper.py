@@ -14,6 +14,7 @@ from sandbox.boot.site import Site, site
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.records import Record
 from sandbox.world import World, now
+from tools.lab import cluster as programs
 from tools.linuxnode import network
 
 PAUSE = 0.3
@@ -120,8 +121,8 @@ class Keeper:
                 self._firewalls[name] = text
 
 
-def keep(folder: Path, made: Path) -> None:
-    """Keep the machines of a sandbox's folder until a signal comes. made: mirror and images of their version."""
+def keep(folder: Path) -> None:
+    """Keep the machines of a sandbox's folder until a signal comes."""
     ends = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # while it waits for its turn
     with places.held(folder), alone(lambda: print(places.WAITS, flush=True)):
@@ -129,7 +130,7 @@ def keep(folder: Path, made: Path) -> None:
         world = World(places.world(folder))
         net, disks = places.net(folder), places.disks(folder)
         try:
-            with site(world, net, disks, made / "containerd", made / "mirror") as here:
+            with site(world, net, disks, programs.built(programs.LINUX)) as here:
                 wishes.open_site(world, net=net, api=here.api, gateway=here.gateway)
                 keeper = Keeper(here)
                 try:
@@ -144,4 +145,4 @@ def keep(folder: Path, made: Path) -> None:
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]), Path(sys.argv[2]))
+    keep(Path(sys.argv[1]))

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Mapping
 from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox.boot import spaces
+from sandbox.boot.mirror import IMAGES
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS
+from tools.lab import cluster as programs
 from tools.linuxnode import machine
 
 if TYPE_CHECKING:
@@ -32,11 +35,14 @@ class Machine:
     name: str
     folder: Path
     space: str
+    plan: Mapping[str, Any]
+    """Of its bundle."""
 
     def boot(self) -> None:
         """Power on, the first time with a new disk; RuntimeError with its console where it does not come up."""
         if not self.folder.exists():
-            _unpack(self.site.images, self.folder / "var" / "containerd")
+            made = programs.folder(self.plan["kubernetes"])
+            _unpack(made / IMAGES, self.folder / "var" / "containerd")
             etc = self.folder / "upper" / "etc"
             etc.mkdir(parents=True)
             (etc / "resolv.conf").write_text(f"nameserver {self.site.resolver}\n", encoding="ascii")

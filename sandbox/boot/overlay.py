@@ -39,6 +39,6 @@ def _linux(machines: Mapping[str, Any], linux: Mapping[str, Any], kubernetes: st
     settings = linux["containerd"]["config"]["plugins"][plugin]
     options = {
         "kubelet": {**linux["kubelet"], "config": kubelet},
-        "containerd": {"config": {"plugins": {plugin: settings}}},
+        "containerd": {**linux["containerd"], "config": {"plugins": {plugin: settings}}},
     }
     return merge(machines, {**linux, **options})

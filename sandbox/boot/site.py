@@ -1,17 +1,21 @@
 """What is around a booted cluster: its network with services, names, load balancers and a mirror of downloads."""
 
 import asyncio
+import io
 import ipaddress
+import json
 import shutil
 import socket
 import threading
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from components.bundle import PLAN
 from sandbox.boot import balancers, groups, mirror, names, spaces
 from sandbox.boot.around import Around, of
 from sandbox.boot.machine import Machine
@@ -21,6 +25,7 @@ from sandbox.followers import FOLLOWERS
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS, Services
 from sandbox.world import World
+from tools.lab import cluster as programs
 from tools.linuxnode import network
 
 DNS_PORT, API_PORT = 53, 6443
@@ -38,8 +43,6 @@ class Site:
     net: str
     folder: Path
     """Where disks of machines are."""
-    images: Path
-    """A /var/lib/containerd that each new disk begins with."""
     range: str
     """Of the network's addresses; the first is the gateway's."""
     api: str
@@ -64,6 +67,12 @@ class Site:
             raise ValueError(f"{record.id} has user-data without a document of Mullion")
         return found
 
+    def plan(self, record: Record) -> dict[str, Any]:
+        """The plan in a machine's bundle."""
+        stored = self.world.object(*self.around.machines.place(self.told(record)["bundle"]["url"]))
+        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
+            return json.loads(bundle.read(PLAN))
+
     def machine(self, name: str) -> Machine:
         """The machine of this name, joined to the network; KeyError where the world has none."""
         if name not in self.machines:
@@ -73,13 +82,13 @@ class Site:
             network.add(self.net, instance, self.around.address(self.world, record))
             folder, space = self.folder / f"{name}-{instance}", f"{self.net}-{instance}"
             form = Machine if self._is_linux(record) else WindowsMachine
-            self.machines[name] = form(self, record, name, folder, space)
+            self.machines[name] = form(self, record, name, folder, space, self.plan(record))
             groups.apply(self.machines[name].space, self.firewall(record))
         return self.machines[name]
 
     def not_bootable(self, record: Record) -> str:
         """Why a machine cannot boot here; empty where it can."""
-        return "" if self._is_linux(record) else why_not(self.told(record)["facts"]["cloud"])
+        return "" if self._is_linux(record) else why_not()
 
     def _is_linux(self, record: Record) -> bool:
         return self.around.machines.user_data(record.inputs).startswith(LINUX)
@@ -121,10 +130,10 @@ def _begin(world: World, around: Around) -> None:
 
 
 @contextmanager
-def site(world: World, net: str, folder: Path, images: Path, downloads: Path) -> Iterator[Site]:
+def site(world: World, net: str, folder: Path, versions: Sequence[str]) -> Iterator[Site]:
     """The network `net` with all that stands in it; machines are cut and all of it is gone when the context ends.
 
-    downloads: a mirror, served at the address that lab.yaml names.
+    versions: of Kubernetes, whose programs and images machines can download at the address that lab.yaml names.
     """
     around = of(world)
     _begin(world, around)
@@ -139,14 +148,13 @@ def site(world: World, net: str, folder: Path, images: Path, downloads: Path) ->
         way_in = _way_in(world, around, gateway)
         with (
             Services(world.path) as services,
-            _mirror(net, gateway, downloads),
+            _mirror(net, gateway, [programs.folder(each) for each in versions]),
             _loop(net, world, gateway, resolver, [*forwarders, way_in]),
         ):
             for address in (gateway, METADATA_ADDRESS):
                 spaces.within(net, partial(services.listen, address, 80))
-            here = Site(
-                world, around, services, net, folder, images, str(cidr), f"https://{way_in.address}:{way_in.port}"
-            )
+            api = f"https://{way_in.address}:{way_in.port}"
+            here = Site(world, around, services, net, folder, str(cidr), api)
             try:
                 yield here
             finally:
@@ -169,8 +177,8 @@ def _way_in(world: World, around: Around, services: str) -> balancers.Forwarder:
 
 
 @contextmanager
-def _mirror(net: str, address: str, folder: Path) -> Iterator[None]:
-    server = spaces.within(net, lambda: mirror.server(address, folder))
+def _mirror(net: str, address: str, made: Sequence[Path]) -> Iterator[None]:
+    server = spaces.within(net, lambda: mirror.server(address, made))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:

@@ -7,24 +7,29 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from components.spec.stack import CLUSTER
 from operations import bootable, booted, stacks, workspace, worlds
 from operations.exits import Exit, Stop
 from sandbox.world import SERVICES, World
 from tools.lab import cluster as programs
 
 Run = Callable[..., Result]
-FILE, BUILT = "1.36.4", "1.37.1"
-"""Version in the stack file, and the one that is built."""
+FILE, BUILT, LINUX_ALONE = "1.36.4", "1.37.1", "1.36.3"
+"""Version in the stack file, and those that are built."""
 
 
 @pytest.fixture
 def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A clone on a machine that has the programs of one version."""
-    monkeypatch.setattr(programs, "is_built", lambda version: version == BUILT)
-    monkeypatch.setattr(programs, "built", lambda: [BUILT])
-    for version in (FILE, BUILT):
+    """A clone on a machine that has the programs of one version, and of another for Linux alone."""
+    made = {BUILT: programs.SYSTEMS, LINUX_ALONE: programs.LINUX}
+    monkeypatch.setattr(programs, "is_built", lambda version, needs: {*needs} <= {*made.get(version, ())})
+    monkeypatch.setattr(programs, "built", lambda needs: [each for each in made if {*needs} <= {*made[each]}])
+    for version, size in zip(made, (1, 2), strict=True):
+        entry = {"name": "kubernetes-node", "version": version, "os": "linux", "url": "https://a.example/k"}
+        shared = {"name": "runc", "version": "1.4.3", "os": "linux", "url": "https://a.example/r", "size": size}
         programs.folder(version).mkdir(parents=True)
-        (programs.folder(version) / "artifacts.json").write_text("[]")
+        digests = [{**each, "sha256": 64 * "0", "source": "the lab"} for each in (entry, shared)]
+        (programs.folder(version) / "artifacts.json").write_text(json.dumps(digests))
     return clone
 
 
@@ -53,6 +58,26 @@ def test_programs_that_are_not_built_are_named_with_the_way_to_them(built: Path)
     with pytest.raises(Stop, match=rf"(?s)tools\.lab cluster {FILE}.*--kubernetes {BUILT}") as stop:
         bootable.choose("small", stacks.written("small"), None)
     assert (stop.value.code, bootable.is_chosen("small")) == (Exit.FAILED, False)
+
+
+def test_a_stack_without_windows_needs_no_programs_for_windows(built: Path) -> None:
+    whole = stacks.written("small")
+    cluster = whole[CLUSTER]
+    alone = {**whole, CLUSTER: {**cluster, "pools": {"linux": cluster["pools"]["linux"]}}}
+    with pytest.raises(Stop, match=rf"\(linux, windows\).*--kubernetes {BUILT}$"):
+        bootable.choose("small", whole, LINUX_ALONE)
+    bootable.choose("small", alone, LINUX_ALONE)
+    assert bootable.is_chosen("small")
+
+
+def test_digests_of_every_version_that_is_built_are_known_for_the_way_from_one_to_the_other(built: Path) -> None:
+    bootable.choose("small", stacks.written("small"), BUILT)
+    entries = stacks.load("small").spec.artifacts.entries
+    assert {(each.name, each.version): each.size for each in entries} == {
+        ("kubernetes-node", BUILT): None,
+        ("kubernetes-node", LINUX_ALONE): None,
+        ("runc", "1.4.3"): 1,
+    }, "of two that tell of one download the mirror serves the first's"
 
 
 def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:

@@ -38,7 +38,7 @@ class Server(booted.Server):
 def server(tool: str, lab: Lab, record: Record, space: str, folder: Path, launch: str) -> Iterator[Server]:
     """A machine with a new disk; it ends with the test."""
     place: dict[str, Any] = {"space": space, "address": record.outputs["privateIp"], "hosts": lab.hosts}
-    here = Server(tool=tool, folder=folder, lab=lab, record=record, launch=launch, **place)
+    here = Server(tool=tool, folder=folder, lab=lab, record=record, launch=lambda: f"Start-Ec2Launch {launch}", **place)
     here.install("windows-2019")
     yield here
     here.cut()

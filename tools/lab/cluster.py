@@ -10,7 +10,7 @@ import hashlib
 import json
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,19 @@ def is_built(kubernetes: str, systems: Collection[str] = SYSTEMS) -> bool:
     )
 
 
-def built() -> list[str]:
-    """The versions that are there, newest first."""
+def built(systems: Collection[str] = SYSTEMS) -> list[str]:
+    """The versions that are there for machines of these systems, newest first."""
     found = [each.name.removeprefix("cluster-") for each in build.folder().glob("cluster-*")]
-    return [each for each in reversed(releases.in_order(found)) if is_built(each)]
+    return [each for each in reversed(releases.in_order(found)) if is_built(each, systems)]
+
+
+def entries(versions: Iterable[str]) -> list[dict[str, Any]]:
+    """What the mirrors of these versions have, for `artifacts.file`; of two that have one thing the first counts."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for each in versions:
+        for entry in json.loads((folder(each) / "artifacts.json").read_text(encoding="ascii")):
+            found.setdefault((entry["name"], entry["version"], entry["os"]), entry)
+    return list(found.values())
 
 
 def make(kubernetes: str, systems: Collection[str] = SYSTEMS) -> Path:

@@ -1,13 +1,10 @@
 """A Windows machine of a world, booted for real from the user-data that the program gave the cloud."""
 
-import io
-import json
 import os
 import signal
 import subprocess
 import threading
 import time
-import zipfile
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +12,12 @@ from pathlib import Path
 from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.windows import winpwsh
+from sandbox.boot.windows.launch import first_name, launch
 from sandbox.boot.windows.server import Failed, Server, no_runtime
 from tools.lab import build
 from tools.lab.programs import WITHOUT_RUNTIME
 
-LAUNCH = {"aws": "v2"}
-"""By cloud: what starts user-data on its Windows images, as far as it is imitated: versions of EC2Launch."""
 NO_TOOL = f"nothing here runs Windows; {windows.TOOL} names a program that does"
-NO_LAUNCH = "what starts user-data on this cloud's Windows images is not imitated here"
 WITH, RUNTIME = "winpwsh", "runtime.pid"
 """Files beside the disk: the tool that runs it, and the process that answers as its container runtime."""
 PAUSE = 5.0
@@ -36,19 +31,20 @@ class WindowsMachine(Machine):
     server: Server = field(init=False)
     _off: threading.Event = field(default_factory=threading.Event)
     _life: "threading.Thread | None" = None
-    _os: str = ""
 
     def __post_init__(self) -> None:
         """Know where it stands."""
+        told = self.site.told(self.record)
+        cloud, place = told["facts"]["cloud"], self.site.world.path
         self.server = Server(
             tool=windows.tool(),
             folder=self.folder,
             space=self.space,
             address=self.site.around.address(self.site.world, self.record),
-            launch=LAUNCH[self.site.told(self.record)["facts"]["cloud"]],
+            launch=lambda: launch(cloud, place, self.record, self.server.path),
+            fresh=first_name(cloud, told["machine"]["name"]),
             resolver=self.site.resolver,
         )
-        self._os = self._system()  # here, where the world may be asked
 
     def boot(self) -> None:
         """Power on, the first time with a new disk: user-data was started when this returns. RuntimeError says why not.
@@ -58,7 +54,7 @@ class WindowsMachine(Machine):
         self._end()
         try:
             if not (self.folder / WITH).exists():
-                self.server.install(self._os)
+                self.server.install(self.plan["os"])
                 (self.folder / WITH).write_text(self.server.tool)
             self._off.clear()
             with ExitStack() as powered:
@@ -104,13 +100,6 @@ class WindowsMachine(Machine):
                     last[name] = time.monotonic()
                     self.server.pwsh(words, int(seconds))
 
-    def _system(self) -> str:
-        """Its operating system, as its bundle's plan has it."""
-        url = self.site.told(self.record)["bundle"]["url"]
-        stored = self.site.world.object(*self.site.around.machines.place(url))
-        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
-            return json.loads(bundle.read("plan.json"))["os"]
-
     def run(self, *words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
         """A Windows program on it, ended after its time."""
         return self.server.ran(*words, seconds=int(seconds))
@@ -129,11 +118,9 @@ class WindowsMachine(Machine):
         return output.read_text(errors="replace")[-4000:] if output.exists() else ""
 
 
-def why_not(cloud: str) -> str:
-    """Why Windows machines of a cloud cannot boot here; empty where they can."""
-    if not windows.tool():
-        return NO_TOOL
-    return "" if cloud in LAUNCH else NO_LAUNCH
+def why_not() -> str:
+    """Why Windows machines cannot boot here; empty where they can."""
+    return "" if windows.tool() else NO_TOOL
 
 
 def is_one(folder: Path) -> bool:

@@ -18,7 +18,7 @@ from sandbox.boot.windows.losses import reboot
 from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, new_machine
 
 FRESH = "ec2amaz-1"
-"""The name that Windows gives itself before anyone names it."""
+"""The name that Windows gives itself on EC2 before anyone names it."""
 CRI = "127.0.0.1:10233"
 """Where lab.yaml lets kubelets find a container runtime: named pipes do not work between Go programs under Wine."""
 PKI, CURRENT = r"C:\var\lib\kubelet\pki", "kubelet-client-current.pem"
@@ -42,8 +42,10 @@ class Server(Machine):
     space: str
     """Its network namespace."""
     address: str
-    launch: str
-    """Version of EC2Launch on its image: v1 or v2."""
+    launch: Callable[[], str]
+    """Gives the command that starts user-data at this boot; nothing where it does not at this one."""
+    fresh: str = FRESH
+    """Its name before anyone named it."""
     hosts: Callable[[], str] = str
     """Lines of /etc/hosts besides its own and localhost's."""
     resolver: str = ""
@@ -112,7 +114,7 @@ class Server(Machine):
     def name(self) -> str:
         """The name of this boot: what was asked for before it."""
         asked = self.path(rf"{BOOKS}\name.txt")
-        return asked.read_text() if asked.exists() else FRESH
+        return asked.read_text() if asked.exists() else self.fresh
 
     def power_on(self) -> None:
         """Boot, as often as the machine restarts itself, until nothing that was started runs any more."""
@@ -120,11 +122,12 @@ class Server(Machine):
         self.go_on()
 
     def begin(self) -> None:
-        """Up to where the task scheduler starts tasks: the kernel, then EC2Launch."""
+        """Up to where the task scheduler starts tasks: the kernel, then what starts user-data."""
         seen, self._restarts = len(self.asked()), self.restarts()
-        code, said = self.pwsh(f"Start-Windows; Start-Ec2Launch {self.launch}", 240)
+        words = self.launch()
+        code, said = self.pwsh(f"Start-Windows; {words}", 240)
         if code:
-            raise Failed(f"EC2Launch ended with {code}: {said}")
+            raise Failed(f"user-data ({words}) ended with {code}: {said}")
         self._started = {
             one["asked"]["TaskName"] for one in self.asked()[seen:] if one["name"] == "Start-ScheduledTask"
         }

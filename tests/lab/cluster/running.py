@@ -107,31 +107,12 @@ def change(site: Site, stack: str, edit: Callable[[dict[str, Any]], None]) -> No
 def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[Site]:
     """A stack's cloud, in which nothing has booted yet. later: versions that its machines can download too."""
     folder.mkdir(exist_ok=True)
-    mirror, file = programs.folder(kubernetes) / "mirror", programs.folder(kubernetes) / "artifacts.json"
-    if later:
-        mirror, file = _together(folder, kubernetes, *later)
+    versions, file = (kubernetes, *later), folder / "artifacts.json"
+    file.write_text(json.dumps(programs.entries(versions)), encoding="ascii")
     with alone():
         world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes, file)))
         net = f"lab{os.getpid()}{name[:2]}"
-        with site(world, net, folder / "machines", programs.folder(kubernetes) / "containerd", mirror) as here:
+        with site(world, net, folder / "machines", versions) as here:
             yield here
         world.close()
         shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images
-
-
-def _together(folder: Path, *versions: str) -> tuple[Path, Path]:
-    """One mirror, and one file of digests, of several versions; what two of them have is the same."""
-    mirror, file = folder / "mirror", folder / "artifacts.json"
-    entries: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for made in map(programs.folder, versions):
-        shutil.copytree(made / "mirror", mirror, copy_function=_link, dirs_exist_ok=True)
-        for each in json.loads((made / "artifacts.json").read_text(encoding="ascii")):
-            known = entries.setdefault((each["name"], each["version"], each["os"]), each)
-            assert known == each, f"{known} and {each}"
-    file.write_text(json.dumps(list(entries.values())), encoding="ascii")
-    return mirror, file
-
-
-def _link(source: str, to: str) -> None:
-    Path(to).unlink(missing_ok=True)
-    Path(to).symlink_to(source)

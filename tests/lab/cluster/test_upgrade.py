@@ -107,7 +107,6 @@ def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Sit
     store = next(each.id for each in site.world.resources(BUCKET) if each.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
         preload(site.machines.values(), after, site.folder / "images.tar")
-        site.images = programs.folder(after) / "containerd"  # of machines that are made from now on
         # in the sandbox, whose machines are not these, nothing is waited for: the second stage is refused, and awaited
         assert renewed(site, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
         until(lambda after=after: hopped(site, after), f"the control plane has {after}", HOP_SECONDS)

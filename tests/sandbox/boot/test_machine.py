@@ -14,7 +14,7 @@ def test_a_machine_whose_cable_is_out_boots_with_the_user_data_that_it_had_and_a
 ) -> None:
     site: Any = None
     record: Any = None
-    here = Machine(site, record, "linux-0", tmp_path, "net-x")
+    here = Machine(site, record, "linux-0", tmp_path, "net-x", {"kubernetes": "1.37.1"})
     given: list[bytes] = []
 
     def boot(folder: Path, space: str, image: str, file: str, *words: str) -> int:

@@ -74,8 +74,8 @@ def test_windows_pools_get_a_runtime_that_is_not_ready_and_all_else_stays_as_it_
 
 GONE = {"cgroups", "node-ready"}
 """Steps of Ubuntu alone: it has control groups v2. And of pools whose gate is `ready`."""
-COME = {"package-iptables", "package-conntrack", "package-ethtool", "package-socat", "package-nftables"}
-"""Steps of Debian alone: what its image lacks."""
+COME = {"package-iptables", "package-conntrack", "package-ethtool", "package-socat", "package-nftables", "mirrors-*"}
+"""Steps of Debian alone: what its image lacks. And where images come from."""
 TOUCHED = {
     "containerd-config": {"content"},
     "kubelet-patch": {"content"},

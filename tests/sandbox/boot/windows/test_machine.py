@@ -36,7 +36,6 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(machine, "no_runtime", runtime)
     monkeypatch.setattr(build, "place", lambda program: Path("/lab/crinotready"))
-    monkeypatch.setattr(WindowsMachine, "_system", lambda self: "windows-2019")
     monkeypatch.setattr(Server, "install", install)
     monkeypatch.setattr(Server, "begin", note("Windows starts its services"))
     monkeypatch.setattr(Server, "links", lambda self: nullcontext())
@@ -48,13 +47,13 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def web(folder: Path) -> WindowsMachine:
     """A Windows worker of a site that has nothing else."""
     site: Any = SimpleNamespace(
-        world=None,
+        world=SimpleNamespace(path=folder / "world.db"),
         around=SimpleNamespace(address=lambda world, record: "10.20.0.9"),
-        told=lambda record: {"facts": {"cloud": "aws"}},
+        told=lambda record: {"facts": {"cloud": "aws"}, "machine": {"name": "web-0"}},
         resolver="10.20.0.2",
     )
     record: Any = None
-    return WindowsMachine(site, record, "web-0", folder / "web-0", "net-x")
+    return WindowsMachine(site, record, "web-0", folder / "web-0", "net-x", {"os": "windows-2019"})
 
 
 BOOT = ["runtime answers", "Windows starts its services", "tasks run"]

@@ -15,6 +15,15 @@ function Start-Windows {
 }
 
 # .SYNOPSIS
+# The text of an answer of the metadata service.
+function Get-Told {
+    [CmdletBinding()]
+    param([string] $Path, [hashtable] $Headers, [string] $Method = 'Get')
+    $content = (Invoke-WebRequest -Method $Method -Uri "http://169.254.169.254/$Path" -Headers $Headers).Content
+    if ($content -is [byte[]]) { [Text.Encoding]::UTF8.GetString($content) } else { $content }
+}
+
+# .SYNOPSIS
 # EC2Launch at a boot: the user-data's script from the metadata service, once in the machine's life unless it says
 # persist. v1 marks it as done before it starts it, and dot-sources it; v2 starts it as a file and marks it afterwards.
 # Sources: EC2 user guide, "Configure EC2Launch", "EC2Launch v2 task definitions" (executeScript), "Run commands when
@@ -24,11 +33,16 @@ function Start-Ec2Launch {
     param([ValidateSet('v1', 'v2')] [string] $Version)
     $folder = [IO.Directory]::CreateDirectory('C:\ProgramData\Amazon\EC2Launch\state').FullName
     $mark = "$folder\.run-once"
-    $base = 'http://169.254.169.254/latest'
     $seconds = @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '60' }
-    $token = Invoke-RestMethod -Method Put -Uri "$base/api/token" -Headers $seconds
-    $content = (Invoke-WebRequest -Uri "$base/user-data" -Headers @{ 'X-aws-ec2-metadata-token' = $token }).Content
-    $text = if ($content -is [byte[]]) { [Text.Encoding]::UTF8.GetString($content) } else { $content }
+    try {
+        $token = Get-Told 'latest/api/token' $seconds 'Put'
+        $text = Get-Told 'latest/user-data' @{ 'X-aws-ec2-metadata-token' = $token }
+    }
+    catch {
+        # its cable is out: what was started at an earlier boot goes on
+        if ([IO.File]::Exists($mark)) { return }
+        throw
+    }
     $blocks = [regex]::Matches($text, '(?s)<powershell>(.*?)</powershell>')
     if ($blocks.Count -ne 1) { throw "the user-data has $($blocks.Count) <powershell> elements" }
     $rest = $text.Replace($blocks[0].Value, '')
@@ -48,6 +62,25 @@ function Start-Ec2Launch {
         & $script
         [IO.File]::WriteAllText($mark, '')
     }
+}
+
+# .SYNOPSIS
+# Google's agent at a boot: the script in the metadata windows-startup-script-ps1, as a file, at every boot.
+# Source: Compute Engine, "Use startup scripts on Windows VMs".
+function Start-MetadataScript {
+    [CmdletBinding()]
+    param()
+    $launched, $key = 'C:\fakes\launched.txt', 'windows-startup-script-ps1'
+    try { $text = Get-Told "computeMetadata/v1/instance/attributes/$key" @{ 'Metadata-Flavor' = 'Google' } }
+    catch {
+        # its cable is out: what was started at an earlier boot goes on
+        if ([IO.File]::Exists($launched)) { return }
+        throw
+    }
+    [IO.File]::AppendAllText($launched, "gcp`n")
+    $script = "$([IO.Directory]::CreateDirectory('C:\Windows\TEMP\metadata-scripts').FullName)\$key.ps1"
+    [IO.File]::WriteAllText($script, $text)
+    & $script
 }
 
 Export-ModuleMember -Function *

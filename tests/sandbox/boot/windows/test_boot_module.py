@@ -1,0 +1,34 @@
+"""What starts user-data at a boot of a Windows machine that has no network, under PowerShell for Windows."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox.boot.windows.winpwsh import Machine, new_machine
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+MARK = r"C:\ProgramData\Amazon\EC2Launch\state\.run-once"
+LAUNCHED = r"C:\fakes\launched.txt"
+STARTS = {"Start-Ec2Launch v1": MARK, "Start-Ec2Launch v2": MARK, "Start-MetadataScript": LAUNCHED}
+"""What starts it, and what says that it was started at an earlier boot."""
+
+
+@pytest.fixture
+def isolated(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
+    """A machine in a network that has nothing, not even an address."""
+    here = new_machine(winpwsh, tmp_path / "machine")
+    here.entry = ("unshare", "--net")
+    yield here
+    here.cut()
+
+
+def test_a_machine_without_its_cable_goes_on_only_where_its_user_data_was_started_before(isolated: Machine) -> None:
+    tried = "; ".join(f"try {{ {each}; 'went on' }} catch {{ 'failed' }}" for each in STARTS)
+    assert isolated.pwsh(f"Import-Module boot; {tried}") == (0, "failed\r\n" * 3)
+    for mark in STARTS.values():
+        isolated.path(mark).parent.mkdir(parents=True, exist_ok=True)
+        isolated.path(mark).write_text("")
+    assert isolated.pwsh(f"Import-Module boot; {tried}") == (0, "went on\r\n" * 3)
+    assert isolated.path(LAUNCHED).read_text() == "", "nothing was started"

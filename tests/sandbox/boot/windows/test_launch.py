@@ -1,0 +1,72 @@
+"""What starts user-data at a boot of a Windows machine, by its cloud: without Windows."""
+
+import base64
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components.azure.machines import COMMAND
+from sandbox.boot.windows import launch
+from sandbox.boot.windows.server import FRESH, Failed
+from sandbox.world import World
+
+MACHINE = "/subscriptions/s/web-0"
+RECORD: Any = SimpleNamespace(
+    id=MACHINE, name="web-0", inputs={"osProfile": {"customData": base64.b64encode(b"the loader").decode()}}
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path / "world.db")
+
+
+def told(world: World, command: str) -> None:
+    """Let the machine's extension have this command."""
+    with world.transaction():
+        world.put_secret(MACHINE, "protectedSettings", json.dumps({"commandToExecute": command}))
+
+
+def started(world: World, disk: Path, cloud: str = "azure") -> str:
+    return launch.launch(cloud, world.path, RECORD, lambda path: disk / path.partition(":\\")[2].replace("\\", "/"))
+
+
+def test_on_azure_the_extensions_command_runs_once_over_the_custom_data_on_the_disk(
+    world: World, tmp_path: Path
+) -> None:
+    told(world, COMMAND)
+    disk = tmp_path / "disk"
+    words = started(world, disk)
+    assert COMMAND.endswith(f'-Command "{words}"'), "the program's own"
+    assert (disk / "AzureData" / "CustomData.bin").read_bytes() == b"the loader"
+    (disk / "AzureData" / "CustomData.bin").write_bytes(b"changed")
+    assert started(world, disk) == "", "not at a restart"
+    assert (disk / "AzureData" / "CustomData.bin").read_bytes() == b"changed", "a platform writes it on new disks"
+
+
+@pytest.mark.parametrize("command", ["", "cmd.exe /c start", COMMAND.replace("-NoProfile ", "")])
+def test_on_azure_a_command_that_is_not_one_of_windows_powershell_is_a_fault(
+    command: str, world: World, tmp_path: Path
+) -> None:
+    told(world, command)
+    with pytest.raises(Failed, match="extension of web-0"):
+        started(world, tmp_path / "disk")
+
+
+def test_on_azure_nothing_starts_without_an_extension(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "EXTENSION_SECONDS", 0)
+    with pytest.raises(Failed, match="no extension starts anything on web-0"):
+        started(world, tmp_path / "disk")
+
+
+def test_elsewhere_a_service_of_the_machine_starts_it_at_each_boot_and_ec2_names_the_machine(
+    world: World, tmp_path: Path
+) -> None:
+    disk = tmp_path / "disk"
+    assert [started(world, disk, each) for each in ("aws", "gcp")] == ["Start-Ec2Launch v2", "Start-MetadataScript"]
+    assert [launch.first_name(each, "web-0") for each in launch.LAUNCH] == [FRESH, "web-0", "web-0"]
