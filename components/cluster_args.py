@@ -55,7 +55,7 @@ class NetworkArgs(TypedDict):
     egress: NotRequired[Egress]
     """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
     nat_gateways: NotRequired[NatGateways]
-    """single or zonal (one a zone). Default: zonal with three control-plane machines, else single."""
+    """single or zonal (one a zone). Default: zonal with three control-plane machines behind NAT, else single."""
     outside: NotRequired[list[str]]
     """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
     neighbour_pods: NotRequired[list[str]]

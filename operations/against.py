@@ -117,7 +117,8 @@ def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]
     outputs = [each.get("outputs") or {} for each in resources if _WORKERS.fullmatch(each["type"])]
     if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
         return known[-1]
-    content = objects.get(POINTER_KEY, {}).get("inputs", {}).get("content") or "{}"
+    given = objects.get(POINTER_KEY, {}).get("inputs", {})
+    content = given.get("content") or given.get("source", {}).get("text") or "{}"  # a text of its own, or an asset
     if isinstance(content, dict):  # GCP's provider takes each object's content for a secret
         content = json.loads(content.get("plaintext") or '"{}"')
     return json.loads(content).get("kubernetes")

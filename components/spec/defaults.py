@@ -104,6 +104,11 @@ def pool(data: Any) -> Any:
     )
 
 
+def _value(choice: Any) -> str:
+    """A choice as files write it."""
+    return str(getattr(choice, "value", choice))
+
+
 def _sized(pool: Any, sizes: dict[str, str]) -> Any:
     given = _mapping(pool)
     return pool if given is None else _filled(given, size=sizes[family(given.get("os"))])
@@ -116,7 +121,7 @@ def cluster(data: Any) -> Any:
         return data
     filled = _filled(given, network={}, control_plane={})
     cloud = filled.get("cloud")
-    sizes = SIZES.get(str(getattr(cloud, "value", cloud)), SIZES["aws"])
+    sizes = SIZES.get(_value(cloud), SIZES["aws"])
     control_plane, pools, net = (_mapping(filled.get(key)) for key in ("control_plane", "pools", "network"))
     if control_plane is not None:
         filled["control_plane"] = _filled(control_plane, size=sizes["linux"])
@@ -124,6 +129,7 @@ def cluster(data: Any) -> Any:
         filled["pools"] = {name: _sized(each, sizes) for name, each in pools.items()}
     if net is not None:
         several = control_plane is not None and control_plane.get("count", 1) != 1
-        zonal = several and str(getattr(cloud, "value", cloud)) not in REGIONAL_NAT
+        nat = _value(net.get("egress", "nat")) == "nat"
+        zonal = several and nat and _value(cloud) not in REGIONAL_NAT
         filled["network"] = _filled(net, zones=3 if several else 1, nat_gateways="zonal" if zonal else "single")
     return filled

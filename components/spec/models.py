@@ -108,7 +108,7 @@ class Network(Model):
     egress: Egress = Egress.NAT
     """nat: machines have no public address; public: each machine has one, and there is no NAT gateway to pay."""
     nat_gateways: NatGateways
-    """single or zonal (one a zone). Default: zonal with three control-plane machines, else single."""
+    """single or zonal (one a zone). Default: zonal with three control-plane machines behind NAT, else single."""
     outside: list[IPv4Network] = []
     """Ranges the cluster must reach and so may not overlap (peered networks, offices)."""
     neighbour_pods: list[IPv4Network] = []

@@ -33,18 +33,23 @@ def issue(world: World, machine: str, identity: str, audience: str, now: float, 
     return f"{body}.{_mac(world, body)}", said
 
 
-def read(world: World, call: Call, now: float) -> Token | None:
-    """The token that a call shows; None without one. Refused where it is made up (bad-token) or old (expired)."""
+def read(world: World, call: Call, now: float, kind: str, anonymous: str) -> Token:
+    """The token that a call shows. kind: type of machines. anonymous: what a call without one is told.
+
+    Refused where there is none (anonymous), where it is made up or its machine is gone (bad-token), or old (expired).
+    """
     shown = call.headers.get("authorization")
     if shown is None:
-        return None
-    kind, _, text = shown.partition(" ")
+        raise Refused("anonymous", anonymous)
+    scheme, _, text = shown.partition(" ")
     body, _, mac = text.partition(".")
-    if kind != "Bearer" or not hmac.compare_digest(_mac(world, body), mac):
+    if scheme != "Bearer" or not hmac.compare_digest(_mac(world, body), mac):
         raise Refused("bad-token", "the request has invalid authentication credentials")
     said = Token(**json.loads(base64.urlsafe_b64decode(body)))
     if now >= said.expires:
         raise Refused("expired", "the token has expired")
+    if not world.find(kind, said.machine):
+        raise Refused("bad-token", "the machine of this token is gone")
     return said
 
 

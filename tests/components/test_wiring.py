@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from components.merge import merge
+from components.spec.stack import CLUSTER
 from operations import clouds as commands
+from operations.recorder import Recording, record
 from sandbox import clouds
 from sandbox.values import Secret
-from tests.components.wiring import ROOT, plan, recording
+from tests.components.wiring import ROOT, config, plan, recording
 
 STACKS = (
     *(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind in ("dev", "ci", "prod")),
@@ -48,10 +51,51 @@ def test_every_component_registers_its_outputs_and_has_children(stack: str) -> N
             assert each.urn in parents, f"{each.urn} has no children"
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str) -> None:
+PINNED = {
+    "aws": "ami-0123456789abcdef0",
+    "azure": "MicrosoftWindowsServer:WindowsServer:2022-datacenter-core-smalldisk-g2:20348.4405.251112",
+    "gcp": "projects/windows-cloud/global/images/windows-server-2022-dc-core-v20251112",
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "as its file says": {},
+    "public": {
+        "network": {"egress": "public", "zones": 3},
+        "api": {"access": "public", "allow": ["203.0.113.0/24"]},
+        "control_plane": {"count": 3},
+        "expires": "8h",
+    },
+    "routed": {
+        "network": {"mode": "l2bridge", "pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"},
+        "protect": True,
+        "owner": "platform-team",
+        "tags": {"environment": "production"},
+    },
+}
+"""What a stack may say that makes other resources, or gives them other properties; some stacks have it of their own."""
+
+
+def _registered(stack: str, options: str) -> Recording:
+    """The stack with these options."""
+    if not OPTIONS[options]:
+        return recording(stack)
+    cloud = stack.partition("-")[0]
+    asked = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
+    found = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], asked)})
+    assert found.errors == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stack", "options"),
+    [
+        *((stack, "as its file says") for stack in STACKS),
+        *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
+    ],
+)
+def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str, options: str) -> None:
     cloud = clouds.of(stack.partition("-")[0])
-    ours = [each for each in recording(stack).resources.values() if each.type.startswith(f"{cloud.name}:")]
+    found = _registered(stack, options).resources.values()
+    ours = [each for each in found if each.type.startswith(f"{cloud.name}:")]
     assert len(ours) > 40, stack
     for each in ours:
         failures = cloud.shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
@@ -80,6 +124,24 @@ def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) ->
     kind, required = REQUIRED[name]
     subnet = next(each for each in found if each.type == kind)
     assert check(kind, {key: value for key, value in subnet.inputs.items() if key != required}) != []
+
+
+FACADE = "cluster.py"
+
+
+def test_the_facade_alone_chooses_a_cloud_and_no_cloud_names_another() -> None:
+    """What differs in data (sizes, images, limits) are tables with a row for each; code of a cloud is in its folder."""
+    for path in sorted((ROOT / "components").rglob("*.py")):
+        text, place = path.read_text(), path.relative_to(ROOT / "components")
+        imported = set(re.findall(r"from components\.(aws|azure|gcp)\b", text))
+        if place.parts[0] in clouds.CLOUDS:
+            named = {each for each in NAMED if re.search(NAMED[each], text, re.IGNORECASE)}
+            assert imported | named <= {place.parts[0]}, place
+        else:
+            assert imported == (set(clouds.CLOUDS) if str(place) == FACADE else set()), place
+
+
+NAMED = {"aws": r"\baws\b|amazon", "azure": r"\bazure\b|microsoft", "gcp": r"\bgcp\b|google"}
 
 
 HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits", "Destroy"]

@@ -1,5 +1,6 @@
 """What commands read out of a state, in each cloud by its own table."""
 
+import json
 from typing import Any
 
 import pytest
@@ -87,6 +88,24 @@ def test_what_a_machine_was_made_as_is_read_from_its_tags(cloud: str) -> None:
     assert earlier.cluster == "small"
     [(name, was)] = earlier.machines.items()
     assert (name, was.pool, was.address, was.digest) == ("web-0", "web", "10.20.64.5", "0123")
+
+
+TEXT = '{"kubernetes": "1.35.8"}'
+CONTENTS = {
+    "aws": {"key": "desired-state.json", "content": TEXT},
+    "gcp": {"name": "desired-state.json", "content": {"4dabf18": "1b47061", "plaintext": json.dumps(TEXT)}},
+    "azure": {"blobName": "desired-state.json", "source": {"4dabf18": "c44067f", "hash": "0", "text": TEXT}},
+}
+
+
+@pytest.mark.parametrize("cloud", STATES)
+def test_the_version_of_a_cluster_without_pools_is_read_from_the_pointer_of_its_state(cloud: str) -> None:
+    digest = "0" * 64
+    folder = "1f0c9a7e/" if cloud == "azure" else ""
+    stored = [CONTENTS[cloud], {clouds.CLOUDS[cloud].key: f"bundles/control-plane/{folder}{digest}.zip"}]
+    rows = [{"type": clouds.CLOUDS[cloud].stored, "inputs": each} for each in stored]
+    earlier = from_state([*STATES[cloud], *rows], "state")
+    assert (earlier.kubernetes, earlier.bundle) == ("1.35.8", digest)
 
 
 def test_stores_of_gcp_are_buckets_by_name_and_records_begin_with_the_group() -> None:

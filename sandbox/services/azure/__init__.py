@@ -75,11 +75,7 @@ class Azure:
         """The machine whose token the call shows, and the token."""
         if to.service == METADATA:
             return "", None
-        token = bearer.read(self.world, call, now)
-        if token is None:
-            raise Refused("anonymous", "Public access is not permitted; a request takes a token.")
-        if not self.world.find(MACHINE, token.machine):
-            raise Refused("bad-token", "the machine of this token is gone")
+        token = bearer.read(self.world, call, now, MACHINE, "Public access is not permitted; a request takes a token.")
         if token.audience != AUDIENCES[to.service]:
             raise Refused("audience", f"The token is for {token.audience}, not for {AUDIENCES[to.service]}.")
         return token.machine, token

@@ -70,11 +70,7 @@ class Gcp:
         """The machine whose token the call shows, and the token."""
         if to.service == METADATA:
             return "", None
-        token = bearer.read(self.world, call, now)
-        if token is None:
-            raise Refused("anonymous", "Request is missing required authentication credential.")
-        if not self.world.find(INSTANCE, token.machine):
-            raise Refused("bad-token", "the machine of this token is gone")
+        token = bearer.read(self.world, call, now, INSTANCE, "Request is missing required authentication credential.")
         if not {EVERYWHERE, *SCOPES[to.service]} & set(token.audience.split()):
             raise Refused("scope", "Request had insufficient authentication scopes.")
         return token.machine, token

@@ -34,13 +34,7 @@ class Metadata:
     """Seconds that tokens are good for."""
 
     def answer(self, call: Call, now: float) -> Answer:
-        """The answer to one request; what is refused is an answer too."""
-        try:
-            return self._answer(call, now)
-        except Refused as refused:
-            return refusal(refused)[0]
-
-    def _answer(self, call: Call, now: float) -> Answer:
+        """The answer to one request."""
         machine = machines.find(self.world, call)
         if machine is None:
             raise Refused("", f"the sandbox has no instance {call.machine or call.source}\n", 404)

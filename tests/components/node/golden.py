@@ -10,18 +10,19 @@ from typing import Any
 
 from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
-from components.spec.choices import Cloud
+from components.spec.choices import Cloud, OperatingSystem
 from tests.components.node.samples import KUBERNETES, PATCHES, SYSTEMS, plan
 
 ROUTED: dict[str, Any] = {"network": {"mode": "l2bridge"}}
+DOCKER: dict[str, Any] = {"pool": {"runtime": "docker"}}
 
 WHOLE: dict[str, tuple[str | None, dict[str, Any]]] = {
     "control-plane": (None, {}),
     "ubuntu-22.04": ("ubuntu-22.04", {}),
     "windows-2019": ("windows-2019", {}),
     "windows-2022-l2bridge": ("windows-2022", ROUTED),
-    "windows-2019-dockershim": ("windows-2019", {"pool": {"runtime": "docker"}, "kubernetes": "1.23.17"}),
-    "windows-2019-cri-dockerd": ("windows-2019", {"pool": {"runtime": "docker"}}),
+    "windows-2019-dockershim": ("windows-2019", {**DOCKER, "kubernetes": "1.23.17"}),
+    "windows-2019-cri-dockerd": ("windows-2019", DOCKER),
 }
 """Name -> operating system (None: the control plane's), and the cluster's options."""
 
@@ -32,13 +33,17 @@ def whole(made: NodePlan) -> str:
 
 
 def digests() -> dict[str, str]:
-    """Digest of each plan by role or system and patch; the golden files show what a difference is about."""
-    systems = {"control-plane": None, **{each: each for each in SYSTEMS}}
+    """Digest of each plan by role or system, runtime, patch and network; the others show what a difference is about."""
+    systems: dict[str, tuple[str | None, dict[str, Any]]] = {
+        "control-plane": (None, {}),
+        **{each: (each, {}) for each in SYSTEMS},
+        **{f"{each} docker": (each, DOCKER) for each in SYSTEMS if OperatingSystem(each).is_windows},
+    }
     return {
-        f"{name} {kubernetes}{mode}": _digest(plan(os, kubernetes=kubernetes, **options))
-        for mode, options in (("", {}), (" l2bridge", ROUTED))
+        f"{name} {kubernetes}{mode}": _digest(plan(os, kubernetes=kubernetes, **pool, **network))
+        for mode, network in (("", {}), (" l2bridge", ROUTED))
         for kubernetes in PATCHES.values()
-        for name, os in systems.items()
+        for name, (os, pool) in systems.items()
     }
 
 
@@ -69,7 +74,7 @@ MACHINES: dict[str, tuple[str | None, dict[str, Any]]] = {
     "control-plane": (None, {}),
     "linux": ("ubuntu-24.04", {}),
     "windows containerd": ("windows-2022", {}),
-    "windows docker": ("windows-2022", {"pool": {"runtime": "docker"}}),
+    "windows docker": ("windows-2022", DOCKER),
 }
 NETWORKS: dict[str, dict[str, Any]] = {"overlay": {}, "l2bridge": ROUTED}
 

@@ -42,6 +42,23 @@ def test_defaults_that_depend_on_others_are_told_in_the_options_own_text() -> No
             assert "default" in told[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, f"{model}.{name}"
 
 
+@pytest.mark.parametrize(
+    ("cloud", "machines", "egress", "gateways"),
+    [
+        ("aws", 3, "nat", "zonal"),
+        ("aws", 3, "public", "single"),
+        ("aws", 1, "nat", "single"),
+        ("gcp", 3, "nat", "single"),
+    ],
+)
+def test_each_zone_gets_a_nat_gateway_where_control_planes_stand_in_zones_behind_nat(
+    cloud: str, machines: int, egress: str, gateways: str
+) -> None:
+    asked = {"cloud": cloud, "control_plane": {"count": machines}, "network": {"egress": egress}}
+    spec = ClusterSpec.model_validate({"kubernetes": "1.36.4", **asked})
+    assert spec.network.nat_gateways.value == gateways
+
+
 def test_what_is_filled_in_is_what_a_complete_spec_requires() -> None:
     """A field without a default that `defaults.py` fills must be optional in the schema and in ClusterArgs."""
     from components.spec.schema import FILLED

@@ -1,4 +1,4 @@
-"""`mullion sandbox boot` itself: aws-dev by the command, judged by `mullion verify`, until nothing of it is left."""
+"""`mullion sandbox boot` itself: a stack of each cloud by the command, judged by `mullion verify`, until it is gone."""
 
 import json
 import os
@@ -16,22 +16,24 @@ from tests.lab.cluster.clone import Clone
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
-STACK = "aws-dev"
+STACKS = ("aws-dev", "gcp-dev", "azure-dev")
 
 
-@pytest.fixture(scope="module")
-def booted(built: str, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Clone, str]]:
+@pytest.fixture(scope="module", params=STACKS)
+def booted(
+    request: pytest.FixtureRequest, built: str, engine: Engine, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Clone, str]]:
     """The clone whose stack the command booted, and what it printed."""
-    clone = Clone(tmp_path_factory.mktemp("boot"), STACK)
-    clone.mullion("up", STACK, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
+    clone = Clone(tmp_path_factory.mktemp("boot"), request.param)
+    clone.mullion("up", clone.stack, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
-        said = clone.mullion("sandbox", "boot", STACK)
+        said = clone.mullion("sandbox", "boot", clone.stack)
         for each in places.disks(clone.sandbox).iterdir():
             kept = each / "cgroups"  # Windows machines have none
             clone.groups += [Path(line) for line in (kept.read_text().splitlines() if kept.exists() else ())]
         yield clone, said
     finally:
-        clone.mullion("down", STACK, "--sandbox", "--yes")
+        clone.mullion("down", clone.stack, "--sandbox", "--yes")
 
 
 def test_the_command_tells_each_machines_progress_and_shows_the_nodes(
@@ -49,7 +51,7 @@ def test_the_command_tells_each_machines_progress_and_shows_the_nodes(
 
 def test_verify_finds_a_working_cluster_and_leaves_nothing_in_it(booted: tuple[Clone, str]) -> None:
     clone, _ = booted
-    found = json.loads(clone.mullion("verify", STACK, "--json"))
+    found = json.loads(clone.mullion("verify", clone.stack, "--json"))
     assert found["failed"] == 0
     passed = {row["check"] for row in found["rows"] if row["verdict"] == "passed"}
     assert passed >= {"SMK-02", "SMK-03", "SMK-04", "SMK-05", "SMK-06", "SMK-07", "SMK-08", "SMK-09", "SMK-10"}
@@ -58,9 +60,9 @@ def test_verify_finds_a_working_cluster_and_leaves_nothing_in_it(booted: tuple[C
 
 def test_a_machine_that_scale_makes_boots_and_one_that_it_deletes_is_gone(booted: tuple[Clone, str]) -> None:
     clone, _ = booted
-    clone.mullion("scale", STACK, "linux", "2", "--sandbox", "--yes")
+    clone.mullion("scale", clone.stack, "linux", "2", "--sandbox", "--yes")
     until(lambda: clone.machines().get("linux-1", {}).get("record") == "ready", "the new worker is ready")
-    clone.mullion("scale", STACK, "linux", "1", "--sandbox", "--yes")
+    clone.mullion("scale", clone.stack, "linux", "1", "--sandbox", "--yes")
     until(lambda: "linux-1" not in clone.machines(), "the worker is gone")
     assert not list(places.disks(clone.sandbox).glob("linux-1-*"))
 
@@ -74,8 +76,8 @@ def test_who_kills_the_keeper_finds_everything_ended_by_the_next_command_and_can
     os.kill(pid, signal.SIGKILL)
     until(lambda: places.keeper(clone.sandbox) is None, "the keeper is gone")
     assert clone.remains()["processes"], "machines run on"
-    clone.mullion("sandbox", "stop", STACK)
+    clone.mullion("sandbox", "stop", clone.stack)
     assert clone.remains() == {what: [] for what in clone.remains()}
-    assert "linux-0: ready" in clone.mullion("sandbox", "boot", STACK)
-    clone.mullion("sandbox", "stop", STACK)
+    assert "linux-0: ready" in clone.mullion("sandbox", "boot", clone.stack)
+    clone.mullion("sandbox", "stop", clone.stack)
     assert clone.remains() == {what: [] for what in clone.remains()}
