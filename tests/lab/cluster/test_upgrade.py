@@ -54,10 +54,11 @@ def heads(site: Site) -> list[Machine]:
 def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None:
     """Give machines the images of another version, which they would pull from a registry: kubeadm's test Job, too."""
     images.archive(kubernetes, archive)
+    inside = f"/root/images-{kubernetes}.tar"  # a name of its own: the machine's kernel remembers what an older one was
     for each in machines:
-        place = each.file("/root/images.tar")
+        place = each.file(inside)
         place.hardlink_to(archive)
-        words = ("--namespace", "k8s.io", "images", "import", "/root/images.tar")
+        words = ("--namespace", "k8s.io", "images", "import", inside)
         ran = each.run("/usr/local/bin/ctr", *words, seconds=300)
         place.unlink()
         assert ran.returncode == 0, ran.stderr
