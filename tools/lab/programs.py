@@ -80,6 +80,12 @@ _CNI_OF_CLUSTERS = (
     ("pause", "pause"),
 )
 
+KUBELETS = Program("kwok", "linux", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kwok/cmd/kwok")
+"""It says that Nodes are well, as their kubelets would, to an API server of any version."""
+
+IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
+"""Of the programs that judge."""
+
 NOT_BUILT = {
     ("1.20", "kube-apiserver"): "its module lacks pkg/generated/openapi, which that minor's own build generated",
     **dict.fromkeys(
@@ -91,7 +97,7 @@ NOT_BUILT = {
 
 
 def programs(kubernetes: str) -> tuple[Program, ...]:
-    """All programs that judge what is rendered for a Kubernetes version, e.g. 1.37.1."""
+    """All programs that judge what is rendered for a Kubernetes version, e.g. 1.37.1, and what the agent does."""
     release = releases.release(kubernetes)
     return (
         *(
@@ -101,6 +107,7 @@ def programs(kubernetes: str) -> tuple[Program, ...]:
         ),
         *(containerd(release.containerd.version, os) for os in ("linux", "windows")),
         *(Program(name, os, CNI_PLUGINS, releases.CNI_PLUGINS, package) for name, os, package in _OF_CNI),
+        KUBELETS,
     )
 
 
@@ -110,7 +117,7 @@ def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
     etcd = release.etcd.partition("-")[0]
     coredns = release.coredns.rpartition(":")[2].removeprefix("v")
     first = [Program(name, os, KUBERNETES, kubernetes, f"{KUBERNETES}/cmd/{name}") for name, os in _OF_CLUSTERS]
-    judges = [each for each in programs(kubernetes) if each.os == "linux" and each.package != CNI_CHECK]
+    judges = [each for each in programs(kubernetes) if each.os == "linux" and each.name not in IN_NO_CLUSTER]
     return (
         # first, what a plain control plane of processes needs
         Program("etcd", "linux", f"{ETCD}/server/v3", etcd, f"{ETCD}/server/v3"),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.agent.conftest import module, run
 from tests.cloud_init.conftest import cloud, loader, node, root
+from tests.lab.agent import simulated
 from tests.lab.agent.served import Served
 from tests.lab.conftest import Find
 from tools.lab import build
@@ -31,6 +32,13 @@ def served(
         yield made
     finally:
         made.stop()
+
+
+@pytest.fixture
+def kubelets(served: Served, program: Find, tmp_path: Path) -> Iterator[None]:
+    """While it is there, kwok says that the Nodes with its mark are well, as their kubelets would."""
+    with simulated.kubelets(program("kwok", "linux"), served.administrator, tmp_path):
+        yield
 
 
 @pytest.fixture

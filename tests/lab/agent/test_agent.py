@@ -18,6 +18,7 @@ from tests.agent.kubelets import CLIENT, SERVING
 from tests.awaited import until
 from tests.cloud_init.cloud import Cloud
 from tests.lab.agent.served import TOKEN, Served
+from tests.lab.agent.simulated import MARK
 
 pytestmark = pytest.mark.lab
 
@@ -121,28 +122,44 @@ def test_nodes_are_made_as_planned_and_removed(
     assert api.find("/api/v1/nodes/linux-0")
 
 
-def simulated(api: Any, name: str, instance: str, ready: bool) -> None:
-    """A Node as a kubelet makes it, with its word of how it is."""
-    body = {"metadata": {"name": name}, "spec": {"providerID": f"aws:///eu-west-1a/{instance}"}}
-    api.call("POST", "/api/v1/nodes", body)
-    condition = {"type": "Ready", "status": str(ready), "reason": "Lab", "message": "simulated"}
-    merge = "application/merge-patch+json"
-    api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [condition]}}, merge)
+SILENT = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting."}
 
 
-def test_fifty_nodes_are_made_as_planned_and_only_those_of_machines_that_are_gone_go(
+def simulated(api: Any, name: str, instance: str, well: bool) -> None:
+    """A Node whose kubelet says that it is well, or one of which the node controller says that it is silent."""
+    labels = MARK if well else {}
+    spec = {"providerID": f"aws:///eu-west-1a/{instance}"}
+    api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}, "spec": spec})
+    if not well:
+        merge = "application/merge-patch+json"
+        api.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": [SILENT]}}, merge)
+
+
+def beats(api: Any, names: list[str]) -> dict[str, str]:
+    """When each of these Nodes said last that it is well; those alone that did."""
+    nodes = {each["metadata"]["name"]: each for each in api.call("GET", "/api/v1/nodes")["items"]}
+    said = {name: each for name in names for each in nodes[name]["status"].get("conditions", [])}
+    return {name: each["lastHeartbeatTime"] for name, each in said.items() if each["status"] == "True"}
+
+
+@pytest.mark.usefixtures("kubelets")
+def test_a_hundred_nodes_are_made_as_planned_and_only_those_of_machines_that_are_gone_go(
     served: Served, api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Forty are planned. Of ten others five are gone, three are only silent, two say that they are well."""
-    names = [f"sim-{each:02}" for each in range(50)]
+    """90 are planned, and their kubelets write their status all the while. Of the others five are gone, three are only
+    silent, and two say that they are well.
+    """
+    names = [f"sim-{each:03}" for each in range(100)]
     instances = {name: f"i-{place:017x}" for place, name in enumerate(names)}
-    lost, silent = names[40:45], names[45:48]
+    kept, lost, silent = names[:90], names[90:95], names[95:98]
+    well = [name for name in names if name not in (*lost, *silent)]
     for name, instance in instances.items():
-        simulated(api, name, instance, ready=name not in (*lost, *silent))
+        simulated(api, name, instance, name in well)
     planned = [
         member(name, f"10.20.2.{place}", labels={"place": f"{place}"}, taints=[TAINT], pods=f"10.99.{place}.0/24")
-        for place, name in enumerate(names[:40])
+        for place, name in enumerate(kept)
     ]
+    first = until(lambda: beats(api, well) if len(beats(api, well)) == len(well) else {}, "all say that they are well")
     alive = {instances[name] for name in silent}
     monkeypatch.setattr(module("seen").compute, "gone", lambda _, instance: instance not in alive)
 
@@ -158,7 +175,10 @@ def test_fifty_nodes_are_made_as_planned_and_only_those_of_machines_that_are_gon
         node = found[each["name"]]
         assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (each["labels"]["place"], each["pods"])
         assert [one for one in node["spec"]["taints"] if one["key"] == TAINT["key"]] == [TAINT]
-    assert "place" not in found[names[49]]["metadata"].get("labels", {})
+    assert "place" not in found[names[-1]]["metadata"].get("labels", {})
+    until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "they say so all the while")
+    leases = served.kubectl("get", "leases", "--namespace", "kube-node-lease", "--output", "name").split()
+    assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "and by their leases"
 
 
 def test_the_lease_and_the_memory_are_kept_and_of_two_writers_one_is_refused(
