@@ -192,9 +192,9 @@ def ls(name: str, *, as_json: bool) -> None:
         records = {one: record(world, each.instance) for one, each in standing.items()}
         about = wishes.site(world)
     if as_json:
-        print(json.dumps({"api": about.get("api"), "machines": {n: _told(e, records[n]) for n, e in standing.items()}}))
+        print(json.dumps({"api": about.get("api"), "machines": {n: told(e, records[n]) for n, e in standing.items()}}))
         return
-    rows = [[one, *_told(each, records[one]).values()] for one, each in sorted(standing.items())]
+    rows = [[one, *told(each, records[one]).values()] for one, each in sorted(standing.items())]
     print(table(["machine", "instance", "address", "power", "network", "record", "phase/step"], rows))
 
 
@@ -202,7 +202,8 @@ def _cable(wish: Wish) -> str:
     return (wish.rate or "open") if wish.connected else "isolated"
 
 
-def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
+def told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
+    """A machine as `ls` shows it. record: its status record."""
     if str(record.get("time", "")) <= each.since:
         record = {"state": "absent"}  # it is what the machine said before its power went
     where = "/".join(waiting.plain(record[one]) for one in ("phase", "step") if record.get(one))

@@ -36,18 +36,11 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     Stop where the world has machines that were not made to boot, or where programs of the version are missing.
     """
     from sandbox.world import SERVICES, World
-    from tools.lab import cluster as programs
 
     cluster = config.get(CLUSTER) or {}
-    own, needs = str(cluster.get("kubernetes", "")), systems(cluster)
+    own = str(cluster.get("kubernetes", ""))
     version = kubernetes or own
-    if not programs.is_built(version, needs):
-        raise Stop(
-            Exit.FAILED,
-            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built; this "
-            f"builds them once, in 20 to 60 minutes on two cores: python -m tools.lab cluster {version}. Or boot a "
-            f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
-        )
+    _refuse_unbuilt(cluster, version)
     memory = _memory(name)
     made = memory.with_name("world.db")
     if made.exists() and not is_chosen(name) and worlds.in_sandbox(name):
@@ -62,6 +55,31 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
         world.set_setting(SERVICES, "http")
     world.close()
     worlds.write(memory, json.dumps({"of": own, "kubernetes": version}) + "\n")
+
+
+def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
+    """Before an `up`: read the stack as was chosen; Stop where one that is read so has a version now that is not built.
+
+    config: what its file says.
+    """
+    cluster = config.get(CLUSTER)
+    if chosen:
+        choose(name, config, chosen.kubernetes)
+    elif is_chosen(name) and isinstance(cluster, Mapping):
+        _refuse_unbuilt(cluster, kubernetes(name, str(cluster.get("kubernetes", ""))))
+
+
+def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
+    from tools.lab import cluster as programs
+
+    needs = systems(cluster)
+    if not programs.is_built(version, needs):
+        raise Stop(
+            Exit.FAILED,
+            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built; this "
+            f"builds them once, in 20 to 60 minutes on two cores: python -m tools.lab cluster {version}. Or boot a "
+            f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
+        )
 
 
 def systems(cluster: Mapping[str, Any]) -> tuple[str, ...]:

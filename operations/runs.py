@@ -53,8 +53,7 @@ def up(
     bootable_as: make its machines such as can boot here.
     replaced: gives, from the state, the URNs of what is replaced though nothing of it changed.
     """
-    if bootable_as:
-        bootable.choose(name, stacks.written(name), bootable_as.kubernetes)
+    bootable.begin(name, stacks.written(name), bootable_as)
     stack = stacks.load(name)
     refuse_unready(stack)
     planned = plan_cluster(name, stack.spec)

@@ -80,6 +80,18 @@ def test_digests_of_every_version_that_is_built_are_known_for_the_way_from_one_t
     }, "of two that tell of one download the mirror serves the first's"
 
 
+def test_an_upgrade_to_a_version_that_is_not_built_is_refused_before_anything_begins(built: Path) -> None:
+    whole = stacks.written("small")
+    bootable.choose("small", whole, BUILT)
+    bootable.begin("small", whole, None)
+    upgraded = {**whole, CLUSTER: {**whole[CLUSTER], "kubernetes": LINUX_ALONE}}
+    with pytest.raises(Stop, match=f"tools.lab cluster {LINUX_ALONE}"):
+        bootable.begin("small", upgraded, None)
+    bootable.forget("small")
+    bootable.begin("small", upgraded, None)
+    assert not bootable.is_chosen("small")
+
+
 def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:
     worlds.remember("small", worlds.World(worlds.SANDBOX))
     file = worlds.root() / "sandbox" / "small" / "world.db"

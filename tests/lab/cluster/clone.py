@@ -1,15 +1,17 @@
 """A clone of its own in which commands boot a stack's machines."""
 
-import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from operations import boot
 from operations.paths import REPOSITORY
-from sandbox.boot import places
+from sandbox.boot import places, wishes
+from sandbox.world import World
 from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
 
@@ -44,8 +46,10 @@ class Clone:
         return ran.stdout
 
     def machines(self) -> dict[str, dict[str, str]]:
-        """Each machine as `sandbox ls` tells it."""
-        return json.loads(self.mullion("sandbox", "ls", self.stack, "--json"))["machines"]
+        """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
+        with closing(World(places.world(self.sandbox))) as world:
+            standing = wishes.standing(world)
+            return {name: boot.told(each, boot.record(world, each.instance)) for name, each in standing.items()}
 
     def remains(self) -> dict[str, list[str]]:
         """What is on this host of its machines."""

@@ -13,6 +13,8 @@ from sandbox.boot import places, windows
 from sandbox.boot.windows.machine import NO_TOOL
 from tests.awaited import until
 from tests.lab.cluster.clone import Clone
+from tools.lab import build
+from tools.lab.programs import cluster_programs
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -56,6 +58,32 @@ def test_verify_finds_a_working_cluster_and_leaves_nothing_in_it(booted: tuple[C
     passed = {row["check"] for row in found["rows"] if row["verdict"] == "passed"}
     assert passed >= {"SMK-02", "SMK-03", "SMK-04", "SMK-05", "SMK-06", "SMK-07", "SMK-08", "SMK-09", "SMK-10"}
     assert passed >= {"SMK-01", "SMK-12", "SMK-13", "SMK-14", "metadata", "packet-size"}
+
+
+SUITE = """#!/bin/sh
+case "$*" in *--provider=skeleton*--node-os-distro=windows*--report-dir=*) ;; *) exit 2 ;; esac
+exec {kubectl} "$2" get nodes --output name
+"""
+"""In the place of Kubernetes' own suite, whose Windows containers cannot run here: it asks the API as that would."""
+
+
+def test_verify_after_a_reboot_of_each_machine_and_by_a_suite_with_a_kubeconfig_of_this_host(
+    booted: tuple[Clone, str], kubernetes: str
+) -> None:
+    clone, _ = booted
+    (kubectl,) = (each for each in cluster_programs(kubernetes) if (each.name, each.os) == ("kubectl", "linux"))
+    suite, before = clone.folder / "e2e.test", clone.machines()
+    suite.write_text(SUITE.format(kubectl=build.place(kubectl)))
+    suite.chmod(0o755)
+    found = json.loads(clone.mullion("verify", clone.stack, "--json", "--reboot", "--upstream", str(suite)))
+    assert found["failed"] == 0
+    rows = {(row["check"], row["where"], row["verdict"]) for row in found["rows"]}
+    again = {each for each in rows if each[1].endswith(", rebooted")}
+    assert {(check, where.removesuffix(", rebooted"), verdict) for check, where, verdict in again} <= rows
+    assert ("SMK-15", "cluster", "passed") in rows
+    (log,) = clone.folder.rglob("e2e.log")
+    assert set(log.read_text().split()) == {f"node/{name}" for name in before}
+    assert clone.machines() == before, "each is as it was"
 
 
 def test_a_machine_that_scale_makes_boots_and_one_that_it_deletes_is_gone(booted: tuple[Clone, str]) -> None:

@@ -14,6 +14,7 @@ from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, condition, nodes, web
 from tests.lab.cluster.running import boot
+from tools.linuxnode import network
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -156,6 +157,24 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
     )
     assert nodes(head)[windows_node.name]["metadata"]["uid"] == before["metadata"]["uid"]
     assert (windows_node.file(PKI) / CURRENT).read_bytes() == certificate
+
+
+@pytest.mark.soak
+def test_a_windows_worker_that_boots_without_its_cable_comes_to_itself_once_it_has_it(
+    dev: Site, windows_node: Machine
+) -> None:
+    instance, time = dev.around.machines.instance(windows_node.record), windows_node.status()["time"]
+    windows_node.cut()
+    network.connect(dev.net, instance, connected=False)
+    try:
+        windows_node.boot()
+    finally:
+        network.connect(dev.net, instance, connected=True)
+    until(
+        lambda: windows_node.status()["time"] != time and windows_node.status()["state"] == "registered",
+        "registered again",
+        log=windows_node.log,
+    )
 
 
 def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: Site, head: Machine) -> None:
