@@ -28,18 +28,14 @@ def _policy(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
     return {"policy": json.dumps(document)}
 
 
-def _role(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
-    return {"role": "roles/storage.objectUser" if allowed else "roles/storage.legacyObjectReader"}
-
-
 def _condition(inputs: Mapping[str, Any], allowed: bool) -> dict[str, Any]:
-    words = ("'closed/", "'status/") if allowed else ("'status/", "'closed/")
-    return {"condition": inputs["condition"].replace(*words)}
+    words = ("closed/", "status/") if allowed else ("status/", "closed/")
+    return {"condition": json.loads(json.dumps(inputs["condition"]).replace(*words))}
 
 
 RIGHTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any], bool], dict[str, Any]]]] = {
     "aws": ("aws:iam/rolePolicy:RolePolicy", "workers", _policy),
-    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", "workers-written", _role),
+    "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", "workers-written", _condition),
     "azure": ("azure-native:authorization:RoleAssignment", "workers-written", _condition),
 }
 """What lets workers write their records, by cloud: type, name after the stack's, and its inputs for either."""

@@ -18,6 +18,7 @@ from tests.components.wiring import config, of, plan, recording
 STACKS = ("gcp-dev", "gcp-ci", "gcp-prod")
 INSTANCE, FIREWALL = "gcp:compute/instance:Instance", "gcp:compute/firewall:Firewall"
 MEMBERSHIP = "gcp:compute/instanceGroupMembership:InstanceGroupMembership"
+ROLE = "gcp:projects/iAMCustomRole:IAMCustomRole"
 BUCKET_RIGHT, SECRET_RIGHT = (
     "gcp:storage/bucketIAMMember:BucketIAMMember",
     "gcp:secretmanager/secretIamMember:SecretIamMember",
@@ -140,16 +141,21 @@ def test_people_and_probes_reach_the_control_plane_itself_since_balancers_pass_p
 def test_accounts_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
     rights = [each.inputs for each in of(recording(stack), BUCKET_RIGHT).values()]
     workers = [each for each in rights if "-workers-" in each["member"] or "-worker" in each["member"]]
-    assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", "roles/storage.objectUser"}
+    roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recording(stack), ROLE).values()}
+    own = {each.rpartition("_")[0].removeprefix(f"{stack.replace('-', '_')}_"): each for each in roles}
+    records = f"projects/example-project/roles/{own['records']}"
+    assert {each["role"] for each in workers} == {"roles/storage.legacyObjectReader", records}
     for each in workers:
         paths = re.findall(r'objects/([^"]*)"', each["condition"]["expression"])
-        written = each["role"] == "roles/storage.objectUser"
+        written = each["role"] == records
         read = {"bundles/", "ca.crt", "epoch.json", "requests/workers:"}
         assert set(paths) == ({"status/workers:", "logs/workers:"} if written else read)
     secrets = {name: each.inputs for name, each in of(recording(stack), SECRET_RIGHT).items()}
     assert {name.removeprefix(f"{stack}-workers-") for name in secrets if "-workers-" in name} == {"join-read"}
-    [role] = of(recording(stack), "gcp:projects/iAMCustomRole:IAMCustomRole").values()
-    assert set(role.inputs["permissions"]) == {"compute.instances.get", "compute.instances.list"}
+    assert {each: set(roles[own[each]]) for each in own} == {
+        "machines": {"compute.instances.get", "compute.instances.list"},
+        "records": {"storage.objects.create", "storage.objects.delete"},
+    }
 
 
 @pytest.mark.parametrize("stack", STACKS)
