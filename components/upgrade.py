@@ -59,7 +59,9 @@ class Upgrade:
         self._plan, self._wanted, self._simulated = plan, plan.spec.kubernetes, simulated
         self._waits = False
         self.version = begins.apply(self._decide)
-        self.hooks = ResourceHookBinding(after_update=[ResourceHook(f"{plan.name}-reach", self._reach)])
+        reach = [ResourceHook(f"{plan.name}-reach", self._reach)]
+        # where an object's content does not change in place, the pointer is made anew
+        self.hooks = ResourceHookBinding(after_create=reach, after_update=reach)
 
     def pool(self, pool: MachineGroup) -> Output[MachineGroup]:
         """A pool as it is in this run."""

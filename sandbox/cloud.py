@@ -228,6 +228,8 @@ class Cloud:
     region, project: names of the provider's settings for its region, and for its account where that is one.
     reads: functions that look at the world too.
     settle: what goes on by itself whenever something changed (machines that waited for it go on booting).
+    deletes_first: whether its provider deletes whatever has no automatic name before it makes it anew, also where the
+    new one has another name.
     """
 
     name: str
@@ -243,3 +245,4 @@ class Cloud:
     reads: Mapping[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
     region: str = "region"
     project: str = ""
+    deletes_first: bool = False

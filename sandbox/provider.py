@@ -68,7 +68,8 @@ class Provider:
         difference = compare(row, plain(old), plain(new))
         # As the real provider does: a name that the program gives cannot exist twice, so the old one goes first.
         name = row.auto_name.property if row.auto_name else ""
-        fixed = name in new and name not in new.get(DEFAULTS, []) and plain(new[name]) == plain(old.get(name))
+        given = name in new and name not in new.get(DEFAULTS, [])
+        fixed = given and (self.cloud.deletes_first or plain(new[name]) == plain(old.get(name)))
         return replace(difference, delete_first=bool(difference.replaces) and fixed)
 
     def create(self, urn: str, inputs: dict[str, Any], *, preview: bool) -> tuple[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The stores: bundles and status records, and snapshots."""
 
+import secrets
 from collections.abc import Iterable, Mapping
 from functools import partial
 from ipaddress import IPv4Network
@@ -7,12 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pulumi
-from pulumi import Output, ResourceOptions
+from pulumi import Input, Output, ResourceOptions
 from pulumi_azure_native import storage as azure
 
 from components.azure.place import Place
 from components.azure.place import place as resource_group
 from components.blueprint import Blueprint
+from components.generated import stash
 from components.spec.checks.ranges import PRIVATE
 from components.stores import OLDER_DAYS, Content, Stores
 from components.urls import service_url
@@ -140,9 +142,10 @@ class Storage(Stores):
         )
 
     def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
+        full = f"{self._cluster}-{each.name}"
         made = azure.Blob(
-            f"{self._cluster}-{each.name}",
-            blob_name=each.key,
+            full,
+            blob_name=each.key if each.asset is None else self._unused(full, each.key),
             source=each.text.apply(pulumi.StringAsset) if each.text is not None else each.asset,
             content_type=each.content_type,
             opts=ResourceOptions.merge(
@@ -154,3 +157,12 @@ class Storage(Stores):
             **self._place.within,
         )
         return made, made.name
+
+    def _unused(self, full: str, key: Input[str]) -> Output[str]:
+        """A bundle's name, in a folder of its own since the bundle last changed.
+
+        Older bundles stay, and the provider makes no blob that is there: so one that is again as it was before needs
+        another name than it had then.
+        """
+        folder = stash(f"{full}-folder", secrets.token_hex(4), parent=self, trigger=key)
+        return Output.all(key, folder).apply(lambda known: f"/{known[1]}/".join(known[0].rsplit("/", 1)))

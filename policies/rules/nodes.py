@@ -12,7 +12,7 @@ from typing import Any
 
 from policies.rules.rule import OBJECTS, UNKNOWN, Content, Resource, ResourceRule
 
-_BUNDLE = re.compile(r"bundles/[^/]+/[0-9a-f]{64}\.zip")
+_BUNDLE = re.compile(r"bundles/.+/[0-9a-f]{64}\.zip")
 _PRIORITY = "--windows-priorityclass="
 _NOTHING = re.compile(r"0+(?:\.0+)?[A-Za-z]*")
 

@@ -25,4 +25,5 @@ AZURE = CLOUD = Cloud(
     READS,
     region="location",
     project="subscriptionId",
+    deletes_first=True,  # pulumi-azure-native, provider.go: Diff
 )

@@ -166,7 +166,7 @@ TYPES: dict[str, ResourceType] = {
     BLOB.token: row(
         BLOB,
         located=False,
-        immutable=("type",),
+        immutable=("type", "source", "contentMd5"),
         chosen=("accessTier", "contentType"),
         derive=lambda request: {
             **_url(request),

@@ -10,8 +10,9 @@ from policies.rules.exposure import AZURE_GROUP
 from policies.rules.permissions import ASSIGNMENT, DEFINITION
 from policies.rules.rule import AZURE_MACHINE, Resource, ResourceRule
 
-from .cases import KEY
+from .cases import KEY, no_memory, planned
 from .cases_gcp import inside
+from .recorded import resources
 
 ACCOUNT, VAULT = "azure-native:storage:StorageAccount", "azure-native:keyvault:Vault"
 TYPES = f"mullion:index:MixedCluster$mullion:azure:ControlPlane${AZURE_MACHINE}"
@@ -93,6 +94,14 @@ def test_one_change_breaks_one_rule(rule: str, kind: str, path: str, value: Any,
     found = broken(changed)
     assert found.keys() == {rule}
     assert any(says in wrong for wrong in found[rule]), found
+
+
+def test_windows_bundles_are_read_in_the_folders_that_they_have_on_azure() -> None:
+    [stored] = [each for each in resources("azure-prod") if each.urn.endswith("Blob::azure-prod-bundle-web")]
+    changed = planned(no_memory)(stored)
+    assert changed
+    [wrong] = broken(changed)["reserves-and-priority-set"]
+    assert wrong.startswith("pool web reserves no memory")
 
 
 def test_every_type_of_azure_that_a_rule_is_for_is_tried() -> None:

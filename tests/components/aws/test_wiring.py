@@ -275,7 +275,7 @@ def test_workers_alone_are_gated_and_the_pointer_waits_for_the_control_plane(sta
         hooks = each.request.hooks
         found = (list(hooks.before_delete), list(hooks.after_create), list(hooks.after_update))
         gated = ([f"{stack}-leave"], [f"{stack}-arrive"], [])
-        reached = ([], [], [f"{stack}-reach"])
+        reached = ([], [f"{stack}-reach"], [f"{stack}-reach"])
         is_pointer = each.inputs.get("key") == "desired-state.json"
         wanted = gated if each.name in pools else reached if is_pointer else ([], [], [])
         assert found == wanted, each.urn

@@ -258,3 +258,20 @@ def test_a_bundle_comes_before_the_one_it_replaces_goes_since_the_pointer_would_
     """A text has a fixed name, so its older blob goes first."""
     for name, each in of(recording(stack), "azure-native:storage:Blob").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_each_bundle_has_a_folder_of_its_own_that_is_another_when_the_bundle_is(stack: str) -> None:
+    """The provider makes no blob that is there, and older bundles stay."""
+    blobs, stashes = (of(recording(stack), kind) for kind in ("azure-native:storage:Blob", "pulumi:index:Stash"))
+    for group in plan(stack).machine_groups:
+        name = f"{stack}-bundle-{group.name}"
+        folder, inputs = stashes[f"{name}-folder"], blobs[name].inputs
+        assert re.fullmatch(r"[0-9a-f]{8}", folder.inputs["input"])
+        assert inputs["blobName"] == f"bundles/{group.name}/{folder.inputs['input']}/{group.bundle.sha256}.zip"
+        assert folder.replacement_trigger == group.bundle.key and blobs[name].retain_on_delete
+        told = [
+            each for each in of(recording(stack), MACHINE).values() if each.inputs["tags"]["mullion:pool"] == group.name
+        ]
+        for each in told:
+            assert inputs["blobName"] in base64.b64decode(each.inputs["osProfile"]["customData"]).decode()

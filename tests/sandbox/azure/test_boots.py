@@ -117,3 +117,16 @@ def test_windows_waits_for_the_extension_that_starts_its_loader(account: Account
     assert (boot(account).state, "no extension starts the loader" in boot(account).reason) == ("waiting", True)
     account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
     assert boot(account).state == "ready", boot(account).reason
+
+
+@pytest.mark.parametrize("goes", ["extension", "machine"])
+def test_what_an_extension_alone_is_told_is_kept_for_its_machine_and_goes_with_either(
+    goes: str, account: Account, site: Make
+) -> None:
+    disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
+    machine = site(password="A-password-1", storageProfile=disk)
+    extension = account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
+    told = [json.loads(each) for each in account.world.secret_values(machine.id).values()]
+    assert told == [{"commandToExecute": "powershell"}]
+    account.delete({"extension": extension, "machine": machine}[goes])
+    assert account.world.secret_values(machine.id) == {}

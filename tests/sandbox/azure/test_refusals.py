@@ -7,6 +7,7 @@ import pytest
 from components.releases import systems
 from sandbox.azure.quotas import CORES, QUOTAS
 from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
+from sandbox.values import Asset
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
@@ -155,6 +156,22 @@ def test_a_blob_needs_the_accounts_key_as_the_provider_does(account: Account, sc
     account.update(scene("store"), allowSharedKeyAccess=False)
     refusal = account.refused(lambda: account.create("Blob", "b", **(blob | {"blobName": "c"})))
     assert refusal.code == "KeyBasedAuthenticationNotPermitted"
+
+
+def test_a_blob_with_another_content_is_made_anew_after_the_older_one_and_never_over_one_that_is_there(
+    account: Account, scene: Scene
+) -> None:
+    """So is the provider's own code: `source` forces a new blob, and before it makes one it looks whether it exists."""
+    scene("container")
+    blob = IN | {"accountName": "mulliona1b2", "containerName": "bundles"}
+    texts = [Asset("signature", text, text=text) for text in ("one", "two")]
+    made = account.create("Blob", "a", **blob, blobName="a/b", source=texts[0])
+    for name in ("a/b", "c"):
+        difference = account.provider.diff(made.urn, made.inputs, made.inputs | {"blobName": name, "source": texts[1]})
+        assert set(difference.replaces) == {"source", *(["blobName"] if name == "c" else [])}
+        assert difference.delete_first, "unless the program says otherwise"
+    refusal = account.refused(lambda: account.create("Blob", "b", **blob, blobName="a/b", source=texts[0]))
+    assert refusal.code == "AlreadyExists"
 
 
 def test_a_role_is_assigned_once_and_stays_while_it_is(account: Account, scene: Scene) -> None:
