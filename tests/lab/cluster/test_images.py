@@ -1,0 +1,26 @@
+"""Images that booted machines pull: what containerd keeps of an import has an index with every name."""
+
+import json
+
+import pytest
+
+from sandbox.boot.mirror import IMAGES
+from sandbox.boot.registry import Registry
+from tools.lab import cluster as programs
+from tools.lab import images
+
+pytestmark = pytest.mark.lab
+
+
+def test_the_registry_has_every_image_of_a_version_with_its_manifest_and_layers(built: str) -> None:
+    registry = Registry([programs.folder(built) / IMAGES])
+    for reference in images.references(built):
+        registry_name, _, name = reference.partition("/")
+        name, _, tag = name.rpartition(":")
+        found = registry.find(f"/v2/{name}/manifests/{tag}?ns={registry_name}")
+        assert found, reference
+        manifest = json.loads(found.file.read_text())
+        for each in (manifest["config"], *manifest["layers"]):
+            blob = registry.find(f"/v2/{name}/blobs/{each['digest']}?ns={registry_name}")
+            assert blob, f"{reference}: {each['digest']}"
+            assert blob.file.stat().st_size == each["size"]
