@@ -21,6 +21,8 @@ from operations.paths import REPOSITORY
 from sandbox.home import install
 from sandbox.world import World
 
+from .things import THINGS
+
 PASSPHRASE = "only for this test"
 INSTANCE = "aws:ec2/instance:Instance"
 
@@ -146,8 +148,13 @@ class Stack:
         return json.loads(path.read_text())["checkpoint"]["latest"]
 
     def secrets_of_the_state(self) -> list[str]:
-        """Every value of the state that is a secret, decrypted, as text."""
-        return list(_plaintexts(json.loads(self._command("stack", "export", "--show-secrets"))))
+        """Every value of the state that is a secret of ours, decrypted, as text."""
+        exported = json.loads(self._command("stack", "export", "--show-secrets"))
+        marked = THINGS[self.cloud.name].marked
+        for each in exported["deployment"]["resources"]:
+            for part in ("inputs", "outputs"):
+                each[part] = {name: value for name, value in each.get(part, {}).items() if name not in marked}
+        return list(_plaintexts(exported))
 
     def stashed(self, name: str) -> Any:
         """What a Stash of the state holds, decrypted."""

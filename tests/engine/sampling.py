@@ -18,8 +18,8 @@ STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docke
 
 SAMPLED = "sampled"
 PASSED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("roll", "rolling", "rights", "pod routes"), ("aws", "gcp", "azure")),
-    **dict.fromkeys(("drift", "logs", "control planes", "interruption", "chaos"), ("aws", "gcp")),
+    **dict.fromkeys(("roll", "rolling", "rights", "pod routes", "logs", "interruption"), ("aws", "gcp", "azure")),
+    **dict.fromkeys(("drift", "control planes", "chaos", "changes"), ("aws", "gcp")),
     **dict.fromkeys(
         ("provider dies after", "engine killed before", "all killed before", "all killed after"), ("aws", "gcp")
     ),

@@ -29,14 +29,11 @@ def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:
 
 def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone) -> None:
     before, things, machine = files(clone), THINGS[clone.cloud.name], f"{clone.stack}-windows-0"
-    kind, larger, size = (
-        things.listener.rpartition(":")[2],
-        things.larger[1],
-        clone.document()["pools"]["windows"]["size"],
-    )
+    larger, size = things.larger[1], clone.document()["pools"]["windows"]["size"]
+    kind, host = (each.rpartition(":")[2] for each in (things.listener, clone.cloud.machine))
     with clone.world() as world:
         [listener] = [each.name for each in world.resources(things.listener)]
-    assert clone.run("sandbox", "change", clone.stack, machine, f"{things.size}={larger}").returncode == 0
+    assert clone.run("sandbox", "change", clone.stack, f"{host}/{machine}", f"{things.size}={larger}").returncode == 0
     assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{listener}").returncode == 0
 
     drift = clone.run("drift", clone.stack)

@@ -15,6 +15,7 @@ class Things:
     size: a machine's input with its size. larger: one that its stacks do not have, of the control plane's kind and of
     the workers'. listener: type of what leads people to the API. network: how types of its network begin. image: from
     the inputs of a machine, an image for the spec that others do not have. kept: types of what is left of a stack.
+    marked: properties that its SDK itself makes secrets in the state, though what we put there is public.
 
     route: type of a route; way: from the inputs of one, its range and where it leads, which is nothing where it does
     not lead to a machine. hop: what routes call a machine of the world. moved: whether that changes when it is made
@@ -28,6 +29,7 @@ class Things:
     network: str
     image: Callable[[Mapping[str, Any]], str]
     kept: frozenset[str]
+    marked: frozenset[str]
     route: str
     way: Callable[[Mapping[str, Any]], tuple[str, str | None]]
     hop: Callable[[Record], str]
@@ -53,6 +55,7 @@ THINGS = {
                 "bucketVersioning:BucketVersioning",
             )
         ),
+        marked=frozenset(),
         route="aws:ec2/route:Route",
         way=lambda inputs: (inputs["destinationCidrBlock"], inputs.get("networkInterfaceId")),
         hop=lambda machine: machine.outputs["primaryNetworkInterfaceId"],
@@ -66,6 +69,8 @@ THINGS = {
         network="gcp:compute",
         image=lambda inputs: inputs["bootDisk"]["initializeParams"]["image"],
         kept=frozenset({"gcp:storage/bucket:Bucket"}),
+        # of objects in stores, whose secrets would be found in the world as such; and labels
+        marked=frozenset({"content", "effectiveLabels", "pulumiLabels"}),
         route="gcp:compute/route:Route",
         way=lambda inputs: (inputs["destRange"], inputs.get("nextHopIp")),
         hop=lambda machine: clouds.GCP.address_of(machine.inputs),
@@ -85,6 +90,7 @@ THINGS = {
                 *("storage:BlobServiceProperties", "storage:ManagementPolicy"),
             )
         ),
+        marked=frozenset(),
         route="azure-native:network:Route",
         way=lambda inputs: (inputs["addressPrefix"], inputs.get("nextHopIpAddress")),
         hop=lambda machine: clouds.AZURE.address_of(machine.inputs),
