@@ -121,7 +121,8 @@ def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]
     content = given.get("content") or given.get("source", {}).get("text") or "{}"  # a text of its own, or an asset
     if isinstance(content, dict):  # GCP's provider takes each object's content for a secret
         content = json.loads(content.get("plaintext") or '"{}"')
-    return json.loads(content).get("kubernetes")
+    # the engine has `<contents elided>` in the place of an asset's text where it showed it before it wrote the state
+    return json.loads(content).get("kubernetes") if content.startswith("{") else None
 
 
 def refuse(planned: dict[str, Any], earlier: Earlier) -> None:

@@ -91,11 +91,16 @@ def test_what_a_machine_was_made_as_is_read_from_its_tags(cloud: str) -> None:
 
 
 TEXT = '{"kubernetes": "1.35.8"}'
-CONTENTS = {
+CONTENTS: dict[str, dict[str, Any]] = {
     "aws": {"key": "desired-state.json", "content": TEXT},
     "gcp": {"name": "desired-state.json", "content": {"4dabf18": "1b47061", "plaintext": json.dumps(TEXT)}},
     "azure": {"blobName": "desired-state.json", "source": {"4dabf18": "c44067f", "hash": "0", "text": TEXT}},
 }
+
+
+def test_a_text_that_the_engine_left_out_of_the_state_says_no_version() -> None:
+    inputs = {**CONTENTS["azure"], "source": {**CONTENTS["azure"]["source"], "text": "<contents elided>"}}
+    assert from_state([{"type": clouds.AZURE.stored, "inputs": inputs}], "state").kubernetes is None
 
 
 @pytest.mark.parametrize("cloud", STATES)
