@@ -114,8 +114,9 @@ def test_what_the_control_plane_cannot_do_ends_the_run(
 def reach(found: Upgrade) -> None:
     decide: Any = found.version
     asyncio.run(decide(False))
-    assert found.hooks["after_update"] == found.hooks["after_create"], "some clouds make the pointer anew"
-    asyncio.run(found.hooks["after_update"][0](None))  # type: ignore[index]
+    hooks: Any = found.hooks
+    assert hooks["after_update"] == hooks["after_create"], "some clouds make the pointer anew"
+    asyncio.run(hooks["after_update"][0](None))
 
 
 def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:

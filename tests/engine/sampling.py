@@ -19,10 +19,12 @@ STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docke
 SAMPLED = "sampled"
 PASSED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("roll", "rolling", "rights", "pod routes", "logs", "interruption"), ("aws", "gcp", "azure")),
-    **dict.fromkeys(("drift", "control planes", "chaos", "changes"), ("aws", "gcp")),
+    **dict.fromkeys(("drift", "control planes", "changes"), ("aws", "gcp", "azure")),
     **dict.fromkeys(
-        ("provider dies after", "engine killed before", "all killed before", "all killed after"), ("aws", "gcp")
+        ("provider dies after", "engine killed before", "all killed before", "all killed after"),
+        ("aws", "gcp", "azure"),
     ),
+    **dict.fromkeys(("chaos", "dev", "ci", "prod"), ("aws", "gcp")),
 }
 """Clouds on which a suite has passed whole in soak, so that `make test` may draw them; AWS alone for one not named."""
 

@@ -91,12 +91,12 @@ def site(
     programs = _programs(kubernetes, program, missing)
     spec = {**SPEC, "kubernetes": kubernetes}
     worker = role("lab", read_stack("lab", {"aws:region": "eu-west-1", CLUSTER: spec}).spec, POOL)
-    entries = windows.pack(kubernetes, folder / "mirror")
+    entries = windows.pack(kubernetes, folder / mirror.DOWNLOADS)
     (folder / "artifacts.json").write_text(json.dumps([*entries, *_unpinned(worker)]), encoding="ascii")
     with ExitStack() as stack:
         spec["artifacts"] = {"file": str(folder / "artifacts.json"), "mirror": f"http://{ROUTER}:{mirror.PORT}"}
         cloud = stack.enter_context(lab(folder, _stack_file(spec)))
-        served = within(cloud.net, lambda: mirror.server(ROUTER, folder / "mirror"))
+        served = within(cloud.net, lambda: mirror.server(ROUTER, [folder]))
         threading.Thread(target=served.serve_forever, daemon=True).start()
         stack.callback(served.server_close)
         stack.callback(served.shutdown)

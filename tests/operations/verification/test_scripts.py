@@ -60,12 +60,13 @@ def space(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.Temp
     if why := lacking():
         missing("linuxnode", why)
     name, folder = f"verify{os.getpid()}", tmp_path_factory.mktemp("www")
-    (folder / "hello").write_text("hello")
-    (folder / "large").write_text("x" * LARGE)
+    (folder / mirror.DOWNLOADS).mkdir()
+    (folder / mirror.DOWNLOADS / "hello").write_text("hello")
+    (folder / mirror.DOWNLOADS / "large").write_text("x" * LARGE)
     network.run("netns", "add", name)
     try:
         network.run("-n", name, "link", "set", "lo", "up")
-        web = within(name, lambda: mirror.server("127.0.0.1", folder))
+        web = within(name, lambda: mirror.server("127.0.0.1", [folder]))
         threading.Thread(target=partial(web.serve_forever, poll_interval=0.05), daemon=True).start()
         ends = threading.Event()
         serving = thread(name, partial(_names, ends))
