@@ -36,13 +36,12 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
         try:
             yield
         except auto.CommandError as error:
-            if interrupted.is_set():
-                with suppress(Stop):  # where another run has the stack already
-                    locks.cancel_dead(name, workspace.backend())
-                raise Stop(
-                    Exit.INTERRUPTED, f"interrupted; what was made is in the state, and `mullion up {name}` goes on"
-                ) from None
-            raise Stop(Exit.FAILED, message(name, error, tally)) from None
+            if not interrupted.is_set():
+                raise Stop(Exit.FAILED, message(name, error, tally)) from None
+        if interrupted.is_set():  # also where it ended well: an engine that is asked to stop a removal does, half-way
+            with suppress(Stop):  # where another run has the stack already
+                locks.cancel_dead(name, workspace.backend())
+            raise Stop(Exit.INTERRUPTED, f"interrupted; what was made is in the state, and `mullion up {name}` goes on")
 
 
 def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
