@@ -54,8 +54,6 @@ class Stack:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder, self.log = name, folder, list[str]()
-        self.is_changed = True
-        """Whether the cluster may be another one than its stack file says, or none yet."""
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
         self._file.parent.mkdir(parents=True)
         (folder / "state").mkdir()
