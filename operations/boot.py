@@ -188,22 +188,24 @@ def stop(name: str) -> None:
 def ls(name: str, *, as_json: bool) -> None:
     """Show how each machine is."""
     with _kept(name) as world:
-        standing = wishes.standing(world)
-        records = {one: record(world, each.instance) for one, each in standing.items()}
-        about = wishes.site(world)
+        shown, about = machines(world), wishes.site(world)
     if as_json:
-        print(json.dumps({"api": about.get("api"), "machines": {n: told(e, records[n]) for n, e in standing.items()}}))
+        print(json.dumps({"api": about.get("api"), "machines": shown}))
         return
-    rows = [[one, *told(each, records[one]).values()] for one, each in sorted(standing.items())]
+    rows = [[one, *each.values()] for one, each in sorted(shown.items())]
     print(table(["machine", "instance", "address", "power", "network", "record", "phase/step"], rows))
+
+
+def machines(world: World) -> dict[str, dict[str, str]]:
+    """Each machine as `ls` shows it, by name."""
+    return {one: _told(each, record(world, each.instance)) for one, each in wishes.standing(world).items()}
 
 
 def _cable(wish: Wish) -> str:
     return (wish.rate or "open") if wish.connected else "isolated"
 
 
-def told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
-    """A machine as `ls` shows it. record: its status record."""
+def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
     if str(record.get("time", "")) <= each.since:
         record = {"state": "absent"}  # it is what the machine said before its power went
     where = "/".join(waiting.plain(record[one]) for one in ("phase", "step") if record.get(one))

@@ -26,7 +26,7 @@ CALLS = {"aws": 60, "gcp": 60, "azure": 45}
 
 SAMPLED = ("provider dies after", "engine killed before", "all killed before", "all killed after")
 """Of which `make test` draws two; `make soak` takes all, with every call."""
-DRAWN: dict[str, str] = dict(zip(("one drawn", "another drawn"), random.Random(SEED).sample(SAMPLED, 2), strict=True))
+DRAWN = sampling.two(SAMPLED)
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,9 @@
 
 import base64
 import json
-import random
 from typing import Any
 
 import pytest
-
-from tests.seed import SEED
 
 from . import sampling
 from .conftest import Run, Stack
@@ -15,9 +12,9 @@ from .things import THINGS
 
 pytestmark = pytest.mark.engine
 
-KINDS = random.Random(SEED).sample((*sampling.KINDS, "docker"), 2)
-DRAWN: dict[str, str] = dict(zip(("one drawn", "another drawn"), KINDS, strict=True))
+DRAWN = sampling.two((*sampling.KINDS, "docker"))
 """Kinds of `make test`; `make soak` takes all stacks."""
+STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in sampling.STACKS))
 
 
 class Life:
@@ -36,9 +33,6 @@ class Life:
         self.second = stack.up()
         self.second_machines = stack.machines()
         stack.down()
-
-
-STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in sampling.STACKS))
 
 
 @pytest.fixture(scope="module", params=STACKS)

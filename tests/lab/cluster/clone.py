@@ -10,7 +10,7 @@ import yaml
 
 from operations import boot
 from operations.paths import REPOSITORY
-from sandbox.boot import places, wishes
+from sandbox.boot import places
 from sandbox.world import World
 from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
@@ -48,8 +48,7 @@ class Clone:
     def machines(self) -> dict[str, dict[str, str]]:
         """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
         with closing(World(places.world(self.sandbox))) as world:
-            standing = wishes.standing(world)
-            return {name: boot.told(each, boot.record(world, each.instance)) for name, each in standing.items()}
+            return boot.machines(world)
 
     def remains(self) -> dict[str, list[str]]:
         """What is on this host of its machines."""
