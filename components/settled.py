@@ -33,7 +33,7 @@ NETWORK_OPTIONS = {
 def settled(
     cluster: str, plan: NetworkPlan, known: Output[list[str]], network: Network, parent: pulumi.Resource
 ) -> tuple[Output[list[str]], Output[str]]:
-    """Names of the planned zones, and the range of nodes once the layout is known to be that of the first `up`.
+    """Names of the planned zones and the range of nodes, once the layout is known to be that of the first `up`.
 
     known: names of the region's zones. RunError, in preview as in `up`, where there are fewer than planned; or it
     names each option that differs and what to write.
@@ -41,7 +41,8 @@ def settled(
     zones = known.apply(lambda names: _first(plan.zones, names))
     wanted = _layout(plan, zones, network)
     kept = stash(f"{cluster}-network", wanted, parent=parent)
-    return zones, Output.all(kept, wanted).apply(lambda both: str(_same(*both)["nodes"]))
+    layout = Output.all(kept, wanted).apply(lambda both: _same(*both))
+    return layout.apply(lambda known: list(known["zone_names"])), layout.apply(lambda known: str(known["nodes"]))
 
 
 def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:

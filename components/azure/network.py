@@ -47,8 +47,7 @@ class Network(pulumi.ComponentResource):
         super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._place, self._tags = name, place, tags
         self._child = ResourceOptions(parent=self)
-        zones, nodes = settled(name, plan, zone_names, network, self)
-        self.zone_names = Output.all(zones, nodes).apply(lambda known: known[0])  # so addresses wait for the check too
+        self.zone_names, nodes = settled(name, plan, zone_names, network, self)
         made = azure.VirtualNetwork(
             name,
             virtual_network_name=name,
