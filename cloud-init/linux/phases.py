@@ -39,6 +39,7 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
     try:
         run = Run(root, told, read_plan(folder))
         if not check:
+            report.begin(root)
             report.record(run, {**result, "state": "running"})
         walk(run, result, place, check)
         if not check:

@@ -16,6 +16,9 @@ PRIORITIES = {"failed": "<3>"}
 SECONDS = 10
 """A record may take so long; it never fails a run."""
 
+ENDED = "run/mullion.ended"
+"""Is there when a run ended since this boot and no other began: /run is empty after a boot."""
+
 Result = dict[str, Any]
 """{bundle, state: done | reboot | failed | checked, code, phases: [{name, steps: [{name, outcome, seconds}]}],
 started, seconds}; failed: and name, message; failed and reboot: and phase, step."""
@@ -35,10 +38,16 @@ def summary(result: Result) -> str:
     return f"{result['state']} in {result['seconds']} s, bundle {result['bundle']}"
 
 
+def begin(root: Path) -> None:
+    """From now on the result file tells of an earlier run."""
+    (root / ENDED).unlink(missing_ok=True)
+
+
 def write_result(root: Path, result: Result) -> None:
     """The result file; a disk without space for it does not hide the result from the journal and the record."""
     try:
         write_whole(root / STATE.lstrip("/") / "result.json", json.dumps(result, indent=1).encode(), 0o644)
+        write_whole(root / ENDED, b"", 0o644)
     except Exception as error:
         say(f"result.json cannot be written: {error}", "failed")
 

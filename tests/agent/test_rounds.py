@@ -77,6 +77,8 @@ def start(
     (root / "var/lib/etcd").mkdir(parents=True)
     (state / "founder").touch()
     (state / "result.json").write_text(json.dumps({"bundle": "current", "state": "done", "code": 0, "seconds": 9}))
+    (root / "run").mkdir()
+    (root / importlib.import_module("report").ENDED).touch()
     (state / "state.json").write_text(json.dumps({"kubernetes": "1.36.3"}))
     monkeypatch.setattr(importlib.import_module("node"), "place", lambda root: (folder, run.told))
     main = module("__main__")
@@ -129,6 +131,21 @@ def test_a_second_round_writes_nothing_but_the_lease(start: Callable[[], Any], c
     running.round()
     assert cluster.asked == ["PUT /apis/coordination.k8s.io/v1/namespaces/kube-system/leases/mullion-agent"]
     assert cloud.asked == []
+
+
+def test_what_the_executor_said_before_the_power_went_is_not_said_again(
+    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, root: Path
+) -> None:
+    """Whoever waits for this machine would take its earlier `ready` for the one of this boot."""
+    cluster.node("control-plane-0")
+    ended = root / importlib.import_module("report").ENDED
+    ended.unlink()
+    running = start()
+    running.round()
+    assert RECORD not in cloud.objects
+    ended.touch()
+    running.round()
+    assert record(cloud)["state"] == "ready"
 
 
 def test_an_agent_that_is_not_active_judges_nobody(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:

@@ -94,6 +94,18 @@ def test_a_record_that_cannot_be_written_fails_no_run_and_is_said(
     assert capsys.readouterr().out.count("the status record cannot be written: HTTPError: HTTP Error 403") == 2
 
 
+def test_who_reads_the_result_can_tell_that_it_is_of_a_run_since_this_boot(
+    execute: Execute, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = importlib.import_module("report")
+    ended, seen = root / report.ENDED, list[bool]()
+    monkeypatch.setattr(report, "record", lambda *_: seen.append(ended.exists()))
+    step = {"kind": "directory", "path": "/a"}
+    execute(step)
+    execute(step)
+    assert seen == [False, True] * 2
+
+
 def test_a_result_that_cannot_be_written_does_not_hide_how_the_run_ended(
     execute: Execute, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +113,7 @@ def test_a_result_that_cannot_be_written_does_not_hide_how_the_run_ended(
     (root / "var/lib").write_text("in the way")
     assert execute({"kind": "file", "path": "/a", "content": 1})["name"] == "step-invalid"
     assert "result.json cannot be written" in capsys.readouterr().out
+    assert not (root / importlib.import_module("report").ENDED).exists(), "the file there is an older run's"
 
 
 def test_a_failure_is_an_error_for_the_journal_and_a_plain_line_elsewhere(

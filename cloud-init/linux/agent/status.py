@@ -22,10 +22,12 @@ class Status:
 
         current: digest of the bundle that is current; a result of another one says that the executor runs.
         """
+        if not (run.root / report.ENDED).exists():
+            return  # the executor's run is under way, or this boot's is still to come: it writes its own
         try:
             result = json.loads(run.path(f"{STATE}/result.json").read_text())
         except (OSError, ValueError):
-            return  # the executor's first run is under way, and writes its own
+            return  # the disk has no space for it
         if result["bundle"] != current:
             result = {"bundle": current, "state": "running", "code": 0, "seconds": 0.0}
         now, text = time.monotonic(), json.dumps([current, result.get("started"), said], sort_keys=True)
