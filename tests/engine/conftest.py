@@ -69,6 +69,7 @@ class Stack:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
+            **workspace.SPARING,
         }
         space = auto.LocalWorkspace(str(folder / "work"), str(home), self._program, environment)
         self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)

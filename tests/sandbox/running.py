@@ -11,7 +11,7 @@ import pytest
 from pulumi import automation as auto
 
 from operations.engine import Engine
-from operations.workspace import EngineCommand
+from operations.workspace import SPARING, EngineCommand
 from sandbox.home import install
 from sandbox.world import World
 
@@ -39,6 +39,7 @@ class Runner:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "MULLION_SANDBOX_WORLD": str(folder / "world"),
+            **SPARING,
         }
         self.world = World(folder / "world")
         command = EngineCommand(engine)
