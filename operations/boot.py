@@ -20,6 +20,7 @@ from operations.workspace import sandbox_folder, world_file
 from sandbox.boot import places, wishes
 from sandbox.boot.around import of
 from sandbox.boot.machine import KUBECTL
+from sandbox.boot.windows import hosts
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.world import World
 from tools.lab import cluster as programs
@@ -53,6 +54,10 @@ def boot(name: str, timeout: str) -> None:
         )
     if why := lacking():
         raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
+    try:
+        own = sorted(hosts.hosts())
+    except ValueError as error:
+        raise Stop(Exit.USAGE, str(error)) from error
     began = time.monotonic()
     booted.start(name)
     with _world(name) as world:
@@ -66,6 +71,8 @@ def boot(name: str, timeout: str) -> None:
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
     print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
+    if own:
+        print(f"Windows itself is real where it has a Windows Server of its own: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (disks stay), or mullion down {name} --sandbox")
 
 

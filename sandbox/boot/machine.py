@@ -103,6 +103,10 @@ class Machine:
         """A file that the machine wrote, as this machine sees it."""
         return self.folder / "upper" / path.lstrip("/")
 
+    def read(self, path: str) -> bytes:
+        """What is in a file of the machine."""
+        return self.file(path).read_bytes()
+
     def console(self) -> str:
         """The end of its serial console."""
         log = self.folder / "console.log"

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sandbox.boot import wishes
+from sandbox.boot.windows import host as windows_host
 from sandbox.boot.windows import machine as windows
 from sandbox.boots import BOOTED
 from sandbox.world import World
@@ -71,10 +72,8 @@ def clean(folder: Path, *, disks_too: bool = False) -> None:
         with held(folder):
             left = list(disks(folder).glob("*"))
             for each in left:
-                if windows.is_one(each):
-                    windows.stop(each)
-                else:
-                    machine.stop(each)
+                stops = [kind.stop for kind in (windows, windows_host) if kind.is_one(each)]
+                (stops[0] if stops else machine.stop)(each)
             network.down(net(folder))
             if world(folder).exists():
                 here = World(world(folder))

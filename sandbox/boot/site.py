@@ -19,7 +19,9 @@ from components.bundle import PLAN
 from sandbox.boot import balancers, groups, mirror, names, spaces
 from sandbox.boot.around import Around, of
 from sandbox.boot.machine import Machine
-from sandbox.boot.windows.machine import WindowsMachine, why_not
+from sandbox.boot.windows import hosts
+from sandbox.boot.windows.host import WindowsHost
+from sandbox.boot.windows.machine import WindowsMachine
 from sandbox.boots import BOOTED
 from sandbox.followers import FOLLOWERS
 from sandbox.records import Record
@@ -81,14 +83,14 @@ class Site:
             instance = self.around.machines.instance(record)
             network.add(self.net, instance, self.around.address(self.world, record))
             folder, space = self.folder / f"{name}-{instance}", f"{self.net}-{instance}"
-            form = Machine if self._is_linux(record) else WindowsMachine
+            form = Machine if self._is_linux(record) else _windows(name)
             self.machines[name] = form(self, record, name, folder, space, self.plan(record))
             groups.apply(self.machines[name].space, self.firewall(record))
         return self.machines[name]
 
     def not_bootable(self, record: Record) -> str:
         """Why a machine cannot boot here; empty where it can."""
-        return "" if self._is_linux(record) else why_not()
+        return "" if self._is_linux(record) else hosts.why_not(self.told(record)["machine"]["name"])
 
     def _is_linux(self, record: Record) -> bool:
         return self.around.machines.user_data(record.inputs).startswith(LINUX)
@@ -117,6 +119,12 @@ class Site:
         if place is None:
             raise ValueError(f"{record.id} has user-data without a document of Mullion")
         return place
+
+
+def _windows(name: str) -> Callable[..., Machine]:
+    """What makes the Windows machine of this name: on the real host that is told for it, else under Wine."""
+    host = hosts.hosts().get(name)
+    return partial(WindowsHost, host=host) if host else WindowsMachine
 
 
 def _begin(world: World, around: Around) -> None:

@@ -1,15 +1,19 @@
-"""What `mullion sandbox ls` tells of booted machines."""
+"""What `mullion sandbox ls` tells of booted machines, and what stops `mullion sandbox boot`."""
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from operations import boot
+from operations.exits import Exit, Stop
 from sandbox.boot import wishes
+from sandbox.boot.windows.hosts import HOSTS
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.world import World
 
@@ -40,3 +44,21 @@ def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
     assert (found["record"], found["step"]) == told
     assert (found["power"], found["network"], found["address"]) == ("on", "2mbit", "10.20.0.9")
+
+
+def test_a_file_of_windows_servers_that_is_wrong_is_told_before_anything_boots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "hosts.yaml"
+    file.write_text("web-0: {link: tap3}\n")
+    monkeypatch.setenv(HOSTS, str(file))
+    monkeypatch.setattr(boot.stacks, "load", lambda name: SimpleNamespace(spec=None))
+    monkeypatch.setattr(boot, "plan_cluster", lambda name, spec: None)
+    monkeypatch.setattr(boot.bootable, "is_chosen", lambda name: True)
+    monkeypatch.setattr(boot, "world_file", lambda name: file)
+    monkeypatch.setattr(boot, "lacking", str)
+    with pytest.raises(
+        Stop, match=re.escape(f"{file}: web-0.card: Field required; write what Windows calls")
+    ) as raised:
+        boot.boot("small", "20m")
+    assert raised.value.code is Exit.USAGE

@@ -1,8 +1,7 @@
 """What starts user-data on the Windows images of each cloud: a command of PowerShell, at each boot of a machine.
 
-AWS and GCP have a service on the machine for it, which module `boot` imitates. Azure puts customData on the disk of a
-new machine and runs none of it; the command of a custom script extension runs once for its settings, and not again at a
-restart (Azure, "Custom Script Extension for Windows", tips).
+AWS and GCP have a service on the machine for it. Azure puts customData on the disk of a new machine and runs none of
+it; its agent runs the command of a custom script extension. Module `boot` imitates all three.
 """
 
 import base64
@@ -19,29 +18,26 @@ from sandbox.records import Record
 from sandbox.world import World
 
 DATA = r"C:\AzureData\CustomData.bin"
-STATUS = r"C:\Packages\Plugins\Microsoft.Compute.CustomScriptExtension\1.10\Status\0.status"
 EXTENSION_SECONDS = 60
 """In which an extension comes after its machine, which it waits for."""
 _COMMAND = re.compile(r'powershell\.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "([^"]*)"')
 
-Place = Callable[[str], Path]
-"""Where this host has an absolute Windows path of a machine."""
+Put = Callable[[str, bytes], None]
+"""Puts a file on a machine's disk where there is none at this absolute Windows path."""
 
 
-def _extension(world: World, machine: Record, path: Place) -> str:
-    data, status = path(DATA), path(STATUS)
-    if not data.exists():
-        data.parent.mkdir(parents=True)
-        data.write_bytes(base64.b64decode(machine.inputs["osProfile"]["customData"]))
-    if status.exists():
-        return ""
+def quoted(text: str) -> str:
+    """A text as PowerShell's source."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _extension(world: World, machine: Record, put: Put) -> str:
+    put(DATA, base64.b64decode(machine.inputs["osProfile"]["customData"]))
     found = _settings(world, machine)
     words = _COMMAND.fullmatch(str(found.get("commandToExecute", "")))
     if not words:
         raise Failed(f"the extension of {machine.name} does not start Windows PowerShell with one command")
-    status.parent.mkdir(parents=True)
-    status.write_text("[]")
-    return words[1]
+    return f"Start-CustomScript {quoted(words[1])}"
 
 
 def _settings(world: World, machine: Record) -> dict[str, Any]:
@@ -54,17 +50,17 @@ def _settings(world: World, machine: Record) -> dict[str, Any]:
     return json.loads([*kept.values()][-1])
 
 
-LAUNCH: dict[str, Callable[[World, Record, Place], str]] = {
+LAUNCH: dict[str, Callable[[World, Record, Put], str]] = {
     "aws": lambda *_: "Start-Ec2Launch v2",
     "gcp": lambda *_: "Start-MetadataScript",
     "azure": _extension,
 }
 
 
-def launch(cloud: str, place: Path, machine: Record, path: Place) -> str:
+def launch(cloud: str, place: Path, machine: Record, put: Put) -> str:
     """What runs at this boot of a machine, for PowerShell. place: of the world, which a thread of its own asks."""
     with closing(World(place)) as world:
-        return LAUNCH[cloud](world, machine, path)
+        return LAUNCH[cloud](world, machine, put)
 
 
 def first_name(cloud: str, planned: str) -> str:

@@ -17,7 +17,6 @@ from sandbox.boot.windows.server import Failed, Server, no_runtime
 from tools.lab import build
 from tools.lab.programs import WITHOUT_RUNTIME
 
-NO_TOOL = f"nothing here runs Windows; {windows.TOOL} names a program that does"
 WITH, RUNTIME = "winpwsh", "runtime.pid"
 """Files beside the disk: the tool that runs it, and the process that answers as its container runtime."""
 PAUSE = 5.0
@@ -41,7 +40,7 @@ class WindowsMachine(Machine):
             folder=self.folder,
             space=self.space,
             address=self.site.around.address(self.site.world, self.record),
-            launch=lambda: launch(cloud, place, self.record, self.server.path),
+            launch=lambda: launch(cloud, place, self.record, self.server.put),
             fresh=first_name(cloud, told["machine"]["name"]),
             resolver=self.site.resolver,
         )
@@ -118,11 +117,6 @@ class WindowsMachine(Machine):
         return output.read_text(errors="replace")[-4000:] if output.exists() else ""
 
 
-def why_not() -> str:
-    """Why Windows machines cannot boot here; empty where they can."""
-    return "" if windows.tool() else NO_TOOL
-
-
 def is_one(folder: Path) -> bool:
     """Whether the disk in a folder is a Windows machine's."""
     return (folder / WITH).exists()
@@ -131,6 +125,11 @@ def is_one(folder: Path) -> bool:
 def stop(folder: Path) -> None:
     """End what a machine left whose keeper was killed."""
     winpwsh.stop((folder / WITH).read_text(), folder)
+    end_runtime(folder)
+
+
+def end_runtime(folder: Path) -> None:
+    """End what answers as a machine's container runtime, if it lives."""
     with suppress(OSError, ValueError):
         pid = int((folder / RUNTIME).read_text())
         # the number may have become another's

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -115,6 +116,13 @@ class Server(Machine):
         """The name of this boot: what was asked for before it."""
         asked = self.path(rf"{BOOKS}\name.txt")
         return asked.read_text() if asked.exists() else self.fresh
+
+    def put(self, path: str, content: bytes) -> None:
+        """Put a file on the disk where there is none."""
+        file = self.path(path)
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
 
     def power_on(self) -> None:
         """Boot, as often as the machine restarts itself, until nothing that was started runs any more."""
@@ -233,26 +241,26 @@ def command(name: str, task: dict[str, Any]) -> str:
 
 
 @contextmanager
-def no_runtime(program: Path, space: str) -> Iterator["subprocess.Popen[bytes]"]:
+def no_runtime(program: Path, space: str, address: str = CRI) -> Iterator["subprocess.Popen[bytes]"]:
     """A container runtime that is never ready, on the machine's loopback; it answers when this begins."""
-    words = ["nsenter", f"--net=/run/netns/{space}", str(program), CRI]
+    words = ["nsenter", f"--net=/run/netns/{space}", str(program), address]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        spaces.within(space, _answers)
+        spaces.within(space, partial(_answers, address))
         yield running
     finally:
         running.terminate()
         running.wait(30)
 
 
-def _answers() -> None:
+def _answers(address: str) -> None:
     """Wait until somebody takes calls where the runtime is to be; Failed where nobody does."""
-    host, port = CRI.split(":")
+    host, port = address.split(":")
     end = time.monotonic() + RUNTIME_SECONDS
     while True:
         try:
             return socket.create_connection((host, int(port)), 1).close()
         except OSError as error:
             if time.monotonic() > end:
-                raise Failed(f"no container runtime answers at {CRI}: {error}") from error
+                raise Failed(f"no container runtime answers at {address}: {error}") from error
         time.sleep(0.02)

@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 import pytest
 
 from components.spec.quantities import memory_bytes
-from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.site import Site
+from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, condition, nodes, web
@@ -73,9 +73,10 @@ def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def windows_node(dev: Site, missing: Callable[[str, str], NoReturn]) -> Machine:
     """Its Windows worker, registered."""
-    if not windows.tool():
-        missing("winpwsh", f"{windows.TOOL} names no winpwsh, which runs Windows programs")
-    machine = dev.machine(dev.names("web")[0])
+    name = dev.names("web")[0]
+    if why := hosts.why_not(name):
+        missing("winpwsh", why)
+    machine = dev.machine(name)
     machine.boot()
     machine.until("registered", READY_SECONDS)
     return machine
@@ -138,7 +139,7 @@ def test_cp_06_the_windows_worker_has_one_certificate_by_a_request_that_the_agen
         each["spec"]["username"] for each in mine for one in each["status"]["conditions"] if one["type"] == "Approved"
     ]
     assert any(name.startswith("system:bootstrap:") for name in approved)
-    assert (windows_node.file(PKI) / CURRENT).is_symlink(), "the kubelet goes on with its own"
+    assert b"PRIVATE KEY" in windows_node.read(rf"{PKI}\{CURRENT}"), "the kubelet goes on with its own"
 
 
 @pytest.mark.soak
@@ -146,7 +147,7 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
     before, time, certificate = (
         nodes(head)[windows_node.name],
         windows_node.status()["time"],
-        (windows_node.file(PKI) / CURRENT).read_bytes(),
+        windows_node.read(rf"{PKI}\{CURRENT}"),
     )
     windows_node.cut()
     windows_node.boot()
@@ -156,7 +157,7 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
         log=windows_node.log,
     )
     assert nodes(head)[windows_node.name]["metadata"]["uid"] == before["metadata"]["uid"]
-    assert (windows_node.file(PKI) / CURRENT).read_bytes() == certificate
+    assert windows_node.read(rf"{PKI}\{CURRENT}") == certificate
 
 
 @pytest.mark.soak

@@ -32,3 +32,12 @@ def test_a_machine_without_its_cable_goes_on_only_where_its_user_data_was_starte
         isolated.path(mark).write_text("")
     assert isolated.pwsh(f"Import-Module boot; {tried}") == (0, "went on\n" * 3)
     assert isolated.path(LAUNCHED).read_text() == "", "nothing was started"
+
+
+def test_azures_extension_runs_its_command_once_for_its_settings(isolated: Machine) -> None:
+    start = "Start-CustomScript 'Add-Content C:\\ran.txt (1 + 1)'"
+    assert isolated.pwsh(f"Import-Module boot; {start}; {start}")[0] == 0
+    assert isolated.path(r"C:\ran.txt").read_text().split() == ["2"]
+    isolated.cut()
+    isolated.pwsh(f"Import-Module boot; {start}")
+    assert isolated.path(r"C:\ran.txt").read_text().split() == ["2"], "not at a restart"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.boot import places, windows
+from sandbox.boot import places
 from sandbox.boot.windows import machine, registry
 from sandbox.boot.windows.server import Failed, Server, command
 from tests.windows_node.registry import hive
@@ -81,11 +81,11 @@ def test_every_operating_system_of_windows_pools_can_be_one_here() -> None:
     }
 
 
-def test_without_a_program_for_windows_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(windows.TOOL, raising=False)
-    assert windows.TOOL in machine.why_not()
-    monkeypatch.setenv(windows.TOOL, "/winpwsh")
-    assert machine.why_not() == ""
+def test_what_a_cloud_puts_on_a_new_disk_stays_as_the_machine_has_it(tmp_path: Path) -> None:
+    here, path = server(tmp_path), r"C:\AzureData\CustomData.bin"
+    here.put(path, b"first")
+    here.put(path, b"again")
+    assert here.path(path).read_bytes() == b"first"
 
 
 @pytest.mark.subprocess

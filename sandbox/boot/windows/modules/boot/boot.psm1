@@ -1,4 +1,6 @@
-# What Windows itself does at a boot, and what a test needs of a restart: kept in C:\fakes beside the other stand-ins.
+# What Windows itself does at a boot, what starts user-data there, and what a test needs of a restart: kept two folders up,
+# which is C:\fakes where this is beside the other stand-ins.
+$Launched = [IO.Path]::GetFullPath("$PSScriptRoot\..\..\launched.txt")
 
 # .SYNOPSIS
 # The kernel counts boots, features that waited for one are there, and the name is the one that was asked for.
@@ -19,8 +21,22 @@ function Start-Windows {
 function Get-Told {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Headers, [string] $Method = 'Get')
-    $content = (Invoke-WebRequest -Method $Method -Uri "http://169.254.169.254/$Path" -Headers $Headers).Content
-    if ($content -is [byte[]]) { [Text.Encoding]::UTF8.GetString($content) } else { $content }
+    $asked = @{ Method = $Method; Uri = "http://169.254.169.254/$Path"; Headers = $Headers; UseBasicParsing = $true }
+    [Text.Encoding]::UTF8.GetString((Invoke-WebRequest @asked).RawContentStream.ToArray())
+}
+
+# .SYNOPSIS
+# Waits until the metadata service takes calls, for at most ten minutes: so do the clouds' own agents.
+function Wait-Metadata {
+    [CmdletBinding()]
+    param()
+    $watch = [Diagnostics.Stopwatch]::StartNew()
+    while ($watch.Elapsed.TotalMinutes -lt 10) {
+        $client = [Net.Sockets.TcpClient]::new()
+        try { if ($client.ConnectAsync('169.254.169.254', 80).Wait(2000)) { return } }
+        catch { Start-Sleep -Seconds 1 }
+        finally { $client.Dispose() }
+    }
 }
 
 # .SYNOPSIS
@@ -50,7 +66,7 @@ function Start-Ec2Launch {
         if ($tag.Groups[1].Value -ne 'persist') { throw "the user-data has $($tag.Value), which these tests do not know" }
     }
     if ([IO.File]::Exists($mark) -and $rest -notmatch '<persist>\s*true\s*</persist>') { return }
-    [IO.File]::AppendAllText('C:\fakes\launched.txt', "$Version`n")
+    [IO.File]::AppendAllText($Launched, "$Version`n")
     $places = @{ v1 = 'C:\Windows\TEMP'; v2 = 'C:\Windows\system32\config\systemprofile\AppData\Local\Temp\EC2Launch1' }
     $script = "$([IO.Directory]::CreateDirectory($places[$Version]).FullName)\UserScript.ps1"
     [IO.File]::WriteAllText($script, $blocks[0].Groups[1].Value.TrimStart())
@@ -70,17 +86,30 @@ function Start-Ec2Launch {
 function Start-MetadataScript {
     [CmdletBinding()]
     param()
-    $launched, $key = 'C:\fakes\launched.txt', 'windows-startup-script-ps1'
+    $key = 'windows-startup-script-ps1'
     try { $text = Get-Told "computeMetadata/v1/instance/attributes/$key" @{ 'Metadata-Flavor' = 'Google' } }
     catch {
         # its cable is out: what was started at an earlier boot goes on
-        if ([IO.File]::Exists($launched)) { return }
+        if ([IO.File]::Exists($Launched)) { return }
         throw
     }
-    [IO.File]::AppendAllText($launched, "gcp`n")
+    [IO.File]::AppendAllText($Launched, "gcp`n")
     $script = "$([IO.Directory]::CreateDirectory('C:\Windows\TEMP\metadata-scripts').FullName)\$key.ps1"
     [IO.File]::WriteAllText($script, $text)
     & $script
+}
+
+# .SYNOPSIS
+# Azure's agent at a boot: the command of a custom script extension, once for its settings and not again at a restart.
+# Source: Azure, "Custom Script Extension for Windows", tips.
+function Start-CustomScript {
+    [CmdletBinding()]
+    param([string] $Command)
+    $status = 'C:\Packages\Plugins\Microsoft.Compute.CustomScriptExtension\1.10\Status\0.status'
+    if ([IO.File]::Exists($status)) { return }
+    [void][IO.Directory]::CreateDirectory([IO.Path]::GetDirectoryName($status))
+    [IO.File]::WriteAllText($status, '[]')
+    & ([ScriptBlock]::Create($Command))
 }
 
 Export-ModuleMember -Function *

@@ -1,0 +1,245 @@
+"""A Windows machine of a booted world on a Windows Server: one that is a winpwsh machine, reached by commands alone."""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.paths import REPOSITORY
+from sandbox.aws.booted import AROUND
+from sandbox.aws.network import EGRESS, INSTANCE
+from sandbox.boot import places, spaces
+from sandbox.boot.site import Site
+from sandbox.boot.windows import cable, host, hosts
+from sandbox.boot.windows.host import WindowsHost
+from sandbox.boot.windows.hosts import HOSTS
+from sandbox.boot.windows.server import CRI
+from sandbox.records import Record
+from sandbox.services.server import METADATA_ADDRESS, Services
+from sandbox.world import World
+from tests.awaited import until
+from tests.sandbox.boot.windows import windows_server
+from tools.lab import build
+from tools.linuxnode import network
+from tools.linuxnode.image import lacking
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+
+RANGE, GATEWAY, ADDRESS, RESOLVER = "10.20.0.0/16", "10.20.0.1", "10.20.0.9", "10.20.0.2"
+SCRIPT = """\
+$seconds = @{ 'X-aws-ec2-metadata-token-ttl-seconds' = '60' }
+$base = 'http://169.254.169.254/latest'
+$token = (Invoke-WebRequest "$base/api/token" -Method Put -Headers $seconds).Content
+$id = (Invoke-WebRequest "$base/meta-data/instance-id" -Headers @{ 'X-aws-ec2-metadata-token' = $token }).Content
+[void][IO.Directory]::CreateDirectory('C:\\ProgramData\\mullion')
+[IO.File]::AppendAllText('C:\\ProgramData\\mullion\\loader.log', "user-data ran on $id`n")
+"""
+LISTENS = """#!{python}
+import socket, sys
+host, port = sys.argv[1].split(":")
+server = socket.create_server((host, int(port)))
+while True:
+    server.accept()[0].close()
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """An instance, and a rule that lets it ask for pages."""
+    found = {"bundle": {}, "machine": {"name": "web-0", "pool": "web"}, "facts": {"cloud": "aws"}}
+    inputs: dict[str, Any] = {
+        "userData": f"<powershell>\n$Document = @'\n{json.dumps(found)}\n'@\n{SCRIPT}</powershell>\n",
+        "vpcSecurityGroupIds": ["sg-w"],
+        "metadataOptions": {"httpTokens": "required", "httpPutResponseHopLimit": 1},
+    }
+    rule = {
+        "securityGroupId": "sg-w",
+        "ipProtocol": "tcp",
+        "fromPort": 8080,
+        "toPort": 8080,
+        "cidrIpv4": "10.20.0.0/16",
+    }
+    outputs = {
+        **inputs, "privateIp": ADDRESS, "privateDns": "ip-10-20-0-9", "primaryNetworkInterfaceId": "eni-1",
+        "ami": "ami-1", "instanceType": "m6i.large", "availabilityZone": "eu-west-1a",
+    }  # fmt: skip
+    world = World(tmp_path / "world.db")
+    with world.transaction():
+        for number, (type, id, given, known) in enumerate(
+            ((INSTANCE, "i-1", inputs, outputs), (EGRESS, "r", rule, rule))
+        ):
+            world.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", given, known, ""))
+    return world
+
+
+@pytest.fixture
+def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """The world's network with its metadata service."""
+    if why := lacking():
+        pytest.skip(why)
+    net = f"host{os.getpid()}"
+    monkeypatch.setattr(Site, "plan", lambda self, record: {"os": "windows-2019"})
+    runtime = tmp_path / "crinotready"
+    runtime.write_text(LISTENS.format(python=sys.executable))
+    runtime.chmod(0o755)
+    monkeypatch.setattr(build, "place", lambda program: runtime)
+    network.up(net, RANGE)
+    try:
+        network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
+        with Services(world.path) as services:
+            spaces.within(net, partial(services.listen, METADATA_ADDRESS, 80))
+            yield Site(world, AROUND, services, net, tmp_path / "machines", RANGE, "")
+    finally:
+        network.down(net)
+        world.close()
+
+
+@pytest.fixture
+def server(winpwsh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder of a Windows Server for web-0, and the file that names it."""
+    folder, space, link = tmp_path / "server", f"winserver{os.getpid()}", f"win{os.getpid()}"
+    folder.mkdir()
+    about = {"tool": winpwsh, "space": space, "interface": "eth1", "card": "Ethernet 2"}
+    (folder / "about.json").write_text(json.dumps(about))
+    reached = ["env", f"PYTHONPATH={REPOSITORY}", sys.executable, windows_server.__file__, str(folder)]
+    told = {each: [*reached, each] for each in ("powershell", "new", "start", "stop")}
+    file = tmp_path / "hosts.yaml"
+    file.write_text(json.dumps({"web-0": {**told, "link": link, "card": "Ethernet 2"}}))
+    monkeypatch.setenv(HOSTS, str(file))
+    monkeypatch.setattr(host, "PAUSE", 0.2)
+    monkeypatch.setattr(host, "BOOT_SECONDS", 60)
+    network.run("netns", "add", space)
+    network.run("link", "add", link, "type", "veth", "peer", "name", "eth1", "netns", space)
+    for each in ("lo", "eth1"):
+        network.run("-n", space, "link", "set", each, "up")
+    yield folder
+    if (folder / "on").exists():
+        windows_server.Server(folder).stop()
+    network.run("link", "del", link)
+    network.remove(space)
+
+
+def asked(server: Path) -> list[str]:
+    """What was asked of the server, apart from PowerShell."""
+    return [each for each in (server / "asked").read_text().split() if each != "powershell"]
+
+
+def kept(server: Path, kind: str) -> dict[str, Any]:
+    return windows_server.Server(server).machine.kept(kind)
+
+
+def reaches(server: Path, address: str, port: int) -> bool:
+    """Whether somebody takes a call of the server."""
+
+    def call() -> bool:
+        try:
+            socket.create_connection((address, port), 2).close()
+        except OSError:
+            return False
+        return True
+
+    return spaces.within(f"winserver{os.getpid()}", call)
+
+
+def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place(site: Site, server: Path) -> None:
+    machine = site.machine("web-0")
+    assert isinstance(machine, WindowsHost)
+    machine.boot()
+    ran = "user-data ran on i-1\n"
+    assert until(lambda: ran in machine.log(), "user-data runs", 120, log=machine.console, pause=2)
+    # as the real one is to find it
+    assert kept(server, "addresses")[ADDRESS]["InterfaceAlias"] == "Ethernet 2"
+    assert kept(server, "dns") == {"Ethernet 2": [RESOLVER]}
+    assert kept(server, "routes")["169.254.169.254/32"]["NextHop"] == GATEWAY
+    task = kept(server, "tasks")["sandbox-launch"]
+    assert (task["principal"]["UserId"], task["trigger"]["AtStartup"]) == ("SYSTEM", True)
+    # around it
+    assert machine.user_data().decode() == machine.record.inputs["userData"]
+    assert kept(server, "portproxy")["rule"].endswith(f"connectaddress={cable.RUNTIME} connectport=10233")
+    assert reaches(server, cable.RUNTIME, int(CRI.split(":")[1])), "the container runtime that is never ready"
+    # its firewall: only what a rule lets out, and metadata
+    listeners = [spaces.within(site.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)]
+    assert [reaches(server, GATEWAY, port) for port in (8080, 8081)] == [True, False]
+    network.connect(site.net, "i-1", connected=False)
+    assert not reaches(server, GATEWAY, 8080), "its cable is out"
+    network.connect(site.net, "i-1", connected=True)
+    for each in listeners:
+        each.close()
+    # on it
+    found = machine.run("cmd.exe", "/c", "echo", "a b", "&", "exit", "7")
+    assert (found.returncode, "a b" in found.stdout + found.stderr) == (7, True)
+    assert machine.run("ping.exe", "-n", "60", "127.0.0.1", seconds=2).returncode == 124, "ended after its time"
+    assert machine.read(r"C:\ProgramData\mullion\loader.log") == ran.encode()
+    with pytest.raises(RuntimeError, match="web-0 is a Windows Server of its own"):
+        machine.file(r"C:\ProgramData\mullion\loader.log")
+
+    machine.cut()
+    assert f"win{os.getpid()}" in network.run("link"), "its link is this host's again"
+    machine.boot()
+    assert asked(server) == ["new", "start", "stop", "start"], "the disk is new at the first boot alone"
+    assert machine.read(r"C:\Program Files\sandbox\launched.txt") == b"v2\n", "EC2Launch runs user-data once"
+    assert machine.log().count(ran) == 1
+    site.forget("web-0")
+    assert asked(server)[-1] == "stop"
+
+
+def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
+    site: Site, server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = site.machine("web-0")
+    assert isinstance(machine, WindowsHost)
+    machine.boot()
+    with pytest.raises(RuntimeError, match="another stack that runs uses its Windows Server"):
+        WindowsHost(site, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
+    monkeypatch.setattr(places, "disks", lambda folder: site.folder)
+    monkeypatch.setattr(places, "net", lambda folder: site.net)
+    places.clean(tmp_path)
+    assert asked(server)[-1] == "stop"
+    assert f"win{os.getpid()}" in network.run("link")
+    assert not reaches(server, GATEWAY, 8080)
+
+
+def test_a_server_that_never_answers_is_told_with_its_last_words_and_left_off(
+    site: Site, server: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "BOOT_SECONDS", 3)
+    about = json.loads((server / "about.json").read_text())
+    (server / "about.json").write_text(json.dumps({**about, "deaf": True}))
+    with pytest.raises(RuntimeError, match=r"(?s)web-0 did not boot: .* answer within 3 s.*255.*Connection refused"):
+        site.machine("web-0").boot()
+    assert asked(server) == ["new", "start", "stop"]
+    site.machine("web-0").cut()
+    assert asked(server) == ["new", "start", "stop"], "what is off needs no cut"
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "power": ({"start": ["sh", "-c", "echo no such domain >&2; exit 3"]}, "ended with 3: no such domain"),
+    "a program": ({"new": ["/no/virsh"]}, "No such file or directory: '/no/virsh'"),
+    "Windows": ({"powershell": ["echo", "runs on Unix"]}, "is no PowerShell of Windows"),
+    "its interface": ({"link": "tap999", "powershell": ["echo", "runs on Win32NT"]}, 'Cannot find device "tap999"'),
+    "its card": ({"card": "Ethernet 3"}, "'InterfaceAlias' equal to 'Ethernet 3'"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_server_that_lacks_something_is_told_and_left_off(
+    what: str, site: Site, server: Path, tmp_path: Path
+) -> None:
+    changes, said = BROKEN[what]
+    file = tmp_path / "hosts.yaml"
+    found = json.loads(file.read_text())
+    file.write_text(json.dumps({"web-0": {**found["web-0"], **changes}}))
+    machine = site.machine("web-0")
+    with pytest.raises(RuntimeError, match="web-0 did not boot: ") as raised:
+        machine.boot()
+    assert said in str(raised.value)
+    assert not (server / "on").exists()
+    assert isinstance(machine, WindowsHost)
+    with hosts.taken(machine.host):
+        pass

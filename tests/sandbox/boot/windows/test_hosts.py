@@ -1,0 +1,107 @@
+"""Which Windows machines have a real Windows Server: the file that tells it, and what is wrong with it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandbox.boot import windows
+from sandbox.boot.windows import hosts
+from sandbox.boot.windows.hosts import HOSTS, Host
+from sandbox.boot.windows.server import Failed
+
+VIRSH = {each: ["virsh", each, "web-0"] for each in ("new", "start", "stop")}
+WEB: dict[str, Any] = {
+    "powershell": ["ssh", "Administrator@192.0.2.7", "powershell"], "link": "tap3", "card": "Ethernet 2", **VIRSH,
+}  # fmt: skip
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that the variable names."""
+    path = tmp_path / "hosts.yaml"
+    monkeypatch.setenv(HOSTS, str(path))
+    monkeypatch.delenv(windows.TOOL, raising=False)
+    return path
+
+
+def test_a_machine_of_the_file_boots_on_its_host_and_others_where_there_is_a_program(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(yaml.safe_dump({"web-0": WEB}))
+    assert hosts.hosts() == {"web-0": Host.model_validate(WEB)}
+    assert hosts.why_not("web-0") == ""
+    assert HOSTS in hosts.why_not("web-1"), "both ways are named"
+    assert windows.TOOL in hosts.why_not("web-1")
+    monkeypatch.setenv(windows.TOOL, "/winpwsh")
+    assert hosts.why_not("web-1") == ""
+    monkeypatch.delenv(HOSTS)
+    assert hosts.hosts() == {}
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "no YAML": ("web-0: {", "it is not YAML: "),
+    "empty": (
+        "",
+        "as a whole: Input should be a valid dictionary; write the name of each machine, and in it powershell",
+    ),
+    "a host that is none": (
+        "web-0: ssh",
+        "web-0: Input should be a valid dictionary or instance of Host; write the name",
+    ),
+    "without its card": (
+        yaml.safe_dump({"web-0": {name: each for name, each in WEB.items() if name != "card"}}),
+        "web-0.card: Field required; write what Windows calls that card: Ethernet 2",
+    ),
+    "a key that a host has not": (
+        yaml.safe_dump({"web-0": {**WEB, "reset": ["virsh", "reset", "web-0"]}}),
+        "web-0.reset: a host has no such key; it has powershell, link, card, new, start, stop",
+    ),
+    "a command in one text": (
+        yaml.safe_dump({"web-0": {**WEB, "start": "virsh start web-0"}}),
+        "web-0.start: Input should be a valid tuple; write the command that powers it on: [virsh, start, VM]",
+    ),
+    "a command without words": (
+        yaml.safe_dump({"web-0": {**WEB, "powershell": []}}),
+        "web-0.powershell: Tuple should have at least 1 item",
+    ),
+    "an interface's name that is none": (
+        yaml.safe_dump({"web-0": {**WEB, "link": "a b"}}),
+        "web-0.link: String should",
+    ),
+    "a host for two": (
+        yaml.safe_dump({"web-0": WEB, "web-1": {**WEB, "link": "tap4"}}),
+        "web-0 and web-1 have the same powershell; give each machine a Windows Server of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_with_the_file_is_told_with_its_place_and_what_to_write(what: str, file: Path) -> None:
+    text, said = WRONG[what]
+    file.write_text(text)
+    with pytest.raises(ValueError, match=re.escape(said)) as raised:
+        hosts.hosts()
+    assert str(file) in str(raised.value)
+    assert hosts.why_not("web-0") == str(raised.value), "a machine is not booted for it"
+
+
+def test_a_file_that_is_not_there_or_has_no_full_path_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (
+        hosts.why_not("web-0")
+        == f"{file}: No such file or directory; let {HOSTS} name a file that can be read, or unset it"
+    )
+    monkeypatch.setenv(HOSTS, "hosts.yaml")
+    assert f"{HOSTS} needs a path from the root on" in hosts.why_not("web-0")
+
+
+def test_a_host_that_another_running_stack_uses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts.tempfile, "gettempdir", lambda: str(tmp_path))
+    one, other = Host.model_validate(WEB), Host.model_validate({**WEB, "powershell": ["ssh", "other"]})
+    refused = pytest.raises(Failed, match=r"another stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that one")
+    with hosts.taken(one), hosts.taken(other), refused, hosts.taken(one):
+        pass
+    with hosts.taken(one):
+        pass
