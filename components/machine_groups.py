@@ -1,11 +1,11 @@
 """The control plane's machines and those of a pool: in which order they are made and replaced, in every cloud."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import pulumi
-from pulumi import Output, ResourceOptions
+from pulumi import Input, Output, ResourceOptions
 
 from components import booted
 from components.after import after
@@ -14,11 +14,26 @@ from components.blueprint import Blueprint
 from components.firewall import Group
 from components.plan import Machine, MachineGroup
 from components.rollout import Machines, Rollout
+from components.told import Told, group_tags
 from components.upgrade import Upgrade
 
 Made = TypeVar("Made", bound=pulumi.Resource)
-Make = Callable[[Machine, str, ResourceOptions], Made]
-"""Registers a machine, with its logical name and these options."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A machine to be registered."""
+
+    parent: pulumi.Resource
+    """The component it belongs to."""
+    group: MachineGroup
+    machine: Machine
+    name: str
+    """Its logical one."""
+    user_data: Output[str]
+    tags: Mapping[str, Input[str]]
+    """Those of its group."""
+    options: ResourceOptions
 
 
 def itself(made: pulumi.Resource) -> pulumi.Resource:
@@ -31,8 +46,9 @@ class Ways(Generic[Made]):
     """How a cloud has machines."""
 
     cloud: str
-    maker: Callable[[pulumi.Resource, MachineGroup, Output[MachineGroup]], Make[Made]]
-    """Of the component they belong to, the group, and the group as it is in this run (components/upgrade.py)."""
+    make: Callable[[Wanted], Made]
+    """Registers a machine."""
+    told: Told
     instance_id: Callable[[Made], Output[str]]
     """What a machine calls itself in its status record."""
     first: Sequence[pulumi.Resource]
@@ -43,6 +59,18 @@ class Ways(Generic[Made]):
     """Further inputs whose change leaves a control plane alone."""
     complete: Callable[[Made], pulumi.Resource] = itself
     """What of a machine is made last: the one after it waits for that."""
+
+    def maker(
+        self, parent: pulumi.Resource, cluster: str, group: MachineGroup, made: Output[MachineGroup]
+    ) -> Callable[[Machine, ResourceOptions], Made]:
+        """What registers the machines of a group. made: the group as it is in this run (components/upgrade.py)."""
+        user_data, tags = self.told.user_data(group, made), group_tags(group, made)
+
+        def make(machine: Machine, options: ResourceOptions) -> Made:
+            name = f"{cluster}-{machine.name}"
+            return self.make(Wanted(parent, group, machine, name, user_data(machine), tags, options))
+
+        return make
 
 
 class ControlPlane(pulumi.ComponentResource, Generic[Made]):
@@ -66,7 +94,7 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
         opts: ResourceOptions | None = None,
     ) -> None:
         super().__init__(f"mullion:{ways.cloud}:ControlPlane", name, {"count": len(group.machines)}, opts)
-        make, self.made = ways.maker(self, group, Output.from_input(group)), []
+        make, self.made = ways.maker(self, name, group, Output.from_input(group)), []
         for machine in group.machines:
             options = ResourceOptions(
                 parent=self,
@@ -75,7 +103,7 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
                 delete_before_replace=True,  # its address is fixed
                 ignore_changes=[*ways.ignored, *ways.lasting],
             )
-            self.made.append(make(machine, f"{name}-{machine.name}", options))
+            self.made.append(make(machine, options))
         self.instance_ids = [ways.instance_id(each) for each in self.made]
         self.register_outputs({"instance_ids": self.instance_ids})
 
@@ -105,7 +133,7 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
         full, given = f"{name}-{group.name}", {"count": len(group.machines)}
         super().__init__(f"mullion:{ways.cloud}:Workers", full, given, opts)
         made_as = upgrade.pool(group)
-        make, self.made = ways.maker(self, group, made_as), []
+        make, self.made = ways.maker(self, name, group, made_as), []
         common: dict[str, Any] = {
             "parent": self,
             "delete_before_replace": True,  # its address is fixed
@@ -116,7 +144,7 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
         for machine in group.machines:
             wave = machine.index - group.max_unavailable
             before = ways.first if wave < 0 else [after(ways.complete(self.made[wave]))]
-            instance = make(machine, f"{name}-{machine.name}", ResourceOptions(depends_on=before, **common))
+            instance = make(machine, ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)
         self.instance_ids = [ways.instance_id(each) for each in self.made]

@@ -54,10 +54,10 @@ def build(given: Blueprint, parent: pulumi.Resource) -> Parts:
         "compute_service": here.endpoint.apply(lambda name: service_url("compute_service", name, world)),
     }
     known = told(given, storage, api.public_host, identity.role_ids, storage.secret_names, services)
-    site = Site(given, machine_subnets, firewall.group_ids, identity.profiles, found.ids, known)
+    site = Site(given, machine_subnets, firewall.group_ids, identity.profiles, found.ids)
     made = machines(
         given,
-        ways(site, [*network.routes, storage.members]),
+        ways(site, known, [*network.routes, storage.members]),
         lambda group: Records(parent, network.vpc_id, storage.bundle_bucket, identity.role_ids[group]),
         api.public_host,
         child,

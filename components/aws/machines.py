@@ -6,14 +6,13 @@ from functools import partial
 
 import pulumi
 import pulumi_aws as aws
-from pulumi import Output, ResourceOptions
+from pulumi import Output
 
 from components.blueprint import Blueprint
 from components.firewall import Group
-from components.machine_groups import Make, Ways
-from components.plan import Machine, MachineGroup
+from components.machine_groups import Wanted, Ways
 from components.spec.models import OperatingSystem
-from components.told import Told, group_tags
+from components.told import Told
 
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
 """All of the disk but its tags."""
@@ -29,14 +28,14 @@ class Site:
     group_ids: Mapping[Group, Output[str]]
     profiles: Mapping[Group, Output[str]]
     images: Mapping[OperatingSystem, Output[str]]
-    told: Told
 
 
-def ways(site: Site, first: list[pulumi.Resource]) -> Ways[aws.ec2.Instance]:
+def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[aws.ec2.Instance]:
     """How AWS has machines. first: what must exist before one can reach anything."""
     return Ways(
         "aws",
-        partial(_maker, site),
+        partial(_machine, site),
+        told,
         instance_id=lambda made: made.id,
         first=first,
         # a stopped machine has no public address, and the provider would replace it (terraform-provider-aws#33775)
@@ -45,35 +44,29 @@ def ways(site: Site, first: list[pulumi.Resource]) -> Ways[aws.ec2.Instance]:
     )
 
 
-def _maker(
-    site: Site, parent: pulumi.Resource, group: MachineGroup, made: Output[MachineGroup]
-) -> Make[aws.ec2.Instance]:
-    user_data = site.told.user_data(group, made)
-
-    def make(machine: Machine, name: str, options: ResourceOptions) -> aws.ec2.Instance:
-        tags = site.given.tags.on(parent, aws.ec2.Instance, name, group_tags(group, made))
-        return aws.ec2.Instance(
-            name,
-            ami=site.images[group.os],
-            instance_type=group.size,
-            subnet_id=site.subnet_ids[machine.zone],
-            private_ip=str(machine.address),
-            vpc_security_group_ids=[site.group_ids[group.group]],
-            iam_instance_profile=site.profiles[group.group],
-            associate_public_ip_address=site.given.plan.has_public_machines,
-            source_dest_check=machine.pods is None,  # which would drop what pods send
-            # one hop: containers cannot take the machine's identity
-            metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
-            user_data=user_data(machine),
-            # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
-            root_block_device={
-                "volume_type": "gp3",
-                "volume_size": group.disk_gb,
-                "encrypted": True,
-                "tags": tags,
-            },
-            tags=tags,
-            opts=options,
-        )
-
-    return make
+def _machine(site: Site, wanted: Wanted) -> aws.ec2.Instance:
+    group, machine, name = wanted.group, wanted.machine, wanted.name
+    tags = site.given.tags.on(wanted.parent, aws.ec2.Instance, name, wanted.tags)
+    return aws.ec2.Instance(
+        name,
+        ami=site.images[group.os],
+        instance_type=group.size,
+        subnet_id=site.subnet_ids[machine.zone],
+        private_ip=str(machine.address),
+        vpc_security_group_ids=[site.group_ids[group.group]],
+        iam_instance_profile=site.profiles[group.group],
+        associate_public_ip_address=site.given.plan.has_public_machines,
+        source_dest_check=machine.pods is None,  # which would drop what pods send
+        # one hop: containers cannot take the machine's identity
+        metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
+        user_data=wanted.user_data,
+        # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
+        root_block_device={
+            "volume_type": "gp3",
+            "volume_size": group.disk_gb,
+            "encrypted": True,
+            "tags": tags,
+        },
+        tags=tags,
+        opts=wanted.options,
+    )

@@ -1,19 +1,18 @@
 """The Kubernetes API's endpoint: its private name, and load balancers where planned."""
 
-from collections.abc import Iterable
-from ipaddress import IPv4Address
 from typing import Any
 
 import pulumi
 from pulumi import Output, ResourceOptions
-from pulumi_azure_native import network, privatedns
+from pulumi_azure_native import network as azure
+from pulumi_azure_native import privatedns
 
+from components.azure.network import Network
 from components.azure.place import Place, public_address
-from components.plan import Endpoint
-from components.tags import Tags
+from components.blueprint import Blueprint
 
-EVERYWHERE = "global"
-"""Location of private zones and of their links."""
+EVERYWHERE: dict[str, Any] = {"location": "global"}
+"""Where private zones and their links are."""
 PART, POOL = "api", "control-plane"
 """Names of the parts of a load balancer."""
 
@@ -21,37 +20,20 @@ PART, POOL = "api", "control-plane"
 class Name(pulumi.ComponentResource):
     """A private zone with the endpoint's name, which is there before machines are: they find the API by it."""
 
-    def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        addresses: Iterable[IPv4Address],
-        network_id: Output[str],
-        place: Place,
-        tags: Tags,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        """addresses: what the name stands for."""
+    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
+        name, endpoint = given.plan.name, given.plan.endpoint
         super().__init__("mullion:azure:Name", name, {"host": endpoint.host}, opts)
-        child = ResourceOptions(parent=self)
+        full = f"{name}-zone"
         zone = privatedns.PrivateZone(
-            f"{name}-zone",
-            private_zone_name=endpoint.zone,
-            location=EVERYWHERE,
-            tags=tags.on(self, privatedns.PrivateZone, f"{name}-zone"),
-            opts=child,
-            **place.within,
+            full, private_zone_name=endpoint.zone, **place.here(self, privatedns.PrivateZone, full) | EVERYWHERE
         )
         privatedns.VirtualNetworkLink(
-            f"{name}-zone",
+            full,
             virtual_network_link_name=name,
             private_zone_name=zone.name,
-            location=EVERYWHERE,
             registration_enabled=False,
-            virtual_network={"id": network_id},
-            tags=tags.on(self, privatedns.VirtualNetworkLink, f"{name}-zone"),
-            opts=child,
-            **place.within,
+            virtual_network={"id": network.network_id},
+            **place.here(self, privatedns.VirtualNetworkLink, full) | EVERYWHERE,
         )
         privatedns.PrivateRecordSet(
             f"{name}-api",
@@ -59,8 +41,8 @@ class Name(pulumi.ComponentResource):
             relative_record_set_name=endpoint.host.removesuffix(f".{endpoint.zone}"),
             record_type="A",
             ttl=60,
-            a_records=[{"ipv4_address": str(each)} for each in addresses],
-            opts=child,
+            a_records=[{"ipv4_address": str(each)} for each in given.plan.api_addresses],
+            opts=ResourceOptions(parent=self),
             **place.within,
         )
         self.register_outputs({"host": endpoint.host})
@@ -78,39 +60,30 @@ class Balancers(pulumi.ComponentResource):
     pool_ids: list[Output[str]]
     """Backend pools that the control plane's interfaces are in."""
 
-    def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        subnet_id: Output[str],
-        zone_names: Output[list[str]],
-        place: Place,
-        tags: Tags,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        """subnet_id: of the internal one's address."""
+    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
+        name, endpoint = given.plan.name, given.plan.endpoint
         super().__init__("mullion:azure:Balancers", name, {"public": endpoint.public}, opts)
-        self._cluster, self._endpoint, self._place, self._tags = name, endpoint, place, tags
         self.public_host = Output.from_input("")
         fronts: dict[str, Any] = {}
         if endpoint.balanced:
             fronts["internal"] = {
-                "subnet": {"id": subnet_id},
+                "subnet": {"id": network.subnet_ids[0]},
                 "private_ip_address": str(endpoint.balancer_addresses[0]),
                 "private_ip_allocation_method": "Static",
-                "zones": zone_names,
+                "zones": network.zone_names,
             }
         if endpoint.public:
-            address = public_address(f"{name}-api-public", place, tags, self, zone_names)
+            address = public_address(f"{name}-api-public", place, self, network.zone_names)
             self.public_host = address.ip_address.apply(lambda known: known or "")
             fronts["public"] = {"public_ip_address": {"id": address.id}}
-        self.pool_ids = [self._balancer(purpose, front) for purpose, front in fronts.items()]
+        self.pool_ids = [
+            self._balancer(f"{name}-api-{purpose}", front, endpoint.port, place) for purpose, front in fronts.items()
+        ]
         self.register_outputs({"public_host": self.public_host})
 
-    def _balancer(self, purpose: str, front: dict[str, Any]) -> Output[str]:
+    def _balancer(self, name: str, front: dict[str, Any], port: int, place: Place) -> Output[str]:
         """Id of its pool."""
-        name, port = f"{self._cluster}-api-{purpose}", self._endpoint.port
-        own = Output.concat(self._place.id, "/providers/Microsoft.Network/loadBalancers/", name)
+        own = Output.concat(place.id, "/providers/Microsoft.Network/loadBalancers/", name)
         rule: Any = {
             "name": PART,
             "protocol": "Tcp",
@@ -123,7 +96,7 @@ class Balancers(pulumi.ComponentResource):
             "disable_outbound_snat": True,  # machines have a way out of their own
         }
         named: Any = {"name": PART, **front}
-        made = network.LoadBalancer(
+        made = azure.LoadBalancer(
             name,
             load_balancer_name=name,
             sku={"name": "Standard"},
@@ -131,8 +104,6 @@ class Balancers(pulumi.ComponentResource):
             backend_address_pools=[{"name": POOL}],
             probes=[{"name": PART, "protocol": "Https", "port": port, "request_path": "/readyz"}],
             load_balancing_rules=[rule],
-            tags=self._tags.on(self, network.LoadBalancer, name),
-            opts=ResourceOptions(parent=self),
-            **self._place.here,
+            **place.here(self, azure.LoadBalancer, name),
         )
         return Output.concat(made.id, "/backendAddressPools/", POOL)

@@ -1,6 +1,7 @@
 """Network security groups from the one rule table: machines are known by application security groups."""
 
 from collections.abc import Iterable, Mapping
+from itertools import count
 from typing import Any
 
 import pulumi
@@ -8,69 +9,64 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
+from components.blueprint import Blueprint
 from components.firewall import ALL_PORTS, NODES, Group, Rule
 from components.naming import within
-from components.tags import Tags
 
 LONGEST_NAME = 80
 FIRST_PRIORITY, LAST_PRIORITY = 100, 4096
 PROTOCOLS = {"tcp": "Tcp", "udp": "Udp", "all": "*"}
 
+NO_ONE_ELSE = {
+    "name": "no-one-else",
+    "access": "Deny",
+    "direction": "Inbound",
+    "protocol": "*",
+    "priority": LAST_PRIORITY,
+    "source_port_range": "*",
+    "source_address_prefix": "*",
+    "destination_port_range": "*",
+    "destination_address_prefix": "*",
+    "description": "what no rule lets in",
+}
+"""Azure's own last rules let in all of the virtual network, so ours end with one that lets in nothing."""
+
 
 class Firewall(pulumi.ComponentResource):
-    """A security group of rules for each group of machines, and one that only says who is in the group.
-
-    Azure's own last rules let in all of the virtual network, so ours end with one that lets in nothing.
-    """
+    """A security group of rules for each group of machines, and one that only says who is in the group."""
 
     rules_ids: Mapping[Group, Output[str]]
     """Ids of the groups of rules."""
     member_ids: Mapping[Group, Output[str]]
     """Ids of the application security groups."""
 
-    def __init__(
-        self,
-        name: str,
-        rules: Iterable[Rule],
-        place: Place,
-        tags: Tags,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        super().__init__("mullion:azure:Firewall", name, {"groups": [each.value for each in NODES]}, opts)
-        child = ResourceOptions(parent=self)
-        full = {group: f"{name}-{group.value}" for group in NODES}
+    def __init__(self, given: Blueprint, place: Place, opts: ResourceOptions | None = None) -> None:
+        plan = given.plan
+        super().__init__("mullion:azure:Firewall", plan.name, {"groups": [each.value for each in NODES]}, opts)
+        names = {group: f"{plan.name}-{group.value}" for group in NODES}
         self.member_ids = {
             group: azure.ApplicationSecurityGroup(
-                known,
-                application_security_group_name=known,
-                tags=tags.on(self, azure.ApplicationSecurityGroup, known),
-                opts=child,
-                **place.here,
+                name,
+                application_security_group_name=name,
+                **place.here(self, azure.ApplicationSecurityGroup, name),
             ).id
-            for group, known in full.items()
+            for group, name in names.items()
         }
-        table = list(rules)
         self.rules_ids = {
             group: azure.NetworkSecurityGroup(
-                known,
-                network_security_group_name=known,
-                security_rules=self._rules([each for each in table if each.group is group]),
-                tags=tags.on(self, azure.NetworkSecurityGroup, known),
-                opts=child,
-                **place.here,
+                name,
+                network_security_group_name=name,
+                security_rules=self._rules(each for each in plan.rules if each.group is group),
+                **place.here(self, azure.NetworkSecurityGroup, name),
             ).id
-            for group, known in full.items()
+            for group, name in names.items()
         }
-        self.register_outputs({"rules": len(table)})
+        self.register_outputs({"rules": len(plan.rules)})
 
-    def _rules(self, rules: list[Rule]) -> list[Any]:
-        """Rules of one group, by direction and priority."""
-        made: list[Any] = []
-        for ingress in (True, False):
-            mine = [each for each in rules if each.ingress is ingress]
-            made += [self._rule(each, FIRST_PRIORITY + index) for index, each in enumerate(mine)]
-        anyone: dict[str, Any] = {"source_address_prefix": "*", "destination_address_prefix": "*"}
-        return [*made, _row("no-one-else", "Deny", True, "*", "*", LAST_PRIORITY, "what no rule lets in", anyone)]
+    def _rules(self, rules: Iterable[Rule]) -> list[Any]:
+        """Rules of one group; each direction has priorities of its own."""
+        priorities = {ingress: count(FIRST_PRIORITY) for ingress in (True, False)}
+        return [*(self._rule(each, next(priorities[each.ingress])) for each in rules), NO_ONE_ELSE]
 
     def _rule(self, rule: Rule, priority: int) -> dict[str, Any]:
         side, other = ("source", "destination") if rule.ingress else ("destination", "source")
@@ -81,22 +77,15 @@ class Firewall(pulumi.ComponentResource):
         )
         first, last = rule.ports
         ports = "*" if rule.ports == ALL_PORTS else str(first) if first == last else f"{first}-{last}"
-        name = within(LONGEST_NAME, rule.name)
-        places = {**peer, f"{other}_address_prefix": "*"}
-        return _row(name, "Allow", rule.ingress, PROTOCOLS[rule.protocol], ports, priority, rule.why, places)
-
-
-def _row(
-    name: str, access: str, ingress: bool, protocol: str, ports: str, priority: int, why: str, places: dict[str, Any]
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "access": access,
-        "direction": "Inbound" if ingress else "Outbound",
-        "protocol": protocol,
-        "priority": priority,
-        "source_port_range": "*",
-        "destination_port_range": ports,
-        "description": why,
-        **places,
-    }
+        return {
+            "name": within(LONGEST_NAME, rule.name),
+            "access": "Allow",
+            "direction": "Inbound" if rule.ingress else "Outbound",
+            "protocol": PROTOCOLS[rule.protocol],
+            "priority": priority,
+            "source_port_range": "*",
+            "destination_port_range": ports,
+            f"{other}_address_prefix": "*",
+            "description": rule.why,
+            **peer,
+        }

@@ -1,25 +1,27 @@
 """The machines, whether control plane or worker: interface, virtual machine, and what starts the loader on Windows."""
 
 import base64
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import secrets
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pulumi
-from pulumi import Output, ResourceHookBinding, ResourceOptions
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from pulumi import Output, Resource, ResourceHookBinding, ResourceOptions
 from pulumi_azure_native import compute, network
 
 from components import sizes
-from components.azure.access import Access
+from components.azure.firewall import Firewall
+from components.azure.identity import Identity
 from components.azure.images import reference
+from components.azure.network import Network
 from components.azure.place import Place, public_address
-from components.blueprint import Blueprint
-from components.firewall import Group
-from components.machine_groups import Make, Ways
+from components.generated import stash
+from components.machine_groups import Wanted, Ways
 from components.node.windows_system import ADMINISTRATOR
-from components.plan import Machine, MachineGroup
-from components.told import Told, group_tags
+from components.told import Told
 
 FIXED = ["osProfile", "storageProfile.imageReference"]
 """What Azure changes on no machine that is there, and the provider would try to (pulumi-azure-native#577, #1117)."""
@@ -31,138 +33,77 @@ COMMAND = (
 )
 """Windows puts customData there and runs none of it. The loader returns at once: its task goes on by itself."""
 
-SYSTEMS: Mapping[str, dict[str, Any]] = {
-    "linux": {"disable_password_authentication": True, "provision_vm_agent": True},
-    # nobody but a roll changes a machine
-    "windows": {
-        "provision_vm_agent": True,
-        "enable_automatic_updates": False,
-        "patch_settings": {"patch_mode": "Manual"},
-    },
-}
-"""Settings of the operating system by family."""
+BITS = 2048
+"""Azure takes RSA keys of 2048 bits or more (REST reference, SshPublicKey.keyData)."""
+
+
+def password() -> str:
+    """Letters of both cases, digits and a sign, 36 characters: Azure wants three kinds of 8 to 123."""
+    return f"{secrets.token_urlsafe(24)}-Aa1"
+
+
+def public_key() -> str:
+    """The public part of a key that nobody has, as OpenSSH writes it."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=BITS)
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+
+class Access(pulumi.ComponentResource):
+    """The administrator that Azure wants on every machine: nobody can be it.
+
+    The password is in the state alone, encrypted, and the account is disabled by the machine itself; of the key of
+    Linux machines, the private part is thrown away at once.
+    """
+
+    password: Output[str]
+    """Secret."""
+    public_key: Output[str]
+
+    def __init__(self, name: str, opts: ResourceOptions | None = None) -> None:
+        super().__init__("mullion:azure:Access", name, {}, opts)
+        self.password = stash(f"{name}-password", password(), parent=self, secret=True)
+        self.public_key = stash(f"{name}-ssh-key", public_key(), parent=self)
+        self.register_outputs({"public_key": self.public_key})
 
 
 @dataclass(frozen=True)
 class Site:
     """Where machines are put, and what they are given."""
 
-    given: Blueprint
     place: Place
-    zone_names: Output[list[str]]
-    subnet_ids: list[Output[str]]
-    """By zone."""
-    rules_ids: Mapping[Group, Output[str]]
-    member_ids: Mapping[Group, Output[str]]
+    network: Network
+    firewall: Firewall
+    identity: Identity
+    access: Access
     pool_ids: list[Output[str]]
     """Backend pools of the API's load balancers."""
-    identities: Mapping[Group, Output[str]]
-    access: Access
-    told: Told
-    started: dict[compute.VirtualMachine, compute.VirtualMachineExtension] = field(
-        default_factory=dict[compute.VirtualMachine, compute.VirtualMachineExtension]
-    )
-    """What starts the loader of a Windows machine."""
+    public: bool
+    """Whether machines have public addresses."""
 
 
-def ways(site: Site, first: list[pulumi.Resource]) -> Ways[compute.VirtualMachine]:
+def ways(site: Site, told: Told, first: list[Resource]) -> Ways[compute.VirtualMachine]:
     """How Azure has machines. first: what must exist before one can reach anything, and may do what it must."""
+    loaders: dict[Resource, Resource] = {}
     return Ways(
         "azure",
-        partial(_maker, site),
+        partial(_machine, site, loaders),
+        told,
         instance_id=lambda made: made.vm_id,
         first=first,
         ignored=["osProfile"],
         lasting=["hardwareProfile", "storageProfile"],
-        complete=lambda made: site.started.get(made, made),
+        complete=lambda made: loaders.get(made, made),
     )
 
 
-def _maker(
-    site: Site, parent: pulumi.Resource, group: MachineGroup, made: Output[MachineGroup]
-) -> Make[compute.VirtualMachine]:
-    user_data = site.told.user_data(group, made)
-
-    def make(machine: Machine, name: str, options: ResourceOptions) -> compute.VirtualMachine:
-        interface = _interface(site, parent, group, machine, name)
-        profile = _profile(site, group, machine, user_data(machine))
-        identity: Any = {"type": "UserAssigned", "user_assigned_identities": [site.identities[group.group]]}
-        hooks = options.hooks
-        if group.os.is_windows and hooks:  # a Windows machine begins only when its loader was started
-            options = ResourceOptions.merge(options, ResourceOptions())
-            options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
-        options = ResourceOptions.merge(options, ResourceOptions(replace_on_changes=FIXED))
-        vm = compute.VirtualMachine(
-            name,
-            vm_name=machine.name,
-            zones=[site.zone_names[machine.zone]],
-            hardware_profile={"vm_size": group.size},
-            storage_profile=_storage(group, name),
-            network_profile={"network_interfaces": [{"id": interface.id, "primary": True}]},
-            os_profile=profile,
-            identity=identity,
-            security_profile={
-                "security_type": "TrustedLaunch",
-                "uefi_settings": {"secure_boot_enabled": True, "v_tpm_enabled": True},
-            },
-            diagnostics_profile={"boot_diagnostics": {"enabled": True}},  # the serial console, in Azure's own store
-            tags=site.given.tags.on(
-                parent, compute.VirtualMachine, name, {**group_tags(group, made), "address": str(machine.address)}
-            ),
-            opts=options,
-            **site.place.here,
-        )
-        if group.os.is_windows:
-            site.started[vm] = _loader(site, parent, machine, name, vm, hooks)
-        return vm
-
-    return make
-
-
-def _interface(
-    site: Site, parent: pulumi.Resource, group: MachineGroup, machine: Machine, name: str
-) -> network.NetworkInterface:
-    configuration: Any = {
-        "name": "node",
-        "primary": True,
-        "subnet": {"id": site.subnet_ids[machine.zone]},
-        "private_ip_address": str(machine.address),
-        "private_ip_allocation_method": "Static",
-        "application_security_groups": [{"id": site.member_ids[group.group]}],
-    }
-    if group.is_control_plane and site.pool_ids:
-        configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in site.pool_ids]
-    if site.given.plan.has_public_machines:
-        zones = [site.zone_names[machine.zone]]
-        address = public_address(name, site.place, site.given.tags, parent, zones)
-        configuration["public_ip_address"] = {"id": address.id}
-    return network.NetworkInterface(
-        name,
-        network_interface_name=machine.name,
-        enable_ip_forwarding=machine.pods is not None,  # else it drops what pods send
-        network_security_group={"id": site.rules_ids[group.group]},
-        ip_configurations=[configuration],
-        tags=site.given.tags.on(parent, network.NetworkInterface, name),
-        opts=ResourceOptions(parent=parent),
-        **site.place.here,
-    )
-
-
-def _profile(site: Site, group: MachineGroup, machine: Machine, user_data: Output[str]) -> Any:
-    profile: dict[str, Any] = {
-        "computer_name": machine.name,
-        "admin_username": ADMINISTRATOR,
-        "custom_data": user_data.apply(lambda text: base64.b64encode(text.encode()).decode()),
-    }
-    if group.os.is_windows:
-        return {**profile, "admin_password": site.access.password, "windows_configuration": SYSTEMS["windows"]}
-    path = f"/home/{ADMINISTRATOR}/.ssh/authorized_keys"
-    keys = {"ssh": {"public_keys": [{"key_data": site.access.public_key, "path": path}]}}
-    return {**profile, "linux_configuration": {**SYSTEMS["linux"], **keys}}
-
-
-def _storage(group: MachineGroup, name: str) -> Any:
-    return {
+def _machine(site: Site, loaders: dict[Resource, Resource], wanted: Wanted) -> compute.VirtualMachine:
+    """The virtual machine; what starts its loader, where something has to, goes into `loaders`."""
+    group, machine, name = wanted.group, wanted.machine, wanted.name
+    hooks = wanted.options.hooks
+    options = ResourceOptions.merge(wanted.options, ResourceOptions(replace_on_changes=FIXED))
+    if group.os.is_windows and hooks:  # a Windows machine begins only when its loader was started
+        options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
+    storage: Any = {
         "image_reference": reference(group),
         "os_disk": {
             "name": name,
@@ -173,36 +114,92 @@ def _storage(group: MachineGroup, name: str) -> Any:
             "managed_disk": {"storage_account_type": sizes.AZURE_DISK},
         },
     }
+    identity: Any = {"type": "UserAssigned", "user_assigned_identities": [site.identity.ids[group.group]]}
+    tags = {**wanted.tags, "address": str(machine.address)}
+    vm = compute.VirtualMachine(
+        name,
+        vm_name=machine.name,
+        zones=[site.network.zone_names[machine.zone]],
+        hardware_profile={"vm_size": group.size},
+        storage_profile=storage,
+        network_profile={"network_interfaces": [{"id": _interface(site, wanted).id, "primary": True}]},
+        os_profile=_profile(site, wanted),
+        identity=identity,
+        security_profile={
+            "security_type": "TrustedLaunch",
+            "uefi_settings": {"secure_boot_enabled": True, "v_tpm_enabled": True},
+        },
+        diagnostics_profile={"boot_diagnostics": {"enabled": True}},  # the serial console, in Azure's own store
+        **site.place.here(wanted.parent, compute.VirtualMachine, name, options, **tags),
+    )
+    if group.os.is_windows:
+        loaders[vm] = _loader(site, wanted, vm)
+    return vm
 
 
-def _loader(
-    site: Site,
-    parent: pulumi.Resource,
-    machine: Machine,
-    name: str,
-    vm: compute.VirtualMachine,
-    hooks: ResourceHookBinding | None,
-) -> compute.VirtualMachineExtension:
+def _interface(site: Site, wanted: Wanted) -> network.NetworkInterface:
+    group, machine, name = wanted.group, wanted.machine, wanted.name
+    configuration: Any = {
+        "name": "node",
+        "primary": True,
+        "subnet": {"id": site.network.subnet_ids[machine.zone]},
+        "private_ip_address": str(machine.address),
+        "private_ip_allocation_method": "Static",
+        "application_security_groups": [{"id": site.firewall.member_ids[group.group]}],
+    }
+    if group.is_control_plane and site.pool_ids:
+        configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in site.pool_ids]
+    if site.public:
+        address = public_address(name, site.place, wanted.parent, [site.network.zone_names[machine.zone]])
+        configuration["public_ip_address"] = {"id": address.id}
+    return network.NetworkInterface(
+        name,
+        network_interface_name=machine.name,
+        enable_ip_forwarding=machine.pods is not None,  # else it drops what pods send
+        network_security_group={"id": site.firewall.rules_ids[group.group]},
+        ip_configurations=[configuration],
+        **site.place.here(wanted.parent, network.NetworkInterface, name),
+    )
+
+
+def _profile(site: Site, wanted: Wanted) -> Any:
+    """The operating system's settings."""
+    profile: dict[str, Any] = {
+        "computer_name": wanted.machine.name,
+        "admin_username": ADMINISTRATOR,
+        "custom_data": wanted.user_data.apply(lambda text: base64.b64encode(text.encode()).decode()),
+    }
+    if wanted.group.os.is_windows:
+        # nobody but a roll changes a machine
+        by_hand = {"enable_automatic_updates": False, "patch_settings": {"patch_mode": "Manual"}}
+        settings = {"provision_vm_agent": True, **by_hand}
+        return {**profile, "admin_password": site.access.password, "windows_configuration": settings}
+    key = {"key_data": site.access.public_key, "path": f"/home/{ADMINISTRATOR}/.ssh/authorized_keys"}
+    settings = {"provision_vm_agent": True, "disable_password_authentication": True, "ssh": {"public_keys": [key]}}
+    return {**profile, "linux_configuration": settings}
+
+
+def _loader(site: Site, wanted: Wanted, vm: compute.VirtualMachine) -> compute.VirtualMachineExtension:
     """Made anew with its machine, and gone with it. It depends on the machine by order alone, so that the machine is
     asked for (by the hook before its deletion) while the extension is still there.
     """
+    hooks = wanted.options.hooks
+    options = ResourceOptions(
+        parent=wanted.parent,
+        depends_on=[vm],
+        deleted_with=vm,
+        delete_before_replace=True,
+        replacement_trigger=vm.vm_id,
+        hooks=ResourceHookBinding(after_create=hooks.after_create) if hooks else None,
+    )
     return compute.VirtualMachineExtension(
-        name,
+        wanted.name,
         vm_extension_name="loader",
-        vm_name=machine.name,
+        vm_name=wanted.machine.name,
         publisher="Microsoft.Compute",
         type="CustomScriptExtension",
         type_handler_version="1.10",
         auto_upgrade_minor_version=True,
         protected_settings=Output.secret({"commandToExecute": COMMAND}),  # as Azure keeps it
-        tags=site.given.tags.on(parent, compute.VirtualMachineExtension, name),
-        opts=ResourceOptions(
-            parent=parent,
-            depends_on=[vm],
-            deleted_with=vm,
-            delete_before_replace=True,
-            replacement_trigger=vm.vm_id,
-            hooks=ResourceHookBinding(after_create=hooks.after_create) if hooks else None,
-        ),
-        **site.place.here,
+        **site.place.here(wanted.parent, compute.VirtualMachineExtension, wanted.name, options),
     )

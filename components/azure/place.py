@@ -5,30 +5,37 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi import Input, Output, ResourceOptions
+from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_azure_native import network, resources
 
+from components.blueprint import Blueprint
 from components.tags import Tags
 
 
 @dataclass(frozen=True)
 class Place:
-    """A resource group."""
+    """A resource group, and the tags of what is in it."""
 
     id: Output[str]
     group: Output[str]
     """Its name."""
     location: Output[str]
+    tags: Tags
 
     @property
     def within(self) -> dict[str, Any]:
         """Arguments of what is part of a thing that has a location."""
         return {"resource_group_name": self.group}
 
-    @property
-    def here(self) -> dict[str, Any]:
-        """Arguments of what has a location."""
-        return {"resource_group_name": self.group, "location": self.location}
+    def here(
+        self, parent: Resource, kind: type[Resource], name: str, opts: ResourceOptions | None = None, **more: Input[str]
+    ) -> dict[str, Any]:
+        """Arguments of what has tags and a location: of this class, with this logical name. more: tags besides.
+
+        opts: where it is more than a child of `parent`.
+        """
+        tags, options = self.tags.on(parent, kind, name, more), opts or ResourceOptions(parent=parent)
+        return {**self.within, "location": self.location, "tags": tags, "opts": options}
 
 
 class ResourceGroup(pulumi.ComponentResource):
@@ -36,28 +43,26 @@ class ResourceGroup(pulumi.ComponentResource):
 
     place: Place
 
-    def __init__(self, name: str, tags: Tags, *, protect: bool = False, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, given: Blueprint, opts: ResourceOptions | None = None) -> None:
+        name = given.plan.name
         super().__init__("mullion:azure:ResourceGroup", name, {}, opts)
-        self.place = place(name, name, tags, self, ResourceOptions(parent=self, protect=protect))
+        guarded = ResourceOptions(parent=self, protect=given.plan.spec.protect)
+        self.place = place(name, name, given.tags, self, guarded)
         self.register_outputs({"id": self.place.id})
 
 
 def place(
-    name: str, group: Input[str], tags: Tags, parent: pulumi.Resource, options: ResourceOptions, **where: Input[str]
+    name: str, group: Input[str], tags: Tags, parent: Resource, options: ResourceOptions, **where: Input[str]
 ) -> Place:
     """Make a resource group called so. where: its location, or nothing for the provider's."""
     made = resources.ResourceGroup(
         name, resource_group_name=group, tags=tags.on(parent, resources.ResourceGroup, name), opts=options, **where
     )
-    return Place(made.id, made.name, made.location)
+    return Place(made.id, made.name, made.location, tags)
 
 
 def public_address(
-    name: str,
-    place: Place,
-    tags: Tags,
-    parent: pulumi.Resource,
-    zones: Input[Sequence[Input[str]]] | None = None,
+    name: str, place: Place, parent: Resource, zones: Input[Sequence[Input[str]]] | None
 ) -> network.PublicIPAddress:
     """Make a fixed public address. zones: those that it survives the loss of the others of; none: its region's."""
     return network.PublicIPAddress(
@@ -66,7 +71,5 @@ def public_address(
         public_ip_allocation_method="Static",
         sku={"name": "Standard"},
         zones=zones,
-        tags=tags.on(parent, network.PublicIPAddress, name),
-        opts=ResourceOptions(parent=parent),
-        **place.here,
+        **place.here(parent, network.PublicIPAddress, name),
     )

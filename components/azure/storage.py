@@ -1,5 +1,6 @@
-"""The stores: bundles and status records, and snapshots."""
+"""The stores: bundles and status records, snapshots, and the vault with the secrets of the cluster."""
 
+import re
 import secrets
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -9,25 +10,46 @@ from urllib.parse import urlsplit
 
 import pulumi
 from pulumi import Input, Output, ResourceOptions
+from pulumi_azure_native import keyvault
 from pulumi_azure_native import storage as azure
 
+from components.azure.network import Network
 from components.azure.place import Place
 from components.azure.place import place as resource_group
 from components.blueprint import Blueprint
 from components.generated import stash
+from components.naming import within
 from components.spec.checks.ranges import PRIVATE
-from components.stores import OLDER_DAYS, Content, Stores
+from components.stores import OLDER_DAYS, SECRETS, Content, Stores
 from components.urls import service_url
 
-LONGEST_ACCOUNT = 24
+LONGEST_ACCOUNT = LONGEST_VAULT = 24
 """Characters; names are the whole world's."""
+KEPT_DAYS = 7
+"""The least for which a deleted vault can be had back, and its name is taken."""
 MANAGER = "management.azure.com"
+
+OLDER_VERSIONS: Any = {
+    "name": "older-versions",
+    "enabled": True,
+    "type": "Lifecycle",
+    "definition": {
+        "actions": {"version": {"delete": {"days_after_creation_greater_than": OLDER_DAYS}}},
+        "filters": {"blob_types": ["blockBlob"]},
+    },
+}
+"""Rule of a versioned store."""
 
 
 def account_name(cluster: str, purpose: str, suffix: str) -> str:
     """Letters and digits alone: the cluster's, the first letter of the purpose, the suffix."""
     tail = f"{purpose[0]}{suffix}"
     return f"{cluster.replace('-', '')[: LONGEST_ACCOUNT - len(tail)]}{tail}"
+
+
+def vault_name(cluster: str, suffix: str) -> str:
+    """No two hyphens in a row."""
+    return f"{within(LONGEST_VAULT - len(suffix) - 1, re.sub('-+', '-', cluster))}-{suffix}"
 
 
 def addresses(allow: Iterable[IPv4Network]) -> list[str]:
@@ -47,20 +69,18 @@ class Storage(Stores):
     compute_service: Output[str]
     """URL of Resource Manager, up to the cluster's resource group."""
 
-    def __init__(
-        self, given: Blueprint, subnet_ids: Iterable[Output[str]], place: Place, opts: ResourceOptions | None = None
-    ) -> None:
-        plan, world = given.plan, given.world
+    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
+        name, plan, world = given.plan.name, given.plan, given.world
         groups = [each.name for each in plan.machine_groups]
-        super().__init__("mullion:azure:Storage", plan.name, {"groups": groups}, opts)
-        self._cluster, self._tags, self._plan, self._suffix = plan.name, given.tags, plan, given.generated.suffix
-        self._subnets, self._place = list(subnet_ids), place
+        super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
+        self._given, self._cluster, self._subnets, self._place = given, name, network.subnet_ids, place
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
-        apart = self._apart(keep)
+        group = given.generated.suffix.apply(lambda known: f"{name}-snapshots-{known}")
+        apart = resource_group(f"{name}-snapshots", group, given.tags, self, keep, location=place.location)
         snapshots, kept = self._account("snapshots", apart, keep)
         self._versions(snapshots, apart, keep)
-        self._held = {"account_name": bundles.name, "container_name": held.name}
+        self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
         self.bundle_store, self.snapshot_store = (
             Output.concat(account.primary_endpoints.apply(lambda known: known.blob), container.name).apply(
@@ -73,28 +93,23 @@ class Storage(Stores):
         self._publish(given)
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
-    def _apart(self, keep: ResourceOptions) -> Place:
-        """The resource group of the snapshots; a kept one keeps its name."""
-        name = f"{self._cluster}-snapshots"
-        group = self._suffix.apply(lambda known: f"{name}-{known}")
-        return resource_group(name, group, self._tags, self, keep, location=self._place.location)
-
     def _account(
         self, purpose: str, place: Place, options: ResourceOptions
     ) -> tuple[azure.StorageAccount, azure.BlobContainer]:
         """A private storage account and its container. Machines use tokens; the shared keys are for the provider."""
-        name = f"{self._cluster}-{purpose}"
+        name, plan = f"{self._cluster}-{purpose}", self._given.plan
         listed: Any = {
             "default_action": "Deny",
             "bypass": "None",
             "virtual_network_rules": [{"virtual_network_resource_id": each} for each in self._subnets],
-            "ip_rules": [{"i_p_address_or_range": each} for each in addresses(self._plan.spec.api.allow)],
+            "ip_rules": [{"i_p_address_or_range": each} for each in addresses(plan.spec.api.allow)],
         }
+        guarded = ResourceOptions.merge(options, ResourceOptions(protect=plan.spec.protect))
         account = azure.StorageAccount(
             name,
-            account_name=self._suffix.apply(lambda known: account_name(self._cluster, purpose, known)),
+            account_name=self._given.generated.suffix.apply(lambda known: account_name(self._cluster, purpose, known)),
             kind="StorageV2",
-            sku={"name": "Standard_ZRS" if self._plan.network.zones > 1 else "Standard_LRS"},
+            sku={"name": "Standard_ZRS" if plan.network.zones > 1 else "Standard_LRS"},
             access_tier=azure.AccessTier.HOT,
             allow_blob_public_access=False,
             allow_cross_tenant_replication=False,
@@ -102,9 +117,7 @@ class Storage(Stores):
             enable_https_traffic_only=True,
             minimum_tls_version="TLS1_2",
             network_rule_set=listed,
-            tags=self._tags.on(self, azure.StorageAccount, name),
-            opts=ResourceOptions.merge(options, ResourceOptions(protect=self._plan.spec.protect)),
-            **place.here,
+            **place.here(self, azure.StorageAccount, name, guarded),
         )
         container = azure.BlobContainer(
             name, account_name=account.name, container_name=purpose, opts=options, **place.within
@@ -122,21 +135,11 @@ class Storage(Stores):
             opts=options,
             **place.within,
         )
-        old: Any = {"version": {"delete": {"days_after_creation_greater_than": OLDER_DAYS}}}
         azure.ManagementPolicy(
             name,
             management_policy_name="default",
             account_name=account.name,
-            policy={
-                "rules": [
-                    {
-                        "name": "older-versions",
-                        "enabled": True,
-                        "type": "Lifecycle",
-                        "definition": {"actions": old, "filters": {"blob_types": ["blockBlob"]}},
-                    }
-                ]
-            },
+            policy={"rules": [OLDER_VERSIONS]},
             opts=ResourceOptions.merge(options, ResourceOptions(depends_on=[versioned])),
             **place.within,
         )
@@ -154,7 +157,6 @@ class Storage(Stores):
                 each.options,
             ),
             **self._held,
-            **self._place.within,
         )
         return made, made.name
 
@@ -166,3 +168,55 @@ class Storage(Stores):
         """
         folder = stash(f"{full}-folder", secrets.token_hex(4), parent=self, trigger=key)
         return Output.all(key, folder).apply(lambda known: f"/{known[1]}/".join(known[0].rsplit("/", 1)))
+
+
+class Vault(pulumi.ComponentResource):
+    """A vault that the cluster's subnets alone can ask; the provider writes through Resource Manager."""
+
+    secrets: Mapping[str, Output[str]]
+    """Ids of the secrets by name."""
+    url: Output[str]
+    """Known once its secrets hold what they should."""
+
+    def __init__(
+        self, given: Blueprint, tenant: Output[str], network: Network, place: Place, opts: ResourceOptions | None = None
+    ) -> None:
+        name, generated = given.plan.name, given.generated
+        super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
+        full = f"{name}-vault"
+        properties: Any = {
+            "tenant_id": tenant,
+            "sku": {"family": "A", "name": "standard"},
+            "enable_rbac_authorization": True,
+            "soft_delete_retention_in_days": KEPT_DAYS,
+            "network_acls": {
+                "default_action": "Deny",
+                "bypass": "AzureServices",
+                "virtual_network_rules": [{"id": each} for each in network.subnet_ids],
+            },
+        }
+        made = keyvault.Vault(
+            full,
+            vault_name=generated.suffix.apply(lambda known: vault_name(name, known)),
+            properties=properties,
+            **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=given.plan.spec.protect)),
+        )
+        written = [
+            keyvault.Secret(
+                f"{name}-{key}",
+                secret_name=key,
+                vault_name=made.name,
+                properties={"value": value},
+                tags=given.tags.on(self, keyvault.Secret, f"{name}-{key}"),
+                # deleting one alone would ask the vault itself, which answers in its network only
+                opts=ResourceOptions(parent=self, deleted_with=made),
+                **place.within,
+            ).id
+            for key, value in generated.stored.items()
+        ]
+        self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in SECRETS.values()}
+        address = made.properties.apply(lambda known: known.vault_uri or "")
+        self.url = Output.all(address, *written).apply(
+            lambda known: service_url("secret_service", known[0].rstrip("/"), given.world)
+        )
+        self.register_outputs({"url": self.url})

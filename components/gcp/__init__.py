@@ -42,10 +42,10 @@ def build(given: Blueprint, parent: pulumi.Resource) -> Parts:
     public_host = addresses.public_host if addresses else Output.from_input("")
     roles = {group: group.value for group in NODES}
     known = told(given, storage, public_host, roles, storage.secret_names, {"region": region, **storage.services})
-    site = Site(given, zone_names, subnets, identity.accounts, found.ids, known)
+    site = Site(given, zone_names, subnets, identity.accounts, found.ids)
     made = machines(
         given,
-        ways(site, [*network.routes, *firewall.rules, *identity.granted, storage.members, named]),
+        ways(site, known, [*network.routes, *firewall.rules, *identity.granted, storage.members, named]),
         lambda group: Records(
             parent=parent,
             role=group.value,

@@ -10,16 +10,18 @@ from pulumi import Input, Output, ResourceOptions
 from components.firewall import NODES, Group
 from components.gcp.storage import Storage
 from components.naming import within
-from components.rights import of as rights_of
+from components.rights import Grant, grants
 
 LONGEST_ACCOUNT = 30
 """Characters of a service account's id."""
 
-GET, ALL = "roles/storage.legacyObjectReader", "roles/storage.objectUser"
-"""storage.objects.get alone; and all that is done with objects."""
-
-ACCESS, ADD = "roles/secretmanager.secretAccessor", "roles/secretmanager.secretVersionManager"
-"""Read a secret's value; and write a new one and destroy the one before."""
+BUILT_IN = {
+    "read": "roles/storage.legacyObjectReader",  # storage.objects.get alone
+    "snapshots": "roles/storage.objectUser",  # all that is done with objects
+    "secret": "roles/secretmanager.secretAccessor",
+    "join": "roles/secretmanager.secretVersionManager",  # write a new value, and destroy the one before
+}
+"""Google's roles."""
 
 ROLES: Mapping[str, tuple[str, ...]] = {
     "machines": ("compute.instances.get", "compute.instances.list"),  # whether a member's machine is really gone
@@ -56,16 +58,14 @@ class Identity(pulumi.ComponentResource):
     ) -> None:
         super().__init__("mullion:gcp:Identity", name, {"groups": [each.value for each in NODES]}, opts)
         self._cluster, self._child, self._storage = name, ResourceOptions(parent=self), storage
-        self._roles = {key: self._own(key, permissions, suffix) for key, permissions in ROLES.items()}
+        self._project = project
+        own = {key: self._own(key, permissions, suffix) for key, permissions in ROLES.items()}
+        self._roles: Mapping[str, Input[str]] = {**BUILT_IN, **own}
         made = {group: self._account(group, suffix) for group in NODES}
         self.accounts = {group: each.email for group, each in made.items()}
-        self.granted = [right for group, each in made.items() for right in self._rights(group, each.member)]
-        looking, member = f"{name}-machines", made[Group.CONTROL_PLANE].member
-        self.granted.append(
-            gcp.projects.IAMMember(
-                looking, project=project, role=self._roles["machines"], member=member, opts=self._child
-            )
-        )
+        self.granted = [
+            self._right(group, right, each.member) for group, each in made.items() for right in grants(group)
+        ]
         self.register_outputs({"accounts": {group.value: each for group, each in self.accounts.items()}})
 
     def _account(self, group: Group, suffix: Output[str]) -> gcp.serviceaccount.Account:
@@ -79,36 +79,21 @@ class Identity(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _rights(self, group: Group, member: Output[str]) -> list[pulumi.Resource]:
-        rights, bundles = rights_of(group), self._storage.buckets["bundles"]
-        found: list[pulumi.Resource] = []
-        rows = (("read", GET, rights.read), ("written", self._roles["records"], rights.written))
-        for title, role, beginnings in rows:
-            when = bundles.apply(lambda known, rows=(title, beginnings): condition(known, *rows))
-            found.append(self._on_bucket(f"{group.value}-{title}", bundles, role, member, when))
-        found += [self._on_secret(group, key, ACCESS, member) for key in rights.secrets]
-        found += [self._on_secret(group, key, ADD, member) for key in rights.told]
-        if group is Group.CONTROL_PLANE:
-            snapshots = self._storage.buckets["snapshots"]
-            found.append(self._on_bucket(f"{group.value}-snapshots", snapshots, ALL, member, None))
-        return found
-
-    def _on_bucket(
-        self, title: str, bucket: Output[str], role: Input[str], member: Output[str], when: Input[Any]
-    ) -> pulumi.Resource:
-        return gcp.storage.BucketIAMMember(
-            f"{self._cluster}-{title}", bucket=bucket, role=role, member=member, condition=when, opts=self._child
-        )
-
-    def _on_secret(self, group: Group, key: str, role: str, member: Output[str]) -> pulumi.Resource:
-        right = {ACCESS: "read", ADD: "write"}[role]
-        return gcp.secretmanager.SecretIamMember(
-            f"{self._cluster}-{group.value}-{key}-{right}",
-            secret_id=self._storage.secrets[key].id,
-            role=role,
-            member=member,
-            opts=self._child,
-        )
+    def _right(self, group: Group, right: Grant, member: Output[str]) -> pulumi.Resource:
+        """On a bucket, a secret, or the project."""
+        name, role = f"{self._cluster}-{group.value}-{right.name}", self._roles[right.role]
+        if right.target in self._storage.secrets:
+            secret = self._storage.secrets[right.target].id
+            return gcp.secretmanager.SecretIamMember(name, secret_id=secret, role=role, member=member, opts=self._child)
+        if right.target in self._storage.buckets:
+            bucket = self._storage.buckets[right.target]
+            limited = bucket.apply(lambda known: condition(known, right.name, right.beginnings))
+            when: Any = limited if right.beginnings else None
+            return gcp.storage.BucketIAMMember(
+                name, bucket=bucket, role=role, member=member, condition=when, opts=self._child
+            )
+        name = f"{self._cluster}-{right.name}"
+        return gcp.projects.IAMMember(name, project=self._project, role=role, member=member, opts=self._child)
 
     def _own(self, key: str, permissions: Iterable[str], suffix: Output[str]) -> Output[str]:
         """Name of a role of the cluster's own. Ids of deleted ones are kept for 37 days."""

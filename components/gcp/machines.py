@@ -6,16 +6,15 @@ from functools import partial
 
 import pulumi
 import pulumi_gcp as gcp
-from pulumi import Output, ResourceOptions
+from pulumi import Output
 
 from components import sizes
 from components.blueprint import Blueprint
 from components.bundle import CLOUD_INIT
 from components.firewall import Group
-from components.machine_groups import Make, Ways
-from components.plan import Machine, MachineGroup
+from components.machine_groups import Wanted, Ways
 from components.spec.models import OperatingSystem
-from components.told import Told, group_tags
+from components.told import Told
 from components.userdata import without_comments
 
 SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
@@ -48,14 +47,14 @@ class Site:
     accounts: Mapping[Group, Output[str]]
     """E-mail addresses of service accounts."""
     images: Mapping[OperatingSystem, Output[str]]
-    told: Told
 
 
-def ways(site: Site, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]:
+def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]:
     """How GCP has machines. first: what must exist before one can reach anything, and may do what it must."""
     return Ways(
         "gcp",
-        partial(_maker, site),
+        partial(_machine, site),
+        told,
         instance_id=lambda made: made.instance_id,
         first=first,
         ignored=["metadata"],
@@ -63,44 +62,38 @@ def ways(site: Site, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]
     )
 
 
-def _maker(
-    site: Site, parent: pulumi.Resource, group: MachineGroup, made: Output[MachineGroup]
-) -> Make[gcp.compute.Instance]:
-    user_data = site.told.user_data(group, made)
-
-    def make(machine: Machine, name: str, options: ResourceOptions) -> gcp.compute.Instance:
-        return gcp.compute.Instance(
-            name,
-            name=name,
-            zone=site.zone_names[machine.zone],
-            machine_type=group.size,
-            can_ip_forward=machine.pods is not None,  # else the network drops what pods send
-            boot_disk={
-                "auto_delete": True,
-                "initialize_params": {
-                    "image": site.images[group.os],
-                    "size": group.disk_gb,
-                    "type": sizes.gcp_disk(group.size),
-                },
+def _machine(site: Site, wanted: Wanted) -> gcp.compute.Instance:
+    group, machine, name = wanted.group, wanted.machine, wanted.name
+    return gcp.compute.Instance(
+        name,
+        name=name,
+        zone=site.zone_names[machine.zone],
+        machine_type=group.size,
+        can_ip_forward=machine.pods is not None,  # else the network drops what pods send
+        boot_disk={
+            "auto_delete": True,
+            "initialize_params": {
+                "image": site.images[group.os],
+                "size": group.disk_gb,
+                "type": sizes.gcp_disk(group.size),
             },
-            network_interfaces=[
-                {
-                    "subnetwork": site.subnet_ids[machine.zone],
-                    "network_ip": str(machine.address),
-                    "access_configs": [{"network_tier": "PREMIUM"}] if site.given.plan.has_public_machines else [],
-                }
-            ],
-            # the scope limits nothing; the account's rights do
-            service_account={"email": site.accounts[group.group], "scopes": ["cloud-platform"]},
-            metadata={**METADATA[group.family], USER_DATA[group.family]: user_data(machine)},
-            shielded_instance_config={
-                "enable_secure_boot": True,
-                "enable_vtpm": True,
-                "enable_integrity_monitoring": True,
-            },
-            allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
-            labels=site.given.tags.labels(parent, gcp.compute.Instance, name, group_tags(group, made)),
-            opts=options,
-        )
-
-    return make
+        },
+        network_interfaces=[
+            {
+                "subnetwork": site.subnet_ids[machine.zone],
+                "network_ip": str(machine.address),
+                "access_configs": [{"network_tier": "PREMIUM"}] if site.given.plan.has_public_machines else [],
+            }
+        ],
+        # the scope limits nothing; the account's rights do
+        service_account={"email": site.accounts[group.group], "scopes": ["cloud-platform"]},
+        metadata={**METADATA[group.family], USER_DATA[group.family]: wanted.user_data},
+        shielded_instance_config={
+            "enable_secure_boot": True,
+            "enable_vtpm": True,
+            "enable_integrity_monitoring": True,
+        },
+        allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
+        labels=site.given.tags.labels(wanted.parent, gcp.compute.Instance, name, wanted.tags),
+        opts=wanted.options,
+    )

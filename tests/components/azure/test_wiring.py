@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-from components.azure.access import password, public_key
-from components.azure.machines import COMMAND, FIXED
-from components.azure.storage import account_name, addresses
-from components.azure.vault import vault_name
+from components.azure.machines import COMMAND, FIXED, password, public_key
+from components.azure.storage import account_name, addresses, vault_name
 from components.firewall import Group
 from components.plan import plan_cluster
 from components.spec.stack import CLUSTER, read_stack

@@ -1,4 +1,4 @@
-"""Blobs read by a signed token: as components/azure/blobs.py asks, and what is refused."""
+"""Blobs read by a signed token: as components/azure/records.py asks, and what is refused."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,8 @@ import pytest
 from pulumi import Output
 
 from components.asking import Unanswered
-from components.azure.blobs import Blobs, parts
+from components.azure.records import Blobs, parts
+from operations.on_azure import names
 from sandbox.cloud import Refusal
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene
@@ -72,7 +73,7 @@ def test_a_blob_is_read_and_the_token_is_asked_for_once(reader: Reader) -> None:
 def test_names_are_listed_by_their_beginning(reader: Reader, account: Account) -> None:
     for name in ("status/a b.json", "other"):
         account.world.put_object("mulliona1b2/bundles", name, b"{}", "application/json", versioned=False)
-    assert reader().run(lambda blobs: blobs.names("status/")) == ["status/a b.json", "status/workers:1.json"]
+    assert reader().run(lambda blobs: names(blobs, "status/")) == ["status/a b.json", "status/workers:1.json"]
 
 
 @pytest.mark.parametrize(
