@@ -112,7 +112,7 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
     """Put into a state's resources those that were asked for and that the cloud has; return these."""
     adopted: list[Resource] = []
     for each in asked:
-        others = {one["id"] for one in resources if one["type"] == each["type"] and "id" in one}
+        others = {one["id"] for one in resources if one["type"] == each["type"] and "id" in one and not gone(one, each)}
         found = lookup(each, others)
         if found is None:
             continue
@@ -129,6 +129,11 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
         adopted.append(each)
         _say(f"found what the run that was cut off had made, and took it over: {named(each)} {found.id}")
     return adopted
+
+
+def gone(one: Resource, asked: Resource) -> bool:
+    """Whether one was deleted before its replacement came, which may have its name, and so its id."""
+    return one["urn"] == asked["urn"] and bool(one.get("pendingReplacement"))
 
 
 def by_hand(stack: str, asked: list[Resource]) -> str:

@@ -10,6 +10,7 @@ from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, U
 from sandbox.content import content
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
+from sandbox.records import Record
 from sandbox.world import World
 
 BUCKET, OBJECT = "gcp:storage/bucket:Bucket", "gcp:storage/bucketObject:BucketObject"
@@ -112,6 +113,12 @@ def _object(request: Request) -> dict[str, Any]:
     }
 
 
+def _apart(world: World, record: Record) -> dict[str, str]:
+    """A text, which the provider takes for a secret."""
+    stored = world.object(record.inputs["bucket"], record.inputs["name"]) if "content" in record.inputs else None
+    return {"content": stored.content.decode()} if stored else {}
+
+
 def _base64(request: Request) -> None:
     """The digest that the program claims is the content's."""
     claimed = request.inputs.get("sourceMd5hash")
@@ -207,6 +214,7 @@ TYPES: dict[str, ResourceType] = {
         rules=(_name_size, _base64),
         created=_store,
         deleted=lambda request: request.world.remove_object(request.inputs["bucket"], request.inputs["name"]),
+        apart=_apart,
     ),
     BUCKET_MEMBER: member_type(
         "buckets", "bucket", "b/{in_.bucket}/{in_.role}/{in_.member}", _in_bucket(), rules=(_public,)

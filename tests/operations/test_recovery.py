@@ -54,6 +54,13 @@ def test_what_was_deleted_before_its_replacement_came_is_gone_from_the_state() -
     assert [each["id"] for each in resources] == ["vpc-1", "i-1"]
 
 
+def test_a_replacement_may_have_the_id_of_what_was_deleted_before_it() -> None:
+    """An object of a bucket, whose id is made of names."""
+    resources = [resource(id="vpc-1", pendingReplacement=True)]
+    assert recovery.adopt(resources, [resource()], there) == [resource()]
+    assert [(each["id"], each.get("pendingReplacement")) for each in resources] == [("vpc-1", None)]
+
+
 def test_what_the_engine_masks_does_not_get_into_a_state() -> None:
     """It would make every secret of the state null, without a word (seen with engine 3.230.0)."""
     encrypted = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}

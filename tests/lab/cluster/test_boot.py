@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from operations.engine import Engine
-from sandbox.boot import places, windows
-from sandbox.boot.windows.machine import NO_TOOL
+from sandbox.boot import places
+from sandbox.boot.windows.hosts import why_not
 from tests.awaited import until
 from tests.lab.cluster.clone import Clone
 from tools.lab import build
@@ -47,7 +47,7 @@ def test_the_command_tells_each_machines_progress_and_shows_the_nodes(
         assert any(
             line.startswith(name) and " Ready " in line and f"v{kubernetes}" in line for line in said.splitlines()
         )
-    assert ("web-0: registered" if windows.tool() else f"web-0: not booted: {NO_TOOL}") in said
+    assert (f"web-0: not booted: {why_not('web-0')}" if why_not("web-0") else "web-0: registered") in said
     assert "Imitated:" in said
 
 
