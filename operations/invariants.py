@@ -170,8 +170,18 @@ def _differing(now: Snapshot) -> Iterator[str]:
             continue
         recorded, real = _comparable(each.get("inputs") or {}), _comparable(known)
         for name in sorted(recorded.keys() | real.keys()):
-            if recorded.get(name) != real.get(name):
+            if recorded.get(name) != _told(real.get(name), recorded.get(name)):
                 yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the world"
+
+
+def _told(real: Any, recorded: Any) -> Any:
+    """What is real without the secrets inside it that the state has no member for: what was taken over from a cloud, as
+    a machine with its administrator, comes without the password. One that is null in the state stays a difference.
+    """
+    if not isinstance(real, dict) or not isinstance(recorded, dict):
+        return real
+    members = {name: value for name, value in real.items() if name in recorded or value != MASKED}
+    return {name: _told(value, recorded.get(name)) for name, value in members.items()}
 
 
 def _comparable(value: Any) -> Any:

@@ -154,7 +154,7 @@ class Provider:
         outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
         asked = record.inputs
         given = {name: asked[name] if name in row.completed else outputs[name] for name in asked}
-        given = {name: inputs.get(name) if _withheld(value) else value for name, value in given.items()}
+        given = {name: inputs.get(name, _shown(value)) if _withheld(value) else value for name, value in given.items()}
         return given | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
 
     def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -265,6 +265,15 @@ def _claims(row: ResourceType, request: Request) -> list[tuple[Unique, str]]:
     claims = row.claims(request) if row.claims else []
     keyed = [(unique, unique.key(request)) for unique in row.unique]
     return claims + [(unique, key) for unique, key in keyed if key is not None]
+
+
+def _shown(value: Any) -> Any:
+    """What a cloud shows of a value with secrets in it; None where all of it is one, or a file."""
+    if isinstance(value, dict):
+        if value == REDACTED or set(value) == {"asset"}:
+            return None
+        return {name: _shown(each) for name, each in value.items() if each != REDACTED}
+    return [_shown(each) for each in value] if isinstance(value, list) else value
 
 
 def _withheld(value: Any) -> bool:

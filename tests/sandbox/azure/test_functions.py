@@ -5,11 +5,12 @@ import pytest
 from sandbox.azure.functions import FUNCTIONS, READS
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud import Refusal
+from sandbox.values import Secret
 from sandbox.world import SERVICES
 from tests.sandbox.conftest import Account
-from tests.sandbox.scenes import Scene
+from tests.sandbox.scenes import Scene, filled
 
-from .conftest import REGION, SCENES
+from .conftest import REGION, SCENES, profile
 
 TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS)}
 
@@ -29,6 +30,19 @@ def test_a_machine_is_read_while_it_is_there_and_its_password_never(account: Acc
     account.delete(machine)
     with pytest.raises(Refusal, match="ResourceNotFound"):
         account.provider.invoke(TOKENS["getVirtualMachine"], asked)
+
+
+def test_a_machine_that_is_taken_over_has_an_administrator_and_no_password(account: Account, scene: Scene) -> None:
+    """The engine shows nothing of a value with a secret in it: who takes the machine over knows none of its profile."""
+    inputs = SCENES["vm"][1] | profile(adminPassword=Secret("Pass-word-1"))
+    machine = account.create("VirtualMachine", "vm", **filled(inputs, scene))
+    unknown = {name: value for name, value in machine.inputs.items() if name != "osProfile"}
+    found = account.provider.read(machine.urn, machine.id, unknown, unknown)
+    assert found is not None
+    assert found[0]["osProfile"] == profile()["osProfile"]
+    kept = account.provider.read(machine.urn, machine.id, machine.outputs, machine.inputs)
+    assert kept is not None
+    assert kept[0]["osProfile"] == machine.inputs["osProfile"]
 
 
 def test_secret_values_are_in_the_secrets_file_alone_and_new_ones_are_versions(account: Account, scene: Scene) -> None:
