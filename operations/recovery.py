@@ -112,15 +112,17 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
     """Put into a state's resources those that were asked for and that the cloud has; return these."""
     adopted: list[Resource] = []
     for each in asked:
-        others = {one["id"] for one in resources if one["type"] == each["type"] and "id" in one and not gone(one, each)}
-        found = lookup(each, others)
+        older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
+        # deleted before its replacement came, which this is, and which may have its name, and so its id
+        gone = {at for at in older if resources[at].get("pendingReplacement")}
+        alike = (one for at, one in enumerate(resources) if one["type"] == each["type"] and at not in gone)
+        found = lookup(each, {one["id"] for one in alike if "id" in one})
         if found is None:
             continue
-        older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
         place = older[0] if older else len(resources)
         for at in reversed(older):
-            if resources[at].get("pendingReplacement"):
-                del resources[at]  # deleted before its replacement came, which this is
+            if at in gone:
+                del resources[at]
             else:
                 resources[at]["delete"] = True  # being replaced: the engine removes it at the end of the next run
         # before the older one, because others that come after depend on the URN
@@ -129,11 +131,6 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
         adopted.append(each)
         _say(f"found what the run that was cut off had made, and took it over: {named(each)} {found.id}")
     return adopted
-
-
-def gone(one: Resource, asked: Resource) -> bool:
-    """Whether one was deleted before its replacement came, which may have its name, and so its id."""
-    return one["urn"] == asked["urn"] and bool(one.get("pendingReplacement"))
 
 
 def by_hand(stack: str, asked: list[Resource]) -> str:

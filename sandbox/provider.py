@@ -270,7 +270,7 @@ def _claims(row: ResourceType, request: Request) -> list[tuple[Unique, str]]:
 def _shown(value: Any) -> Any:
     """What a cloud shows of a value with secrets in it; None where all of it is one, or a file."""
     if isinstance(value, dict):
-        if value == REDACTED or set(value) == {"asset"}:
+        if _unkept(value):
             return None
         return {name: _shown(each) for name, each in value.items() if each != REDACTED}
     return [_shown(each) for each in value] if isinstance(value, list) else value
@@ -279,5 +279,10 @@ def _shown(value: Any) -> Any:
 def _withheld(value: Any) -> bool:
     """Whether the world keeps a value only in part: a secret in it, or the content of a file."""
     if isinstance(value, dict):
-        return value == REDACTED or set(value) == {"asset"} or any(map(_withheld, value.values()))
+        return _unkept(value) or any(map(_withheld, value.values()))
     return isinstance(value, list) and any(map(_withheld, value))
+
+
+def _unkept(value: dict[str, Any]) -> bool:
+    """Whether a value is a secret, or a file, of which the world keeps no content."""
+    return value == REDACTED or set(value) == {"asset"}

@@ -72,8 +72,8 @@ def clean(folder: Path, *, disks_too: bool = False) -> None:
         with held(folder):
             left = list(disks(folder).glob("*"))
             for each in left:
-                stops = [kind.stop for kind in (windows, windows_host) if kind.is_one(each)]
-                (stops[0] if stops else machine.stop)(each)
+                stop = next((kind.stop for kind in (windows, windows_host) if kind.is_one(each)), machine.stop)
+                stop(each)
             network.down(net(folder))
             if world(folder).exists():
                 here = World(world(folder))

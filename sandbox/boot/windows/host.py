@@ -19,11 +19,9 @@ from sandbox.boot.machine import Machine
 from sandbox.boot.windows import cable
 from sandbox.boot.windows.hosts import Host, taken
 from sandbox.boot.windows.launch import launch, quoted
-from sandbox.boot.windows.machine import RUNTIME, end_runtime
-from sandbox.boot.windows.server import CRI, Failed, no_runtime
+from sandbox.boot.windows.machine import end_runtime, last_output, runtime
+from sandbox.boot.windows.server import CRI, Failed
 from sandbox.boot.windows.winpwsh import MODULES
-from tools.lab import build
-from tools.lab.programs import WITHOUT_RUNTIME
 
 ON = "host.json"
 """File beside what the machine left here: the host that has its disk, and the namespace of its cable."""
@@ -84,13 +82,12 @@ class WindowsHost(Machine):
         pods = told["machine"].get("pod_cidr", "")
         self._powered.callback(cable.unplug, self.host.link, self.space)
         cable.plug(self.host.link, self.space, self._address, self.site.gateway, pods)
-        runtime = f"{cable.RUNTIME}:{CRI.split(':')[1]}"
-        running = self._powered.enter_context(no_runtime(build.place(WITHOUT_RUNTIME), self.space, runtime))
-        (self.folder / RUNTIME).write_text(str(running.pid))
+        answers = f"{cable.RUNTIME}:{CRI.split(':')[1]}"
+        self._powered.enter_context(runtime(self.folder, self.space, answers))
         bits = IPv4Network(self.site.range).prefixlen
         calls = [
             f"Set-Card {quoted(self.host.card)} {self._address} {bits} {self.site.gateway} {self.site.resolver}",
-            f"Set-Runtime {CRI} {runtime}",
+            f"Set-Runtime {CRI} {answers}",
         ]
 
         def put(path: str, content: bytes) -> None:
@@ -182,8 +179,7 @@ class WindowsHost(Machine):
 
     def console(self) -> str:
         """The end of what its last run said."""
-        output = self.folder / "output"
-        return output.read_text(errors="replace")[-4000:] if output.exists() else ""
+        return last_output(self.folder)
 
 
 def _command(words: tuple[str, ...]) -> None:

@@ -5,7 +5,8 @@ import signal
 import subprocess
 import threading
 import time
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.windows import winpwsh
 from sandbox.boot.windows.launch import first_name, launch
-from sandbox.boot.windows.server import Failed, Server, no_runtime
+from sandbox.boot.windows.server import CRI, Failed, Server, no_runtime
 from tools.lab import build
 from tools.lab.programs import WITHOUT_RUNTIME
 
@@ -58,8 +59,7 @@ class WindowsMachine(Machine):
             self._off.clear()
             with ExitStack() as powered:
                 # before Windows starts its services: a kubelet without it ends, which Wine's service manager never sees
-                runtime = powered.enter_context(no_runtime(build.place(WITHOUT_RUNTIME), self.space))
-                (self.folder / RUNTIME).write_text(str(runtime.pid))
+                powered.enter_context(runtime(self.folder, self.space))
                 self.server.begin()
                 self._life = threading.Thread(target=self._live, args=(powered.pop_all(),), daemon=True)
         except (Failed, subprocess.SubprocessError, OSError) as error:
@@ -113,8 +113,13 @@ class WindowsMachine(Machine):
 
     def console(self) -> str:
         """The end of what its last run said."""
-        output = self.folder / "output"
-        return output.read_text(errors="replace")[-4000:] if output.exists() else ""
+        return last_output(self.folder)
+
+
+def last_output(folder: Path) -> str:
+    """The end of what the last run on a machine said, which is kept beside its disk."""
+    output = folder / "output"
+    return output.read_text(errors="replace")[-4000:] if output.exists() else ""
 
 
 def is_one(folder: Path) -> bool:
@@ -126,6 +131,14 @@ def stop(folder: Path) -> None:
     """End what a machine left whose keeper was killed."""
     winpwsh.stop((folder / WITH).read_text(), folder)
     end_runtime(folder)
+
+
+@contextmanager
+def runtime(folder: Path, space: str, address: str = CRI) -> Iterator[None]:
+    """What answers as a machine's container runtime; its process is noted for `end_runtime`."""
+    with no_runtime(build.place(WITHOUT_RUNTIME), space, address) as running:
+        (folder / RUNTIME).write_text(str(running.pid))
+        yield
 
 
 def end_runtime(folder: Path) -> None:

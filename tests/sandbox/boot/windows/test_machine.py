@@ -23,7 +23,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return lambda *words: noted.append(what)
 
     @contextmanager
-    def runtime(program: Path, space: str) -> Iterator[Any]:
+    def runtime(program: Path, space: str, address: str) -> Iterator[Any]:
         noted.append("runtime answers")
         try:
             yield SimpleNamespace(pid=1)
