@@ -55,7 +55,7 @@ def boot(name: str, timeout: str) -> None:
     if why := lacking():
         raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
     try:
-        own = sorted(hosts.hosts())
+        servers = set(hosts.hosts())
     except ValueError as error:
         raise Stop(Exit.USAGE, str(error)) from error
     began = time.monotonic()
@@ -71,7 +71,7 @@ def boot(name: str, timeout: str) -> None:
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
     print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
-    if own:
+    if own := sorted(servers & {each.awaited.name for each in last}):
         print(f"Windows itself is real where it has a Windows Server of its own: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (disks stay), or mullion down {name} --sandbox")
 

@@ -23,7 +23,6 @@ from sandbox.world import World
 
 from .things import THINGS
 
-PASSPHRASE = "only for this test"
 INSTANCE = "aws:ec2/instance:Instance"
 
 
@@ -62,15 +61,8 @@ class Stack:
         self._settings["config"]["mullion:world"] = "sandbox"
         self.edit()
         home = install(folder / "home")
-        environment = {
-            "PULUMI_HOME": str(home),
-            "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
-            "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-            "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
-            **workspace.SPARING,
-        }
+        (folder / "passphrase").write_text("only for this test")
+        environment = workspace.sandbox_environment(folder)
         space = auto.LocalWorkspace(str(folder / "work"), str(home), self._program, environment)
         self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)
 

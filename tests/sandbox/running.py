@@ -11,7 +11,7 @@ import pytest
 from pulumi import automation as auto
 
 from operations.engine import Engine
-from operations.workspace import SPARING, EngineCommand
+from operations.workspace import EngineCommand, sandbox_environment
 from sandbox.home import install
 from sandbox.world import World
 
@@ -32,16 +32,10 @@ class Runner:
         plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
         self.settings: dict[str, Any] = plain | settings
         (folder / "state").mkdir()
-        environment = {
-            "PULUMI_HOME": str(install(folder / "home")),
-            "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
-            "PULUMI_CONFIG_PASSPHRASE": "only for this test",
-            "PULUMI_SKIP_UPDATE_CHECK": "true",
-            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-            "MULLION_SANDBOX_WORLD": str(folder / "world"),
-            **SPARING,
-        }
-        self.world = World(folder / "world")
+        install(folder / "home")
+        (folder / "passphrase").write_text("only for this test")
+        environment = sandbox_environment(folder)
+        self.world = World(folder / "world.db")
         command = EngineCommand(engine)
         options = auto.LocalWorkspaceOptions(env_vars=environment, work_dir=str(folder), pulumi_command=command)
         self.stack = auto.create_or_select_stack(

@@ -94,6 +94,7 @@ def engine() -> None:
 
     from operations import engine as engines
     from operations.recorder import program
+    from operations.workspace import sandbox_environment
     from sandbox.home import install
 
     os.environ["PATH"] = f"{engines.find().path.parent}{os.pathsep}{os.environ['PATH']}"
@@ -102,14 +103,11 @@ def engine() -> None:
     def up(what: Callable[[], Any]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             home = install(Path(folder) / "home")
-            environment = {
-                "PULUMI_HOME": str(home),
-                "PULUMI_BACKEND_URL": Path(folder).as_uri(),
-                "PULUMI_CONFIG_PASSPHRASE": "bench",
-                "PULUMI_SKIP_UPDATE_CHECK": "true",
-                "MULLION_SANDBOX_WORLD": f"{folder}/world.db",
-            }
-            project = auto.ProjectSettings("mullion", "python", backend=auto.ProjectBackend(Path(folder).as_uri()))
+            (Path(folder) / "state").mkdir()
+            (Path(folder) / "passphrase").write_text("bench")
+            environment = sandbox_environment(Path(folder))
+            backend = auto.ProjectBackend(environment["PULUMI_BACKEND_URL"])
+            project = auto.ProjectSettings("mullion", "python", backend=backend)
             options = auto.LocalWorkspaceOptions(
                 work_dir=folder, env_vars=environment, pulumi_home=str(home), project_settings=project
             )
