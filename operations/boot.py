@@ -205,7 +205,13 @@ def ls(name: str, *, as_json: bool) -> None:
 
 def machines(world: World) -> dict[str, dict[str, str]]:
     """Each machine as `ls` shows it, by name."""
-    return {one: _told(each, record(world, each.instance)) for one, each in wishes.standing(world).items()}
+    return {one: _told(each, record(world, each.instance)) for one, each in standing(world).items()}
+
+
+def standing(world: World) -> dict[str, Standing]:
+    """Booted machines that the world has. What `up` has just deleted is on a moment longer: its keeper cuts it."""
+    there = {of(world).machines.instance(each) for each in of(world).records(world)}
+    return {name: each for name, each in wishes.standing(world).items() if each.instance in there}
 
 
 def _cable(wish: Wish) -> str:
@@ -226,17 +232,18 @@ def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
 def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> None:
     """Do something to a machine: what the keeper does for a wish. It is done when this returns."""
     with _kept(name) as world:
-        known = wishes.standing(world)
+        known = standing(world)
         if machine not in known:
             raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known))}")
         if known[machine].state == "not booted":
             raise Stop(Exit.USAGE, f"{machine} is not booted: {known[machine].why}")
         wanted = wishes.wish(world, machine, **changes)
         end = time.monotonic() + DONE
-        while wishes.standing(world).get(machine, Standing("", "", "", "", Wish())).wish != wanted:
+        while (now := standing(world).get(machine)) is None or now.wish != wanted:
+            if now is None:
+                raise Stop(Exit.FAILED, f"{machine} is gone: it was deleted or replaced meanwhile")
             if time.monotonic() > end:
                 raise Stop(Exit.FAILED, f"{machine} is not so after {DONE} s; see {places.log(sandbox_folder(name))}")
             time.sleep(0.1)
-        now = wishes.standing(world)[machine]
     if not quiet:
         print(f"{machine}: power {now.state}, network {_cable(wanted)}")

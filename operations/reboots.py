@@ -7,7 +7,6 @@ from components.naming import CONTROL_PLANE
 from operations import boot, booted
 from operations.exits import Exit, Stop
 from operations.workspace import world_file
-from sandbox.boot import wishes
 from sandbox.boot.around import of
 from sandbox.world import World
 
@@ -23,7 +22,7 @@ def reboot_all(name: str) -> None:
         raise Stop(Exit.USAGE, f"--reboot is for booted sandboxes; do that: mullion sandbox boot {name}")
     world = World(world_file(name))
     try:
-        on = [one for one, each in wishes.standing(world).items() if each.state == "on"]
+        on = [one for one, each in boot.standing(world).items() if each.state == "on"]
         for machine in sorted(on, key=lambda each: (_pool(world, each) == CONTROL_PLANE, each)):
             _reboot(name, world, machine)
     finally:
@@ -37,7 +36,7 @@ def _pool(world: World, machine: str) -> str:
 
 
 def _reboot(name: str, world: World, machine: str) -> None:
-    instance = wishes.standing(world)[machine].instance
+    instance = boot.standing(world)[machine].instance
     before = boot.record(world, instance).get("time")
     print(f"mullion: rebooting {machine}", file=sys.stderr, flush=True)
     boot.change(name, machine, quiet=True, boots=1)

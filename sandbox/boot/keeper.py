@@ -77,6 +77,7 @@ class Keeper:
         before = self.standing.pop(name)
         print(f"{name}: {before.instance} is gone", flush=True)
         self._firewalls.pop(name, None)
+        wishes.forget(self.site.world, name)
         if name in self.site.machines:
             self.site.machines[name].cut()  # which ends a boot that is under way
             if name in self._booting:

@@ -50,6 +50,12 @@ def wish(world: World, name: str, **changes: Any) -> Wish:
     return known[name]
 
 
+def forget(world: World, name: str) -> None:
+    """Take back what was wanted of a machine that is gone: the next of its name has the common wish."""
+    with world.transaction():
+        _write(world, WISHES, {one: asdict(each) for one, each in wishes(world).items() if one != name})
+
+
 def standing(world: World) -> dict[str, Standing]:
     """By the machine's name."""
     found = _read(world, MACHINES).items()

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from sandbox.boot import wishes
 from sandbox.boot.windows.hosts import HOSTS
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.world import World
+from tests.sandbox.boot.worlds import has
 
 SAID = {"state": "ready", "phase": "ready", "step": "node-ready", "time": "2026-01-02T03:04:05Z"}
 """A record."""
@@ -26,13 +28,10 @@ LIVES = {
 }
 
 
-@pytest.mark.parametrize("of", LIVES)
-def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
-    of: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    since, told = LIVES[of]
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A booted sandbox's world, with no machine yet; each has the same record."""
     world = World(tmp_path / "world.db")
-    wishes.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
 
     @contextmanager
     def kept(name: str) -> Iterator[World]:
@@ -40,10 +39,43 @@ def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
 
     monkeypatch.setattr(boot, "_kept", kept)
     monkeypatch.setattr(boot, "record", lambda world, instance: SAID)
+    return world
+
+
+@pytest.mark.parametrize("of", LIVES)
+def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
+    of: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    since, told = LIVES[of]
+    has(world, **{"linux-0": "i-1"})
+    wishes.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
     boot.ls("small", as_json=True)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
     assert (found["record"], found["step"]) == told
     assert (found["power"], found["network"], found["address"]) == ("on", "2mbit", "10.20.0.9")
+
+
+def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its keeper takes a moment to cut what `up` has deleted or replaced."""
+    standing = Standing("i-1", "10.20.0.9", "on", "", Wish())
+    wishes.tell(world, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
+    has(world, **{"linux-0": "i-1", "linux-1": "i-3"})
+    boot.ls("small", as_json=True)
+    assert list(json.loads(capsys.readouterr().out)["machines"]) == ["linux-0"]
+    with pytest.raises(Stop, match="has no machine 'linux-1'; it has linux-0"):
+        boot.change("small", "linux-1", boots=1)
+
+
+def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has(world, **{"linux-0": "i-1"})
+    wishes.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish())})
+    monkeypatch.setattr(boot.time, "sleep", lambda seconds: has(world))
+    with pytest.raises(Stop, match="linux-0 is gone: it was deleted or replaced meanwhile"):
+        boot.change("small", "linux-0", on=False)
 
 
 def test_a_file_of_windows_servers_that_is_wrong_is_told_before_anything_boots(

@@ -11,8 +11,9 @@ from operations.exits import Exit, Stop
 from sandbox.boot import wishes
 from sandbox.boot.wishes import Standing, Wish
 from sandbox.world import World
+from tests.sandbox.boot.worlds import has
 
-POOLS = {"control-plane-0": "control-plane", "linux-0": "linux", "web-0": "web", "web-1": "web"}
+MACHINES = ("control-plane-0", "linux-0", "web-0", "web-1")
 
 
 @pytest.fixture
@@ -24,9 +25,10 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         world,
         {
             name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
-            for name in POOLS
+            for name in MACHINES
         },
     )  # fmt: skip
+    has(world, **{name: name for name in MACHINES})
     world.close()
 
     def change(name: str, machine: str, *, quiet: bool, boots: int) -> None:
@@ -37,7 +39,6 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(booted, "api", lambda name: "https://127.0.0.1:1")
     monkeypatch.setattr(reboots, "world_file", lambda name: tmp_path / "world.db")
-    monkeypatch.setattr(reboots, "_pool", lambda world, machine: POOLS[machine])
     monkeypatch.setattr(boot, "change", change)
     monkeypatch.setattr(boot, "record", record)
     return order

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from sandbox.aws.booted import AROUND
-from sandbox.aws.network import INSTANCE
 from sandbox.boot import groups, keeper, wishes
 from sandbox.boot.around import Around
 from sandbox.boot.keeper import Keeper
+from sandbox.boot.wishes import Wish
 from sandbox.records import Record
 from sandbox.world import World
+from tests.sandbox.boot.worlds import has
 from tools.linuxnode import network
-
-DOCUMENT = '{{"bundle": {{}}, "machine": {{"name": "{}", "pool": "linux"}}, "facts": {{}}}}'
 
 
 @dataclass
@@ -79,17 +78,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return here
 
 
-def has(world: World, **machines: str) -> None:
-    """Let the world have these machines: name=instance."""
-    with world.transaction():
-        for record in world.resources(INSTANCE):
-            world.remove(record.sequence)
-        for number, (name, id) in enumerate(machines.items()):
-            inputs = {"userData": DOCUMENT.format(name)}
-            outputs = {**inputs, "privateIp": f"10.20.0.{number}"}
-            world.put(Record(number, INSTANCE, id, name, f"urn::{name}", "eu-west-1", inputs, outputs, ""))
-
-
 def settled(here: Keeper) -> dict[str, str]:
     """Look until nothing boots any more; the machines' states."""
     for _ in range(200):
@@ -126,6 +114,20 @@ def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
     assert wishes.standing(site.world)["one"].state == "off"
     assert site.done["connect"] == ["('net', 'i-1') {'connected': False}"]
     assert site.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
+
+
+def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(site: Site) -> None:
+    """Cut, isolated or slowed, then rolled or scaled away: what comes in its place boots with its cable in."""
+    here = Keeper(site)  # type: ignore[arg-type]
+    has(site.world, one="i-1", two="i-2")
+    settled(here)
+    for name in ("one", "two"):
+        wishes.wish(site.world, name, on=False, connected=False, rate="1mbit")
+    assert settled(here) == {"one": "off", "two": "off"}
+    has(site.world, one="i-3", two="i-2")
+    assert settled(here) == {"one": "on", "two": "off"}
+    assert wishes.standing(site.world)["one"].wish == Wish()
+    assert "('net', 'i-3')" not in str(site.done)
 
 
 def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_it(
