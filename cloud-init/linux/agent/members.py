@@ -18,8 +18,10 @@ from agent.seen import NODES, Seen, is_ready
 Keys = dict[str, list[str]]
 """{"labels": [key], "taints": ["key:Effect"]}, sorted."""
 NONE: Keys = {"labels": [], "taints": []}
-AWAY = 600.0
-"""Seconds that a Node off the list must have been seen not Ready before it is removed."""
+AWAY = 60.0
+"""Seconds that a Node off the list must have been seen not Ready before the cloud is asked for its machine, whose word
+decides: no longer, since checks of the cluster count the pods of such a Node, and each new start of the agent counts
+anew."""
 
 
 def decide(node: dict[str, Any], member: dict[str, Any], before: Keys) -> dict[str, Any] | None:
@@ -90,7 +92,7 @@ def reconcile(seen: Seen) -> None:
 
 
 def departed(seen: Seen, node: dict[str, Any]) -> bool:
-    """Off the newest list, not Ready for long, and the cloud says that the machine is no more."""
+    """Off the newest list, not Ready for a while, and the cloud says that the machine is no more."""
     return seen.members_current and not is_ready(node) and seen.unready_for(node) >= AWAY and seen.gone(node)
 
 
