@@ -80,9 +80,9 @@ def _watch(name: str, world: World, plan: ClusterPlan, seconds: float) -> list[S
     """Every machine as it is once nothing is lacking, or after so many seconds; each change is printed."""
     end, told = time.monotonic() + seconds, dict[str, str]()
     while True:
-        standing, last = wishes.standing(world), list[Seen]()
+        known, last = wishes.standing(world), list[Seen]()
         for each in _awaited(world, plan):
-            here = standing.get(each.name)
+            here = known.get(each.name)
             if here and here.state in ("not booted", "failed"):
                 _tell(told, each.name, f"{here.state}: {here.why}")
                 last += [Seen(each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}")]
@@ -210,7 +210,8 @@ def machines(world: World) -> dict[str, dict[str, str]]:
 
 def standing(world: World) -> dict[str, Standing]:
     """Booted machines that the world has. What `up` has just deleted is on a moment longer: its keeper cuts it."""
-    there = {of(world).machines.instance(each) for each in of(world).records(world)}
+    around = of(world)
+    there = {around.machines.instance(each) for each in around.records(world)}
     return {name: each for name, each in wishes.standing(world).items() if each.instance in there}
 
 
@@ -239,11 +240,11 @@ def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> N
             raise Stop(Exit.USAGE, f"{machine} is not booted: {known[machine].why}")
         wanted = wishes.wish(world, machine, **changes)
         end = time.monotonic() + DONE
-        while (now := standing(world).get(machine)) is None or now.wish != wanted:
-            if now is None:
-                raise Stop(Exit.FAILED, f"{machine} is gone: it was deleted or replaced meanwhile")
+        while (now := standing(world).get(machine)) and now.wish != wanted:
             if time.monotonic() > end:
                 raise Stop(Exit.FAILED, f"{machine} is not so after {DONE} s; see {places.log(sandbox_folder(name))}")
             time.sleep(0.1)
+        if now is None:
+            raise Stop(Exit.FAILED, f"{machine} is gone: it was deleted or replaced meanwhile")
     if not quiet:
         print(f"{machine}: power {now.state}, network {_cable(wanted)}")
