@@ -66,6 +66,18 @@ def world_file(name: str) -> Path:
     return sandbox_folder(name) / "world.db"
 
 
+def prepare(folder: Path) -> dict[str, str]:
+    """Make a sandbox's state, home and passphrase, where they are not there; return what the engine sees in it."""
+    from sandbox import home
+
+    for part in (folder, folder / "state"):
+        part.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.install(folder / "home")
+    if not (folder / "passphrase").exists():
+        worlds.write(folder / "passphrase", secrets.token_urlsafe(32))
+    return sandbox_environment(folder)
+
+
 def sandbox_environment(folder: Path) -> dict[str, str]:
     """Return what the engine and its providers see in the sandbox, beside what REMOVED leaves of the environment."""
     nothing = str(folder / "nothing")
@@ -140,14 +152,10 @@ def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
 
 def _lay_out(name: str) -> Path:
     """Make or renew a stack's sandbox, and return the folder the engine works in: copies of project and stack file."""
-    from sandbox import home
-
     folder = sandbox_folder(name)
-    for part in (".", "state", "work", "work/stacks"):
-        (folder / part).mkdir(mode=0o700, parents=True, exist_ok=True)
-    home.install(folder / "home")
-    if not (folder / "passphrase").exists():
-        worlds.write(folder / "passphrase", secrets.token_urlsafe(32))
+    prepare(folder)
+    for part in ("work", "work/stacks"):
+        (folder / part).mkdir(mode=0o700, exist_ok=True)
     project, copy = folder / "work" / "Pulumi.yaml", folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
     worlds.write(project, (REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
     salt = _salt(copy)

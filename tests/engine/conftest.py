@@ -18,7 +18,6 @@ from pulumi.automation._stack import StackInitMode
 from components.spec.stack import CLUSTER
 from operations import clouds, state, workspace
 from operations.paths import REPOSITORY
-from sandbox.home import install
 from sandbox.world import World
 
 from .things import THINGS
@@ -55,15 +54,12 @@ class Stack:
         self.name, self.folder, self.log = name, folder, list[str]()
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
         self._file.parent.mkdir(parents=True)
-        (folder / "state").mkdir()
         shutil.copy(REPOSITORY / "Pulumi.yaml", folder / "work")
         self._settings = yaml.safe_load((REPOSITORY / "stacks" / self._file.name).read_text())
         self._settings["config"]["mullion:world"] = "sandbox"
         self.edit()
-        home = install(folder / "home")
-        (folder / "passphrase").write_text("only for this test")
-        environment = workspace.sandbox_environment(folder)
-        space = auto.LocalWorkspace(str(folder / "work"), str(home), self._program, environment)
+        environment = workspace.prepare(folder)
+        space = auto.LocalWorkspace(str(folder / "work"), environment["PULUMI_HOME"], self._program, environment)
         self._stack = workspace.Run(name, space, StackInitMode.CREATE_OR_SELECT)
 
     @staticmethod

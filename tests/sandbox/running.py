@@ -11,8 +11,7 @@ import pytest
 from pulumi import automation as auto
 
 from operations.engine import Engine
-from operations.workspace import EngineCommand, sandbox_environment
-from sandbox.home import install
+from operations.workspace import EngineCommand, prepare
 from sandbox.world import World
 
 
@@ -31,10 +30,7 @@ class Runner:
         self.folder, self.provider = folder, place[0].split(":")[0]
         plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
         self.settings: dict[str, Any] = plain | settings
-        (folder / "state").mkdir()
-        install(folder / "home")
-        (folder / "passphrase").write_text("only for this test")
-        environment = sandbox_environment(folder)
+        environment = prepare(folder)
         self.world = World(folder / "world.db")
         command = EngineCommand(engine)
         options = auto.LocalWorkspaceOptions(env_vars=environment, work_dir=str(folder), pulumi_command=command)

@@ -94,22 +94,18 @@ def engine() -> None:
 
     from operations import engine as engines
     from operations.recorder import program
-    from operations.workspace import sandbox_environment
-    from sandbox.home import install
+    from operations.workspace import prepare
 
     os.environ["PATH"] = f"{engines.find().path.parent}{os.pathsep}{os.environ['PATH']}"
     config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in CONFIG.items()}
 
     def up(what: Callable[[], Any]) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            home = install(Path(folder) / "home")
-            (Path(folder) / "state").mkdir()
-            (Path(folder) / "passphrase").write_text("bench")
-            environment = sandbox_environment(Path(folder))
+            environment = prepare(Path(folder))
             backend = auto.ProjectBackend(environment["PULUMI_BACKEND_URL"])
             project = auto.ProjectSettings("mullion", "python", backend=backend)
             options = auto.LocalWorkspaceOptions(
-                work_dir=folder, env_vars=environment, pulumi_home=str(home), project_settings=project
+                work_dir=folder, env_vars=environment, pulumi_home=environment["PULUMI_HOME"], project_settings=project
             )
             stack = auto.create_or_select_stack(STACK, project_name="mullion", program=what, opts=options)
             stack.set_all_config({key: auto.ConfigValue(value) for key, value in config.items()})
