@@ -3,8 +3,10 @@
 import pulumi
 
 from components.cluster import MixedCluster
+from components.garbage import collect_rarely
 from components.spec import SpecError
 
+collect_rarely()
 try:
     cluster = MixedCluster(pulumi.get_stack(), pulumi.Config("mullion").require_object("cluster"))
 except SpecError as error:

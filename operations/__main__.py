@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from components.garbage import collect_rarely
 from operations.exits import ending
 from operations.output import guarded
 
@@ -510,6 +511,7 @@ def throttle(
 
 def main() -> None:
     """Run the command line."""
+    collect_rarely()
     with guarded():
         app()
 

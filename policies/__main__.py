@@ -17,6 +17,7 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
+from components.garbage import collect_rarely
 from policies import seen
 from policies.rules import RULES
 from policies.rules.rule import ResourceRule, StackRule
@@ -47,4 +48,5 @@ def policy(rule: ResourceRule | StackRule) -> Policy:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     PolicyPack("mullion", [policy(each) for each in RULES], EnforcementLevel.MANDATORY)

@@ -13,6 +13,9 @@ def main() -> int:
     # The engine ends its plugins by SIGINT, also one that has hardly begun: that is worth no traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     engine = os.getppid()
+    from components.garbage import collect_rarely
+
+    collect_rarely()
     from sandbox.clouds import of
     from sandbox.provider import Provider
     from sandbox.server import serve

@@ -13,11 +13,13 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
+from components.garbage import collect_rarely
 from operations import engine as engines
 
 hypothesis.settings.register_profile("mullion", deadline=None)  # no test is timed
 hypothesis.settings.load_profile("mullion")
 
+collect_rarely()
 os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test says why, not just where
 
 CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
