@@ -121,7 +121,10 @@ def _before(urn: str, waits: dict[str, frozenset[str]]) -> set[str]:
 
 
 def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
-    """In a protected stack an image comes from a Stash (looked up once) or the spec: both are outputs of Images."""
+    """In a protected stack an image comes from a Stash (looked up once) or the spec: both are outputs of Images.
+
+    A machine that ignores changes of its image keeps the one that it has, of whatever the spec named then.
+    """
     if not _protected(resources):
         return
     stashes = {each.urn for each in resources if each.type == STASH}
@@ -129,8 +132,9 @@ def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     pinned = {image for ids in listed for image in ids.values() if image is not UNKNOWN}
     for machine in resources:
         path = IMAGE.get(machine.type, "")
-        image, comes_from = at(machine.properties, path), machine.inputs_from.get(path.partition(".")[0], frozenset())
-        if image is None or stashes & comes_from or image in pinned:
+        top = path.partition(".")[0]
+        image, comes_from = at(machine.properties, path), machine.inputs_from.get(top, frozenset())
+        if image is None or stashes & comes_from or image in pinned or {path, top} & machine.ignore_changes:
             continue
         yield machine, "its image is looked up anew in each run; take it from the spec's `images`, or a Stash"
 

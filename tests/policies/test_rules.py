@@ -79,6 +79,17 @@ def test_an_unprotected_stack_may_look_its_images_up() -> None:
     assert broken(loose) == {}
 
 
+@pytest.mark.parametrize("case", [each for each in CASES if each.rule == "images-pinned"], ids=str)
+def test_a_control_plane_keeps_its_image_when_the_spec_names_another(case: Case) -> None:
+    """It ignores the change, so the engine shows the image it has, and no Stash that it came from."""
+    kept = tuple(
+        case.change(each) or each if machines.is_control_plane(each.urn) and each.type == case.type else each
+        for each in resources(case.stack)
+    )
+    assert sum(one != other for one, other in zip(kept, resources(case.stack), strict=True)) == 3
+    assert broken(kept) == {}
+
+
 @pytest.mark.parametrize(
     "text",
     [
