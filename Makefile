@@ -16,7 +16,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.10 --g
 	--custom-compile-command "make lock" $(ARGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv engine machines up down demo stop test lab soak lint format bench generate lock clean
+.PHONY: help venv engine compiled machines up down demo stop test lab soak lint format bench generate lock clean
 
 help: ## List the targets
 	@awk -F ":.*## " '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -27,8 +27,10 @@ up: engine ## Build STACK (aws-dev) in the embedded sandbox cloud
 down: engine ## Remove STACK from the sandbox cloud
 	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
 
-# Copies of the clone run hundreds of commands in the tests; compiled code is kept, whatever the environment says.
+# Copies of the clone run hundreds of commands in the tests: they take its compiled code along, whatever the
+# environment says.
 test lab soak: export PYTHONDONTWRITEBYTECODE =
+test lab soak: compiled
 
 demo: engine machines ## Build STACK in the sandbox, boot its machines for real, and judge the cluster (make stop ends it)
 	@echo "The first time this builds the programs of Kubernetes $(DEMO_KUBERNETES): 20 to 60 minutes on two cores."
@@ -43,6 +45,9 @@ stop: venv ## Remove what make demo built
 
 test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
+
+compiled: venv
+	@.venv/bin/python -m compileall -q components operations policies sandbox
 
 machines: venv ## Set up what tests boot: Linux machines (root on Debian), Windows ones where MULLION_WINPWSH is set
 	@.venv/bin/python -m tools.linuxnode setup

@@ -52,6 +52,7 @@ class Stack:
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder, self.log = name, folder, list[str]()
+        self._built: dict[str, Any] | None = None
         self._file = folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
         self._file.parent.mkdir(parents=True)
         shutil.copy(REPOSITORY / "Pulumi.yaml", folder / "work")
@@ -83,10 +84,17 @@ class Stack:
     def up(self) -> Run:
         """Make it so."""
         run = Run()
+        self._built = None
         result = self._stack.up(on_event=self._listen(run), on_output=self.log.append)
+        self._built = self._written()
         run.outputs = {name: each.value for name, each in result.outputs.items()}
         assert result.outputs["kubeconfig"].secret
         return run
+
+    @property
+    def is_built(self) -> bool:
+        """Whether the last `up` came through, and the stack file is as it was then."""
+        return self._built == self._written()
 
     def down(self) -> Run:
         """Remove it; protection and hooks are taken off first, as `mullion down` does."""
@@ -94,9 +102,14 @@ class Stack:
         assert state.released(exported["deployment"]["resources"])
         file.write_text(json.dumps(exported))
         self._command("stack", "import", "--file", str(file))
+        self._built = None
         run = Run()
         self._stack.destroy(on_event=self._listen(run), on_output=self.log.append)
         return run
+
+    def _written(self) -> dict[str, Any]:
+        """What the stack file says; its text is the engine's, which writes it anew."""
+        return yaml.safe_load(self._file.read_text())
 
     def _listen(self, run: Run) -> Any:
         def hear(event: auto.EngineEvent) -> None:
