@@ -6,30 +6,15 @@ from typing import Any
 
 import pytest
 
-from components.spec.checks import not_built
 from operations import clouds
 from tests.seed import SEED
 
-REFUSED = {row[0] for row in not_built.CLUSTER}
-CLOUDS = tuple(name for name in clouds.CLOUDS if f"cloud-{name}" not in REFUSED)
-"""Those that can be built."""
+CLOUDS = tuple(clouds.CLOUDS)
 KINDS = ("dev", "ci", "prod")
 STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
 """All that soak takes."""
 
 SAMPLED = "sampled"
-PASSED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            *("changes", "control planes", "drift", "interruption", "logs", "pod routes", "rights", "roll", "rolling"),
-            *("provider dies after", "engine killed before", "all killed before", "all killed after"),
-            *KINDS,
-        ),
-        ("aws", "gcp", "azure"),
-    ),
-    "chaos": ("aws", "gcp"),
-}
-"""Clouds on which a suite has passed whole in soak, so that `make test` may draw them; AWS alone for one not named."""
 
 
 def two(of: Sequence[str]) -> dict[str, str]:
@@ -45,7 +30,7 @@ def each(kind: str) -> list[Any]:
 def stack(parameter: str, what: str) -> str:
     """The stack that a parameter names. what: is to run on it, so that not all of a run draws the same cloud."""
     kind = parameter.partition("-")[2]
-    drawn = random.Random(f"{SEED} {what}").choice(PASSED.get(what, ("aws",)))
+    drawn = random.Random(f"{SEED} {what}").choice([cloud for cloud in CLOUDS if f"{cloud}-{kind}" in STACKS])
     name = parameter if not parameter.startswith(SAMPLED) else f"{drawn}-{kind}"
     print(f"MULLION_SEED={SEED}: {what} on {name}")  # noqa: T201 - pytest shows it where the test fails
     return name
