@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from components.garbage import THRESHOLDS, collect_rarely
 from components.spec.stack import CLUSTER, stack_file_config
 from operations.paths import REPOSITORY
 from operations.recorder import record
@@ -25,6 +26,8 @@ STACK = "aws-dev"
 CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
 SIZES = {10: (7, 1.25), 100: (3, None), 1000: (2, 1.15)}
 """Workers -> runs of each kind, of which the best counts, and the goal of the ratio."""
+COLLECTOR = gc.get_threshold()
+"""Python's own thresholds for its collector of garbage."""
 
 
 def best(runs: int, *kinds: Callable[[], Any]) -> list[float]:
@@ -80,6 +83,19 @@ def wiring() -> None:
     show("a worker between 100 and 1000 / 10 and 100", last, first, None, "linear: 1.00")
 
 
+def collector() -> None:
+    """What looking for garbage seldom is worth: the flat program with our thresholds, against Python's own."""
+    config = sized(1000)
+
+    def run(thresholds: tuple[int, int, int]) -> None:
+        gc.set_threshold(*thresholds)
+        record(STACK, config, program=lambda: flat(1000))
+        collect_rarely()
+
+    ours, other = best(2, partial(run, THRESHOLDS), partial(run, COLLECTOR))
+    show("flat, 1000 workers, our collector / Python's", ours, other, None)
+
+
 def same_resources(config: dict[str, Any], workers: int) -> None:
     """The comparison is fair: both programs register the same number of each type."""
     ours = Counter(key.type for key, each in record(STACK, config).resources.items() if each.custom)
@@ -117,9 +133,11 @@ def engine() -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    collect_rarely()  # as our program does: ours and the flat one alike, so that their ratio is of the programs
     print(f"{'':<44} {'ours':>10} {'other':>10}")
     process()
     wiring()
+    collector()
     engine()
     executor.user_data_sizes()
     executor.linux(show)
