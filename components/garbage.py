@@ -10,7 +10,7 @@ def collect_rarely() -> None:
     """Look for garbage seldom, in this whole process.
 
     The SDKs' modules are hundreds of thousands of objects that stay to the end, and each full collection looks at all
-    of them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's with a thousand workers
-    (`make bench`). What a run leaves for the collector meanwhile takes less than a tenth more memory.
+    of them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's own with a thousand
+    workers (`make bench`). What a run leaves for the collector meanwhile takes less than a tenth more memory.
     """
     gc.set_threshold(*THRESHOLDS)
