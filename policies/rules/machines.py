@@ -88,9 +88,14 @@ def _volume(volume: Resource) -> Iterator[str]:
 
 
 def _kept(machine: Resource) -> Iterator[str]:
-    missing = [each for each in KEPT[machine.type] if not {each, each.partition(".")[0]} & machine.ignore_changes]
+    missing = [each for each in KEPT[machine.type] if not _ignores(machine, each)]
     if missing and is_control_plane(machine.urn):
         yield f"a change of {', '.join(missing)} would replace or stop a control plane; add to its ignore_changes"
+
+
+def _ignores(machine: Resource, path: str) -> bool:
+    """Whether a machine ignores changes of an input: of this one, or of all that it is part of."""
+    return not {path, path.partition(".")[0]}.isdisjoint(machine.ignore_changes)
 
 
 def _chained(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
@@ -132,9 +137,8 @@ def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     pinned = {image for ids in listed for image in ids.values() if image is not UNKNOWN}
     for machine in resources:
         path = IMAGE.get(machine.type, "")
-        top = path.partition(".")[0]
-        image, comes_from = at(machine.properties, path), machine.inputs_from.get(top, frozenset())
-        if image is None or stashes & comes_from or image in pinned or {path, top} & machine.ignore_changes:
+        image, comes_from = at(machine.properties, path), machine.inputs_from.get(path.partition(".")[0], frozenset())
+        if image is None or stashes & comes_from or image in pinned or _ignores(machine, path):
             continue
         yield machine, "its image is looked up anew in each run; take it from the spec's `images`, or a Stash"
 
