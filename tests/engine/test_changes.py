@@ -191,12 +191,19 @@ REFUSED = (
 )
 
 
-@pytest.mark.parametrize("other", ["ranges, zones and egress", "order of zones"])
-def test_another_network_layout_is_refused_before_a_machine_is_touched(stack: Stack, other: str) -> None:
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        (lambda _: LAYOUT, REFUSED),
+        (lambda stack: {"zone_names": list(reversed(zones(stack)))}, ("network.zone_names: [",)),
+    ],
+    ids=["ranges, zones and egress", "order of zones"],
+)
+def test_another_network_layout_is_refused_before_a_machine_is_touched(
+    stack: Stack, layout: Callable[[Stack], dict[str, Any]], said: tuple[str, ...]
+) -> None:
     before, calls = stack.machines(), len(stack.world.operations())
-    turned = list(reversed(zones(stack)))
-    network, said = ({"zone_names": turned}, ("network.zone_names: [",)) if "order" in other else (LAYOUT, REFUSED)
-    stack.edit(network=network)
+    stack.edit(network=layout(stack))
     for attempt in (stack.preview, stack.up):
         with pytest.raises(auto.CommandError) as refused:
             attempt()
