@@ -34,7 +34,7 @@ test lab soak: compiled
 
 demo: engine machines ## Build STACK in the sandbox, boot its machines for real, and judge the cluster (make stop ends it)
 	@echo "The first time this builds the programs of Kubernetes $(DEMO_KUBERNETES): 20 to 60 minutes on two cores."
-	@.venv/bin/python -m tools.lab cluster $(DEMO_KUBERNETES)
+	@.venv/bin/python -m lab cluster $(DEMO_KUBERNETES)
 	@.venv/bin/mullion up $(STACK) --sandbox --yes --bootable --kubernetes $(DEMO_KUBERNETES)
 	@.venv/bin/mullion sandbox boot $(STACK)
 	@.venv/bin/mullion verify $(STACK)
@@ -47,18 +47,18 @@ test: engine ## Run the tests
 	.venv/bin/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder -m "not lab and not soak and not live" $(ARGS)
 
 compiled: venv
-	@.venv/bin/python -m compileall -q components operations policies sandbox
+	@.venv/bin/python -m compileall -q components lab operations policies sandbox
 
 machines: venv ## Set up what tests boot: Linux machines (root on Debian), Windows ones where MULLION_WINPWSH is set
-	@.venv/bin/python -m tools.linuxnode setup
+	@.venv/bin/python -m lab.linuxnode setup
 	@if [ -n "$$MULLION_WINPWSH" ]; then "$$MULLION_WINPWSH" setup; fi
 
 lab: engine ## Judge by real Kubernetes programs (LAB_VERSIONS), built once: configurations, clusters, a kubelet.exe
-	@for what in build join cluster; do .venv/bin/python -m tools.lab $$what $(LAB_VERSIONS) || exit 1; done
+	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done
 	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
 
 soak: engine ## Every cut, chaos, and the programs of all SOAK_VERSIONS: takes hours
-	-@for what in build join cluster before; do .venv/bin/python -m tools.lab $$what $(SOAK_VERSIONS); done
+	-@for what in build join cluster before; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
 lint: venv ## Check format, style and types
@@ -85,7 +85,7 @@ clean: ## Remove .venv and caches of this clone; clusters, their state and the e
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 engine: venv ## Find the Pulumi engine, or build it once
-	@.venv/bin/python -m operations.engine
+	@.venv/bin/python -m operations.engine.locate
 
 venv: ## Set up .venv
 	@test -n "$(PYTHON)" || { echo "mullion: no Python 3.10 or newer on PATH; install one, or: make PYTHON=/path/to/python" >&2; exit 1; }

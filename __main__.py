@@ -3,7 +3,7 @@
 import pulumi
 
 from components.cluster import MixedCluster
-from components.garbage import collect_rarely
+from components.sdk.garbage import collect_rarely
 from components.spec import SpecError
 
 collect_rarely()

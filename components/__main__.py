@@ -10,7 +10,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from pulumi.provider.experimental import component_provider_host  # noqa: E402
 
 from components.cluster import MixedCluster  # noqa: E402
-from components.garbage import collect_rarely  # noqa: E402
+from components.sdk.garbage import collect_rarely  # noqa: E402
 from components.version import VERSION  # noqa: E402
 
 if __name__ == "__main__":

@@ -3,17 +3,17 @@
 import pulumi
 from pulumi import Output, ResourceOptions
 
-from components import booted
-from components.after import begin_registering
-from components.blueprint import Blueprint
 from components.cluster_args import ClusterArgs
-from components.generated import Generated
 from components.plan import ClusterPlan, plan_cluster
+from components.rollout import simulation
+from components.rollout.upgrade import Upgrade
+from components.sdk.registration import begin_registering
 from components.spec.models import Cloud
 from components.spec.report import Problem
-from components.spec.stack import CLUSTER, REGIONS, read_stack, refuse_unready
-from components.tags import Tags, component_urn
-from components.upgrade import Upgrade
+from components.stack_files.stack import CLUSTER, REGIONS, read_stack, refuse_unready
+from components.wiring.context import Blueprint
+from components.wiring.kept_secrets import Generated
+from components.wiring.tags import Tags, component_urn
 
 
 class MixedCluster(pulumi.ComponentResource):
@@ -70,7 +70,7 @@ class MixedCluster(pulumi.ComponentResource):
             from components.gcp import build
         else:
             from components.azure import build
-        upgrade = Upgrade(plan, generated.begins, simulated=booted.is_simulated(world))
+        upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(world))
         parts = build(Blueprint(plan, generated, tags, upgrade, world), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = parts.public_host.apply(

@@ -10,8 +10,15 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from components import facts, naming, userdata
-from components.addressing import (
+from components import naming
+from components.machine import facts
+from components.machine import user_data as userdata
+from components.machine.bundle import Bundle, OsFamily, bundle, scripts
+from components.node import plan_node
+from components.node.plan import NodePlan, canonical
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, Egress, NetworkMode, OperatingSystem
+from components.spec.report import Problem, Severity, SpecError
+from components.topology.addressing import (
     POD_START,
     NetworkPlan,
     balancer_addresses,
@@ -22,13 +29,8 @@ from components.addressing import (
     pod_range,
     worker_addresses,
 )
-from components.bundle import Bundle, OsFamily, bundle, scripts
-from components.firewall import API_PORT, Group, Rule, groups, load_balanced, rules
-from components.node import plan_node
-from components.node.plan import NodePlan, canonical
-from components.reachability import Path, paths
-from components.spec.models import ApiAccess, Cloud, ClusterSpec, Egress, NetworkMode, OperatingSystem
-from components.spec.report import Problem, Severity, SpecError
+from components.topology.firewall import API_PORT, Group, Rule, groups, load_balanced, rules
+from components.topology.reachability import Path, paths
 
 SPARE_BYTES = 1024
 """User-data is refused this much before the cloud's limit, so that a longer fact never breaks a roll."""
@@ -126,7 +128,7 @@ class MachineGroup:
         return len(self.user_data(document).encode())
 
     def user_data(self, document: Mapping[str, Any]) -> str:
-        """The user-data of a machine that is told this document (components/userdata.py)."""
+        """The user-data of a machine that is told this document (components/machine/user_data.py)."""
         return userdata.user_data(self.family, document, self.cloud.value)
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from components.garbage import collect_rarely
-from operations.exits import ending
-from operations.output import guarded
+from components.sdk.garbage import collect_rarely
+from operations.console.exits import ending
+from operations.console.output import guarded
 
 app = typer.Typer(
     name="mullion",
@@ -57,7 +57,7 @@ def plan(
     ] = None,
 ) -> None:
     """Show what a stack will be: machines, files' sizes, rules, warnings. Offline; changes nothing."""
-    from operations import plan as planning
+    from operations.commands import plan as planning
 
     planning.plan(stack, as_json=as_json, resources=resources, earlier=against)
 
@@ -70,7 +70,7 @@ def render(
     image: Annotated[bool, typer.Option("--image", help="What makes images of the Windows pools, instead.")] = False,
 ) -> None:
     """Write every file of every machine to a folder."""
-    from operations import render as rendering
+    from operations.commands import render as rendering
 
     rendering.render(stack, output, force=force, image=image)
 
@@ -91,12 +91,12 @@ def up(
     ] = None,
 ) -> None:
     """Build a stack's cluster, or make it what its file says now."""
-    from operations import runs
-    from operations.bootable import As
+    from operations.commands import up_and_down
+    from operations.stacks.boot_overlay import As
 
     if (bootable and not sandbox) or (kubernetes and not bootable):
         raise typer.BadParameter("--bootable goes with --sandbox, and --kubernetes with --bootable")
-    runs.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
+    up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
 
 
 @command
@@ -109,9 +109,9 @@ def down(
     ] = None,
 ) -> None:
     """Remove a stack's cluster. Snapshots of a cluster that does not expire are kept."""
-    from operations import runs
+    from operations.commands import up_and_down
 
-    runs.down(stack, sandbox=sandbox, yes=yes, confirmed=confirm)
+    up_and_down.down(stack, sandbox=sandbox, yes=yes, confirmed=confirm)
 
 
 @command
@@ -123,7 +123,7 @@ def scale(
     yes: Yes = False,
 ) -> None:
     """Change how many machines a pool has: in the stack file, then in the cluster."""
-    from operations import scale as scaling
+    from operations.commands import scale as scaling
 
     scaling.scale(stack, pool, count, sandbox=sandbox, yes=yes)
 
@@ -136,7 +136,7 @@ def upgrade(
     yes: Yes = False,
 ) -> None:
     """Change the version of Kubernetes: in the stack file, then in the control plane, then in the pools."""
-    from operations import upgrade as upgrading
+    from operations.commands import upgrade as upgrading
 
     upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes)
 
@@ -147,7 +147,7 @@ def wait(
     timeout: Annotated[str, typer.Option(metavar="TIME", help="At most so long: 90s, 45m, 2h.")] = "45m",
 ) -> None:
     """Wait until every machine of a built stack is ready, and say what each one is at."""
-    from operations import waiting
+    from operations.commands import wait as waiting
 
     waiting.wait(stack, timeout)
 
@@ -161,7 +161,7 @@ def roll(
     yes: Yes = False,
 ) -> None:
     """Replace a pool's machines, wave by wave, though nothing of them changed."""
-    from operations import roll as rolling
+    from operations.commands import roll as rolling
 
     rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
 
@@ -174,7 +174,7 @@ def replace_control_plane(
     yes: Yes = False,
 ) -> None:
     """Make one of three control planes anew: after a loss, for a newer image, for another size."""
-    from operations import control_planes
+    from operations.commands import control_planes
 
     control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
 
@@ -188,7 +188,7 @@ def restore(
     confirm: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster, not to be asked.")] = None,
 ) -> None:
     """Make the control plane anew from a snapshot of etcd, when all of it is lost."""
-    from operations import control_planes
+    from operations.commands import control_planes
 
     control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)
 
@@ -198,9 +198,9 @@ def outputs(
     stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the outputs as JSON.")] = False
 ) -> None:
     """Show what a built stack gives: endpoint, stores, machines. Secrets are not shown."""
-    from operations import kubeconfigs
+    from operations.commands import kubeconfig
 
-    kubeconfigs.outputs(stack, as_json=as_json)
+    kubeconfig.outputs(stack, as_json=as_json)
 
 
 @command
@@ -211,7 +211,7 @@ def kubeconfig(
     ] = None,
 ) -> None:
     """Write the administrator's kubeconfig, with a certificate that lasts at least five days."""
-    from operations import kubeconfigs
+    from operations.commands import kubeconfig as kubeconfigs
 
     kubeconfigs.kubeconfig(stack, output)
 
@@ -243,7 +243,7 @@ def verify(
     ] = None,
 ) -> None:
     """Say whether the cluster works: nodes, pods, Services, names, ways in and out. It cleans up after itself."""
-    from operations import verify as verifying
+    from operations.commands import verify as verifying
     from operations.verification.upstream import Suite
 
     verifying.run(
@@ -269,7 +269,7 @@ def logs(
     ] = None,
 ) -> None:
     """Fetch a machine's logs and settings, redacted; it needs no open port and no kubelet."""
-    from operations import logs as fetching_logs
+    from operations.commands import logs as fetching_logs
 
     fetching_logs.logs(stack, machine, output)
 
@@ -279,7 +279,7 @@ def drift(
     stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False
 ) -> None:
     """Say what somebody changed or removed by hand. Changes nothing; ends with 5 where something is not as recorded."""
-    from operations import drift as drifting
+    from operations.commands import drift as drifting
 
     drifting.drift(stack, as_json=as_json)
 
@@ -289,7 +289,7 @@ def doctor(
     stack: Annotated[str | None, typer.Argument(metavar="[STACK]", help="Also look at this stack's file.")] = None,
 ) -> None:
     """Say whether this machine has what mullion needs, and which world each stack is in."""
-    from operations import doctor as doctoring
+    from operations.commands import doctor as doctoring
 
     doctoring.doctor(stack)
 
@@ -302,7 +302,7 @@ def chaos(
     length: Annotated[int, typer.Option(metavar="C", min=0, help="Changes in each, after it was built.")] = 4,
 ) -> None:
     """Break a throw-away copy of a stack in the sandbox: random changes, faults and cuts, and what must hold after."""
-    from operations import chaos as breaking
+    from operations.chaos import run as breaking
 
     breaking.chaos(stack, seed=seed, runs=runs, length=length)
 
@@ -327,18 +327,18 @@ def pin(
     sandbox: Sandbox = False,
 ) -> None:
     """Keep a download's published digest as an entry, or a pool's newest machine image in the stack file."""
-    from operations import pin as pinning
+    from operations.commands import pin as pinning
 
     if verify:
         pinning.verify(name, file)
     elif name is None or version is None:
         raise typer.BadParameter("give NAME and VERSION, or image and a pool, or --verify")
     elif name == "image":
-        from operations import newest_image
+        from operations.commands import pin_image
 
         if stack is None:
             raise typer.BadParameter("with image, name the stack: --stack STACK")
-        newest_image.pin(stack, version, sandbox=sandbox)
+        pin_image.pin(stack, version, sandbox=sandbox)
     else:
         pinning.pin(pinning.Wanted(name, version, os_, url, checksums, digest, first_use, download), file)
 
@@ -349,7 +349,7 @@ def mirror(
     stack: StackName,
 ) -> None:
     """Copy all that a stack's machines download, for places without a way out. Twice copies nothing twice."""
-    from operations import mirror as mirroring
+    from operations.commands import mirror as mirroring
 
     mirroring.mirror(target, stack)
 
@@ -359,7 +359,7 @@ def versions(
     stack: Annotated[str | None, typer.Argument(metavar="[STACK]", help="Only what concerns this stack.")] = None,
 ) -> None:
     """Show which versions fit together, when their support ends, and what to move to."""
-    from operations import versions as supported
+    from operations.commands import versions as supported
 
     supported.versions(stack)
 
@@ -398,18 +398,18 @@ def fault(
     list_: Annotated[bool, typer.Option("--list", help="Show the faults that wait.")] = False,
 ) -> None:
     """Plan a fault of the sandbox's cloud at one of its next calls (create, update, delete). It comes once."""
-    from operations import faults
+    from operations.commands import sandbox_faults
 
     calls = {"fail": fail, "throttle": throttle, "die-before": die_before, "die-after": die_after, "unseen": unseen}
     asked = {"throttle": float(tries), "unseen": float(tries)}
     wanted = {kind: (nth, asked.get(kind, 0)) for kind, nth in calls.items() if nth is not None}
     wanted |= {kind: (at, seconds) for kind, seconds in (("slow", slow), ("late", late)) if seconds is not None}
     if clear:
-        faults.clear(stack)
+        sandbox_faults.clear(stack)
     if wanted or not (clear or list_):
-        faults.plan(stack, wanted, type_, times)
+        sandbox_faults.plan(stack, wanted, type_, times)
     elif list_:
-        faults.show(stack)
+        sandbox_faults.show(stack)
 
 
 @sandbox_command
@@ -419,25 +419,25 @@ def change(
     settings: Annotated[list[str], typer.Argument(metavar="PROPERTY=VALUE", help="The value as JSON or plain text.")],
 ) -> None:
     """Change a thing in the sandbox behind the program's back."""
-    from operations import faults
+    from operations.commands import sandbox_faults
 
-    faults.change(stack, name, settings)
+    sandbox_faults.change(stack, name, settings)
 
 
 @sandbox_command
 def remove(stack: StackName, name: ThingName) -> None:
     """Delete a thing in the sandbox behind the program's back."""
-    from operations import faults
+    from operations.commands import sandbox_faults
 
-    faults.remove(stack, name)
+    sandbox_faults.remove(stack, name)
 
 
 @sandbox_command
 def boots(stack: StackName) -> None:
     """Show how far each machine of the sandbox got, and what is in its way."""
-    from operations import faults
+    from operations.commands import sandbox_faults
 
-    faults.boots(stack)
+    sandbox_faults.boots(stack)
 
 
 MachineName = Annotated[str, typer.Argument(metavar="MACHINE", help="Name of a machine, as `mullion plan` shows it.")]
@@ -450,7 +450,7 @@ def boot(
     timeout: Annotated[str, typer.Option(metavar="TIME", help="At most so long: 90s, 20m.")] = "20m",
 ) -> None:
     """Boot the machines of the sandbox for real, from their own user-data, and show the cluster that comes of it."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.boot(stack, timeout)
 
@@ -458,7 +458,7 @@ def boot(
 @sandbox_command
 def stop(stack: StackName) -> None:
     """Cut the power of every booted machine, and end their network. Their disks stay for another boot."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.stop(stack)
 
@@ -468,7 +468,7 @@ def ls(
     stack: StackName, as_json: Annotated[bool, typer.Option("--json", help="Print the machines as JSON.")] = False
 ) -> None:
     """Show each booted machine: its power, its network, and how far it is."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.ls(stack, as_json=as_json)
 
@@ -476,7 +476,7 @@ def ls(
 @sandbox_command
 def reboot(stack: StackName, machine: MachineName) -> None:
     """Cut a machine's power, and put it on again."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.change(stack, machine, on=True, boots=1)
 
@@ -484,7 +484,7 @@ def reboot(stack: StackName, machine: MachineName) -> None:
 @sandbox_command
 def cut(stack: StackName, machine: MachineName, undo: Undo = False) -> None:
     """Cut a machine's power; with --undo put it on."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.change(stack, machine, on=undo)
 
@@ -492,7 +492,7 @@ def cut(stack: StackName, machine: MachineName, undo: Undo = False) -> None:
 @sandbox_command
 def isolate(stack: StackName, machine: MachineName, undo: Undo = False) -> None:
     """Pull a machine's network cable; with --undo plug it in."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.change(stack, machine, connected=undo)
 
@@ -504,7 +504,7 @@ def throttle(
     rate: Annotated[str, typer.Argument(metavar="RATE", help="At most so much each way: 512kbit, 10mbit.")] = "",
 ) -> None:
     """Make a machine's network slow; without a rate, fast again."""
-    from operations import boot as booting
+    from operations.commands import sandbox_boot as booting
 
     booting.change(stack, machine, rate=rate)
 

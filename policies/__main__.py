@@ -17,7 +17,7 @@ from pulumi_policy import (
     StackValidationPolicy,
 )
 
-from components.garbage import collect_rarely
+from components.sdk.garbage import collect_rarely
 from policies import seen
 from policies.rules import RULES
 from policies.rules.rule import ResourceRule, StackRule

@@ -15,8 +15,8 @@ from sandbox.shapes import Failure, Shapes
 from sandbox.values import select
 
 if TYPE_CHECKING:
+    from sandbox.cloud_state import Record, World
     from sandbox.faults import Failures
-    from sandbox.world import Record, World
 
 
 class Refusal(Exception):

@@ -16,7 +16,7 @@ from sandbox.cloud import Refusal
 from sandbox.records import Fault
 
 if TYPE_CHECKING:
-    from sandbox.world import World
+    from sandbox.cloud_state import World
 
 KINDS = {
     "fail": "the call fails by a fault of the cloud's own (on AWS InternalFailure)",

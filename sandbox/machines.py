@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.cloud_state import World, now
 from sandbox.records import Boot, Record
-from sandbox.world import World, now
 
 _DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
 

@@ -13,13 +13,13 @@ def main() -> int:
     # The engine ends its plugins by SIGINT, also one that has hardly begun: that is worth no traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     engine = os.getppid()
-    from components.garbage import collect_rarely
+    from components.sdk.garbage import collect_rarely
 
     collect_rarely()
+    from sandbox.cloud_state import World
     from sandbox.clouds import of
     from sandbox.provider import Provider
     from sandbox.server import serve
-    from sandbox.world import World
 
     path = os.environ.get(WORLD)
     if not path:

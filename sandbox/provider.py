@@ -13,10 +13,10 @@ from typing import Any
 from sandbox import faults
 from sandbox.checks import DEFAULTS, conditions, with_name
 from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import SERVICES, Record, World, now
 from sandbox.difference import Difference, compare
 from sandbox.shapes import Failure
 from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted
-from sandbox.world import SERVICES, Record, World, now
 
 
 class Provider:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sandbox.cloud import Refusal, Request, Rule
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What someone does behind the program's back: change a thing, or delete it, without the cloud's rules.
 
-A change is refused only where the caller asks for it (operations/faults.py asks shapes and immutable properties).
+A change is refused only where the caller asks for it (commands/sandbox_faults.py asks shapes and immutable properties).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sandbox.records import ALL_TAGS, bucket_name, object_place, secret_version
 
 if TYPE_CHECKING:
+    from sandbox.cloud_state import World
     from sandbox.records import Record
-    from sandbox.world import World
 
 
 def changed(record: Record, changes: Mapping[str, Any]) -> Record:

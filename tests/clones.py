@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from operations import stacks, workspace, worlds
 from operations.__main__ import app
-from operations.paths import REPOSITORY
-from sandbox.world import SERVICES, World
+from operations.engine import workspace
+from operations.stacks import stack_files, target
+from operations.stacks.paths import REPOSITORY
+from sandbox.cloud_state import SERVICES, World
 
 
 def work_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
     """Let commands take the folder for the clone they belong to, with a cache of its own."""
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-    for module in (stacks, workspace, worlds):
+    for module in (stack_files, workspace, target):
         patch.setattr(module, "REPOSITORY", folder)
 
 

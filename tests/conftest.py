@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import hypothesis
 import pytest
 
-from components.garbage import collect_rarely
-from operations import engine as engines
+from components.sdk.garbage import collect_rarely
+from operations.engine import locate as engines
 
 hypothesis.settings.register_profile("mullion", deadline=None)  # no test is timed
 hypothesis.settings.load_profile("mullion")
@@ -32,7 +32,7 @@ FREE = ("engine", "subprocess", "lab", "soak", "live")
 ALONE = ("grpc.use_local_subchannel_pool", 1)
 """Option of a gRPC channel that shares nothing with others."""
 
-IMITATING = ("tests/windows_node/", "tests/lab/joining/", "tests/lab/cluster/")
+IMITATING = ("tests/windows_plans/", "tests/lab/joining/", "tests/lab/cluster/")
 """Tests of whole machines, some of whose programs are stand-ins."""
 
 _guarded: str | None = None
@@ -80,7 +80,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     if counted:
         terminalreporter.write_line("counted: " + ", ".join(f"{number:,} {what}" for what, number in counted.items()))
     if any(report.nodeid.startswith(IMITATING) for report in reports):
-        from tools.lab.cluster import IMITATED
+        from lab.cluster import IMITATED
 
         for what, how in IMITATED.items():
             terminalreporter.write_line(f"imitated: {what}: {how}")

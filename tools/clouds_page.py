@@ -3,19 +3,20 @@
 import re
 from collections.abc import Callable, Iterable
 
-from components import releases, userdata
-from components.addressing import EDGED
-from components.firewall import PROBES
+from components import releases
+from components.checks.machines import IMAGES, WITHOUT_CLOUD_INIT
+from components.checks.network import ROUTE_LIMITS
+from components.machine import user_data
 from components.node.cni import CLOSED_TO_PODS, ON_LINK
 from components.node.registries import PROVIDERS
 from components.node.system import TIME_SERVERS
 from components.node.windows_system import CLOUDS as REGISTRY
-from components.spec.checks.machines import IMAGES, WITHOUT_CLOUD_INIT
-from components.spec.checks.network import ROUTE_LIMITS
 from components.spec.choices import Cloud, OperatingSystem
 from components.spec.defaults import REGIONAL_NAT, SIZES
-from components.spec.stack import REGIONS
-from operations import clouds
+from components.stack_files.stack import REGIONS
+from components.topology.addressing import EDGED
+from components.topology.firewall import PROBES
+from operations.clouds import cloud_tables
 from sandbox.clouds import CLOUDS as PROVIDERS_OF
 
 HEADER = """# What differs between the clouds
@@ -51,7 +52,7 @@ def _systems(cloud: str) -> str:
 
 
 def _removal(cloud: str) -> str:
-    return f"`{re.sub(r'{[^}]*}', 'NAME', clouds.CLOUDS[cloud].removal)}`"
+    return f"`{re.sub(r'{[^}]*}', 'NAME', cloud_tables.CLOUDS[cloud].removal)}`"
 
 
 ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
@@ -61,7 +62,7 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("newest image of Windows", _windows),
     ("form of a pinned image", lambda cloud: IMAGES[cloud][1]),
     ("default sizes: Linux, Windows", lambda cloud: _code(SIZES[cloud].values())),
-    ("most bytes of user-data", lambda cloud: f"{userdata.LIMITS[cloud]:,}"),
+    ("most bytes of user-data", lambda cloud: f"{user_data.LIMITS[cloud]:,}"),
     ("NAT", lambda cloud: "one of the region" if cloud in REGIONAL_NAT else "one, or one a zone"),
     (
         "subnets for gateways and balancers",
@@ -80,9 +81,12 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("routes that Windows gets back after HNS", lambda cloud: _code(ON_LINK[cloud])),
     ("Windows settings of its own", lambda cloud: _code(row[1] for row in REGISTRY.get(Cloud(cloud), ()))),
     ("`registry_credentials`", lambda cloud: _code(PROVIDERS) if cloud == "aws" else "refused until built"),
-    ("our tags begin with", lambda cloud: f"`{clouds.CLOUDS[cloud].mark}` in `{clouds.CLOUDS[cloud].tags}`"),
-    ("how a resource is found after a cut", lambda cloud: f"`{clouds.CLOUDS[cloud].search.format('URN')}`"),
-    ("what a machine calls itself", lambda cloud: f"`{clouds.CLOUDS[cloud].instance}`"),
+    (
+        "our tags begin with",
+        lambda cloud: f"`{cloud_tables.CLOUDS[cloud].mark}` in `{cloud_tables.CLOUDS[cloud].tags}`",
+    ),
+    ("how a resource is found after a cut", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].search.format('URN')}`"),
+    ("what a machine calls itself", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].instance}`"),
     ("removes a kept snapshot store", _removal),
 )
 

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator
 
-from components.bundle import CLOUD_INIT, ERRORS
+from components.machine.bundle import CLOUD_INIT, ERRORS
 from components.node.kinds import Step
 from components.plan import plan_cluster
-from components.spec.stack import read_stack
-from operations import stacks
+from components.stack_files.stack import read_stack
+from operations.stacks import stack_files
 
 HEADER = """# Errors of a machine
 
@@ -94,7 +94,7 @@ def windows_steps() -> list[Step]:
     """Every step of the Windows plans, each name once, in their order."""
     found: dict[str, Step] = {}
     for stack, pool in WINDOWS:
-        groups = plan_cluster(stack, read_stack(stack, stacks.config(stack)).spec).pools
+        groups = plan_cluster(stack, read_stack(stack, stack_files.config(stack)).spec).pools
         plan = next(each.node_plan for each in groups if each.name == pool)
         found |= {each.name: each for each in plan.steps if each.name not in found}
     return list(found.values())

@@ -10,10 +10,10 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path[0] = str(ROOT)  # instead of tools/, so that nothing there shadows a module
 
+from components.checks import page  # noqa: E402
 from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
-from components.spec import arguments, schema  # noqa: E402
-from components.spec.checks import page  # noqa: E402
+from components.stack_files import arguments, schema  # noqa: E402
 from tests.components.node import configs, golden  # noqa: E402
 from tools import clouds_page, error_page, troubleshooting_page  # noqa: E402
 
@@ -37,7 +37,7 @@ def versions_page() -> str:
     from datetime import date
 
     from components import releases
-    from operations import versions
+    from operations.commands import versions
 
     day = releases.FIGURES_OF
     text = versions.matrix(date.fromisoformat(day))
@@ -46,8 +46,8 @@ def versions_page() -> str:
 
 def urns(stack: str) -> str:
     """URN of every resource of a stack. A line that changes replaces that resource in clusters that exist."""
-    from components.spec.stack import stack_file_config
-    from operations.recorder import record
+    from components.stack_files.stack import stack_file_config
+    from operations.recorder.recorder import record
 
     found = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
     return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))

@@ -45,8 +45,8 @@ ITEMS: tuple[Item, ...] = (
         steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
         errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
         proofs=(
-            "windows_node/test_whole.py::test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says",
-            "windows_node/events.py::the kubelet dies (OPS-01)",
+            "windows_plans/test_whole.py::test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says",
+            "windows_plans/events.py::the kubelet dies (OPS-01)",
         ),
     ),
     Item(
@@ -58,7 +58,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("service-failed",),
         proofs=(
             "components/node/test_windows.py::test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy",
-            "executor/cases/windows_parts.yaml::a service that was deleted and is still held open",
+            "conformance/cases/windows_parts.yaml::a service that was deleted and is still held open",
         ),
     ),
     Item(
@@ -68,7 +68,7 @@ ITEMS: tuple[Item, ...] = (
         " range to it, and its address check is off for those machines.",
         proofs=(
             "components/node/test_windows.py::test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere",
-            "sandbox/test_boots.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
+            "sandbox/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
         ),
     ),
     Item(
@@ -100,8 +100,8 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
         steps=("pod-range", "stale-network", "source-vip"),
         proofs=(
-            "windows_node/events.py::the pod range is another one (OPS-04)",
-            "windows_node/events.py::the source VIP is one of before (OPS-04)",
+            "windows_plans/events.py::the pod range is another one (OPS-04)",
+            "windows_plans/events.py::the source VIP is one of before (OPS-04)",
         ),
     ),
     Item(
@@ -110,7 +110,7 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot: the machine reads a fresh token and joins again; with a good certificate there is no token.",
         steps=("bootstrap", "joined", "node-certificate"),
         errors=("secret-unavailable", "node-unregistered"),
-        proofs=("windows_node/events.py::the certificate is lost",),
+        proofs=("windows_plans/events.py::the certificate is lost",),
     ),
     Item(
         "flanneld waits for its network for ever",
@@ -119,8 +119,8 @@ ITEMS: tuple[Item, ...] = (
         steps=("overlay-network",),
         errors=("overlay-missing", "adapter-missing"),
         proofs=(
-            "windows_node/events.py::flanneld hangs once (OPS-05)",
-            "windows_node/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
+            "windows_plans/events.py::flanneld hangs once (OPS-05)",
+            "windows_plans/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
         ),
     ),
     Item(
@@ -129,7 +129,7 @@ ITEMS: tuple[Item, ...] = (
         "Repaired or reported: it must fit the plan and the node's range before the CNI file is written.",
         steps=("overlay-network",),
         errors=("overlay-missing",),
-        proofs=("windows_node/events.py::subnet.env is another cluster's (OPS-06)",),
+        proofs=("windows_plans/events.py::subnet.env is another cluster's (OPS-06)",),
     ),
     Item(
         "No network adapter is found when a pod starts",
@@ -139,9 +139,9 @@ ITEMS: tuple[Item, ...] = (
         steps=("node-address", "stale-network", "overlay-network"),
         errors=("adapter-missing", "wait-timeout"),
         proofs=(
-            "windows_node/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
-            "windows_node/events.py::the address comes back late (NET-14)",
-            "windows_node/events.py::a nat network of Docker's is there (NET-02)",
+            "windows_plans/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
+            "windows_plans/events.py::the address comes back late (NET-14)",
+            "windows_plans/events.py::a nat network of Docker's is there (NET-02)",
         ),
     ),
     Item(
@@ -149,7 +149,7 @@ ITEMS: tuple[Item, ...] = (
         "NET-14",
         "Repaired, at each boot too: the first HNS network moves the machine's address, and the route stays behind.",
         steps=("metadata-route",),
-        proofs=("windows_node/events.py::the metadata route is gone",),
+        proofs=("windows_plans/events.py::the metadata route is gone",),
     ),
     Item(
         "Pods stay in ContainerCreating",
@@ -160,8 +160,8 @@ ITEMS: tuple[Item, ...] = (
         errors=("image-refused", "build-refused"),
         checks=("several-windows-builds", "windows-before-kubernetes"),
         proofs=(
-            "executor/cases/joining.yaml::an image of another build ends the run with both builds",
-            "windows_node/events.py::Windows is another one (OS-05)",
+            "conformance/cases/joining.yaml::an image of another build ends the run with both builds",
+            "windows_plans/events.py::Windows is another one (OS-05)",
         ),
     ),
     Item(
@@ -177,14 +177,14 @@ ITEMS: tuple[Item, ...] = (
         "RUN-10 SMK-14",
         "Prevented: every pause image that Mullion plans has it, and every Kubernetes that it builds is new enough.",
         steps=("pause-image",),
-        proofs=("components/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
+        proofs=("components/releases/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
         "What is the pause container?",
         "RUN-07",
         "It holds a pod's network. Its image is chosen by table and stands in the plan; the runtime is told it.",
         steps=("pause-image", "containerd-config"),
-        proofs=("components/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
+        proofs=("components/releases/test_releases.py::test_run_07_the_pause_image_follows_minor_and_build",),
     ),
     Item(
         "The node lies behind a web proxy",
@@ -205,7 +205,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
         proofs=(
-            "executor/cases/windows.yaml::a page file of a fixed size takes the place of one that Windows chooses",
+            "conformance/cases/windows.yaml::a page file of a fixed size takes the place of one that Windows chooses",
         ),
     ),
     Item(

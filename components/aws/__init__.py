@@ -13,14 +13,14 @@ from components.aws.network import Network
 from components.aws.pod_routes import PodRoutes
 from components.aws.records import Records
 from components.aws.storage import Storage
-from components.blueprint import Blueprint
-from components.firewall import Group
-from components.images import Images
-from components.machine_groups import machines
-from components.parts import Parts
+from components.machine.service_urls import service_url
 from components.spec.models import NetworkMode
-from components.told import told
-from components.urls import service_url
+from components.topology.firewall import Group
+from components.wiring.context import Blueprint
+from components.wiring.images import Images
+from components.wiring.launch_data import told
+from components.wiring.machine_groups import machines
+from components.wiring.result import Parts
 
 
 def build(given: Blueprint, parent: pulumi.Resource) -> Parts:

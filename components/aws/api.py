@@ -7,9 +7,9 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.firewall import Group
 from components.plan import Endpoint, Machine
-from components.tags import Tags
+from components.topology.firewall import Group
+from components.wiring.tags import Tags
 
 LONGEST_NAME = 32
 """Of load balancers and target groups."""

@@ -7,8 +7,8 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.firewall import Group, Rule
-from components.tags import Tags
+from components.topology.firewall import Group, Rule
+from components.wiring.tags import Tags
 
 DESCRIPTIONS = {
     Group.CONTROL_PLANE: "Kubernetes control plane",

@@ -9,9 +9,9 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.storage import Storage
-from components.firewall import NODES, Group
-from components.rights import CONTROL_PLANE, EVERY, Rights
-from components.tags import Tags
+from components.topology.firewall import NODES, Group
+from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
+from components.wiring.tags import Tags
 
 ASSUME = json.dumps(
     {

@@ -8,11 +8,11 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output
 
-from components.blueprint import Blueprint
-from components.firewall import Group
-from components.machine_groups import Wanted, Ways
 from components.spec.models import OperatingSystem
-from components.told import Told
+from components.topology.firewall import Group
+from components.wiring.context import Blueprint
+from components.wiring.launch_data import Told
+from components.wiring.machine_groups import Wanted, Ways
 
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
 """All of the disk but its tags."""

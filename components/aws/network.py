@@ -7,10 +7,10 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.addressing import INTERNET, NetworkPlan
-from components.settled import settled
 from components.spec.models import Network as NetworkOptions
-from components.tags import Tags
+from components.topology.addressing import INTERNET, NetworkPlan
+from components.wiring.fixed_layout import settled
+from components.wiring.tags import Tags
 
 
 class Network(pulumi.ComponentResource):

@@ -6,8 +6,8 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.addressing import NetworkPlan
 from components.plan import Machine
+from components.topology.addressing import NetworkPlan
 
 
 class PodRoutes(pulumi.ComponentResource):

@@ -8,7 +8,7 @@ import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
-from components.asking import Asking, Unanswered, moment, status_record
+from components.rollout.provider_calls import Asking, Unanswered, moment, status_record
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 

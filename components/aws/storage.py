@@ -8,9 +8,9 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.blueprint import Blueprint
-from components.stores import OLDER_DAYS, Content, Stores
-from components.urls import service_url
+from components.machine.service_urls import service_url
+from components.wiring.context import Blueprint
+from components.wiring.stores import OLDER_DAYS, Content, Stores
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "id": "older-versions",

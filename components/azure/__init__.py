@@ -13,12 +13,12 @@ from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
-from components.blueprint import Blueprint
-from components.firewall import NODES, Group
-from components.machine_groups import machines
-from components.parts import Parts
-from components.stores import SECRETS
-from components.told import told
+from components.topology.firewall import NODES, Group
+from components.wiring.context import Blueprint
+from components.wiring.launch_data import told
+from components.wiring.machine_groups import machines
+from components.wiring.result import Parts
+from components.wiring.stores import SECRETS
 
 
 def build(given: Blueprint, parent: pulumi.Resource) -> Parts:

@@ -9,7 +9,7 @@ from pulumi_azure_native import privatedns
 
 from components.azure.network import Network
 from components.azure.place import Place, public_address
-from components.blueprint import Blueprint
+from components.wiring.context import Blueprint
 
 EVERYWHERE: dict[str, Any] = {"location": "global"}
 """Where private zones and their links are."""

@@ -9,9 +9,9 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
-from components.blueprint import Blueprint
-from components.firewall import ALL_PORTS, NODES, Group, Rule
 from components.naming import within
+from components.topology.firewall import ALL_PORTS, NODES, Group, Rule
+from components.wiring.context import Blueprint
 
 LONGEST_NAME = 80
 FIRST_PRIORITY, LAST_PRIORITY = 100, 4096

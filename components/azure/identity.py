@@ -9,9 +9,9 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
-from components.blueprint import Blueprint
-from components.firewall import NODES, Group
-from components.rights import grants
+from components.topology.firewall import NODES, Group
+from components.wiring.access_rights import grants
+from components.wiring.context import Blueprint
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 

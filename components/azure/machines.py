@@ -12,16 +12,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from pulumi import Output, Resource, ResourceHookBinding, ResourceOptions
 from pulumi_azure_native import compute, network
 
-from components import sizes
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
 from components.azure.images import reference
 from components.azure.network import Network
 from components.azure.place import Place, public_address
-from components.generated import stash
-from components.machine_groups import Wanted, Ways
+from components.catalogue import instance_sizes
 from components.node.windows_system import ADMINISTRATOR
-from components.told import Told
+from components.wiring.kept_secrets import stash
+from components.wiring.launch_data import Told
+from components.wiring.machine_groups import Wanted, Ways
 
 FIXED = ["osProfile", "storageProfile.imageReference"]
 """What Azure changes on no machine that is there, and the provider would try to (pulumi-azure-native#577, #1117)."""
@@ -111,7 +111,7 @@ def _machine(site: Site, loaders: dict[Resource, Resource], wanted: Wanted) -> c
             "delete_option": "Delete",
             "caching": "ReadWrite",
             "disk_size_gb": group.disk_gb,
-            "managed_disk": {"storage_account_type": sizes.AZURE_DISK},
+            "managed_disk": {"storage_account_type": instance_sizes.AZURE_DISK},
         },
     }
     identity: Any = {"type": "UserAssigned", "user_assigned_identities": [site.identity.ids[group.group]]}

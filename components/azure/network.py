@@ -6,10 +6,10 @@ from pulumi_azure_native import network as azure
 
 from components.azure.images import ZONES
 from components.azure.place import Place, public_address
-from components.blueprint import Blueprint
-from components.reachability import default_route
-from components.settled import settled
 from components.spec.models import NetworkMode
+from components.topology.reachability import default_route
+from components.wiring.context import Blueprint
+from components.wiring.fixed_layout import settled
 
 SERVICES = ("Microsoft.Storage", "Microsoft.KeyVault")
 """Service endpoints: by them the cluster's stores know that a request comes from one of its subnets."""

@@ -8,8 +8,8 @@ import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_azure_native import network, resources
 
-from components.blueprint import Blueprint
-from components.tags import Tags
+from components.wiring.context import Blueprint
+from components.wiring.tags import Tags
 
 
 @dataclass(frozen=True)

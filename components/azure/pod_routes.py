@@ -5,7 +5,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
-from components.blueprint import Blueprint
+from components.wiring.context import Blueprint
 
 
 class PodRoutes(pulumi.ComponentResource):

@@ -17,9 +17,9 @@ from urllib.parse import quote
 from pulumi import Output, ResourceHookArgs
 from pulumi_azure_native import _utilities
 
-from components.after import aside
-from components.asking import Asking, Looked, Seen, Unanswered
 from components.plan import Machine
+from components.rollout.provider_calls import Asking, Looked, Seen, Unanswered
+from components.sdk.registration import aside
 
 STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocated", "stopping", "stopped"))
 """States of a machine that is there and does not run ("States and billing status of Azure Virtual Machines")."""

@@ -16,12 +16,12 @@ from pulumi_azure_native import storage as azure
 from components.azure.network import Network
 from components.azure.place import Place
 from components.azure.place import place as resource_group
-from components.blueprint import Blueprint
-from components.generated import stash
+from components.checks.ranges import PRIVATE
+from components.machine.service_urls import service_url
 from components.naming import within
-from components.spec.checks.ranges import PRIVATE
-from components.stores import OLDER_DAYS, SECRETS, Content, Stores
-from components.urls import service_url
+from components.wiring.context import Blueprint
+from components.wiring.kept_secrets import stash
+from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 
 LONGEST_ACCOUNT = LONGEST_VAULT = 24
 """Characters; names are the whole world's."""

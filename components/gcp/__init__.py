@@ -6,8 +6,6 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import InvokeOptions, Output, ResourceOptions
 
-from components.blueprint import Blueprint
-from components.firewall import NODES, Group
 from components.gcp import images
 from components.gcp.api import Addresses, Balancers, Name
 from components.gcp.firewall import Firewall
@@ -17,11 +15,13 @@ from components.gcp.network import Network
 from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
-from components.images import Images
-from components.machine_groups import machines
-from components.parts import Parts
 from components.spec.models import NetworkMode
-from components.told import told
+from components.topology.firewall import NODES, Group
+from components.wiring.context import Blueprint
+from components.wiring.images import Images
+from components.wiring.launch_data import told
+from components.wiring.machine_groups import machines
+from components.wiring.result import Parts
 
 
 def build(given: Blueprint, parent: pulumi.Resource) -> Parts:

@@ -9,7 +9,7 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.plan import Endpoint, Machine
-from components.tags import Tags
+from components.wiring.tags import Tags
 
 DRAINING = 30
 """Seconds."""

@@ -7,8 +7,8 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.firewall import ALL_PORTS, Group, Rule
 from components.naming import within
+from components.topology.firewall import ALL_PORTS, Group, Rule
 
 LONGEST_NAME = 63
 

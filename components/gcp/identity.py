@@ -7,10 +7,10 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Input, Output, ResourceOptions
 
-from components.firewall import NODES, Group
 from components.gcp.storage import Storage
 from components.naming import within
-from components.rights import Grant, grants
+from components.topology.firewall import NODES, Group
+from components.wiring.access_rights import Grant, grants
 
 LONGEST_ACCOUNT = 30
 """Characters of a service account's id."""

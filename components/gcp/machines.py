@@ -8,14 +8,14 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output
 
-from components import sizes
-from components.blueprint import Blueprint
-from components.bundle import CLOUD_INIT
-from components.firewall import Group
-from components.machine_groups import Wanted, Ways
+from components.catalogue import instance_sizes
+from components.machine.bundle import CLOUD_INIT
+from components.machine.user_data import without_comments
 from components.spec.models import OperatingSystem
-from components.told import Told
-from components.userdata import without_comments
+from components.topology.firewall import Group
+from components.wiring.context import Blueprint
+from components.wiring.launch_data import Told
+from components.wiring.machine_groups import Wanted, Ways
 
 SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
 """Run once, before Windows starts for the first time; the loader comes after that."""
@@ -75,7 +75,7 @@ def _machine(site: Site, wanted: Wanted) -> gcp.compute.Instance:
             "initialize_params": {
                 "image": site.images[group.os],
                 "size": group.disk_gb,
-                "type": sizes.gcp_disk(group.size),
+                "type": instance_sizes.gcp_disk(group.size),
             },
         },
         network_interfaces=[

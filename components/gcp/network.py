@@ -6,9 +6,9 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.addressing import ANYWHERE, NetworkPlan
-from components.settled import settled
 from components.spec.models import Network as NetworkOptions
+from components.topology.addressing import ANYWHERE, NetworkPlan
+from components.wiring.fixed_layout import settled
 
 MTU = 1500
 """Bytes; GCP's own 1460 is less than what images and peers take for granted."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pulumi import Output, ResourceHookArgs
 from pulumi_gcp import _utilities
 
-from components.asking import Asking, Looked, Seen
 from components.plan import Machine
+from components.rollout.provider_calls import Asking, Looked, Seen
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
 """States of an instance that is there and does not run (Compute Engine API, Instance.status)."""

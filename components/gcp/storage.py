@@ -8,9 +8,9 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.blueprint import Blueprint
-from components.stores import OLDER_DAYS, SECRETS, Content, Stores
-from components.urls import service_url
+from components.machine.service_urls import service_url
+from components.wiring.context import Blueprint
+from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 
 HOST, SECRETS_HOST, COMPUTE_HOST = "storage.googleapis.com", "secretmanager.googleapis.com", "compute.googleapis.com"
 

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from components.addressing import control_plane_address, network_plan
-from components.firewall import API_PORT
 from components.node import addons, agent, downloads, kubeadm, network, runtime, system
 from components.node.kinds import Step, ref, step
 from components.node.layout import ADMIN_KUBECONFIG, LINUX, STATE
 from components.node.plan import Phase, Scope
 from components.node.role import CONTROL_PLANE_LABEL, Role
 from components.node.waiting import wait
+from components.topology.addressing import control_plane_address, network_plan
+from components.topology.firewall import API_PORT
 
 FOUNDER, MEMBER, DONE = f"{STATE}/founder", f"{STATE}/member", f"{STATE}/joined"
 """Files: this machine founds the cluster; it joins one; it has done so, to the end."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components import releases
-from components.artifacts import Artifact, UnknownArtifact
+from components.catalogue.artifacts import Artifact, UnknownArtifact
 from components.node import registries
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, FLANNEL, LAYOUTS, PRIVATE_FOLDERS, Layout

@@ -10,12 +10,13 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from components import certificates, naming
-from components.certificates import Certificate
+from components import naming
 from components.node.cni import METADATA_ADDRESS
 from components.node.kinds import Step, step
 from components.node.role import Role
+from components.spec import pem as certificates
 from components.spec.models import Cloud, ClusterSpec
+from components.spec.pem import Certificate
 
 _OF_CLOUD: dict[Cloud, tuple[str, ...]] = {
     Cloud.AZURE: ("168.63.129.16",),

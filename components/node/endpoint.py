@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from components.firewall import API_PORT
 from components.node.kinds import Step, ref, step
 from components.node.waiting import wait
+from components.topology.firewall import API_PORT
 
 
 def kubeconfig(ca: str, user: dict[str, Any]) -> dict[str, Any]:

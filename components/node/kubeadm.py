@@ -3,14 +3,14 @@
 from typing import Any
 
 from components import releases
-from components.firewall import API_PORT
-from components.merge import merge
 from components.node import egress, kubelet, proxy
 from components.node.endpoint import authority, kubeconfig
 from components.node.kinds import Step, ref, step
 from components.node.layout import KUBEADM_FOLDER, KUBEADM_PATCHES, LINUX, PKI
+from components.node.merge import merge
 from components.node.role import Role
 from components.spec.models import ApiAccess, NetworkMode
+from components.topology.firewall import API_PORT
 
 ENCRYPTION = "/etc/kubernetes/encryption/configuration.json"
 AUDIT_POLICY = "/etc/kubernetes/audit/policy.json"

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from components import releases, sizes
-from components.merge import merge
+from components import releases
+from components.catalogue import instance_sizes
 from components.node import registries, runtime
 from components.node.kinds import ref
 from components.node.layout import LAYOUTS, LINUX, WHOLE_KUBELET_CONFIG, WINDOWS
+from components.node.merge import merge
 from components.node.role import Role
 from components.spec.defaults import windows_cpu_milli
 from components.spec.models import PriorityClass, Reserve
@@ -75,7 +76,7 @@ def system_reserved(role: Role) -> dict[str, str]:
     """RES-02: on Windows at least the larger of 500m and a tenth of the machine's vCPU, unless the user says."""
     reserved = _quantities(role.kubelet.system_reserved)
     if role.os.is_windows and "cpu" not in reserved:
-        size = sizes.size(role.size)
+        size = instance_sizes.size(role.size)
         reserved["cpu"] = f"{windows_cpu_milli(size.vcpu if size else 0)}m"
     return reserved
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from components.merge import merge
 from components.node import cni
 from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_NODE_KUBECONFIG
 from components.node.logs import logged
+from components.node.merge import merge
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.spec.models import NetworkMode, PriorityClass

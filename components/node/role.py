@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from components import naming, releases
-from components.artifacts import Catalogue, catalogue
+from components.catalogue.artifacts import Catalogue, catalogue
 from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeProxy, OperatingSystem, Runtime
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"

@@ -3,10 +3,10 @@
 from typing import Any
 
 from components import releases
-from components.merge import merge
 from components.node import egress, mirrors, registries
 from components.node.kinds import Step, step
 from components.node.layout import DOCKER, LAYOUTS, WINDOWS, WINDOWS_CONTAINERD_DATA, Layout
+from components.node.merge import merge
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.toml import toml

@@ -42,7 +42,7 @@ def windows_cpu_milli(vcpus: int) -> int:
 
 RANGES: dict[str, dict[str, str]] = {
     "overlay": {"pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
-    # the cloud routes: each node address owns a /24 at the same place in the pod range (components/addressing.py)
+    # the cloud routes: each node address owns a /24 at the same place in the pod range (topology/addressing.py)
     "l2bridge": {"pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"},
 }
 """IPP-01, by network mode; all other modes are refused."""

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from components.kubernetes_api import KubernetesApi, Refused, Unreachable
 from components.node.role import CONTROL_PLANE_LABEL
+from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
 from operations.verification import streams
 from operations.verification.questions import Node
 

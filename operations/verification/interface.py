@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from components.kubernetes_api import Refused, Unreachable
+from components.rollout.kubernetes_api import Refused, Unreachable
 from operations.verification.cluster import Cluster
 from operations.verification.features import KEYS
 from operations.verification.questions import PORTS, Node, Scene, Server

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from components.kubernetes_api import KubernetesApi
+from components.rollout.kubernetes_api import KubernetesApi
 from operations.verification import features, interface, manifests, workloads
 from operations.verification.cluster import Cluster, is_ready
 from operations.verification.questions import (

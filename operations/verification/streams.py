@@ -8,7 +8,7 @@ import socket
 import struct
 from urllib.parse import urlencode
 
-from components.kubernetes_api import KubernetesApi
+from components.rollout.kubernetes_api import KubernetesApi
 
 PROTOCOL = "v4.channel.k8s.io"
 OUTPUT, PORT_DATA = 1, 0

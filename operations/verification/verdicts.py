@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from xml.etree import ElementTree
 
-from operations.table import table
+from operations.console.table import table
 from operations.verification.questions import Place, Question
 
 

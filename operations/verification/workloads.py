@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from components.kubernetes_api import Refused
+from components.rollout.kubernetes_api import Refused
 from operations.verification.cluster import Cluster
 from operations.verification.manifests import ANYWHERE, image_of
 from operations.verification.questions import Node

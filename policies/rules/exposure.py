@@ -12,7 +12,7 @@ API_PORT = 6443
 PUBLIC_API = "Kubernetes API for people"
 """Description of the one security group of AWS that ranges of the allow list may reach."""
 FROM_OUTSIDE = ("people, from the allow list", "health probes of the load balancers")
-"""Descriptions of the rules that do the same where balancers pass packets on (components/firewall.py)."""
+"""Descriptions of the rules that do the same where balancers pass packets on (components/topology/firewall.py)."""
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 OLD_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"

@@ -1,6 +1,6 @@
 """AWS as a cloud of the sandbox."""
 
-from sandbox.aws import boots
+from sandbox.aws import boot_obstacles
 from sandbox.aws.failures import FAILURES
 from sandbox.aws.functions import FUNCTIONS
 from sandbox.aws.latencies import LATENCIES
@@ -22,6 +22,6 @@ AWS = CLOUD = Cloud(
     seconds_of(LATENCIES),
     TAGGING,
     FAILURES,
-    boots.settle,
+    boot_obstacles.settle,
     READS,
 )

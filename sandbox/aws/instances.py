@@ -5,7 +5,7 @@ import binascii
 import re
 from typing import Any
 
-from sandbox.aws import addresses, boots, offerings
+from sandbox.aws import addresses, boot_obstacles, offerings
 from sandbox.aws.network import GROUP, INSTANCE, in_groups, in_subnet
 from sandbox.aws.quotas import QUOTAS, vcpus
 from sandbox.aws.regions import WINDOWS, images
@@ -200,7 +200,7 @@ TYPES: dict[str, ResourceType] = {
             ),
         ),
         unique=(addresses.ADDRESS,),
-        created=boots.start,
+        created=boot_obstacles.start,
         rules=(
             *(_user_data, _image, _kind, _root_volume, _volume, _one_network, _groups, _key_pair),
             *(addresses.check_address, vcpus),

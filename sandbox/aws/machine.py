@@ -8,8 +8,8 @@ from urllib.parse import unquote, urlsplit
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
+from sandbox.cloud_state import World
 from sandbox.records import Record
-from sandbox.world import World
 
 
 def user_data(inputs: dict[str, Any]) -> str:

@@ -7,8 +7,8 @@ from typing import Any
 from sandbox.aws.network import INSTANCE, SUBNET
 from sandbox.aws.s3 import BUCKET, is_versioned
 from sandbox.cloud import Place, Refusal
+from sandbox.cloud_state import World
 from sandbox.records import Record
-from sandbox.world import World
 
 READABLE = re.compile(r"text/.*|application/(json|ld\+json|x-httpd-php|xhtml\+xml|x-csh|x-sh|xml|atom\+xml|x-sql|yaml)")
 """Content types whose body the provider gives (pulumi-aws, aws.s3.getObject)."""

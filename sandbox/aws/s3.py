@@ -8,8 +8,8 @@ from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World, object_etag
 from sandbox.content import content
-from sandbox.world import World, object_etag
 
 KEY_LIMIT = 1024
 """Bytes of an object's key (Amazon S3 user guide, "Naming Amazon S3 objects")."""

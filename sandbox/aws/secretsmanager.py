@@ -5,8 +5,8 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.records import Record
-from sandbox.world import World
 
 ENTRY = "aws:secretsmanager/secret:Secret"
 DESCRIPTION_LIMIT = 2048

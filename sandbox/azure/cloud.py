@@ -1,6 +1,6 @@
 """Azure as a cloud of the sandbox."""
 
-from sandbox.azure import boots
+from sandbox.azure import boot_obstacles
 from sandbox.azure.failures import FAILURES
 from sandbox.azure.functions import FUNCTIONS, READS
 from sandbox.azure.latencies import LATENCIES
@@ -21,7 +21,7 @@ AZURE = CLOUD = Cloud(
     seconds_of(LATENCIES),
     TAGGING,
     FAILURES,
-    boots.settle,
+    boot_obstacles.settle,
     READS,
     region="location",
     project="subscriptionId",

@@ -7,7 +7,7 @@ from sandbox.azure import signatures
 from sandbox.azure.names import MACHINE
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Place, Refusal
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 
 def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:

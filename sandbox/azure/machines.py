@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from sandbox.azure import boots, regions
+from sandbox.azure import boot_obstacles, regions
 from sandbox.azure.names import (
     EXTENSION,
     IDENTITY,
@@ -234,7 +234,7 @@ TYPES: dict[str, ResourceType] = {
             points_to(IDENTITY, "identity.userAssignedIdentities[]", "dangle", "FailedIdentityOperation"),
         ),
         claims=_attached,
-        created=boots.start,
+        created=boot_obstacles.start,
         deleted=lambda request: request.world.remove_secret(request.id),
         rules=(
             *(_names, _password, _custom_data, _size, _image, _interfaces, cores),

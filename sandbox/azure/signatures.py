@@ -15,10 +15,10 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from sandbox.azure.names import CONTAINER, STORE
 from sandbox.azure.stores import bucket
 from sandbox.cloud import Place, Refusal
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.objects import newest, page
-from sandbox.world import World
 
 CANONICAL = re.compile(r"/blob/([a-z0-9]+)/([a-z0-9-]+)")
 PERMISSIONS = re.compile(r"r?l?")

@@ -8,8 +8,8 @@ from typing import Any
 from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, part_of, row
 from sandbox.azure.networks import quota
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.content import content
-from sandbox.world import World
 
 NAME_LIMIT = 1024
 """Characters of a blob's name ("Naming and referencing containers, blobs, and metadata")."""

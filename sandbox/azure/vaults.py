@@ -7,8 +7,8 @@ from typing import Any
 from sandbox.azure.names import SECRET, VAULT, part_of, row
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.values import Secret, plain
-from sandbox.world import World
 
 VALUE_LIMIT = 25600
 """Bytes of a secret's value (Key Vault, "About Azure Key Vault secrets")."""

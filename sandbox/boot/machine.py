@@ -13,15 +13,15 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sandbox.boot import spaces
+from lab import cluster as programs
+from lab.linuxnode import machine
+from sandbox.boot import network_namespaces
 from sandbox.boot.mirror import IMAGES
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS
-from tools.lab import cluster as programs
-from tools.linuxnode import machine
 
 if TYPE_CHECKING:
-    from sandbox.boot.site import Site
+    from sandbox.boot.network import Site
 
 KUBECTL = ("/usr/local/bin/kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 
@@ -67,7 +67,7 @@ class Machine:
                 connection.request(method, path, headers=headers)
                 return connection.getresponse().read()
 
-        return spaces.within(self.space, partial(self.site.around.user_data, self.record, ask))
+        return network_namespaces.within(self.space, partial(self.site.around.user_data, self.record, ask))
 
     def run(self, *words: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """A command on it, ended after its time."""

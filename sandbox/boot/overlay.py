@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from components import releases
-from components.merge import merge
+from components.node.merge import merge
 
 LAB = Path(__file__).with_name("lab.yaml")
 _RUNTIME = {2: "io.containerd.grpc.v1.cri", 3: "io.containerd.cri.v1.runtime", 4: "io.containerd.cri.v1.runtime"}

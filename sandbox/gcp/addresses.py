@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.gcp.names import (
     ADDRESS,
     AUTO_NAME,
@@ -22,7 +23,6 @@ from sandbox.gcp.names import (
     points_to,
 )
 from sandbox.gcp.quotas import static
-from sandbox.world import World
 
 TAKEN = Unique("used address", (), "IP_IN_USE_BY_ANOTHER_RESOURCE", "IP is already being used by another resource.")
 

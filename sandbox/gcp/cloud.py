@@ -1,7 +1,7 @@
 """GCP as a cloud of the sandbox."""
 
 from sandbox.cloud import Cloud
-from sandbox.gcp import boots
+from sandbox.gcp import boot_obstacles
 from sandbox.gcp.failures import FAILURES
 from sandbox.gcp.functions import FUNCTIONS, READS
 from sandbox.gcp.labels import TAGGING
@@ -21,7 +21,7 @@ GCP = CLOUD = Cloud(
     seconds_of(LATENCIES),
     TAGGING,
     FAILURES,
-    boots.settle,
+    boot_obstacles.settle,
     READS,
     project="project",
 )

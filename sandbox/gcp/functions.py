@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.cloud import Place, Refusal
+from sandbox.cloud_state import World
 from sandbox.gcp.instances import INSTANCE
 from sandbox.gcp.regions import IMAGES, NEWEST, zones
 from sandbox.gcp.storage import BUCKET
-from sandbox.world import World
 
 
 def _only(arguments: dict[str, Any], *known: str) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.gcp import regions
 from sandbox.gcp.instances import zonal_name
 from sandbox.gcp.names import (
@@ -21,7 +22,6 @@ from sandbox.gcp.names import (
     points_to,
 )
 from sandbox.records import Record
-from sandbox.world import World
 
 
 def _group(request: Request) -> None:

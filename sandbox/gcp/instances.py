@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
-from sandbox.gcp import addresses, boots, regions
+from sandbox.gcp import addresses, boot_obstacles, regions
 from sandbox.gcp.names import (
     AUTO_NAME,
     COMPUTE,
@@ -203,7 +203,7 @@ TYPES: dict[str, ResourceType] = {
         references=(points_to(SUBNETWORK, "networkInterfaces[].subnetwork"), _ACCOUNT),
         unique=(zonal_name(INSTANCE),),
         claims=_used,
-        created=boots.start,
+        created=boot_obstacles.start,
         rules=(_metadata, _kind, _network, _shape, cpus, external),
         delete_rules=(_protected,),
     ),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 CUSTOM_ROLE = "gcp:projects/iAMCustomRole:IAMCustomRole"
 PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"

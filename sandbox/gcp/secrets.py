@@ -5,10 +5,10 @@ import re
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
 from sandbox.records import Record
-from sandbox.world import World
 
 SECRET, VERSION = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretVersion:SecretVersion"
 SECRET_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"  # noqa: S105

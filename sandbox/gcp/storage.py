@@ -7,11 +7,11 @@ import re
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
+from sandbox.cloud_state import World
 from sandbox.content import content
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
 from sandbox.records import Record
-from sandbox.world import World
 
 BUCKET, OBJECT = "gcp:storage/bucket:Bucket", "gcp:storage/bucketObject:BucketObject"
 BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"

@@ -5,9 +5,9 @@ import signal
 import sys
 from pathlib import Path
 
+from sandbox.cloud_state import SERVICES
 from sandbox.services.credentials import LIFETIME
 from sandbox.services.server import METADATA_ADDRESS, Services
-from sandbox.world import SERVICES
 
 ENDS = {signal.SIGINT, signal.SIGTERM}
 

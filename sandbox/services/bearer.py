@@ -5,9 +5,9 @@ import hmac
 import json
 from dataclasses import asdict, dataclass
 
+from sandbox.cloud_state import World
 from sandbox.services.calls import Call, Refused
 from sandbox.services.credentials import OVERLAP, signing_key
-from sandbox.world import World
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.network import INSTANCE
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services.calls import Refused
-from sandbox.world import World
 
 KEY = "sandbox/services"
 """Where the key stands among the world's secrets."""

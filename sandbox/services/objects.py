@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 

@@ -13,13 +13,13 @@ from socket import IP_TTL, IPPROTO_IP
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
+from sandbox.cloud_state import World
 from sandbox.services.aws import Aws
 from sandbox.services.azure import Azure
 from sandbox.services.calls import Answer, Call, Front, Refused
 from sandbox.services.credentials import LIFETIME
 from sandbox.services.faults import INSTEAD, Fault, Faults
 from sandbox.services.gcp import Gcp
-from sandbox.world import World
 
 METADATA_ADDRESS = "169.254.169.254"
 FRONTS: Mapping[str, Callable[[World, int], Front]] = {"aws:": Aws, "azure-native:": Azure, "gcp:": Gcp}

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from components import desired_state
 from components.node import agent, kubeadm
+from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import Cloud
@@ -79,7 +79,7 @@ class Site:
         made, sha256 = bundle(kubernetes, digest)
         self.cloud.objects[f"/bundles/{sha256}.zip"] = made
         url = f"{self.cloud.url}/bundles/{sha256}.zip"
-        text = desired_state.pointer_document(KEY, url, sha256, kubernetes, serial, kubernetes)
+        text = signed_documents.pointer_document(KEY, url, sha256, kubernetes, serial, kubernetes)
         self.pointer = {name: value for name, value in json.loads(text).items() if name != "mac"}
         return sha256
 

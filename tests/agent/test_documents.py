@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from components import desired_state
 from components.plan import plan_cluster
+from components.rollout import signed_documents
 from tests.agent.conftest import KEY
 from tests.components.node.samples import spec
 
@@ -16,12 +16,12 @@ BUNDLE = ("https://store/bundles/control-plane/1.zip", "1" * 64, "1.37.1")
 
 
 def pointer(serial: int = 5, key: str = KEY) -> str:
-    return desired_state.pointer_document(key, *BUNDLE, serial, "1.36.3")
+    return signed_documents.pointer_document(key, *BUNDLE, serial, "1.36.3")
 
 
 def listed(serial: int = 5) -> str:
-    members = desired_state.members(plan_cluster("dev", spec("windows-2019", {"labels": {"team": "b"}})))
-    return desired_state.members_document(KEY, members, serial)
+    members = signed_documents.members(plan_cluster("dev", spec("windows-2019", {"labels": {"team": "b"}})))
+    return signed_documents.members_document(KEY, members, serial)
 
 
 def changed(text: str, **fields: Any) -> str:
@@ -47,7 +47,7 @@ REFUSED = {
     "a field more": (changed(pointer(), more=1), 0, "MAC"),
     "the other document": (listed(), 0, "exactly the fields"),
     "a field of another type": (
-        *(desired_state.signed(KEY, {"bundle": "", "sha256": "", "kubernetes": "", "pools": True}, 5), 0, "exactly"),
+        *(signed_documents.signed(KEY, {"bundle": "", "sha256": "", "kubernetes": "", "pools": True}, 5), 0, "exactly"),
     ),
     "no MAC": (json.dumps({"serial": 5}), 0, "no signed document"),
     "a list": ("[1]", 0, "no signed document"),

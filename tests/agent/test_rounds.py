@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from components import desired_state
 from components.node import agent, kubeadm
+from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.agent.kubelets import answer, ask, node_user, pem, spec
@@ -34,10 +34,10 @@ MEMBERS = [member("control-plane-0", "control-plane", "10.20.64.10"), member("we
 
 def publish(cloud: Cloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
     """The program's documents; the pointer is to the bundle that is current."""
-    pointer = desired_state.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
+    pointer = signed_documents.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
     cloud.objects |= {
         "/bundles/desired-state.json": pointer.encode(),
-        "/bundles/members.json": desired_state.members_document(key, members, serial).encode(),
+        "/bundles/members.json": signed_documents.members_document(key, members, serial).encode(),
     }
 
 

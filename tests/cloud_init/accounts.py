@@ -11,13 +11,13 @@ from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.aws.secretsmanager import ENTRY
 from sandbox.azure.rights import ASSIGNMENT, BLOBS, DEFINITION
+from sandbox.cloud_state import World
 from sandbox.gcp.rights import PROJECT_MEMBER
 from sandbox.records import Record
 from sandbox.services.azure import blob, keyvault
 from sandbox.services.azure import machine as azure
 from sandbox.services.gcp import machine as gcp
 from sandbox.services.gcp import secretmanager, storage
-from sandbox.world import World
 
 BUCKETS = ("bundles", "public", "snapshots", "status")
 ADDRESS = "10.20.1.4"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.cloud_state import SERVICES, World
 from sandbox.services.server import Asked, Services
-from sandbox.world import SERVICES, World
 from tests.cloud_init.accounts import ACCOUNTS, AWS_INSTANCE, BUCKETS, Account
 
 EACH_CLOUD = pytest.mark.parametrize("cloud", ACCOUNTS, indirect=True)

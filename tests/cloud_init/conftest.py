@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from components.bundle import CLOUD_INIT
+from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine, new_machine
 from tests.cloud_init.cloud import Cloud, serving
 from tests.cloud_init.linux import TOKEN, Execute, Programs

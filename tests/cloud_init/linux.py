@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from tests.cloud_init.cloud import Cloud
-from tests.executor import linux_programs
+from tests.conformance import linux_programs
 
 TOKEN = "abcdef.0123456789abcdef"
 Execute = Callable[..., dict[str, Any]]

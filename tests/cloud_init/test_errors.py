@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.bundle import CLOUD_INIT, ERRORS, OsFamily, scripts
+from components.machine.bundle import CLOUD_INIT, ERRORS, OsFamily, scripts
 from components.node.kinds import KINDS
 
 ROWS: list[dict[str, Any]] = json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.executor import authority
+from tests.conformance import authority
 
 HOST, PEER = "api.dev.mullion.internal", "127.0.0.1"
 

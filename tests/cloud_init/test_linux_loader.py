@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components.bundle import CLOUD_INIT, bundle, scripts
+from components.machine.bundle import CLOUD_INIT, bundle, scripts
+from components.machine.user_data import document, user_data
 from components.node.plan import NodePlan
-from components.userdata import document, user_data
 from tests.cloud_init.cloud import EACH_CLOUD, Cloud
 
 FIRST = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('first')\n", "kinds/a.py": b""})

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from components.bundle import CLOUD_INIT, REDACTION
+from components.machine.bundle import CLOUD_INIT, REDACTION
 from tests.cloud_init.cloud import INSTANCE, Cloud
 from tests.cloud_init.linux import TOKEN, Programs, put
 

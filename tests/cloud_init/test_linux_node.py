@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from components.bundle import CLOUD_INIT
+from components.machine.bundle import CLOUD_INIT
 from components.node.kinds import KINDS, Field
 from tests.cloud_init.cloud import Cloud
 from tests.cloud_init.linux import SIMPLE, TOKEN, Execute, Programs, fetched, outcomes, put, sha256, tar_of

@@ -6,10 +6,10 @@ from typing import NoReturn
 
 import pytest
 
-from components.facts import longest
-from components.userdata import document, user_data
-from tests.executor.linux_booted import BootedMachine
-from tools.linuxnode.image import lacking
+from components.machine.facts import longest
+from components.machine.user_data import document, user_data
+from lab.linuxnode.image import lacking
+from tests.conformance.linux_booted import BootedMachine
 
 
 @pytest.mark.subprocess

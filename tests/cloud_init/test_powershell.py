@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from components.bundle import CLOUD_INIT
+from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine
 from tests.cloud_init.windows import FILES
 
@@ -128,7 +128,7 @@ def test_scripts_are_ascii_with_short_lines() -> None:
     for file in FILES:
         lines = file.read_bytes().decode("ascii").splitlines()
         assert max(map(len, lines)) <= 120, (file.name, [line for line in lines if len(line) > 120])
-        # the loader is user-data, so one file; tests/components/test_userdata.py limits its bytes
+        # the loader is user-data, so one file; tests/components/machine/test_user_data.py limits its bytes
         assert len(lines) <= 250 or file.name == "loader.ps1", file.name
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from components.bundle import CLOUD_INIT, REDACTION
+from components.machine.bundle import CLOUD_INIT, REDACTION
 
 TABLE = json.loads((CLOUD_INIT / REDACTION).read_text())["patterns"]
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIB\nAoGCCqGSM49\n-----END EC PRIVATE KEY-----"

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from components.bundle import CLOUD_INIT
+from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine
 from tests.certificates import OTHER, signed
 from tests.components.node.samples import plan

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from components.bundle import bundle
+from components.machine.bundle import bundle
 from components.node.kinds import ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine

@@ -7,7 +7,7 @@ import pytest
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import Cloud
 from tests.cloud_init.windows import place
-from tests.executor.windows_programs import SERVICE
+from tests.conformance.windows_programs import SERVICE
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 FOLLOWED = r"C:\ProgramData\mullion\epoch"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components.bundle import BAKE, CLOUD_INIT, PLAN, image_bundle
+from components.machine.bundle import BAKE, CLOUD_INIT, PLAN, image_bundle
 from components.node import baking
 from components.node.kinds import KINDS, ref, step
 from components.node.plan import NodePlan, Phase, Scope

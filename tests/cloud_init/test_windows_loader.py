@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from components.bundle import Bundle, bundle
+from components.machine.bundle import Bundle, bundle
 from components.node.plan import NodePlan
 from sandbox.boot.windows.winpwsh import MULLION, Machine
 from tests.cloud_init.cloud import Cloud

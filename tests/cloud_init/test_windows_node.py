@@ -1,4 +1,4 @@
-"""node.ps1 beside the conformance cases (tests/executor): its table of kinds, its status record, its second run."""
+"""node.ps1 beside the conformance cases (tests/conformance): its table of kinds, its status record, its second run."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.bundle import CLOUD_INIT
+from components.machine.bundle import CLOUD_INIT
 from components.node.kinds import KINDS
 from components.node.kinds.model import Field, Kind
 from sandbox.boot.windows.winpwsh import Machine

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from components.bundle import CLOUD_INIT, Bundle, scripts
+from components.machine.bundle import CLOUD_INIT, Bundle, scripts
+from components.machine.user_data import document, user_data
 from components.node.plan import canonical
-from components.userdata import document, user_data
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import Cloud
 

@@ -14,8 +14,8 @@ import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from components.cluster import MixedCluster
-from components.spec.stack import CLUSTER, stack_file_config
-from operations.recorder import Recording, record
+from components.stack_files.stack import CLUSTER, stack_file_config
+from operations.recorder.recorder import Recording, record
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")

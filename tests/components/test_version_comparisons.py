@@ -13,8 +13,8 @@ FOLDERS = ("components", "operations", "sandbox", "policies")
 HOME = ROOT / "components" / "releases"
 
 OTHERS = {
-    "operations/engine.py": "the Pulumi engine's own version, which no table is about",
-    "sandbox/followers.py": "the sandbox judges by itself and takes nothing from components: hops of one minor",
+    "operations/engine/locate.py": "the Pulumi engine's own version, which no table is about",
+    "sandbox/simulated_agents.py": "the sandbox judges by itself and takes nothing from components: hops of one minor",
 }
 """Files that may compare, and why."""
 

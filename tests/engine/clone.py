@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from operations import agreement, clouds
-from operations.engine import Engine
-from operations.replica import Replica
-from sandbox.boot.around import of
+from operations.chaos.clone import Replica
+from operations.clouds import cloud_tables
+from operations.engine.locate import Engine
+from operations.recovery import state_check
+from sandbox.boot.cloud_services import of
 
 
 class Clone(Replica):
@@ -21,9 +22,9 @@ class Clone(Replica):
         return self
 
     @property
-    def cloud(self) -> clouds.Cloud:
+    def cloud(self) -> cloud_tables.Cloud:
         """The stack's."""
-        return clouds.CLOUDS[self.document()["cloud"]]
+        return cloud_tables.CLOUDS[self.document()["cloud"]]
 
     def store(self, purpose: str) -> str:
         """The bucket of the world for this (bundles, snapshots), as machines are told."""
@@ -42,6 +43,6 @@ class Clone(Replica):
                 for each in world.resources(cloud.machine)
             }
 
-    def differences(self) -> agreement.Disagreement:
+    def differences(self) -> state_check.Disagreement:
         """Where state and world differ."""
-        return agreement.compare(self.resources(), agreement.in_sandbox(self.sandbox / "world.db"))
+        return state_check.compare(self.resources(), state_check.in_sandbox(self.sandbox / "world.db"))

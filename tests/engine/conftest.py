@@ -15,10 +15,11 @@ import pytest
 import yaml
 from pulumi.automation._stack import StackInitMode
 
-from components.spec.stack import CLUSTER
-from operations import clouds, state, workspace
-from operations.paths import REPOSITORY
-from sandbox.world import World
+from components.stack_files.stack import CLUSTER
+from operations.clouds import cloud_tables
+from operations.engine import state, workspace
+from operations.stacks.paths import REPOSITORY
+from sandbox.cloud_state import World
 
 from .things import THINGS
 
@@ -140,9 +141,9 @@ class Stack:
         }
 
     @property
-    def cloud(self) -> clouds.Cloud:
+    def cloud(self) -> cloud_tables.Cloud:
         """What the stack's file says it is in."""
-        return clouds.CLOUDS[self._settings["config"][CLUSTER]["cloud"]]
+        return cloud_tables.CLOUDS[self._settings["config"][CLUSTER]["cloud"]]
 
     def state(self) -> dict[str, Any]:
         """The state as it lies on the disk."""

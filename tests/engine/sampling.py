@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from operations import clouds
+from operations.clouds import cloud_tables
 from tests.seed import SEED
 
-CLOUDS = tuple(clouds.CLOUDS)
+CLOUDS = tuple(cloud_tables.CLOUDS)
 KINDS = ("dev", "ci", "prod")
 STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
 """All that soak takes."""

@@ -7,8 +7,8 @@ import pulumi.automation as auto
 import pytest
 
 import components.plan
-from components.bundle import scripts
-from components.generated import AUTHORITIES
+from components.machine.bundle import scripts
+from components.wiring.kept_secrets import AUTHORITIES
 
 from . import sampling
 from .conftest import Run, Stack

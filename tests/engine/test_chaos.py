@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from operations import chaos, stacks
-from operations.engine import Engine
+from operations.chaos import run
+from operations.engine.locate import Engine
+from operations.stacks import stack_files
 from tests.seed import GIVEN, SEED
 
 from . import sampling
@@ -26,7 +27,7 @@ STACKS = tuple(f"{cloud}-{kind}" for kind in KINDS for cloud in sampling.CLOUDS)
 def held(stack: str, seed: int, length: int, folders: pytest.TempPathFactory, engine: Engine) -> int:
     print(f"mullion chaos {stack} --seed {seed} --length {length}")  # noqa: T201 - pytest shows it where the test fails
     clone = Clone(folders.mktemp("chaos"), engine, stack)
-    runs = chaos.sequence(clone, stacks.config(stack), seed, print, length)
+    runs = run.sequence(clone, stack_files.config(stack), seed, print, length)
     shutil.rmtree(clone.folder)
     return runs
 
@@ -46,4 +47,4 @@ def test_every_sequence_holds(
     engine: Engine,
     record_property: Callable[[str, int], None],
 ) -> None:
-    record_property("runs of chaos", held(stack, seed, chaos.LENGTH, tmp_path_factory, engine))
+    record_property("runs of chaos", held(stack, seed, run.LENGTH, tmp_path_factory, engine))

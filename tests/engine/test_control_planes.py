@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 
 from . import sampling
 from .clone import Clone

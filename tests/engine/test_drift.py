@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from operations.engine import Engine
-from operations.exits import Exit
+from operations.console.exits import Exit
+from operations.engine.locate import Engine
 
 from . import sampling
 from .clone import Clone

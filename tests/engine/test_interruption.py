@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 
 from . import sampling
 from .clone import Clone

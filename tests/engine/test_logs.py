@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
-from operations.engine import Engine
-from operations.exits import Exit
-from sandbox.answers import NOTE
-from sandbox.boot.around import of
-from sandbox.world import World
+from operations.console.exits import Exit
+from operations.engine.locate import Engine
+from sandbox.boot.cloud_services import of
+from sandbox.cloud_state import World
+from sandbox.log_requests import NOTE
 
 from . import sampling
 from .clone import Clone

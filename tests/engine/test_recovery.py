@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from operations import chaos, invariants
-from operations.cuts import CUTS
-from operations.engine import Engine
-from operations.invariants import Asked
+from operations.chaos import invariants, run
+from operations.chaos.cuts import CUTS
+from operations.chaos.invariants import Asked
+from operations.engine.locate import Engine
 from sandbox.records import Operation
 from tests.seed import SEED
 
@@ -152,7 +152,7 @@ def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
         first = 1 + len(made) if known.issuperset(made) else 1
         known.update(made)
     after = invariants.snapshot(prepared)
-    asked = Asked(limits=chaos.limits(prepared.stack, cluster), kubernetes=cluster["kubernetes"])
+    asked = Asked(limits=run.limits(prepared.stack, cluster), kubernetes=cluster["kubernetes"])
     assert list(invariants.broken(before, after, asked)) == []
     assert phase != "up" or made_twice(after.calls) == {}, "later some things are made anew before the older one goes"
     cut_off = {each.urn for each in after.calls[len(before.calls) :] if not each.error}

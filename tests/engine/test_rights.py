@@ -7,17 +7,17 @@ from collections.abc import Callable
 
 import pytest
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.machine import policy_documents
 from sandbox.azure import rights as azure
-from sandbox.boot.around import of
+from sandbox.boot.cloud_services import of
+from sandbox.cloud_state import World
 from sandbox.gcp import rights as gcp
 from sandbox.records import Record
 from sandbox.services.azure.machine import group, identities
 from sandbox.services.gcp.machine import account
-from sandbox.world import World
 
 from . import sampling
 from .clone import Clone

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from operations import agreement
-from operations.engine import Engine
+from operations.engine.locate import Engine
+from operations.recovery import state_check
 
 from . import sampling
 from .clone import Clone
@@ -40,7 +40,7 @@ def done(run: Any) -> str:
 def agrees(clone: Clone) -> bool:
     """Whether state and world are the same, but for older bundles, which stay on purpose."""
     found = clone.differences()
-    return not found.missing and set(found.orphans) <= agreement.kept_in(clone.sandbox)
+    return not found.missing and set(found.orphans) <= state_check.kept_in(clone.sandbox)
 
 
 def roll(clone: Clone, *more: str) -> Any:

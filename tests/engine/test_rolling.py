@@ -8,7 +8,7 @@ from typing import Any
 import pulumi.automation as auto
 import pytest
 
-from components import drain
+from components.rollout import drain
 
 from . import sampling
 from .conftest import Run, Stack

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from operations import clouds
+from operations.clouds import cloud_tables
 from sandbox.records import Record
 
 
@@ -73,7 +73,7 @@ THINGS = {
         marked=frozenset({"content", "effectiveLabels", "pulumiLabels"}),
         route="gcp:compute/route:Route",
         way=lambda inputs: (inputs["destRange"], inputs.get("nextHopIp")),
-        hop=lambda machine: clouds.GCP.address_of(machine.inputs),
+        hop=lambda machine: cloud_tables.GCP.address_of(machine.inputs),
         moved=False,
         forwards=("gcp:compute/instance:Instance", "canIpForward", True),
     ),
@@ -93,7 +93,7 @@ THINGS = {
         marked=frozenset(),
         route="azure-native:network:Route",
         way=lambda inputs: (inputs["addressPrefix"], inputs.get("nextHopIpAddress")),
-        hop=lambda machine: clouds.AZURE.address_of(machine.inputs),
+        hop=lambda machine: cloud_tables.AZURE.address_of(machine.inputs),
         moved=False,
         forwards=("azure-native:network:NetworkInterface", "enableIPForwarding", True),
     ),

@@ -8,11 +8,11 @@ from typing import NoReturn
 
 import pytest
 
+from lab import build
+from lab.programs import NOT_BUILT, Program, programs
 from tests.lab.judge import Windows
 from tests.lab.real import Real
 from tests.lab.rendered import Rendered, machines
-from tools.lab import build
-from tools.lab.programs import NOT_BUILT, Program, programs
 
 NEWEST = "1.37.1"
 
@@ -52,7 +52,7 @@ def program(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Find:
 
 def _built(wanted: Program, kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
     if not build.is_built(wanted):
-        missing("lab", f"{wanted.name} {wanted.version} is not built; run: python -m tools.lab build {kubernetes}")
+        missing("lab", f"{wanted.name} {wanted.version} is not built; run: python -m lab build {kubernetes}")
     return build.place(wanted)
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from components import artifacts
+from components.catalogue import artifacts
 from components.node import plan_node
 from components.node.kinds import REFERENCES
 from components.node.plan import NodePlan
 from components.spec.models import ClusterSpec
 from components.spec.report import SpecError
-from components.spec.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, read_stack
 
 VALUES: Mapping[str, Any] = {
     **dict.fromkeys(REFERENCES, "value"),

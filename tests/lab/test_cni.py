@@ -10,10 +10,10 @@ from components.node import cni
 from components.node.layout import HOST_LOCAL_STATE
 from components.node.role import role
 from components.spec.models import ClusterSpec
+from lab.programs import CNI_CHECK
 from tests.lab.conftest import Find
 from tests.lab.judge import Windows, run
 from tests.lab.rendered import VALUES, Rendered, filled
-from tools.lab.programs import CNI_CHECK
 
 pytestmark = pytest.mark.lab
 

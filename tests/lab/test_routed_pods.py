@@ -15,9 +15,9 @@ import pytest
 from components.node import cni
 from components.plan import Machine, plan_cluster
 from components.spec.models import ClusterSpec
+from lab import build
+from lab.programs import cluster_programs
 from tests.lab.rendered import filled
-from tools.lab import build
-from tools.lab.programs import cluster_programs
 
 pytestmark = pytest.mark.lab
 
@@ -30,7 +30,7 @@ def plug_ins(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
     wanted = [each for each in cluster_programs(kubernetes) if each.name in ("bridge", "host-local", "portmap")]
     for each in (each for each in wanted if each.os == "linux"):
         if not build.is_built(each):
-            missing("lab", f"{each.name} is not built; run: python -m tools.lab cluster {kubernetes}")
+            missing("lab", f"{each.name} is not built; run: python -m lab cluster {kubernetes}")
     return build.place(wanted[0]).parent
 
 

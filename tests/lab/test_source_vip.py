@@ -8,10 +8,10 @@ import pytest
 
 from sandbox.boot.windows.winpwsh import new_machine
 from tests.cloud_init.cloud import serving
-from tests.executor import on_windows
-from tests.executor.case import read
-from tests.executor.downloads import serving as serving_downloads
-from tests.executor.windows_machine import Driver
+from tests.conformance import on_windows
+from tests.conformance.case import read
+from tests.conformance.downloads import serving as serving_downloads
+from tests.conformance.windows_machine import Driver
 from tests.lab.conftest import WINPWSH, Find
 
 pytestmark = pytest.mark.lab

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from operations.__main__ import app
-from operations.paths import REPOSITORY
+from operations.stacks.paths import REPOSITORY
 from tests.clones import work_in
 
 STACK = """\

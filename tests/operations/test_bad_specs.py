@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import Result
 
-from components.spec.checks import CHECKS
+from components.checks import CHECKS
 from components.spec.report import Severity
-from components.spec.stack import CLUSTER
-from operations import engine
-from operations.exits import Exit
-from operations.paths import REPOSITORY
-from tests.components.spec.cases import CASES
+from components.stack_files.stack import CLUSTER
+from operations.console.exits import Exit
+from operations.engine import locate
+from operations.stacks.paths import REPOSITORY
+from tests.components.checks.cases import CASES
 from tests.components.spec.documents import REGION, changed
 
 STACKS = ("aws-ci", "aws-dev", "aws-prod")
@@ -155,8 +155,8 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked(*_: object) -> None:
         pytest.fail("an engine was looked for")
 
-    monkeypatch.setattr(engine, "find", asked)
-    monkeypatch.setattr(engine, "installed", asked)
+    monkeypatch.setattr(locate, "find", asked)
+    monkeypatch.setattr(locate, "installed", asked)
 
 
 def written(clone: Path, text: str) -> None:

@@ -7,12 +7,14 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import Result
 
-from operations import engine, identity, runs, worlds
 from operations.__main__ import app
-from operations.engine_build import EngineError
-from operations.exits import MEANINGS, Exit
-from operations.paths import REPOSITORY
-from operations.worlds import World
+from operations.commands import up_and_down
+from operations.console.exits import MEANINGS, Exit
+from operations.engine import locate
+from operations.engine.build import EngineError
+from operations.stacks import account, target
+from operations.stacks.paths import REPOSITORY
+from operations.stacks.target import World
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
@@ -30,12 +32,12 @@ def no_engine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Whoever asks for the engine is noted, and there is none."""
     asked: list[str] = []
 
-    def find() -> engine.Engine:
+    def find() -> locate.Engine:
         asked.append("find")
         raise EngineError("there is no engine; install one")
 
-    monkeypatch.setattr(engine, "find", find)
-    monkeypatch.setattr(identity, "account", lambda *_: "111122223333")
+    monkeypatch.setattr(locate, "find", find)
+    monkeypatch.setattr(account, "account", lambda *_: "111122223333")
     return asked
 
 
@@ -55,7 +57,7 @@ def test_without_an_engine_the_exit_code_is_4_and_the_message_says_so(
     result = mullion(*words)
     assert result.exit_code == Exit.NO_ENGINE
     assert result.stderr.strip().endswith("mullion: there is no engine; install one")
-    assert worlds.recall("small") is None, "nothing ran, so the stack belongs to no world"
+    assert target.recall("small") is None, "nothing ran, so the stack belongs to no world"
 
 
 @pytest.mark.parametrize("words", [("up", "small", "--sandbox"), ("scale", "small", "web", "3"), ("plan", "small")])
@@ -83,7 +85,7 @@ def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
 def test_the_other_world_is_refused_with_exit_code_3(
     world: World, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
 ) -> None:
-    worlds.remember("small", world)
+    target.remember("small", world)
     result = mullion(*words)
     assert result.exit_code == Exit.REFUSED
     assert "mullion down small" in result.stderr
@@ -94,7 +96,7 @@ def test_an_interruption_ends_with_exit_code_130(clone: Path, mullion: Run, monk
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(runs, "up", interrupt)
+    monkeypatch.setattr(up_and_down, "up", interrupt)
     assert mullion("up", "small").exit_code == Exit.INTERRUPTED
 
 
@@ -102,7 +104,7 @@ def test_a_fault_of_ours_is_not_hidden(clone: Path, mullion: Run, monkeypatch: p
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(runs, "up", fail)
+    monkeypatch.setattr(up_and_down, "up", fail)
     assert isinstance(mullion("up", "small").exception, ZeroDivisionError)
 
 
@@ -114,8 +116,8 @@ def test_ctrl_d_at_a_question_is_no_yes(
     clone: Path, mullion: Run, no_engine: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builtins.input", end_of_input)
-    monkeypatch.setattr(identity, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
-    monkeypatch.setattr(runs, "up", lambda *_, **__: identity.confirm("Sure?"))
+    monkeypatch.setattr(account, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
+    monkeypatch.setattr(up_and_down, "up", lambda *_, **__: account.confirm("Sure?"))
     result = mullion("up", "small")
     assert result.exit_code == Exit.REFUSED
     assert result.stderr == "mullion: not confirmed; nothing was changed\n"
@@ -126,17 +128,17 @@ def test_only_the_exact_answer_confirms(typed: str, accepted: bool, monkeypatch:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda _: typed)
     if accepted:
-        identity.confirm("Sure?")
+        account.confirm("Sure?")
         return
     with pytest.raises(Exception, match="not confirmed"):
-        identity.confirm("Sure?")
+        account.confirm("Sure?")
 
 
 def test_the_doctor_names_what_is_missing_with_the_way_to_it(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "installed", lambda announce: announce("mullion: not used: /old/pulumi is too old"))
-    worlds.remember("small", World("sandbox"))
+    monkeypatch.setattr(locate, "installed", lambda announce: announce("mullion: not used: /old/pulumi is too old"))
+    target.remember("small", World("sandbox"))
     result = mullion("doctor", "small")
     assert result.exit_code == Exit.FAILED
     assert "`make engine` builds one" in result.stdout
@@ -146,8 +148,8 @@ def test_the_doctor_names_what_is_missing_with_the_way_to_it(
 
 
 def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = engine.Engine(Path("/opt/pulumi"), "3.230.0", engine.Origin.PATH)
-    monkeypatch.setattr(engine, "installed", lambda announce: found)
+    found = locate.Engine(Path("/opt/pulumi"), "3.230.0", locate.Origin.PATH)
+    monkeypatch.setattr(locate, "installed", lambda announce: found)
     result = mullion("doctor")
     assert result.exit_code == 0, result.output
     assert "engine 3.230.0 from PATH" in result.stdout
@@ -156,7 +158,7 @@ def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, m
 def test_the_doctor_shows_what_is_wrong_with_a_stack(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "installed", lambda announce: None)
+    monkeypatch.setattr(locate, "installed", lambda announce: None)
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("kubernetes", "cubernetes"))
     result = mullion("doctor", "small")
     assert result.exit_code == Exit.FAILED

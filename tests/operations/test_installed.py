@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from operations.paths import REPOSITORY
+from operations.stacks.paths import REPOSITORY
 
 COMMAND = ("components", "operations", "sandbox")
 """Where the command's own modules are."""

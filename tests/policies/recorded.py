@@ -4,8 +4,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from operations import stacks
-from operations.recorder import record
+from operations.recorder.recorder import record
+from operations.stacks import stack_files
 from policies.rules import RULES
 from policies.rules.rule import UNKNOWN, Content, Resource
 from sandbox import values
@@ -15,7 +15,7 @@ STACKS = tuple(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind i
 
 @lru_cache
 def resources(stack: str, *, preview: bool = False) -> tuple[Resource, ...]:
-    recording = record(stack, stacks.config(stack), preview=preview)
+    recording = record(stack, stack_files.config(stack), preview=preview)
     assert recording.errors == []
     return tuple(
         Resource(

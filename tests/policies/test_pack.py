@@ -14,13 +14,13 @@ import pytest
 from pulumi import ResourceTransformationArgs, ResourceTransformationResult
 from pulumi import automation as auto
 
-from operations import guards
-from operations.exits import Exit, Stop
-from operations.paths import REPOSITORY
+from operations.console.exits import Exit, Stop
+from operations.engine import policy_preview
+from operations.stacks.paths import REPOSITORY
 from policies.rules import RULES
 from policies.rules.exposure import FIREWALL
 from policies.rules.rule import GCP_INSTANCE, INSTANCE, ResourceRule, StackRule
-from sandbox.world import World
+from sandbox.cloud_state import World
 from tests.engine.conftest import Stack
 
 pytestmark = pytest.mark.engine
@@ -160,7 +160,7 @@ def late(args: ResourceTransformationArgs) -> ResourceTransformationResult | Non
 def stack(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., auto.Stack]:
     """Give `stack(name, careless)`: a stack of this repository in a world of its own."""
     monkeypatch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
-    for variable, value in guards.environment().items():
+    for variable, value in policy_preview.environment().items():
         monkeypatch.setenv(variable, value)
 
     def made(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
@@ -183,7 +183,7 @@ def names(*kinds: type) -> set[str]:
 
 def refusal(run: auto.Stack) -> str:
     with pytest.raises(Stop) as stop:
-        guards.check(run.name, run, lambda _: None)
+        policy_preview.check(run.name, run, lambda _: None)
     assert stop.value.code is Exit.REFUSED
     return str(stop.value)
 
@@ -196,8 +196,8 @@ def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Ca
         if event.policy_event:
             broken.append(event.policy_event)
 
-    guards.check("aws-ci", run, hear)
-    run.up(on_event=hear, on_output=said.append, color="never", policy_packs=guards.PACKS)
+    policy_preview.check("aws-ci", run, hear)
+    run.up(on_event=hear, on_output=said.append, color="never", policy_packs=policy_preview.PACKS)
     assert broken == []
     assert any("mullion@v0.1.0" in line for line in said), "the engine says which packs it ran"
 
@@ -225,7 +225,7 @@ def test_a_preview_names_every_broken_rule_over_the_stack(stack: Callable[..., a
 def test_the_engine_itself_ends_a_preview_by_the_rule_s_name(stack: Callable[..., auto.Stack]) -> None:
     run = stack("aws-ci", [open_stores])
     with pytest.raises(auto.CommandError, match="stores-encrypted"):
-        run.preview(on_output=lambda _: None, color="never", policy_packs=guards.PACKS)
+        run.preview(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
 
 
 def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
@@ -244,9 +244,9 @@ def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
     stack: Callable[..., auto.Stack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stack("aws-ci", [late])
-    guards.check("aws-ci", run, lambda _: None)
+    policy_preview.check("aws-ci", run, lambda _: None)
     with pytest.raises(auto.CommandError, match="no-secret-in-user-data") as refused:
-        run.up(on_output=lambda _: None, color="never", policy_packs=guards.PACKS)
+        run.up(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
     assert "abc12d" not in str(refused.value)
     assert World(tmp_path / "world.db").resources(INSTANCE) == []
     # the program that was cut is collected here, not in somebody else's test

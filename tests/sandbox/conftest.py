@@ -11,8 +11,8 @@ import pytest
 from sandbox.aws.cloud import AWS
 from sandbox.aws.regions import UBUNTU, image
 from sandbox.cloud import Cloud, Refusal
+from sandbox.cloud_state import World
 from sandbox.provider import Provider
-from sandbox.world import World
 
 REGION = "eu-west-1"
 AMI = image(REGION, UBUNTU.format(release="22.04", arch="amd64", volume="ebs-gp2"))

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from pulumi import automation as auto
 
-from operations.engine import Engine
-from operations.workspace import EngineCommand, prepare
-from sandbox.world import World
+from operations.engine.locate import Engine
+from operations.engine.workspace import EngineCommand, prepare
+from sandbox.cloud_state import World
 
 
 class Runner:

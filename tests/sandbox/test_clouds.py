@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from sandbox.cloud_state import World
 from sandbox.clouds import CLOUDS, of, of_type, seconds
 from sandbox.gcp.storage import crc32c
-from sandbox.world import World
 
 from .conftest import Account
 

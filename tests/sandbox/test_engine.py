@@ -8,7 +8,7 @@ import pulumi
 import pytest
 from pulumi import automation as auto
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 
 from .conftest import POLICY, TRUST
 from .running import Runner, collected

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox import faults
 from sandbox.cloud import Refusal
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 VPC = "aws:ec2/vpc:Vpc"
 

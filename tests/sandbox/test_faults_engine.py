@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pulumi import automation as auto
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 
 from .running import Runner, collected
 

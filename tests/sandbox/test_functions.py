@@ -7,7 +7,7 @@ import pytest
 from sandbox.aws.functions import FUNCTIONS
 from sandbox.aws.regions import PARAMETERS, REGIONS
 from sandbox.cloud import Refusal
-from sandbox.world import SERVICES
+from sandbox.cloud_state import SERVICES
 
 
 @pytest.fixture

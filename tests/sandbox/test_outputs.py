@@ -7,8 +7,8 @@ import pytest
 
 from sandbox.aws.cloud import AWS
 from sandbox.aws.types import TYPES
+from sandbox.cloud_state import World
 from sandbox.values import UNKNOWN, Secret, plain
-from sandbox.world import World
 
 from .conftest import POLICY, TRUST, Account, Thing
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from components import sizes
+from components.catalogue import instance_sizes
 from sandbox.aws import offerings
 from sandbox.aws.quotas import QUOTAS, VCPUS
 from sandbox.aws.regions import REGIONS, UBUNTU, image, zones
@@ -132,7 +132,7 @@ def test_a_machine_that_grows_counts_to_the_quota_as_it_will_be(account, scene) 
 
 
 def test_the_sandbox_reads_names_of_types_as_the_products_table_has_them() -> None:
-    for name, size in sizes.AWS.items():
+    for name, size in instance_sizes.AWS.items():
         architecture = {"amd64": "x86_64"}.get(size.architecture, size.architecture)
         assert offerings.exists(name) and offerings.is_standard(name), name
         assert (offerings.vcpus(name), offerings.architecture(name)) == (size.vcpu, architecture), name
@@ -155,7 +155,7 @@ def test_a_zone_without_the_type_refuses_it_and_names_those_that_have_it(account
 
 @pytest.mark.parametrize("region", REGIONS)
 def test_every_type_has_two_zones_in_every_region(region: str) -> None:
-    for name in sizes.AWS:
+    for name in instance_sizes.AWS:
         assert len(offerings.offering(region, name)) >= min(2, len(zones(region)) - 1), (region, name)
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from components.spec.checks import CHECKS
+from components.checks import CHECKS
 from components.spec.choices import Cloud
 from components.spec.form import FORMS
-from operations.paths import REPOSITORY
+from operations.stacks.paths import REPOSITORY
 from tools import clouds_page
 
 HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits", "Destroy"]

@@ -2,7 +2,7 @@
 
 import json
 
-from components.bundle import CLOUD_INIT, ERRORS
+from components.machine.bundle import CLOUD_INIT, ERRORS
 from tools import error_page
 
 NAMES = {each["name"] for each in json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]}

@@ -4,8 +4,8 @@ import json
 import re
 from pathlib import Path
 
-from components.bundle import CLOUD_INIT, ERRORS
-from components.spec.checks import CHECKS
+from components.checks import CHECKS
+from components.machine.bundle import CLOUD_INIT, ERRORS
 from tests.components.node.samples import plan
 from tools import troubleshooting_page as page
 

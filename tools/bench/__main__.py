@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from components.garbage import THRESHOLDS, collect_rarely
-from components.spec.stack import CLUSTER, stack_file_config
-from operations.paths import REPOSITORY
-from operations.recorder import record
+from components.sdk.garbage import THRESHOLDS, collect_rarely
+from components.stack_files.stack import CLUSTER, stack_file_config
+from operations.recorder.recorder import record
+from operations.stacks.paths import REPOSITORY
 from tools.bench import executor
 from tools.bench.flat import flat
 from tools.bench.windows import windows
@@ -108,9 +108,9 @@ def engine() -> None:
     """`up` in the sandbox with the real engine, against the same resources without components."""
     import pulumi.automation as auto
 
-    from operations import engine as engines
-    from operations.recorder import program
-    from operations.workspace import prepare
+    from operations.engine import locate as engines
+    from operations.engine.workspace import prepare
+    from operations.recorder.recorder import program
 
     os.environ["PATH"] = f"{engines.find().path.parent}{os.pathsep}{os.environ['PATH']}"
     config = {key: value if isinstance(value, str) else json.dumps(value) for key, value in CONFIG.items()}

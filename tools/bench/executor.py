@@ -1,6 +1,6 @@
 """The executors: how long a second run takes when nothing is to be done, and how large user-data is.
 
-node.py runs on a Linux machine that boots for it (tools/linuxnode): systemd answers for real.
+node.py runs on a Linux machine that boots for it (lab/linuxnode): systemd answers for real.
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from components.bundle import OsFamily, scripts
-from components.facts import LONGEST_BUNDLE_URL, longest
-from components.userdata import LIMITS, document, size, template, user_data
-from operations.paths import REPOSITORY
-from tools.linuxnode import network
-from tools.linuxnode.image import lacking
-from tools.linuxnode.machine import boot, stop
+from components.machine.bundle import OsFamily, scripts
+from components.machine.facts import LONGEST_BUNDLE_URL, longest
+from components.machine.user_data import LIMITS, document, size, template, user_data
+from lab.linuxnode import network
+from lab.linuxnode.image import lacking
+from lab.linuxnode.machine import boot, stop
+from operations.stacks.paths import REPOSITORY
 
 Show = Callable[..., None]
 NET, RANGE, ADDRESS = "mullion-bench", "10.77.66.0/24", "10.77.66.11"
@@ -98,7 +98,7 @@ def machine() -> Iterator[Path]:
 
 def on(folder: Path, *words: str) -> str:
     """Output of a program there."""
-    argv = [sys.executable, "-m", "tools.linuxnode", "exec", str(folder), *words]
+    argv = [sys.executable, "-m", "lab.linuxnode", "exec", str(folder), *words]
     return subprocess.run(argv, check=True, capture_output=True, text=True, cwd=REPOSITORY, timeout=300).stdout
 
 

@@ -12,7 +12,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.after import after
+from components.sdk.registration import after
 
 TAGS = {"mullion:cluster": "flat", "mullion:owner": "platform-team", "mullion:urn": "u" * 120, "Name": "flat"}
 RULES = 19

@@ -14,18 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from lab import build
+from lab.cluster import IMITATED
+from lab.linuxnode.image import lacking
+from lab.programs import STAND_IN
 from sandbox.boot.windows.winpwsh import Machine, new_machine
 from tests.cloud_init.cloud import serving
 from tests.cloud_init.windows import place
-from tests.windows_node.combinations import FOUR, Rendered, rendered
-from tests.windows_node.imaging import bake
-from tests.windows_node.server import Node, node, outcomes, restarts
-from tests.windows_node.server import steps as planned
-from tests.windows_node.site import Site, site
-from tools.lab import build
-from tools.lab.cluster import IMITATED
-from tools.lab.programs import STAND_IN
-from tools.linuxnode.image import lacking
+from tests.windows_plans.combinations import FOUR, Rendered, rendered
+from tests.windows_plans.imaging import bake
+from tests.windows_plans.server import Node, node, outcomes, restarts
+from tests.windows_plans.server import steps as planned
+from tests.windows_plans.site import Site, site
 
 Show = Callable[..., None]
 Best = Callable[..., list[float]]

@@ -4,8 +4,8 @@ import os
 from contextlib import suppress
 from subprocess import CalledProcessError
 
-from sandbox.boot import groups
-from tools.linuxnode.network import run
+from lab.linuxnode.network import run
+from sandbox.boot import firewalls
 
 RUNTIME = "192.0.2.1"
 """Address of the namespace towards Windows alone, where the container runtime is; nobody else has it (RFC 5737)."""
@@ -35,7 +35,7 @@ def plug(link: str, space: str, address: str, gateway: str, pods: str = "") -> N
     run(*inside, "addr", "flush", "dev", "eth0")
     # scope host: never the sender of a question for an address, which Windows may not answer to a stranger
     run(*inside, "addr", "replace", f"{RUNTIME}/32", "dev", "lo", "scope", "host")
-    groups.apply(space, NO_HOP)
+    firewalls.apply(space, NO_HOP)
     for device in (link, "eth0"):
         for key in ("conf/{}/proxy_arp=1", "neigh/{}/proxy_delay=0"):
             run("netns", "exec", space, "sysctl", "-qw", f"net/ipv4/{key.format(device)}")

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.boot.windows.server import FRESH, Failed
+from sandbox.cloud_state import World
 from sandbox.records import Record
-from sandbox.world import World
 
 DATA = r"C:\AzureData\CustomData.bin"
 EXTENSION_SECONDS = 60

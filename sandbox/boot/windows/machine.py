@@ -10,13 +10,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from lab import build
+from lab.programs import WITHOUT_RUNTIME
 from sandbox.boot import windows
 from sandbox.boot.machine import Machine
 from sandbox.boot.windows import winpwsh
 from sandbox.boot.windows.launch import first_name, launch
 from sandbox.boot.windows.server import CRI, Failed, Server, no_runtime
-from tools.lab import build
-from tools.lab.programs import WITHOUT_RUNTIME
 
 WITH, RUNTIME = "winpwsh", "runtime.pid"
 """Files beside the disk: the tool that runs it, and the process that answers as its container runtime."""

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from sandbox.boot import spaces
+from sandbox.boot import network_namespaces
 from sandbox.boot.windows import registry
 from sandbox.boot.windows.losses import reboot
 from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, new_machine
@@ -246,7 +246,7 @@ def no_runtime(program: Path, space: str, address: str = CRI) -> Iterator["subpr
     words = ["nsenter", f"--net=/run/netns/{space}", str(program), address]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        spaces.within(space, partial(_answers, address))
+        network_namespaces.within(space, partial(_answers, address))
         yield running
     finally:
         running.terminate()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from sandbox.cloud_state import World
 from sandbox.services import bearer
 from sandbox.services.azure import blob, keyvault, metadata, resources
 from sandbox.services.azure.machine import MACHINE
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
-from sandbox.world import World
 
 BLOB, VAULT, RESOURCES = "blob", "keyvault", "management"
 HOSTS: tuple[tuple[re.Pattern[str], str], ...] = (

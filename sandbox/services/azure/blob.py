@@ -14,11 +14,11 @@ from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import BLOBS
 from sandbox.azure.rights import refused as not_allowed
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.objects import Version, matches, newest, page, part
-from sandbox.world import World
 
 CONTAINER = "azure-native:storage:BlobContainer"
 XML = {"content-type": "application/xml"}

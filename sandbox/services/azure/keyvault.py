@@ -10,10 +10,10 @@ from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import GET, SET
 from sandbox.azure.rights import refused as not_allowed
+from sandbox.cloud_state import World, now
 from sandbox.records import Record
-from sandbox.services.azure import answers
+from sandbox.services.azure import responses
 from sandbox.services.calls import Answer, Call, Codes, Refused
-from sandbox.world import World, now
 
 VAULT = "azure-native:keyvault:Vault"
 VERSIONS = ("7.2", "7.3", "7.4", "7.5", "7.6", "2025-07-01", "2026-04-01")
@@ -68,7 +68,7 @@ class Secrets:
         if wanted not in kept:
             text = f"A secret with (name/id) {name} was not found in this key vault."
             raise Refused("SecretNotFound", text)
-        return answers.answer(_bundle(vault, name, wanted, kept[wanted]))
+        return responses.answer(_bundle(vault, name, wanted, kept[wanted]))
 
     def _set(self, vault: Record, name: str, call: Call) -> Answer:
         try:
@@ -83,7 +83,7 @@ class Secrets:
         version = uuid.uuid4().hex
         with self.world.transaction():
             self.world.put_secret(_key(vault, name), version, value)
-        return answers.answer(_bundle(vault, name, version, value))
+        return responses.answer(_bundle(vault, name, version, value))
 
 
 def _key(vault: Record, name: str) -> str:
@@ -99,4 +99,4 @@ def _bundle(vault: Record, name: str, version: str, value: str) -> dict[str, Any
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
     """A refusal as the service words it, and its code."""
-    return answers.refusal(refused, CODES, CHALLENGE.format(tenant="00000000-0000-0000-0000-000000000000"))
+    return responses.refusal(refused, CODES, CHALLENGE.format(tenant="00000000-0000-0000-0000-000000000000"))

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services.calls import Call
-from sandbox.world import World
 
 MACHINE = "azure-native:compute:VirtualMachine"
 INTERFACE = "azure-native:network:NetworkInterface"

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.azure import machine as machines
 from sandbox.services.calls import Answer, Call, Refused
-from sandbox.world import World
 
 JSON = {"content-type": "application/json; charset=utf-8", "server": "IMDS/150.870.65.1854"}
 TOKEN, INSTANCE = "/metadata/identity/oauth2/token", "/metadata/instance"

@@ -6,11 +6,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import refused as not_allowed
+from sandbox.cloud_state import World
 from sandbox.records import Record
-from sandbox.services.azure import answers
+from sandbox.services.azure import responses
 from sandbox.services.azure.machine import MACHINE
 from sandbox.services.calls import Answer, Call, Codes, Refused
-from sandbox.world import World
 
 ACTION = "Microsoft.Compute/virtualMachines/read"
 VERSIONS = ("2023-09-01", "2024-03-01", "2024-07-01", "2024-11-01")
@@ -59,7 +59,7 @@ class Machines:
         if start + PAGE < len(found):
             host = f"http://{call.headers['host']}"  # the world's machines look for services over http
             listed["nextLink"] = f"{host}{call.path}?api-version={version}&$skiptoken={start + PAGE}"
-        return answers.answer(listed)
+        return responses.answer(listed)
 
 
 def _machine(one: Record) -> dict[str, Any]:
@@ -74,4 +74,4 @@ def _machine(one: Record) -> dict[str, Any]:
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
     """A refusal as Resource Manager words it, and its code."""
-    return answers.refusal(refused, CODES, CHALLENGE)
+    return responses.refusal(refused, CODES, CHALLENGE)

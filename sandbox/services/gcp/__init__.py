@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from sandbox.cloud_state import World
 from sandbox.services import bearer
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
 from sandbox.services.gcp import compute, metadata, secretmanager, storage
 from sandbox.services.gcp.machine import INSTANCE
-from sandbox.world import World
 
 STORE, SECRETS, COMPUTE = "storage", "secretmanager", "compute"
 HOSTS: Mapping[str, str] = {

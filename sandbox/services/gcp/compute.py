@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from sandbox.cloud_state import World
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused
 from sandbox.services.gcp import machine as machines
-from sandbox.services.gcp.answers import answer, refusal
 from sandbox.services.gcp.machine import INSTANCE
-from sandbox.world import World
+from sandbox.services.gcp.responses import answer, refusal
 
 __all__ = ["Compute", "refusal"]
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services.calls import Call
-from sandbox.world import World
 
 INSTANCE = "gcp:compute/instance:Instance"
 PROJECT_NUMBER = "123456789012"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.calls import Answer, Call, Refused
 from sandbox.services.gcp import machine as machines
 from sandbox.services.gcp.machine import PROJECT_NUMBER
-from sandbox.world import World
 
 FLAVOR = {"metadata-flavor": "Google", "server": "Metadata Server for VM"}
 TEXT, JSON = {"content-type": "application/text"}, {"content-type": "application/json"}

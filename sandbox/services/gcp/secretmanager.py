@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox.cloud_state import World
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused
-from sandbox.services.gcp.answers import answer, refusal
 from sandbox.services.gcp.crc32c import crc32c
 from sandbox.services.gcp.machine import PROJECT_NUMBER
-from sandbox.world import World
+from sandbox.services.gcp.responses import answer, refusal
 
 __all__ = ["Secrets", "refusal"]
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+from sandbox.cloud_state import World
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
 from sandbox.services.gcp.crc32c import crc32c
 from sandbox.services.objects import Version, matches, newest, page, part, versions
-from sandbox.world import World
 
 BUCKET = "gcp:storage/bucket:Bucket"
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"

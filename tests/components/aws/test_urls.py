@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from components.spec.stack import stack_file_config
-from components.urls import service_url
-from operations import answers
-from operations.recorder import Recording, record
-from sandbox.aws.boots import MACHINES
+from components.machine.service_urls import service_url
+from components.stack_files.stack import stack_file_config
+from operations.recorder import cloud_answers
+from operations.recorder.recorder import Recording, record
+from sandbox.aws.boot_obstacles import MACHINES
 
 ROOT = Path(__file__).resolve().parents[3]
 BUCKET = "aws:s3/bucket:Bucket"
@@ -39,12 +39,14 @@ PLAIN = {
 def answering_plain_http(patch: pytest.MonkeyPatch, what: str) -> None:
     """Let the provider give one of its addresses as a URL with http."""
     if "store" in what:
-        plain = {**answers.COMPUTED[BUCKET], "bucketRegionalDomainName": "http://{id}.s3.{region}.amazonaws.com"}
-        patch.setitem(answers.COMPUTED, BUCKET, plain)
+        plain = {**cloud_answers.COMPUTED[BUCKET], "bucketRegionalDomainName": "http://{id}.s3.{region}.amazonaws.com"}
+        patch.setitem(cloud_answers.COMPUTED, BUCKET, plain)
     elif "secret" in what:
-        patch.setitem(answers.INVOKES, SERVICE, lambda *_: {"dnsName": "http://secretsmanager.here"})
+        patch.setitem(cloud_answers.INVOKES, SERVICE, lambda *_: {"dnsName": "http://secretsmanager.here"})
     else:
-        patch.setitem(answers.INVOKES, REGION, lambda region, _: {"region": region, "endpoint": "http://ec2.here"})
+        patch.setitem(
+            cloud_answers.INVOKES, REGION, lambda region, _: {"region": region, "endpoint": "http://ec2.here"}
+        )
 
 
 def recording(world: str) -> Recording:

@@ -9,14 +9,14 @@ import pulumi_aws
 import pytest
 
 from components.aws.identity import statements
-from components.firewall import NODES
 from components.naming import MAX_NODE_NAME
 from components.plan import plan_cluster
-from components.spec.stack import CLUSTER, read_stack
-from operations import answers
-from operations.recorder import Recording, Registered, record
+from components.stack_files.stack import CLUSTER, read_stack
+from components.topology.firewall import NODES
+from operations.recorder import cloud_answers
+from operations.recorder.recorder import Recording, Registered, record
 from sandbox.values import Secret
-from tests.components.wiring import config, of, plan, recording
+from tests.components.recorded_wiring import config, of, plan, recording
 
 STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed")
 INSTANCE = "aws:ec2/instance:Instance"
@@ -181,7 +181,9 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_interface_in_ev
     def known(type_: str, output: str) -> dict[str, str]:
         """Names of resources by an output of theirs."""
         those = [each for each in found.resources.values() if each.type == type_]
-        return {answers.computed(type_, each.name, each.urn, "eu-west-1", {})[output]: each.name for each in those}
+        return {
+            cloud_answers.computed(type_, each.name, each.urn, "eu-west-1", {})[output]: each.name for each in those
+        }
 
     tables, interfaces = known("aws:ec2/routeTable:RouteTable", "id"), known(INSTANCE, "primaryNetworkInterfaceId")
     routes = {
@@ -407,6 +409,6 @@ def test_a_region_with_fewer_zones_than_planned_is_named() -> None:
     network = {**config("aws-dev")[CLUSTER].get("network", {}), "zones": 3}
     few = {"aws:index/getAvailabilityZones:getAvailabilityZones": lambda *_: {"names": ["a", "b"], "id": "x"}}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("operations.answers.INVOKES", {**answers.INVOKES, **few})
+        patch.setattr("operations.recorder.cloud_answers.INVOKES", {**cloud_answers.INVOKES, **few})
         refused = record("aws-dev", changed("aws-dev", network=network))
     assert any("the region has 2 zones (a, b) and network.zones is 3" in each for each in refused.errors)

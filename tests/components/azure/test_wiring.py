@@ -9,14 +9,14 @@ import pytest
 
 from components.azure.machines import COMMAND, FIXED, password, public_key
 from components.azure.storage import account_name, addresses, vault_name
-from components.firewall import Group
 from components.plan import plan_cluster
-from components.spec.stack import CLUSTER, read_stack
-from components.tags import tag_value
-from operations.recorder import record
+from components.stack_files.stack import CLUSTER, read_stack
+from components.topology.firewall import Group
+from components.wiring.tags import tag_value
+from operations.recorder.recorder import record
 from sandbox import clouds
 from sandbox.values import Secret
-from tests.components.wiring import config, of, plan, recording
+from tests.components.recorded_wiring import config, of, plan, recording
 
 STACKS = ("azure-dev", "azure-ci", "azure-prod")
 MACHINE, INTERFACE = "azure-native:compute:VirtualMachine", "azure-native:network:NetworkInterface"

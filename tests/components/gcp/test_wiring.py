@@ -5,15 +5,15 @@ from itertools import pairwise
 
 import pytest
 
-from components.firewall import PROBES
 from components.plan import plan_cluster
 from components.spec.models import Cloud
-from components.spec.stack import CLUSTER, read_stack
-from components.tags import urn_digest
-from operations.recorder import record
+from components.stack_files.stack import CLUSTER, read_stack
+from components.topology.firewall import PROBES
+from components.wiring.tags import urn_digest
+from operations.recorder.recorder import record
 from sandbox import clouds
 from sandbox.values import Secret
-from tests.components.wiring import config, of, plan, recording
+from tests.components.recorded_wiring import config, of, plan, recording
 
 STACKS = ("gcp-dev", "gcp-ci", "gcp-prod")
 INSTANCE, FIREWALL = "gcp:compute/instance:Instance", "gcp:compute/firewall:Firewall"

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from components import artifacts, releases
+from components import releases
+from components.catalogue import artifacts
 from components.node import plan_node
 from components.node.kinds import Step
 from components.node.plan import NodePlan

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from components import releases
+from components.checks.config_types import FITS
 from components.node import plan_node
 from components.node.kinds import ref
-from components.spec.checks.config_types import FITS
 from tests.components.node import configs
 from tests.components.node.samples import PATCHES, content, one, plan, spec
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.bundle import OsFamily, scripts
+from components.machine.bundle import OsFamily, scripts
 from components.node.evidence import phase
 from components.node.plan import NodePlan, Scope
 

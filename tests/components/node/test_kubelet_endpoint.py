@@ -6,7 +6,7 @@ import pytest
 
 from components.node import plan_node
 from components.spec.report import SpecError
-from components.spec.stack import CLUSTER, Stack, read_stack
+from components.stack_files.stack import CLUSTER, Stack, read_stack
 
 ENDPOINT = "tcp://127.0.0.1:10233"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.spec.report import Problem, SpecError
-from components.spec.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, read_stack
 
 GOOD: dict[str, Any] = {
     "cloud": "aws",

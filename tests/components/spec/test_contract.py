@@ -11,11 +11,13 @@ import pytest
 from pulumi.provider.experimental.component import ComponentProvider
 from pydantic import BaseModel
 
-from components import addressing, cluster_args
-from components.spec import arguments, models
-from components.spec.checks import addresses
+from components import cluster_args
+from components.checks import addresses
+from components.spec import models
 from components.spec.models import ClusterSpec
-from components.spec.stack import read_stack
+from components.stack_files import arguments
+from components.stack_files.stack import read_stack
+from components.topology import addressing
 from tests.components.spec.documents import GOOD, REGION
 from tools import generate
 
@@ -33,7 +35,7 @@ def test_every_option_and_every_model_is_documented() -> None:
 
 
 def test_defaults_that_depend_on_others_are_told_in_the_options_own_text() -> None:
-    from components.spec.schema import FILLED
+    from components.stack_files.schema import FILLED
 
     told = {f"{model}.{name}": field.description for model, name, field in _fields()}
     silent = {"ClusterSpec.network", "ClusterSpec.control_plane"}
@@ -61,7 +63,7 @@ def test_each_zone_gets_a_nat_gateway_where_control_planes_stand_in_zones_behind
 
 def test_what_is_filled_in_is_what_a_complete_spec_requires() -> None:
     """A field without a default that `defaults.py` fills must be optional in the schema and in ClusterArgs."""
-    from components.spec.schema import FILLED
+    from components.stack_files.schema import FILLED
 
     smallest = {"cloud": "aws", "kubernetes": "1.36.4", "pools": {"linux": {"os": "ubuntu-24.04"}}}
     spec = read_stack("a", {**REGION, "mullion:cluster": smallest}).spec

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from components.spec.checks import CHECKS
+from components.checks import CHECKS
 from components.spec.form import ROWS
 from components.spec.models import ClusterSpec
 from tests.components.spec.documents import GOOD, both, changed, kubelet, linux, net, problems

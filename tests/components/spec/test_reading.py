@@ -6,7 +6,7 @@ import pytest
 
 from components.spec.form import ROWS
 from components.spec.report import SpecError
-from components.spec.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, read_stack
 from tests.components.spec.documents import (
     GOOD,
     REGION,

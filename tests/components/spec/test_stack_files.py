@@ -8,7 +8,7 @@ import pytest
 
 from components.spec.models import OperatingSystem
 from components.spec.report import SpecError
-from components.spec.stack import CLUSTER, read_stack, stack_file_config
+from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
 from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, said, web
 
 STACKS = Path(__file__).parents[3] / "stacks"
@@ -105,7 +105,9 @@ def test_a_region_in_the_schema_for_every_cloud() -> None:
 def test_reading_a_stack_needs_no_pulumi() -> None:
     import subprocess
 
-    code = "import sys; import components.spec.stack, components.spec.schema; print('pulumi' in sys.modules)"
+    code = (
+        "import sys; import components.stack_files.stack, components.stack_files.schema; print('pulumi' in sys.modules)"
+    )
     ran = subprocess.run([sys.executable, "-c", code], cwd=STACKS.parent, capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 

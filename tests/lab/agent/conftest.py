@@ -7,13 +7,13 @@ from typing import Any, NoReturn
 
 import pytest
 
+from lab import build
+from lab.programs import cluster_programs
 from tests.agent.conftest import module, run
 from tests.cloud_init.conftest import cloud, loader, node, root
 from tests.lab.agent import simulated
 from tests.lab.agent.served import Served
 from tests.lab.conftest import Find
-from tools.lab import build
-from tools.lab.programs import cluster_programs
 
 __all__ = ["cloud", "loader", "module", "node", "root", "run"]
 
@@ -51,7 +51,7 @@ def built(name: str, kubernetes: str, missing: Callable[[str, str], NoReturn]) -
     """Where a program of clusters is."""
     wanted = next(each for each in cluster_programs(kubernetes) if (each.name, each.os) == (name, "linux"))
     if not build.is_built(wanted):
-        missing("lab", f"{name} is not built; run: python -m tools.lab cluster {kubernetes}")
+        missing("lab", f"{name} is not built; run: python -m lab cluster {kubernetes}")
     return build.place(wanted)
 
 

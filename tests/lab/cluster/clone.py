@@ -8,10 +8,10 @@ from typing import Any
 
 import yaml
 
-from operations import boot
-from operations.paths import REPOSITORY
-from sandbox.boot import places
-from sandbox.world import World
+from operations.commands import sandbox_boot
+from operations.stacks.paths import REPOSITORY
+from sandbox.boot import supervision
+from sandbox.cloud_state import World
 from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
 
@@ -47,9 +47,9 @@ class Clone:
 
     def machines(self) -> dict[str, dict[str, str]]:
         """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
-        with closing(World(places.world(self.sandbox))) as world:
-            return boot.machines(world)
+        with closing(World(supervision.world(self.sandbox))) as world:
+            return sandbox_boot.machines(world)
 
     def remains(self) -> dict[str, list[str]]:
         """What is on this host of its machines."""
-        return left(self.folder, places.net(self.sandbox), self.groups)
+        return left(self.folder, supervision.net(self.sandbox), self.groups)

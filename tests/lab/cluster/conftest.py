@@ -6,11 +6,11 @@ from typing import NoReturn
 
 import pytest
 
-from operations.engine import Engine
-from sandbox.boot.site import Site
+from lab import cluster as programs
+from lab.linuxnode.image import lacking
+from operations.engine.locate import Engine
+from sandbox.boot.network import Site
 from tests.lab.cluster.running import running
-from tools.lab import cluster as programs
-from tools.linuxnode.image import lacking
 
 Cluster = Callable[..., Site]
 
@@ -21,7 +21,7 @@ def built(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> str:
     if why := lacking():
         missing("linuxnode", why)
     if not programs.is_built(kubernetes):
-        missing("lab", f"there is no cluster of {kubernetes}; run: python -m tools.lab cluster {kubernetes}")
+        missing("lab", f"there is no cluster of {kubernetes}; run: python -m lab cluster {kubernetes}")
     return kubernetes
 
 
@@ -42,7 +42,7 @@ def cluster(
                 if not programs.is_built(each, programs.LINUX):
                     older = next((newest for newest, way in programs.BEFORE.items() if each in way), "")
                     wanted = f"before {older}" if older else f"cluster {each}"
-                    missing("lab", f"there is no cluster of {each}; run: python -m tools.lab {wanted}")
+                    missing("lab", f"there is no cluster of {each}; run: python -m lab {wanted}")
             return ends.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, *versions))
 
         yield make

@@ -13,15 +13,15 @@ from typing import Any
 
 import yaml
 
-from operations.exits import Exit
-from operations.paths import REPOSITORY
+from lab import cluster as programs
+from operations.console.exits import Exit
+from operations.stacks.paths import REPOSITORY
 from sandbox.aws.network import INSTANCE
-from sandbox.boot.alone import alone
+from sandbox.boot.host_lock import alone
 from sandbox.boot.machine import Machine
+from sandbox.boot.network import Site, site
 from sandbox.boot.overlay import bootable
-from sandbox.boot.site import Site, site
 from tests import clones
-from tools.lab import cluster as programs
 
 THREE: dict[str, Any] = {
     "cloud": "aws",

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from operations.engine import Engine
-from sandbox.boot import places
+from lab import build
+from lab.programs import cluster_programs
+from operations.engine.locate import Engine
+from sandbox.boot import supervision
 from sandbox.boot.windows.hosts import why_not
 from tests.awaited import until
 from tests.lab.cluster.clone import Clone
-from tools.lab import build
-from tools.lab.programs import cluster_programs
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -30,7 +30,7 @@ def booted(
     clone.mullion("up", clone.stack, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
         said = clone.mullion("sandbox", "boot", clone.stack)
-        for each in places.disks(clone.sandbox).iterdir():
+        for each in supervision.disks(clone.sandbox).iterdir():
             kept = each / "cgroups"  # Windows machines have none
             clone.groups += [Path(line) for line in (kept.read_text().splitlines() if kept.exists() else ())]
         yield clone, said
@@ -93,17 +93,17 @@ def test_a_machine_that_scale_makes_boots_and_one_that_it_deletes_is_gone(booted
     until(lambda: clone.machines().get("linux-1", {}).get("record") == "ready", "the new worker is ready")
     clone.mullion("scale", clone.stack, "linux", "1", "--sandbox", "--yes")
     until(lambda: "linux-1" not in clone.machines(), "the worker is gone")
-    assert not list(places.disks(clone.sandbox).glob("linux-1-*"))
+    assert not list(supervision.disks(clone.sandbox).glob("linux-1-*"))
 
 
 def test_who_kills_the_keeper_finds_everything_ended_by_the_next_command_and_can_boot_again(
     booted: tuple[Clone, str],
 ) -> None:
     clone, _ = booted
-    pid = places.keeper(clone.sandbox)
+    pid = supervision.keeper(clone.sandbox)
     assert pid
     os.kill(pid, signal.SIGKILL)
-    until(lambda: places.keeper(clone.sandbox) is None, "the keeper is gone")
+    until(lambda: supervision.keeper(clone.sandbox) is None, "the keeper is gone")
     assert clone.remains()["processes"], "machines run on"
     clone.mullion("sandbox", "stop", clone.stack)
     assert clone.remains() == {what: [] for what in clone.remains()}

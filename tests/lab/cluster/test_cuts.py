@@ -11,7 +11,7 @@ import pytest
 
 from components.node.control_plane import DONE, FOUNDED, FOUNDER, LOG, MEMBER
 from sandbox.boot.machine import Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, etcdctl
 

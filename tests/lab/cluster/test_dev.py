@@ -7,14 +7,14 @@ from typing import Any, NoReturn
 import pytest
 
 from components.spec.quantities import memory_bytes
+from lab.linuxnode import network
 from sandbox.boot.machine import Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, condition, nodes, web
 from tests.lab.cluster.running import boot
-from tools.linuxnode import network
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 

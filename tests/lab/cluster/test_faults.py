@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import pytest
 
-from operations.engine import Engine
-from operations.reboots import THERE
+from operations.commands.reboot_all import THERE
+from operations.engine.locate import Engine
 from tests.awaited import until
 from tests.lab.cluster.clone import Clone
 from tests.seed import SEED

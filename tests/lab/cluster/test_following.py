@@ -16,7 +16,7 @@ from components import releases
 from components.node import kubeadm
 from components.node.layout import PKI
 from sandbox.boot.machine import Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from tests.awaited import until
 from tests.lab.cluster.asking import agent, at_rest, etcdctl, stored
 from tests.lab.cluster.running import boot, change

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from lab import cluster as programs
+from lab import images
 from sandbox.boot.mirror import IMAGES
 from sandbox.boot.registry import Registry
-from tools.lab import cluster as programs
-from tools.lab import images
 
 pytestmark = pytest.mark.lab
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 from sandbox.boot import windows
 from tests.lab.cluster.clone import Clone
 from tests.lab.cluster.running import THREE

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from operations.engine import Engine
+from lab.linuxnode import network
+from operations.engine.locate import Engine
 from tests.lab.cluster.running import running
-from tools.linuxnode import network
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 

@@ -10,7 +10,7 @@ from components import releases
 from components.node.role import CONTROL_PLANE_LABEL
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, etcdctl, nodes
 from tests.lab.cluster.running import boot, renewed

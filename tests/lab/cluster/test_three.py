@@ -9,7 +9,7 @@ import pytest
 
 from components.node.kubeadm import VERIFYING_KEYS
 from sandbox.boot.machine import KUBECTL, Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, at_rest, condition, etcdctl, nodes, stored
 from tests.lab.cluster.running import change, renewed

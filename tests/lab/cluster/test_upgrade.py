@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from components import releases
-from operations.exits import Exit
+from lab import cluster as programs
+from lab import images
+from operations.console.exits import Exit
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
-from sandbox.boot.site import Site
+from sandbox.boot.network import Site
 from tests.awaited import until
 from tests.lab.cluster.asking import agent, all_ready, at_rest, nodes
 from tests.lab.cluster.running import boot, renewed
-from tools.lab import cluster as programs
-from tools.lab import images
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 

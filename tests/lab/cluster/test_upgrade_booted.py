@@ -6,10 +6,10 @@ from typing import NoReturn
 
 import pytest
 
-from operations.engine import Engine
+from lab import cluster as programs
+from lab.linuxnode.image import lacking
+from operations.engine.locate import Engine
 from tests.lab.cluster.clone import Clone
-from tools.lab import cluster as programs
-from tools.linuxnode.image import lacking
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
@@ -33,7 +33,7 @@ def test_one_command_brings_a_booted_cluster_without_windows_to_the_next_minor(
         missing("linuxnode", why)
     for each in (before, kubernetes):
         if not programs.is_built(each, programs.LINUX):
-            missing("lab", f"there is no cluster of {each}; run: python -m tools.lab before {kubernetes}")
+            missing("lab", f"there is no cluster of {each}; run: python -m lab before {kubernetes}")
     pools = {"linux": {"os": "ubuntu-24.04", "count": 1}}
     cluster = {"cloud": "aws", "kubernetes": before, "pools": pools}
     clone = Clone(tmp_path_factory.mktemp("upgrade"), STACK, cluster)

@@ -14,18 +14,18 @@ import yaml
 
 from components.node import addons, downloads
 from components.node.role import Role, role
-from components.spec.stack import CLUSTER, read_stack
-from operations.engine import Engine
+from components.stack_files.stack import CLUSTER, read_stack
+from lab import build, windows
+from lab.linuxnode.image import lacking
+from lab.programs import joining_programs
+from operations.engine.locate import Engine
 from sandbox.boot import mirror
-from sandbox.boot.spaces import within
+from sandbox.boot.network_namespaces import within
 from sandbox.boot.windows.server import CRI, no_runtime
+from tests.boot_to_ready.lab import Lab, lab
+from tests.boot_to_ready.windows import Server, server
 from tests.lab.conftest import WINPWSH, Find
 from tests.lab.joining.control_plane import TOKEN, ControlPlane, kubeadm_files
-from tests.whole_way.lab import Lab, lab
-from tests.whole_way.windows import Server, server
-from tools.lab import build, windows
-from tools.lab.programs import joining_programs
-from tools.linuxnode.image import lacking
 
 POOL = "web"
 ROUTER = "10.20.0.1"
@@ -129,7 +129,7 @@ def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoRe
         program(each, "windows")
     for each in joining_programs(kubernetes):
         if not build.is_built(each):
-            missing("lab", f"{each.name} {each.version} is not built; run: python -m tools.lab join {kubernetes}")
+            missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
         found[each.name] = build.place(each)
     return found
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import yaml
 
-from components import pki, releases
-from components.kubernetes_api import PATCH, Access, KubernetesApi, Refused, Unreachable
-from components.pki import KeyPair
-from sandbox.boot.spaces import within
+from components import releases
+from components.machine import pki
+from components.machine.pki import KeyPair
+from components.rollout.kubernetes_api import PATCH, Access, KubernetesApi, Refused, Unreachable
+from sandbox.boot.network_namespaces import within
 from tests.awaited import until
 
 TOKEN = "abcdef.0123456789abcdef"

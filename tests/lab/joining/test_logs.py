@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from operations.__main__ import app
-from sandbox.boots import BOOTED
+from sandbox.simulated_boot import BOOTED
+from tests.boot_to_ready.lab import STACK
 from tests.clones import work_in
 from tests.cloud_init.test_linux_logs import unpacked
 from tests.lab.joining.conftest import Site
 from tests.lab.joining.control_plane import TOKEN
-from tests.whole_way.lab import STACK
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 

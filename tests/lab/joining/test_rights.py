@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from components.kubernetes_api import Refused
-from components.pki import KeyPair
+from components.machine.pki import KeyPair
+from components.rollout.kubernetes_api import Refused
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
 from tests.lab.joining.conftest import Site

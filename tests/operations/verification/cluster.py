@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from components.kubernetes_api import Refused
+from components.rollout.kubernetes_api import Refused
 
 Answer = Callable[[str, str], bool]
 """Whether a question of a pod (its name, the words) is answered with ok."""

@@ -13,15 +13,15 @@ from typing import Any, NoReturn
 
 import pytest
 
+from lab.linuxnode import network
+from lab.linuxnode.image import IMAGE, lacking
 from operations.verification import manifests
 from operations.verification.questions import LARGE, UDP_PORT
 from operations.verification.run import answers
 from sandbox.boot import mirror
-from sandbox.boot.names import answer
-from sandbox.boot.spaces import thread, within
+from sandbox.boot.name_server import answer
+from sandbox.boot.network_namespaces import thread, within
 from sandbox.boot.windows.winpwsh import Machine, new_machine
-from tools.linuxnode import network
-from tools.linuxnode.image import IMAGE, lacking
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 

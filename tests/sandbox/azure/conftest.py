@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.azure.cloud import AZURE
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
-from sandbox.world import World
+from sandbox.cloud_state import World
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, maker
 

@@ -5,8 +5,8 @@ import pytest
 from sandbox.azure.functions import FUNCTIONS, READS
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud import Refusal
+from sandbox.cloud_state import SERVICES
 from sandbox.values import Secret
-from sandbox.world import SERVICES
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, filled
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pulumi import Output
 
-from components.asking import Unanswered
 from components.azure.records import Blobs, parts
-from operations.on_azure import names
+from components.rollout.provider_calls import Unanswered
+from operations.clouds.azure import names
 from sandbox.cloud import Refusal
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene

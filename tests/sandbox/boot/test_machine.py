@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from lab.linuxnode import machine as linuxnode
 from sandbox.boot.machine import Machine
-from tools.linuxnode import machine as linuxnode
 
 
 def test_a_machine_whose_cable_is_out_boots_with_the_user_data_that_it_had_and_a_new_one_does_not(

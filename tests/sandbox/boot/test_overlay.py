@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from components import artifacts
+from components.catalogue import artifacts
 from components.node.role import role
 from components.node.runtime import configuration
 from components.plan import plan_cluster
-from components.spec.stack import read_stack
-from operations.paths import REPOSITORY
+from components.stack_files.stack import read_stack
+from operations.stacks.paths import REPOSITORY
 from sandbox.boot.overlay import bootable
 from sandbox.boot.windows.server import CRI
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from sandbox.cloud_state import World
 from sandbox.gcp.cloud import GCP
-from sandbox.world import World
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, maker
 

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from operations.engine import Engine
+from operations.engine.locate import Engine
 from tests.sandbox.running import Runner, collected
 
 pytestmark = [

@@ -3,8 +3,8 @@
 import pytest
 
 from sandbox.cloud import Refusal
+from sandbox.cloud_state import SERVICES
 from sandbox.gcp.functions import FUNCTIONS, READS
-from sandbox.world import SERVICES
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene
 

@@ -15,8 +15,8 @@ from botocore.config import Config
 from botocore.utils import InstanceMetadataFetcher
 from pulumi.runtime.proto import status_pb2
 
+from sandbox.cloud_state import SERVICES, World
 from sandbox.services.server import Services
-from sandbox.world import SERVICES, World
 from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
 
 # pulumi has a copy of google.rpc.Status, and protobuf takes no second one in a process: so Google's clients use that

@@ -11,8 +11,8 @@ import botocore.exceptions
 import pytest
 
 from sandbox.services.faults import Faults
+from tests.sandbox.services.aws.test_s3 import code
 from tests.sandbox.services.conftest import Site
-from tests.sandbox.services.test_s3 import code
 
 OBJECT = {"Bucket": "bundles", "Key": "bundles/web.zip"}
 ROUTE = "s3 GET */bundles/web.zip"

@@ -8,10 +8,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from sandbox.boot.spaces import within
+from lab.linuxnode import network
+from lab.linuxnode.image import lacking
+from sandbox.boot.network_namespaces import within
 from tests.sandbox.services.conftest import Site
-from tools.linuxnode import network
-from tools.linuxnode.image import lacking
 
 pytestmark = pytest.mark.subprocess
 

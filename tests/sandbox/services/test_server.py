@@ -9,9 +9,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from sandbox.cloud_state import SERVICES, World
 from sandbox.services.aws import target
 from sandbox.services.calls import Call, Target
-from sandbox.world import SERVICES, World
 
 S3, KEY = "b.s3.eu-west-1.amazonaws.com", "status/A:i-1.json"
 CASES = {

@@ -11,23 +11,23 @@ from typing import Any
 
 import pytest
 
-from operations.paths import REPOSITORY
-from sandbox.aws.booted import AROUND
+from lab import build
+from lab.linuxnode import network
+from lab.linuxnode.image import lacking
+from operations.stacks.paths import REPOSITORY
+from sandbox.aws.boot_services import AROUND
 from sandbox.aws.network import EGRESS, INSTANCE
-from sandbox.boot import places, spaces
-from sandbox.boot.site import Site
+from sandbox.boot import network_namespaces, supervision
+from sandbox.boot.network import Site
 from sandbox.boot.windows import cable, host, hosts
 from sandbox.boot.windows.host import WindowsHost
 from sandbox.boot.windows.hosts import HOSTS
 from sandbox.boot.windows.server import CRI
+from sandbox.cloud_state import World
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS, Services
-from sandbox.world import World
 from tests.awaited import until
 from tests.sandbox.boot.windows import windows_server
-from tools.lab import build
-from tools.linuxnode import network
-from tools.linuxnode.image import lacking
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
@@ -93,7 +93,7 @@ def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
         with Services(world.path) as services:
-            spaces.within(net, partial(services.listen, METADATA_ADDRESS, 80))
+            network_namespaces.within(net, partial(services.listen, METADATA_ADDRESS, 80))
             yield Site(world, AROUND, services, net, tmp_path / "machines", RANGE, "")
     finally:
         network.down(net)
@@ -144,7 +144,7 @@ def reaches(server: Path, address: str, port: int) -> bool:
             return False
         return True
 
-    return spaces.within(f"winserver{os.getpid()}", call)
+    return network_namespaces.within(f"winserver{os.getpid()}", call)
 
 
 def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place(site: Site, server: Path) -> None:
@@ -164,7 +164,9 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert kept(server, "portproxy")["rule"].endswith(f"connectaddress={cable.RUNTIME} connectport=10233")
     assert reaches(server, cable.RUNTIME, int(CRI.split(":")[1])), "the container runtime that is never ready"
     # its firewall: only what a rule lets out, and metadata
-    listeners = [spaces.within(site.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)]
+    listeners = [
+        network_namespaces.within(site.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)
+    ]
     assert [reaches(server, GATEWAY, port) for port in (8080, 8081)] == [True, False]
     network.connect(site.net, "i-1", connected=False)
     assert not reaches(server, GATEWAY, 8080), "its cable is out"
@@ -197,9 +199,9 @@ def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
     machine.boot()
     with pytest.raises(RuntimeError, match="another stack that runs uses its Windows Server"):
         WindowsHost(site, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
-    monkeypatch.setattr(places, "disks", lambda folder: site.folder)
-    monkeypatch.setattr(places, "net", lambda folder: site.net)
-    places.clean(tmp_path)
+    monkeypatch.setattr(supervision, "disks", lambda folder: site.folder)
+    monkeypatch.setattr(supervision, "net", lambda folder: site.net)
+    supervision.clean(tmp_path)
     assert asked(server)[-1] == "stop"
     assert f"win{os.getpid()}" in network.run("link")
     assert not reaches(server, GATEWAY, 8080)

@@ -11,7 +11,7 @@ import pytest
 from components.azure.machines import COMMAND
 from sandbox.boot.windows import launch
 from sandbox.boot.windows.server import FRESH, Failed
-from sandbox.world import World
+from sandbox.cloud_state import World
 
 MACHINE = "/subscriptions/s/web-0"
 RECORD: Any = SimpleNamespace(

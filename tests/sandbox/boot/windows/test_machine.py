@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from lab import build
 from sandbox.boot.windows import machine
 from sandbox.boot.windows.machine import WITH, WindowsMachine
 from sandbox.boot.windows.server import Failed, Server
-from tools.lab import build
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.boot import places
+from lab import build
+from lab.linuxnode import network
+from sandbox.boot import supervision
 from sandbox.boot.windows import machine, registry
 from sandbox.boot.windows.server import Failed, Server, command
-from tests.windows_node.registry import hive
-from tools.lab import build
-from tools.linuxnode import network
+from tests.windows_plans.registry import hive
 
 RUN = "-NoProfile -NonInteractive -ExecutionPolicy Bypass"
 POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
@@ -97,14 +97,14 @@ def test_what_a_killed_keeper_left_of_a_windows_machine_is_ended_by_the_tool_tha
     tool.chmod(0o755)
     monkeypatch.setattr(network, "down", lambda net: None)
     monkeypatch.setattr(build, "place", lambda program: Path("/lab/crinotready"))
-    disk = places.disks(tmp_path) / "web-0-i-1"
+    disk = supervision.disks(tmp_path) / "web-0-i-1"
     disk.mkdir(parents=True)
     (disk / machine.WITH).write_text(str(tool))
     words = [sys.executable, "-c", "import time; time.sleep(60)"]
     with subprocess.Popen([*words, "/lab/crinotready"]) as its_runtime, subprocess.Popen(words) as somebody:
         for each, code in ((somebody, None), (its_runtime, -9)):
             (disk / machine.RUNTIME).write_text(str(each.pid))
-            places.clean(tmp_path)
+            supervision.clean(tmp_path)
             assert (each.poll() if code is None else each.wait(10)) == code
         somebody.kill()
     assert said.read_text() == f"stop {disk}\n" * 2

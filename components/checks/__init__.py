@@ -1,0 +1,68 @@
+"""Every check, one table per concern. A new concern is a new module and a row in TABLES."""
+
+from components.checks import (
+    addresses,
+    api,
+    config_types,
+    control_plane,
+    downloads,
+    egress,
+    eviction,
+    extra_arguments,
+    gates,
+    harmful_config,
+    labels,
+    lifecycle,
+    machines,
+    names,
+    network,
+    not_built,
+    ranges,
+    reserves,
+    runtimes,
+    taints,
+    user_config,
+    versions,
+)
+from components.checks.acknowledged import acknowledged_checks
+from components.checks.check import Check, Path, Subject
+from components.spec.report import Problem, Severity
+
+TABLES: dict[str, tuple[Check, ...]] = {
+    "IP plan": ranges.CHECKS + addresses.CHECKS,
+    "Network": network.CHECKS,
+    "API access": api.CHECKS,
+    "Way out": egress.CHECKS,
+    "Control plane": control_plane.CHECKS,
+    "Names": names.CHECKS,
+    "Machines": machines.CHECKS,
+    "Reserves and eviction": reserves.CHECKS + eviction.CHECKS,
+    "Scheduling": labels.CHECKS + taints.CHECKS,
+    "Versions and runtimes": versions.CHECKS + runtimes.CHECKS,
+    "Downloads": downloads.CHECKS,
+    "User configuration": user_config.CHECKS
+    + config_types.CHECKS
+    + gates.CHECKS
+    + extra_arguments.CHECKS
+    + harmful_config.CHECKS,
+    "Life of the cluster": lifecycle.CHECKS,
+    "Not built yet": not_built.CHECKS,
+}
+TABLES["Acknowledgements"] = acknowledged_checks([row for table in TABLES.values() for row in table])
+
+CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in table)
+
+
+def examine(subject: Subject, broken: frozenset[Path] = frozenset()) -> tuple[Problem, ...]:
+    """All problems of a spec, warnings with the reason that acknowledges them. `broken`: parts not to trust."""
+    reasons = subject.spec.acknowledge
+    return tuple(
+        problem if problem.severity is Severity.ERROR else _acknowledge(problem, reasons.get(problem.id, ""))
+        for row in CHECKS
+        for problem in row.problems(subject, broken)
+    )
+
+
+def _acknowledge(problem: Problem, reason: str) -> Problem:
+    fields = (problem.id, problem.path, problem.severity, problem.wrong, problem.fix)
+    return Problem(*fields, acknowledged=reason.strip() or None)

@@ -1,0 +1,76 @@
+"""What users write into configuration documents has the type that the field takes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+from components import releases
+from components.checks.check import Finding, Path, Rule, Subject, at, error
+from components.checks.user_config import Document, kube_proxies, kubeadms, kubelets
+from components.checks.versions import supported
+from components.stack_files.validation_errors import known_words, shown
+
+_DURATION = re.compile(r"[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+")
+"""What Go's time.ParseDuration takes."""
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _each(value: Any, kind: type, of: type[Any]) -> bool:
+    inside: Any = cast(Mapping[str, Any], value).values() if isinstance(value, Mapping) else value
+    return isinstance(value, kind) and all(isinstance(each, of) for each in cast(list[Any], inside))
+
+
+FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "text": (lambda value: isinstance(value, str), "text, in quotes"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "int": (_whole, "a whole number"),
+    "count": (lambda value: _whole(value) and value >= 0, "a whole number, 0 or more"),
+    "number": (lambda value: _whole(value) or isinstance(value, float), "a number"),
+    "duration": (lambda value: isinstance(value, str) and bool(_DURATION.fullmatch(value)), "a duration such as 10s"),
+    "texts": (lambda value: _each(value, list, str), "a list of texts: [a, b]"),
+    "list": (lambda value: isinstance(value, list), "a list: [...]"),
+    "map": (lambda value: isinstance(value, Mapping), "keys and values: {key: value}"),
+    "object": (lambda value: isinstance(value, Mapping), "keys and values: {key: value}"),
+    "text-map": (lambda value: _each(value, Mapping, str), 'keys and texts: {key: "text"}'),
+    "bool-map": (lambda value: _each(value, Mapping, bool), "keys and truth values: {key: true}"),
+    "any": (lambda value: True, "a value"),
+}
+"""By kind: whether a value fits, and what to write. An empty value (null) is left out by Kubernetes and fits."""
+
+
+def _typed(document: str | None, documents: Callable[[Subject], Iterator[Document]]) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for name, path, fields, _ in documents(subject) if supported(subject) else ():
+            yield from _wrong(fields, path, "", releases.fields(document or name, subject.minor))
+
+    return rule
+
+
+def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: Mapping[str, str]) -> Iterator[Finding]:
+    for key, value in fields.items():
+        name = above + key
+        kind = kinds.get(name)
+        if kind is None:
+            if above:  # at the top, another check says so
+                known = [each.removeprefix(above) for each in kinds if each.startswith(above)]
+                names = sorted(each for each in known if "." not in each)
+                yield at(*path, key, wrong=f"{key!r} is not known in {above[:-1]}", fix=known_words(key, names))
+            continue
+        fits, expected = FITS[kind]
+        if value is not None and not fits(value):
+            yield at(*path, key, wrong=f"{name} cannot be {shown(value)}", fix=f"write {expected}")
+        elif kind == "object" and value is not None:
+            yield from _wrong(value, (*path, key), f"{name}.", kinds)
+
+
+CHECKS = tuple(
+    error(f"{document}-config-type", f"{reads} kubernetes", _typed(fields, documents), "{wrong}", "{fix}", "SRV-13")
+    for document, fields, reads, documents in (
+        ("kubelet", "kubelet", "<machines>.kubelet.config", kubelets),
+        ("kube-proxy", "kube-proxy", "<machines>.kube_proxy.config", kube_proxies),
+        ("kubeadm", None, "kubeadm.config", kubeadms),
+    )
+)

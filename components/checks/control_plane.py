@@ -1,0 +1,94 @@
+"""The Linux machines that run the control plane, and where the cluster's own Linux pods go."""
+
+from collections.abc import Iterator
+
+from components.checks.check import Finding, Subject, at, error, warning
+
+
+def _count(subject: Subject) -> Iterator[Finding]:
+    count = subject.spec.control_plane.count
+    if count not in (1, 3):
+        yield at("control_plane", "count", value=count)
+
+
+def _windows(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.control_plane.os.is_windows:
+        yield at("control_plane", "os", value=subject.spec.control_plane.os.value)
+
+
+def linux_workers(subject: Subject) -> int:
+    """Linux workers of all pools."""
+    return sum(group.count for group in subject.workers if not group.os.is_windows)
+
+
+def _no_linux(subject: Subject) -> Iterator[Finding]:
+    if linux_workers(subject) == 0 and any(group.count for group in subject.workers):
+        count = subject.spec.control_plane.count
+        yield at("pools", size=subject.spec.control_plane.size, count=count)
+
+
+def _no_workers(subject: Subject) -> Iterator[Finding]:
+    if not any(group.count for group in subject.workers):
+        yield at("pools")
+
+
+def _single_protected(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.protect and subject.spec.control_plane.count == 1:
+        yield at("control_plane", "count")
+
+
+def _preflight(subject: Subject) -> Iterator[Finding]:
+    for index, name in enumerate(subject.spec.kubeadm.ignore_preflight):
+        if name.lower() == "all":
+            yield at("kubeadm", "ignore_preflight", index)
+
+
+CHECKS = (
+    error(
+        "control-plane-count",
+        "control_plane.count",
+        _count,
+        "{value} control-plane machines: etcd needs an odd number to keep a majority, and more than three only slow it",
+        "write 1 or 3",
+        "CP-01",
+    ),
+    error(
+        "control-plane-windows",
+        "control_plane.os",
+        _windows,
+        "the control plane cannot run on {value}: its programs and etcd exist for Linux only",
+        "write ubuntu-24.04 or ubuntu-22.04",
+        "CP-01",
+    ),
+    warning(
+        "no-linux-worker",
+        "control_plane.count control_plane.size pools.*.count pools.*.os",
+        _no_linux,
+        "there is no Linux worker, so CoreDNS, webhooks and every other Linux pod must fit on the control plane"
+        " ({count} x {size}) and tolerate its taint",
+        "add a pool with os: ubuntu-24.04",
+        "CP-01",
+    ),
+    warning(
+        "no-workers",
+        "pools.*.count",
+        _no_workers,
+        "no pool has a machine: only the control plane comes up",
+        "add a pool, or raise a count",
+        "CP-01",
+    ),
+    warning(
+        "protected-single-control-plane",
+        "protect control_plane.count",
+        _single_protected,
+        "the cluster is protected but has one control-plane machine: its loss stops the API until it is restored",
+        "write count: 3",
+    ),
+    error(
+        "preflight-all",
+        "kubeadm.ignore_preflight",
+        _preflight,
+        "all switches off every preflight check, also those that keep a machine from joining twice",
+        "name the single checks to ignore",
+    ),
+)

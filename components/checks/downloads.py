@@ -1,0 +1,53 @@
+"""What machines download: whether it can be checked, and the stack's own entries."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from components.catalogue.artifacts import Artifact
+from components.checks.check import Check, Finding, Subject, at, error, warning
+from components.checks.versions import supported
+from components.node.downloads import needed
+
+
+def unpinned(subject: Subject) -> tuple[Artifact, ...]:
+    """Downloads of the cluster whose digest nobody published, each once."""
+    if not supported(subject):
+        return ()
+    return tuple(each for each in needed(subject.name, subject.spec) if not each.is_pinned)
+
+
+def _without_digest(subject: Subject) -> Iterator[Finding]:
+    for each in unpinned(subject):
+        yield at("artifacts", name=each.name, version=each.version, os=each.os)
+
+
+def _twice(subject: Subject) -> Iterator[Finding]:
+    entries = subject.spec.artifacts.entries
+    counts = Counter((each.name, each.version, each.os.value) for each in entries)
+    for (name, version, os), count in counts.items():
+        if count > 1:
+            yield at("artifacts", "entries", name=name, version=version, os=os, count=count)
+
+
+WITHOUT_DIGEST = "download-without-digest"
+
+UNREADY = frozenset({WITHOUT_DIGEST})
+"""Warnings of a plan that stop `up`, acknowledged or not."""
+
+CHECKS: tuple[Check, ...] = (
+    warning(
+        WITHOUT_DIGEST,
+        "kubernetes control_plane pools artifacts",
+        _without_digest,
+        "nobody published a digest of {name} {version} for {os}, so no machine can check it; `up` refuses",
+        "run: mullion pin {name} {version}",
+        "SRV-02",
+    ),
+    error(
+        "artifact-twice",
+        "artifacts.entries",
+        _twice,
+        "{count} entries are for {name} {version} for {os}",
+        "keep one of them",
+    ),
+)

@@ -1,0 +1,122 @@
+"""Eviction thresholds and logs of the kubelet."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from components.checks.check import Finding, Group, Rule, Subject, at, error, warning
+
+SIGNALS = frozenset(
+    [
+        "memory.available",
+        "nodefs.available",
+        "nodefs.inodesFree",
+        "imagefs.available",
+        "imagefs.inodesFree",
+        "containerfs.available",
+        "containerfs.inodesFree",
+        "allocatableMemory.available",
+        "pid.available",
+    ]
+)
+"""Eviction signals of the kubelet (pkg/kubelet/eviction/api/types.go)."""
+
+THRESHOLD = re.compile(r"^(\d+(\.\d+)?%|\d+(k|M|G|T|Ki|Mi|Gi|Ti)?)$")
+
+CHATTY = 6
+"""Log level above which the kubelet writes each request."""
+
+
+def _thresholds(wrong: Callable[[Group, str, str], bool]) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for group in subject.groups:
+            for signal, text in group.kubelet.eviction_hard.items():
+                if wrong(group, signal, text):
+                    known_signals = ", ".join(sorted(SIGNALS))
+                    path = (*group.path, "kubelet", "eviction_hard", signal)
+                    yield at(*path, signal=signal, value=text, known=known_signals)
+
+    return rule
+
+
+def _unknown_signal(group: Group, signal: str, text: str) -> bool:
+    return signal not in SIGNALS
+
+
+def _bad_threshold(group: Group, signal: str, text: str) -> bool:
+    return not THRESHOLD.fullmatch(text) or (text.endswith("%") and float(text[:-1]) > 100)
+
+
+def _linux_signal(group: Group, signal: str, text: str) -> bool:
+    return group.os.is_windows and (signal.endswith("inodesFree") or signal == "pid.available")
+
+
+def _windows_eviction(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        if group.os.is_windows and "memory.available" in group.kubelet.eviction_hard:
+            yield at(*group.path, "kubelet", "eviction_hard", "memory.available")
+
+
+def _soft_eviction(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        for field in group.kubelet.config:
+            if group.os.is_windows and field.startswith(("evictionSoft", "evictionMaxPodGracePeriod")):
+                yield at(*group.path, "kubelet", "config", field, field=field)
+
+
+def _chatty(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        if group.kubelet.verbosity > CHATTY:
+            yield at(*group.path, "kubelet", "verbosity", value=group.kubelet.verbosity)
+
+
+_EVICTION = "<machines>.kubelet.eviction_hard <machines>.os"
+
+CHECKS = (
+    error(
+        "eviction-signal",
+        _EVICTION,
+        _thresholds(_unknown_signal),
+        "{signal!r} is no eviction signal",
+        "write one of {known}",
+        "RES-05",
+    ),
+    error(
+        "eviction-threshold",
+        _EVICTION,
+        _thresholds(_bad_threshold),
+        "{value!r} is no threshold",
+        "write a quantity such as 500Mi, or a percentage such as 10%",
+        "RES-05",
+    ),
+    error(
+        "eviction-signal-linux-only",
+        _EVICTION,
+        _thresholds(_linux_signal),
+        "Windows has no {signal}",
+        "remove it",
+        "RES-05",
+    ),
+    warning(
+        "eviction-hard-on-windows",
+        _EVICTION,
+        _windows_eviction,
+        "on Windows memory.available only lowers what pods may request; no pod is evicted, MemoryPressure is never set",
+        "give every Windows pod a memory limit",
+        "RES-05",
+    ),
+    warning(
+        "eviction-soft-on-windows",
+        "<machines>.kubelet.config <machines>.os",
+        _soft_eviction,
+        "{field} has no effect on Windows",
+        "remove it",
+        "RES-05",
+    ),
+    warning(
+        "verbosity-high",
+        "<machines>.kubelet.verbosity",
+        _chatty,
+        "at --v={value} the kubelet logs every request, which fills disks and may show request bodies",
+        "write 2 to 6",
+    ),
+)

@@ -1,0 +1,179 @@
+"""Values of users' own configuration that break a node or open it."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from components import releases
+from components.checks.check import Finding, Path, Rule, Subject, at, error, warning
+from components.checks.user_config import containerds, everywhere, kubelets, walk
+from components.checks.versions import supported
+from components.stack_files.validation_errors import shown
+
+
+def _hyperv(below: Path, value: Any) -> bool:
+    return (
+        below[-1:] == ("HyperVContainer",)
+        or value == "runhcs-wcow-hypervisor"
+        or below[-1:] == ("runhcs-wcow-hypervisor",)
+    )
+
+
+def _pause(below: Path, value: Any) -> bool:
+    place = below[-1:] == ("sandbox_image",) or below[-2:] == ("pinned_images", "sandbox")
+    if not place or not isinstance(value, str):
+        return False
+    name, _, tag = value.rpartition("/")[2].partition(":")
+    untagged = not tag and "@sha256:" not in value
+    return untagged or tag == "latest" or "kubeletwin/" in value or not name
+
+
+def _windows_only(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        for name, value in group.kubelet.config.items():
+            if group.os.is_windows and name in FATAL_ON_WINDOWS and FATAL_ON_WINDOWS[name](value):
+                yield at(*group.path, "kubelet", "config", name, name=name, value=shown(value))
+
+
+FATAL_ON_WINDOWS: dict[str, Callable[[Any], bool]] = {
+    "cgroupsPerQOS": bool,
+    "enforceNodeAllocatable": bool,
+    "resolvConf": bool,
+    "singleProcessOOMKill": lambda value: value is not None,
+    "userNamespaces": lambda value: value is not None,
+    "defaultPodSysctls": lambda value: value is not None,
+}
+"""RES-04, and k8s.io/kubernetes pkg/kubelet/apis/config/validation/validation_windows.go: these end the kubelet."""
+
+
+IMAGE_GC = {"imageGCHighThresholdPercent": 85, "imageGCLowThresholdPercent": 80}
+"""Their defaults (KubeletConfiguration); the kubelet ends when the high one is not above the low one, or above 100."""
+
+
+def _image_gc(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        written = {name: group.kubelet.config.get(name) for name in IMAGE_GC}
+        high, low = (default if written[name] is None else written[name] for name, default in IMAGE_GC.items())
+        wrong = isinstance(high, int) and isinstance(low, int) and not low < high <= 100
+        if wrong and any(each is not None for each in written.values()):
+            name = next(name for name, value in written.items() if value is not None)
+            yield at(*group.path, "kubelet", "config", name, high=high, low=low)
+
+
+def _insecure(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        for below, value in walk(group.kubelet.config):
+            if any(below == path and wrong(value) for path, wrong in INSECURE):
+                yield at(*group.path, "kubelet", "config", *below, name=".".join(below), value=shown(value))
+
+
+INSECURE: tuple[tuple[Path, Callable[[Any], bool]], ...] = (
+    (("readOnlyPort",), bool),
+    (("authentication", "anonymous", "enabled"), bool),
+    (("authorization", "mode"), lambda value: value == "AlwaysAllow"),
+    (("tlsMinVersion",), lambda value: value in ("VersionTLS10", "VersionTLS11")),
+    (("rotateCertificates",), lambda value: value is False),
+    (("serverTLSBootstrap",), lambda value: value is False),
+)
+"""CIS Kubernetes Benchmark, section 4.2 (kubelet)."""
+
+
+def _proxy_mode(windows: bool) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for group in subject.groups:
+            mode = group.kube_proxy.config.get("mode")
+            if mode is not None and group.os.is_windows == windows and (mode == "kernelspace") != windows:
+                yield at(*group.path, "kube_proxy", "config", "mode", value=shown(mode))
+
+    return rule
+
+
+def _unused_proxy(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        if group.kube_proxy.config and not group.os.is_windows:
+            yield at(*group.path, "kube_proxy", "config")
+
+
+def _containerd_version(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups if supported(subject) else ():
+        line = releases.containerd_of(subject.minor, group.containerd.version)
+        written = group.containerd.config.get("version")
+        if written is not None and written != line.config_version:
+            path = (*group.path, "containerd", "config", "version")
+            yield at(*path, value=shown(written), ours=line.config_version, containerd=line.version)
+
+
+_CONTAINERD = "<machines>.containerd.config"
+_KUBELET = "<machines>.kubelet.config <machines>.os"
+
+CHECKS = (
+    error(
+        "kubelet-config-fatal-on-windows",
+        _KUBELET,
+        _windows_only,
+        "{name}: {value} ends the kubelet on Windows",
+        "remove it",
+        "RES-04",
+    ),
+    error(
+        "kubelet-image-gc",
+        _KUBELET,
+        _image_gc,
+        "image garbage collection from {high} % down to {low} % of the disk ends the kubelet",
+        "write imageGCHighThresholdPercent of at most 100 and a lower imageGCLowThresholdPercent",
+        "SRV-13",
+    ),
+    warning(
+        "kubelet-config-insecure",
+        _KUBELET,
+        _insecure,
+        "{name}: {value} opens the kubelet to others than the API server, or weakens its certificates",
+        "remove it",
+    ),
+    error(
+        "kube-proxy-mode-on-windows",
+        "<machines>.kube_proxy.config <machines>.os",
+        _proxy_mode(windows=True),
+        "kube-proxy on Windows runs in kernelspace mode only, not {value}",
+        "remove mode",
+        "SRV-10",
+    ),
+    error(
+        "kube-proxy-mode-on-linux",
+        "<machines>.kube_proxy.config <machines>.os",
+        _proxy_mode(windows=False),
+        "{value} is a mode of Windows",
+        "write iptables, ipvs or nftables, or remove mode",
+        "SRV-10",
+    ),
+    error(
+        "kube-proxy-of-linux-pool",
+        "pools.<pool>.kube_proxy.config pools.<pool>.os",
+        _unused_proxy,
+        "one DaemonSet serves all Linux machines, so this has no effect",
+        "move it to control_plane.kube_proxy.config",
+    ),
+    error(
+        "containerd-config-version",
+        "<machines>.containerd.config kubernetes",
+        _containerd_version,
+        "version {value}: containerd {containerd}, which this Kubernetes gets, reads version {ours}",
+        "remove version",
+        "RUN-06",
+    ),
+    error(
+        "pause-image",
+        _CONTAINERD,
+        everywhere(_pause, containerds),
+        "{value} is not a fixed pause image",
+        "write a tag other than latest or a digest, not of kubeletwin/, or leave it out to get the release's own",
+        "RUN-08",
+    ),
+    error(
+        "hyperv-isolation",
+        "<machines>.kubelet.config <machines>.containerd.config",
+        everywhere(_hyperv, kubelets, containerds),
+        "Hyper-V isolation is not supported by Kubernetes on Windows",
+        "remove it; containers run with process isolation",
+        "SEC-06",
+    ),
+)

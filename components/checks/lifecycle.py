@@ -1,0 +1,196 @@
+"""Owner, tags, protection, expiry."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from components.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import Cloud
+from components.spec.quantities import duration_seconds
+
+TAGS_MOST, TAGS_OURS = 50, 10
+"""AWS takes 50 tags on a resource; Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
+
+KEY_LONGEST, VALUE_LONGEST = 128, 256
+"""AWS limits, in characters."""
+
+_CHARACTERS = re.compile(r"^[\w +\-=.:/@]*$")
+"""Letters, digits, spaces and + - = . _ : / @ are what tags of every AWS service take."""
+
+SHORTEST_LIFE = 1800
+"""Seconds. A Windows node takes some 15 minutes to come up; a shorter life is over before the cluster is used."""
+
+TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+
+
+def life_seconds(expires: str) -> int | None:
+    """The lifetime in seconds when `expires` is a duration such as 8h; None for a moment in time or nonsense."""
+    try:
+        return duration_seconds(expires)
+    except ValueError:
+        return None
+
+
+def _moment(expires: str) -> bool:
+    if not TIME.fullmatch(expires):
+        return False
+    try:
+        datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ")  # noqa: DTZ007 - the form alone is judged
+    except ValueError:
+        return False
+    return True
+
+
+def _expires_form(subject: Subject) -> Iterator[Finding]:
+    expires = subject.spec.expires
+    if expires is not None and life_seconds(expires) is None and not _moment(expires):
+        yield at("expires", value=expires)
+
+
+def _no_life(subject: Subject) -> Iterator[Finding]:
+    if life_seconds(subject.spec.expires or "") == 0:
+        yield at("expires", value=subject.spec.expires)
+
+
+def _short_life(subject: Subject) -> Iterator[Finding]:
+    life = life_seconds(subject.spec.expires or "")
+    if life and life < SHORTEST_LIFE:
+        yield at("expires", value=subject.spec.expires)
+
+
+def _protected_expires(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.protect and subject.spec.expires is not None:
+        yield at("expires")
+
+
+def _no_owner(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.protect and subject.spec.owner is None:
+        yield at("owner")
+
+
+def _owner_form(subject: Subject) -> Iterator[Finding]:
+    owner = subject.spec.owner
+    if owner is not None and not (owner.strip() and len(owner) <= VALUE_LONGEST and _CHARACTERS.fullmatch(owner)):
+        yield at("owner", value=owner[:60], longest=VALUE_LONGEST)
+
+
+def _many_tags(subject: Subject) -> Iterator[Finding]:
+    count = len(subject.spec.tags)
+    if count > TAGS_MOST - TAGS_OURS:
+        yield at("tags", count=count, most=TAGS_MOST - TAGS_OURS, limit=TAGS_MOST, ours=TAGS_OURS)
+
+
+def _each_tag(wrong: Callable[[str, str], str]) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for key, value in subject.spec.tags.items():
+            if why := wrong(key, value):
+                yield at("tags", key, key=key[:60], why=why)
+
+    return rule
+
+
+def _tag_key(key: str, value: str) -> str:
+    if not key.strip() or len(key) > KEY_LONGEST:
+        return f"has {len(key)} characters, not 1 to {KEY_LONGEST}"
+    return "" if _CHARACTERS.fullmatch(key) else "has other characters than letters, digits, spaces and + - = . _ : / @"
+
+
+def _tag_value(key: str, value: str) -> str:
+    if len(value) > VALUE_LONGEST:
+        return f"has {len(value)} characters, more than {VALUE_LONGEST}"
+    return (
+        "" if _CHARACTERS.fullmatch(value) else "has other characters than letters, digits, spaces and + - = . _ : / @"
+    )
+
+
+def _tag_reserved(key: str, value: str) -> str:
+    low = key.lower()
+    if low.startswith("aws:"):
+        return "AWS keeps tags that begin with aws: for itself"
+    return "Mullion sets it on every resource" if low.startswith("mullion:") or low == "name" else ""
+
+
+_LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
+"""Labels of GCP ("Requirements for labels")."""
+
+
+def _labels(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.cloud is not Cloud.GCP:
+        return
+    for key, value in subject.spec.tags.items():
+        if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
+            yield at("tags", key, key=key[:60], value=value[:60])
+
+
+def _tag_kubernetes(key: str, value: str) -> str:
+    return "it names" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
+
+
+CHECKS = (
+    error(
+        "expires-form",
+        "expires",
+        _expires_form,
+        "{value!r} is neither a lifetime nor a moment",
+        'write 8h, 3d or a UTC time in quotes: "2026-12-24T18:00:00Z"',
+    ),
+    error(
+        "expires-at-once",
+        "expires",
+        _no_life,
+        "a cluster with a life of {value} may be deleted as soon as it exists",
+        "write 1h or more, or leave expires out to keep the cluster",
+    ),
+    warning(
+        "expires-soon",
+        "expires",
+        _short_life,
+        "a life of {value} is over before Windows nodes are of use, which takes about 15 minutes",
+        "write 1h or more",
+    ),
+    error(
+        "protect-and-expires",
+        "protect expires",
+        _protected_expires,
+        "a protected cluster cannot expire",
+        "remove expires, or write protect: false",
+    ),
+    warning(
+        "owner-missing",
+        "owner protect",
+        _no_owner,
+        "nobody is named who could be asked about this protected cluster",
+        "write owner: with a team or an address",
+    ),
+    error(
+        "owner-form",
+        "owner",
+        _owner_form,
+        "{value!r} cannot be a tag's value",
+        "write 1 to {longest} letters, digits, spaces and + - = . _ : / @",
+    ),
+    error(
+        "tags-too-many",
+        "tags",
+        _many_tags,
+        "{count} tags; AWS takes {limit} and Mullion sets up to {ours}",
+        "write at most {most}",
+    ),
+    error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten or respell it"),
+    error("tag-value", "tags", _each_tag(_tag_value), "the value of {key!r} {why}", "shorten or respell it"),
+    error("tag-reserved", "tags", _each_tag(_tag_reserved), "{key!r} is not free: {why}", "use another key"),
+    error(
+        "tag-no-label",
+        "tags cloud",
+        _labels,
+        "{key!r}: {value!r} cannot be a label of GCP",
+        "write lower-case letters, digits, - and _; the key begins with a letter; each at most 63 characters",
+    ),
+    warning(
+        "tag-of-kubernetes",
+        "tags",
+        _each_tag(_tag_kubernetes),
+        "{key!r} makes cloud controllers of some cluster treat these resources as theirs",
+        "remove it; Mullion runs no cloud controller",
+    ),
+)

@@ -1,0 +1,265 @@
+"""Modes, overlay parameters, domain, zones and the way out."""
+
+import re
+from collections.abc import Iterator
+
+from components.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, NetworkMode
+from components.topology.addressing import NODE_PODS, SMALLEST_PREFIX
+
+VNI_SMALLEST, VNI_LARGEST = 4096, 65535
+"""FLN-02: Windows takes 4096 and up, and flannel stores the number in 16 bits there."""
+
+PORT = 4789
+"""FLN-02: the only VXLAN port that Windows HNS uses."""
+
+ROUTE_LIMITS = {"aws": 500, "azure": 400, "gcp": 250}
+"""NET-06: most routes of one table. AWS: 500 since June 2025, before 50; Azure: 400; GCP: of one network's quota."""
+
+OTHER_ROUTES = 2
+"""The network's own range, and the way out."""
+
+_DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
+ZONES = {
+    "aws": ("{}[a-z]", "the region's name and a letter"),
+    "gcp": ("{}-[a-z]", "the region's name, a hyphen and a letter"),
+    "azure": ("[1-3]", "1, 2 or 3, in quotes"),
+}
+"""By cloud: the form of a zone's name, with the place of its region's, and that in words."""
+
+
+def _mode(mode: NetworkMode) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        if subject.spec.network.mode is mode:
+            yield at("network", "mode")
+
+    return rule
+
+
+def _vni(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if net.mode is NetworkMode.OVERLAY and not VNI_SMALLEST <= net.vni <= VNI_LARGEST:
+        yield at("network", "vni", value=net.vni, low=VNI_SMALLEST, high=VNI_LARGEST)
+
+
+def _port(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if net.mode is NetworkMode.OVERLAY and net.port != PORT:
+        yield at("network", "port", value=net.port, port=PORT)
+
+
+def _pod_places(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    wanted = net.nodes.prefixlen - (net.nodes.max_prefixlen - NODE_PODS)
+    if net.mode is NetworkMode.L2BRIDGE and net.pods.prefixlen > wanted:
+        nodes = net.pods.prefixlen + (net.nodes.max_prefixlen - NODE_PODS)
+        smaller = f", or a /{nodes} in network.nodes" if nodes <= SMALLEST_PREFIX else ""
+        yield at("network", "pods", value=net.pods, nodes=net.nodes, prefix=wanted, smaller=smaller)
+
+
+def _routes(subject: Subject) -> Iterator[Finding]:
+    spec = subject.spec
+    limit = spec.network.route_limit or ROUTE_LIMITS[spec.cloud.value]
+    wanted = sum(group.count for group in subject.groups) + OTHER_ROUTES
+    if spec.network.mode is NetworkMode.L2BRIDGE and wanted > limit:
+        machines = wanted - OTHER_ROUTES
+        yield at("network", "mode", machines=machines, routes=wanted, limit=limit)
+
+
+def _domain(subject: Subject) -> Iterator[Finding]:
+    if not _DOMAIN.fullmatch(subject.spec.network.domain):
+        yield at("network", "domain", value=subject.spec.network.domain)
+
+
+def _domain_single(subject: Subject) -> Iterator[Finding]:
+    domain = subject.spec.network.domain
+    if _DOMAIN.fullmatch(domain) and "." not in domain:
+        yield at("network", "domain", value=domain)
+
+
+def _zone_count(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if net.zone_names and len(net.zone_names) != net.zones:
+        yield at("network", "zone_names", named=len(net.zone_names), zones=net.zones)
+
+
+def _zone_twice(subject: Subject) -> Iterator[Finding]:
+    names = subject.spec.network.zone_names
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield at("network", "zone_names", index, value=name)
+
+
+def _zone_region(subject: Subject) -> Iterator[Finding]:
+    for index, name in enumerate(subject.spec.network.zone_names):
+        form, words = ZONES[subject.spec.cloud.value]
+        if not re.fullmatch(form.replace("{}", re.escape(subject.region)), name):
+            yield at("network", "zone_names", index, value=name, region=subject.region, form=words)
+
+
+def _zones_of_control_plane(subject: Subject) -> Iterator[Finding]:
+    zones, count = subject.spec.network.zones, subject.spec.control_plane.count
+    if zones < count <= 3:
+        yield at("network", "zones", zones=zones, count=count)
+
+
+def _zones_unused(subject: Subject) -> Iterator[Finding]:
+    zones = subject.spec.network.zones
+    largest = max(group.count for group in subject.groups)
+    if zones > largest >= 1:
+        yield at("network", "zones", zones=zones, largest=largest)
+
+
+def _zonal_without_nat(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if net.egress is Egress.PUBLIC and net.nat_gateways is NatGateways.ZONAL and net.zones > 1:
+        yield at("network", "nat_gateways")
+
+
+def _regional_nat(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    if subject.spec.cloud is Cloud.GCP and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
+        yield at("network", "nat_gateways")
+
+
+def _single_nat(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    zonal = subject.spec.cloud is not Cloud.GCP
+    if zonal and net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
+        yield at("network", "nat_gateways", zones=net.zones)
+
+
+def _public_machines(subject: Subject) -> Iterator[Finding]:
+    if subject.spec.network.egress is Egress.PUBLIC and subject.spec.api.access is ApiAccess.PRIVATE:
+        yield at("network", "egress")
+
+
+_REFUSED = {
+    NetworkMode.NAT: (
+        "nat puts pods behind an internal switch and WinNAT of each host: nodes cannot reach each other's pods",
+        "NET-02",
+    ),
+    NetworkMode.TRANSPARENT: (
+        "transparent needs ovn-kubernetes, which brings its own controller, tunnels, IPAM and load balancing",
+        "NET-03 NET-08",
+    ),
+    NetworkMode.L2TUNNEL: ("l2tunnel is Azure-CNI's mode: each pod takes an address of the VNet", "NET-04 NET-08"),
+}
+
+CHECKS = (
+    *(
+        error(f"mode-{mode.value}", "network.mode", _mode(mode), why, "write mode: overlay", f"NET-01 {requirement}")
+        for mode, (why, requirement) in _REFUSED.items()
+    ),
+    error(
+        "vni-out-of-range",
+        "network.vni network.mode",
+        _vni,
+        "VNI {value}: Windows takes {low} and up, and flannel stores it in 16 bits there",
+        "write {low} to {high}; the default is {low}",
+        "FLN-02",
+    ),
+    error(
+        "vxlan-port",
+        "network.port network.mode",
+        _port,
+        "Windows sends VXLAN to UDP {port} only, not {value}",
+        "write {port}, or leave network.port out",
+        "FLN-02",
+    ),
+    error(
+        "pods-smaller-than-nodes",
+        "network.pods network.nodes network.mode",
+        _pod_places,
+        "in l2bridge each address of {nodes} owns the /24 at the same place in the pod range, and {value} has too few",
+        "write a /{prefix} or larger in network.pods{smaller}",
+        "NET-05",
+    ),
+    error(
+        "routes-above-limit",
+        "network.mode network.route_limit cloud control_plane.count pools.*.count",
+        _routes,
+        "{machines} machines need {routes} routes in each table, and a table takes {limit}",
+        "write mode: overlay, or fewer machines; or raise the quota and write it in network.route_limit",
+        "NET-06",
+    ),
+    error(
+        "domain-form",
+        "network.domain",
+        _domain,
+        "{value!r} is not a DNS domain",
+        "write lower-case labels of letters, digits and hyphens, such as cluster.local",
+        "SRV-08",
+    ),
+    warning(
+        "domain-single-label",
+        "network.domain",
+        _domain_single,
+        "{value!r} has one label: Windows pods take names with a dot for full names, so service names may not resolve",
+        "write at least two labels, such as cluster.local",
+        "SVC-10",
+    ),
+    error(
+        "zone-names-count",
+        "network.zones network.zone_names",
+        _zone_count,
+        "{named} zones are named, but the cluster has {zones}",
+        "name exactly {zones} zones, or set network.zones to {named}",
+    ),
+    error(
+        "zone-twice",
+        "network.zone_names",
+        _zone_twice,
+        "zone {value!r} is named twice",
+        "name each zone once",
+    ),
+    error(
+        "zone-outside-region",
+        "network.zone_names cloud region",
+        _zone_region,
+        "{value!r} is no zone of {region}",
+        "write {form}",
+    ),
+    warning(
+        "control-plane-shares-zone",
+        "network.zones control_plane.count",
+        _zones_of_control_plane,
+        "{count} control-plane machines in {zones} zones: one zone's failure can end etcd's majority",
+        "write zones: {count}",
+    ),
+    warning(
+        "zones-without-machines",
+        "network.zones control_plane.count pools.*.count",
+        _zones_unused,
+        "{zones} zones are made, but no group has more than {largest} machines, so some stay empty and still cost",
+        "write zones: {largest}",
+    ),
+    error(
+        "zonal-nat-without-nat",
+        "network.nat_gateways network.egress network.zones",
+        _zonal_without_nat,
+        "with egress: public each machine has its own public address and there is no NAT gateway",
+        "leave nat_gateways out or write single; or write egress: nat",
+    ),
+    error(
+        "zonal-nat-on-gcp",
+        "network.nat_gateways network.egress cloud",
+        _regional_nat,
+        "Cloud NAT is one service of the whole region, in all its zones, and does not fail with one of them",
+        "leave nat_gateways out or write single",
+    ),
+    warning(
+        "single-nat-gateway",
+        "network.nat_gateways network.egress network.zones cloud",
+        _single_nat,
+        "one NAT gateway serves {zones} zones: when its zone fails, machines of the others lose the internet",
+        "write nat_gateways: zonal, or accept it for the price",
+    ),
+    warning(
+        "public-machines-private-api",
+        "network.egress api.access",
+        _public_machines,
+        "the API is private, but every machine has a public address",
+        "write egress: nat, or accept it: inbound traffic stays closed by the security groups",
+    ),
+)

@@ -1,0 +1,104 @@
+"""Options of the contract that are refused until they are built, one row each."""
+
+from collections.abc import Callable, Iterator
+
+from components.checks.check import Check, Finding, Path, Rule, Subject, error
+from components.spec.models import (
+    Cloud,
+    CloudController,
+    ClusterSpec,
+    MachineAccess,
+    Pool,
+)
+
+_Used = Callable[[ClusterSpec], bool]
+_PoolUsed = Callable[[Pool], bool]
+
+CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
+    (
+        "existing-network",
+        "network.existing",
+        lambda s: s.network.existing is not None,
+        "building into a network that exists",
+        "remove existing; Mullion makes a network",
+        "",
+    ),
+    (
+        "cloud-controller",
+        "cloud_controller",
+        lambda s: s.cloud_controller is CloudController.EXTERNAL,
+        "an external cloud controller",
+        "write cloud_controller: none",
+        "SVC-01",
+    ),
+    (
+        "registry-credentials",
+        "registry_credentials",
+        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set[str]())),
+        "this credential provider",
+        "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
+        "",
+    ),
+    (
+        "session-access",
+        "access",
+        lambda s: s.access is MachineAccess.SESSION,
+        "sessions on machines",
+        "write access: none",
+        "",
+    ),
+    (
+        "encryption-key",
+        "encryption_key",
+        lambda s: s.encryption_key is not None,
+        "a key of your own",
+        "remove encryption_key; the cloud's own key encrypts disks, buckets and secrets",
+        "SEC-02",
+    ),
+    ("csi", "csi", lambda s: bool(s.csi), "storage drivers", "remove csi and install the driver afterwards", "STO-03"),
+    ("gmsa", "gmsa", lambda s: s.gmsa, "group managed service accounts", "write gmsa: false", "SEC-03"),
+    (
+        "authority-rotation",
+        "rotation.certificate_authorities",
+        lambda s: s.rotation.certificate_authorities > 0,
+        "a new certificate authority, which would cut off every running node at once without two bundles",
+        "write 0",
+        "",
+    ),
+)
+"""Id, path, whether it is used, what is not built, what to do, requirements."""
+
+POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
+    ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
+)
+"""The same for options of a pool."""
+
+
+def _cluster_rule(path: Path, used: _Used) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        if used(subject.spec):
+            yield Finding(path)
+
+    return rule
+
+
+def _pool_rule(path: Path, used: _PoolUsed) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        for name, pool in subject.spec.pools.items():
+            if used(pool):
+                yield Finding(("pools", name, *path))
+
+    return rule
+
+
+def _row(slug: str, reads: str, rule: Rule, what: str, fix: str, needs: str) -> Check:
+    return error(f"not-built-{slug}", f"{reads}.<key>", rule, f"not built yet: {what}", fix, needs)
+
+
+CHECKS = (
+    *(_row(slug, path, _cluster_rule(tuple(path.split(".")), used), *texts) for slug, path, used, *texts in CLUSTER),
+    *(
+        _row(slug, f"pools.<pool>.{path}", _pool_rule(tuple(path.split(".")), used), *texts)
+        for slug, path, used, *texts in POOL
+    ),
+)

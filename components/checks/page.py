@@ -1,0 +1,55 @@
+"""Renders docs/checks.md: every check, one table per concern."""
+
+from collections.abc import Sequence
+from string import Formatter
+
+from components.checks import CHECKS, TABLES
+from components.spec.form import ROWS
+from components.spec.report import Severity
+
+HEADER = """# Checks
+
+Written by `make generate` from the tables in `components/spec/`.
+
+A stack is checked as a whole: all problems are reported at once, each with its id, where it is, what is wrong and
+what to write instead. Errors stop everything. A warning can be accepted, by id and with a reason:
+
+```yaml
+mullion:cluster:
+  acknowledge:
+    kubernetes-end-of-life: we move next month
+```
+"""
+
+COLUMNS = ("id", "severity", "what is wrong", "what to do", "requirements")
+
+
+def render() -> str:
+    """The page, in Markdown."""
+    parts = [HEADER, _counts(), "\n## Form of the stack file\n"]
+    parts += [_table([(row.id, Severity.ERROR, row.wrong, row.fix, row.requirements) for row in ROWS])]
+    for concern, rows in TABLES.items():
+        parts.append(f"\n## {concern}\n")
+        parts.append(_table([(row.id, row.severity, row.wrong, row.fix, row.requirements) for row in rows]))
+    return "\n".join(parts)
+
+
+def _counts() -> str:
+    errors = sum(row.severity is Severity.ERROR for row in CHECKS) + len(ROWS)
+    return f"{errors} errors, {len(CHECKS) + len(ROWS) - errors} warnings."
+
+
+def _table(rows: Sequence[tuple[str, Severity, str, str, tuple[str, ...]]]) -> str:
+    lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    for slug, severity, wrong, fix, needs in rows:
+        cells = (f"`{slug}`", severity.value, _readable(wrong), _readable(fix), " ".join(needs))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _readable(template: str) -> str:
+    """A template with its values as *names*."""
+    text = "".join(
+        before + (f"*{name.replace('_', ' ')}*" if name else "") for before, name, _, _ in Formatter().parse(template)
+    )
+    return text.replace("|", "\\|")

@@ -1,0 +1,162 @@
+"""Ranges: private, usable, and apart from each other."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from itertools import combinations
+
+from components.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import NetworkMode
+
+PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
+"""RFC 1918, and RFC 6598 (shared address space), which clouds route inside a network as well."""
+
+UNUSABLE = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
+"""This network, loopback, link-local (169.254.169.254 is the metadata service), multicast and reserved."""
+
+DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
+"""Docker's own bridge takes it on every machine unless told otherwise."""
+
+
+def _overlap(first: str, second: str) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        one, other = getattr(subject.spec.network, first), getattr(subject.spec.network, second)
+        if one.overlaps(other):
+            yield at("network", first, one=one, other=other)
+
+    return rule
+
+
+def _outside(name: str) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        mine = getattr(subject.spec.network, name)
+        for index, other in enumerate(subject.spec.network.outside):
+            if mine.overlaps(other):
+                yield at("network", "outside", index, one=mine, other=other)
+
+    return rule
+
+
+def _neighbours(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    for index, other in enumerate(net.neighbour_pods):
+        if net.mode is not NetworkMode.OVERLAY and net.pods.overlaps(other):
+            yield at("network", "neighbour_pods", index, one=net.pods, other=other)
+
+
+def _neighbours_on_nodes(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    for index, other in enumerate(net.neighbour_pods):
+        if net.mode is not NetworkMode.OVERLAY and other.overlaps(net.nodes):
+            yield at("network", "neighbour_pods", index, one=net.nodes, other=other)
+
+
+def _listed_twice(field: str) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        ranges: list[IPv4Network] = getattr(subject.spec.network, field)
+        for (_, one), (index, other) in combinations(enumerate(ranges), 2):
+            if one.overlaps(other):
+                yield at("network", field, index, one=one, other=other)
+
+    return rule
+
+
+def _not_private(subject: Subject) -> Iterator[Finding]:
+    for name in ("pods", "services", "nodes"):
+        value: IPv4Network = getattr(subject.spec.network, name)
+        if not any(value.subnet_of(each) for each in PRIVATE):
+            yield at("network", name, value=value)
+
+
+def _unusable(subject: Subject) -> Iterator[Finding]:
+    net = subject.spec.network
+    listed = [("outside", index, value) for index, value in enumerate(net.outside)]
+    listed += [("neighbour_pods", index, value) for index, value in enumerate(net.neighbour_pods)]
+    for name, index, value in listed:
+        if any(value.overlaps(each) for each in UNUSABLE):
+            yield at("network", name, index, value=value)
+
+
+def _docker_bridge(subject: Subject) -> Iterator[Finding]:
+    for name in ("pods", "services", "nodes"):
+        value: IPv4Network = getattr(subject.spec.network, name)
+        if value.overlaps(DOCKER_BRIDGE):
+            yield at("network", name, value=value, bridge=DOCKER_BRIDGE)
+
+
+_PAIRS = (("pods", "services"), ("pods", "nodes"), ("services", "nodes"))
+
+CHECKS = (
+    *(
+        error(
+            f"{one}-overlap-{other}",
+            f"network.{one} network.{other}",
+            _overlap(one, other),
+            f"the range for {one}, {{one}}, overlaps the range for {other}, {{other}}",
+            "give each a range of its own; the defaults are pods 10.244.0.0/16, services 10.96.0.0/12,"
+            " nodes 10.20.0.0/16",
+            "IPP-05",
+        )
+        for one, other in _PAIRS
+    ),
+    *(
+        error(
+            f"{name}-overlap-outside",
+            f"network.{name} network.outside",
+            _outside(name),
+            f"{{other}} must be reached but overlaps the range for {name}, {{one}}",
+            f"choose another range for network.{name}, or remove this one if it need not be reached",
+            "IPP-05 NET-11",
+        )
+        for name in ("pods", "services", "nodes")
+    ),
+    error(
+        "pods-overlap-neighbour",
+        "network.mode network.pods network.neighbour_pods",
+        _neighbours,
+        "{other} is a neighbour cluster's pod range and overlaps ours, {one}; routed pods of both would mix",
+        "choose another range for network.pods; only overlay lets clusters share one",
+        "IPP-05",
+    ),
+    error(
+        "nodes-overlap-neighbour",
+        "network.mode network.nodes network.neighbour_pods",
+        _neighbours_on_nodes,
+        "{other} is a neighbour cluster's pod range and overlaps our nodes, {one}",
+        "choose another range for network.nodes",
+        "IPP-05",
+    ),
+    *(
+        warning(
+            f"{field.replace('_', '-')}-twice",
+            f"network.{field}",
+            _listed_twice(field),
+            "{other} overlaps {one} in the same list",
+            "keep the larger of the two",
+        )
+        for field in ("outside", "neighbour_pods")
+    ),
+    error(
+        "range-not-private",
+        "network.pods network.services network.nodes",
+        _not_private,
+        "{value} is not private: the cluster would hide the internet hosts that own these addresses",
+        "choose a range in 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10",
+        "IPP-01",
+    ),
+    error(
+        "range-unusable",
+        "network.outside network.neighbour_pods",
+        _unusable,
+        "{value} covers addresses that no network can use (this host, loopback, link-local or multicast)",
+        "list only the ranges that must be reached; 0.0.0.0/0 as an exception would end all source NAT",
+        "NET-11",
+    ),
+    warning(
+        "range-on-docker-bridge",
+        "network.pods network.services network.nodes",
+        _docker_bridge,
+        "{value} overlaps {bridge}, which Docker takes for its bridge on any machine that runs it",
+        "choose another range",
+        "IPP-05",
+    ),
+)

@@ -1,0 +1,202 @@
+"""What is kept from pods, what is left for them, and priority."""
+
+from collections.abc import Iterator
+
+from components.checks.check import Finding, Group, Subject, at, error, warning
+from components.checks.eviction import THRESHOLD
+from components.checks.machines import GIB, known
+from components.spec.defaults import windows_cpu_milli
+from components.spec.models import PriorityClass, Reserve
+from components.spec.quantities import cpu_milli, memory_bytes
+
+WINDOWS_MEMORY = 2 * GIB
+"""RES-01."""
+
+HARD_EVICTION = {"linux": "100Mi", "windows": "500Mi"}
+"""The kubelet's own memory.available threshold (pkg/kubelet/apis/config/v1beta1/defaults_{linux,windows}.go)."""
+
+LITTLE = GIB
+"""Less memory for pods than this runs no Windows container with a program in it."""
+
+LOW = (PriorityClass.IDLE, PriorityClass.BELOW_NORMAL, PriorityClass.NORMAL)
+
+
+def _threshold_bytes(text: str, capacity: int) -> int:
+    if not THRESHOLD.fullmatch(text):
+        return 0
+    return round(capacity * float(text[:-1]) / 100) if text.endswith("%") else memory_bytes(text)
+
+
+def _memory(reserve: Reserve) -> int:
+    return memory_bytes(reserve.memory) if reserve.memory else 0
+
+
+def allocatable_memory(group: Group, capacity: int) -> int:
+    """RES-06: capacity less system, kube and hard eviction; bytes."""
+    default = HARD_EVICTION["windows" if group.os.is_windows else "linux"]
+    eviction = _threshold_bytes(group.kubelet.eviction_hard.get("memory.available", default), capacity)
+    return capacity - _memory(group.kubelet.system_reserved) - _memory(group.kubelet.kube_reserved) - eviction
+
+
+def allocatable_cpu_milli(group: Group, vcpu: int) -> int:
+    """RES-06: capacity less system and kube; thousandths of a core."""
+    system, kube = group.kubelet.system_reserved.cpu, group.kubelet.kube_reserved.cpu
+    reserved = cpu_milli(system) if system else windows_cpu_milli(vcpu) if group.os.is_windows else 0
+    return vcpu * 1000 - reserved - (cpu_milli(kube) if kube else 0)
+
+
+def _windows_memory(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        reserved = group.kubelet.system_reserved
+        if group.os.is_windows and _memory(reserved) < WINDOWS_MEMORY and not group.kubelet.accept_low_reserve:
+            yield at(*group.path, "kubelet", "system_reserved", "memory", value=reserved.memory)
+
+
+def _needless_override(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        low = group.os.is_windows and _memory(group.kubelet.system_reserved) < WINDOWS_MEMORY
+        if group.kubelet.accept_low_reserve and not low:
+            yield at(*group.path, "kubelet", "accept_low_reserve")
+
+
+def _windows_cpu(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        size, given = known(subject, group), group.kubelet.system_reserved.cpu
+        least = windows_cpu_milli(size.vcpu if size else 0)
+        if group.os.is_windows and given and cpu_milli(given) < least:
+            yield at(*group.path, "kubelet", "system_reserved", "cpu", value=given, least=f"{least}m")
+
+
+def _no_memory(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        size = known(subject, group)
+        if size and (left := allocatable_memory(group, size.memory)) <= 0:
+            yield at(*group.path, "kubelet", size=size.name, gib=size.memory / GIB, missing=-left // 2**20)
+
+
+def _little_memory(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        size = known(subject, group)
+        if size and 0 < (left := allocatable_memory(group, size.memory)) < LITTLE:
+            yield at(*group.path, "kubelet", size=size.name, gib=size.memory / GIB, left=left // 2**20)
+
+
+def _no_cpu(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        size = known(subject, group)
+        if size and allocatable_cpu_milli(group, size.vcpu) <= 0:
+            yield at(*group.path, "kubelet", size=size.name, vcpu=size.vcpu)
+
+
+def _no_disk(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        reserves = (group.kubelet.system_reserved, group.kubelet.kube_reserved)
+        kept = sum(memory_bytes(each.ephemeral_storage) for each in reserves if each.ephemeral_storage)
+        if kept >= group.disk_gb * GIB:
+            yield at(*group.path, "kubelet", kept=kept / GIB, disk=group.disk_gb)
+
+
+def _low_priority(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        priority = group.kubelet.priority_class
+        if group.os.is_windows and priority in LOW:
+            yield at(*group.path, "kubelet", "priority_class", value=priority.value if priority else "")
+
+
+def _realtime(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        if group.os.is_windows and group.kubelet.priority_class is PriorityClass.REALTIME:
+            yield at(*group.path, "kubelet", "priority_class")
+
+
+def _linux_priority(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        if not group.os.is_windows and group.kubelet.priority_class:
+            yield at(*group.path, "kubelet", "priority_class")
+
+
+_SIZED = "<machines>.size <machines>.os <machines>.kubelet cloud"
+_PRIORITY = "<machines>.kubelet.priority_class <machines>.os"
+
+CHECKS = (
+    error(
+        "windows-memory-reserve",
+        "<machines>.kubelet.system_reserved <machines>.kubelet.accept_low_reserve <machines>.os",
+        _windows_memory,
+        "{value} is less than the 2Gi that Windows itself needs; nothing evicts pods when memory runs out",
+        "write 2Gi or more, or set kubelet.accept_low_reserve: true",
+        "RES-01",
+    ),
+    warning(
+        "accept-low-reserve-needless",
+        "<machines>.kubelet.system_reserved <machines>.kubelet.accept_low_reserve <machines>.os",
+        _needless_override,
+        "accept_low_reserve is set, but these machines reserve 2Gi or run Linux",
+        "remove it, so that a later mistake is caught",
+        "RES-01",
+    ),
+    warning(
+        "windows-cpu-reserve",
+        "<machines>.kubelet.system_reserved <machines>.size <machines>.os cloud",
+        _windows_cpu,
+        "{value} CPU for the system: the kubelet needs the larger of 500m and a tenth of the cores on Windows",
+        "write {least} or more, or leave it out",
+        "RES-02",
+    ),
+    error(
+        "allocatable-memory",
+        _SIZED,
+        _no_memory,
+        "reserves and hard eviction exceed the {gib:g} GiB of {size} by {missing} MiB: nothing is left for pods",
+        "choose a larger size, or reserve less",
+        "RES-06",
+    ),
+    warning(
+        "allocatable-memory-little",
+        _SIZED,
+        _little_memory,
+        "of the {gib:g} GiB of {size} only {left} MiB are left for pods",
+        "choose a larger size, or reserve less",
+        "RES-06",
+    ),
+    error(
+        "allocatable-cpu",
+        _SIZED,
+        _no_cpu,
+        "reserves take all {vcpu} vCPU of {size}: nothing is left for pods",
+        "choose a larger size, or reserve less",
+        "RES-06",
+    ),
+    error(
+        "allocatable-disk",
+        "<machines>.kubelet.system_reserved <machines>.kubelet.kube_reserved <machines>.disk_gb",
+        _no_disk,
+        "{kept:g} GiB of ephemeral storage are reserved on a disk of {disk} GiB",
+        "reserve less, or raise disk_gb",
+        "RES-06",
+    ),
+    warning(
+        "priority-class-low",
+        _PRIORITY,
+        _low_priority,
+        "at {value} the kubelet misses heartbeats when containers use all CPU, and the node turns NotReady",
+        "write ABOVE_NORMAL_PRIORITY_CLASS, or leave it out",
+        "RES-03",
+    ),
+    warning(
+        "priority-class-realtime",
+        _PRIORITY,
+        _realtime,
+        "at REALTIME_PRIORITY_CLASS a busy kubelet can starve Windows itself, disk and network included",
+        "write HIGH_PRIORITY_CLASS or ABOVE_NORMAL_PRIORITY_CLASS",
+        "RES-03",
+    ),
+    error(
+        "priority-class-on-linux",
+        _PRIORITY,
+        _linux_priority,
+        "Linux has no Windows priority classes",
+        "remove it",
+        "RES-03",
+    ),
+)

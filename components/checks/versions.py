@@ -1,0 +1,158 @@
+"""Kubernetes and operating system versions, one against the other."""
+
+from collections.abc import Iterator
+
+from components import releases
+from components.catalogue import artifacts
+from components.checks.check import Finding, Rule, Subject, at, error, warning
+
+
+def supported(subject: Subject) -> bool:
+    """Whether the tables have the cluster's Kubernetes minor."""
+    return subject.minor in releases.supported_minors()
+
+
+def _unsupported(newer: bool) -> Rule:
+    def rule(subject: Subject) -> Iterator[Finding]:
+        minors = releases.supported_minors()
+        outside = releases.older(minors[-1], subject.minor) if newer else releases.older(subject.minor, minors[0])
+        if outside:
+            yield at("kubernetes", value=subject.spec.kubernetes, first=minors[0], last=minors[-1])
+
+    return rule
+
+
+def _patch(subject: Subject) -> Iterator[Finding]:
+    catalogue = artifacts.catalogue(subject.spec.artifacts)
+    known, minors = catalogue.versions("kubernetes-node", pinned=False), releases.supported_minors()
+    if releases.within(subject.minor, minors[0], minors[-1]) and subject.spec.kubernetes not in known:
+        same = [each for each in catalogue.versions("kubernetes-node") if releases.minor(each) == subject.minor]
+        patches = ", ".join(releases.in_order(same)) or "another minor"
+        yield at("kubernetes", value=subject.spec.kubernetes, patches=patches)
+
+
+def _end_of_life(subject: Subject) -> Iterator[Finding]:
+    if supported(subject) and releases.ended(end := releases.release(subject.minor).end_of_life):
+        rows = [releases.release(each) for each in releases.supported_minors()]
+        alive = [each.minor for each in rows if not releases.ended(each.end_of_life)]
+        yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(alive))
+
+
+def _windows_early(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        first = releases.windows(group.os.value).first if group.os.is_windows else ""
+        if not releases.within(subject.minor, first, ""):
+            fits = " or ".join(releases.windows_for(subject.minor))
+            yield at(*group.path, "os", os=group.os.value, minor=subject.minor, first=first, fits=fits)
+
+
+def _windows_late(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        last = releases.windows(group.os.value).last_upstream if group.os.is_windows else None
+        if not releases.within(subject.minor, "", last or ""):
+            yield at(*group.path, "os", os=group.os.value, minor=subject.minor, last=last)
+
+
+def _cgroups(subject: Subject) -> Iterator[Finding]:
+    stage = releases.release(subject.minor).cgroup_v2 if supported(subject) else "stable"
+    if stage != "stable":
+        yield at("kubernetes", minor=subject.minor, stage=stage)
+
+
+def _credentials_early(subject: Subject) -> Iterator[Finding]:
+    asked = subject.spec.registry_credentials and supported(subject)
+    if asked and releases.release(subject.minor).credential_provider is None:
+        yield at("registry_credentials", minor=subject.minor)
+
+
+def _dsr_2019(subject: Subject) -> Iterator[Finding]:
+    for group in subject.workers:
+        if group.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
+            yield at(*group.path, "kube_proxy", "dsr")
+
+
+def _linux_dsr(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        if group.kube_proxy.dsr and not group.os.is_windows:
+            yield at(*group.path, "kube_proxy", "dsr")
+
+
+CHECKS = (
+    error(
+        "kubernetes-too-old",
+        "kubernetes",
+        _unsupported(newer=False),
+        "Mullion builds Kubernetes {first} to {last}, not {value}",
+        "write a version of {first} or newer",
+        "OS-01 RUN-01",
+    ),
+    error(
+        "kubernetes-too-new",
+        "kubernetes",
+        _unsupported(newer=True),
+        "Mullion builds Kubernetes {first} to {last}, not {value}: its flags and fields are not known yet",
+        "write a version of {last} or older",
+        "SRV-13",
+    ),
+    error(
+        "kubernetes-patch",
+        "kubernetes artifacts",
+        _patch,
+        "no download with a known digest exists for {value}",
+        "write one of {patches}",
+        "SRV-02",
+    ),
+    warning(
+        "kubernetes-end-of-life",
+        "kubernetes",
+        _end_of_life,
+        "Kubernetes {minor} got its last security fix by {end}",
+        "move to {minors}, one minor at a time",
+    ),
+    error(
+        "windows-before-kubernetes",
+        "kubernetes pools.<pool>.os",
+        _windows_early,
+        "Kubernetes {minor} does not support {os}; the first that does is {first}",
+        "write {fits}, or a newer Kubernetes",
+        "OS-01",
+    ),
+    warning(
+        "windows-2019-late",
+        "kubernetes pools.<pool>.os",
+        _windows_late,
+        "Kubernetes stopped testing {os} after {last}; {minor} may fail on it",
+        "write windows-2022 and rebuild images on ltsc2022",
+        "OS-03",
+    ),
+    warning(
+        "cgroup-v2-early",
+        "kubernetes",
+        _cgroups,
+        "the Linux images boot with control groups v2 alone, which Kubernetes {minor} supports as {stage} only",
+        "write a version of 1.25 or newer",
+    ),
+    error(
+        "registry-credentials-early",
+        "registry_credentials kubernetes",
+        _credentials_early,
+        "no published credential provider speaks to the kubelet of {minor}",
+        "write Kubernetes 1.26 or newer, or remove the list and use imagePullSecrets",
+    ),
+    warning(
+        "dsr-on-windows-2019",
+        "pools.<pool>.kube_proxy.dsr pools.<pool>.os",
+        _dsr_2019,
+        "direct server return works on Windows Server 2019 only with updates from KB4580390 on",
+        "use a current image, or write dsr: false",
+        "SVC-03",
+    ),
+    error(
+        "dsr-on-linux",
+        "<machines>.kube_proxy.dsr <machines>.os",
+        _linux_dsr,
+        "direct server return is a setting of Windows nodes",
+        "remove it",
+        "SVC-03",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What one machine gets: its bundle, user-data, facts and keys."""

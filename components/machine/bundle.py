@@ -1,0 +1,96 @@
+"""Bundles: a node plan and the scripts that make it true, in one archive that is the same byte for byte.
+
+The archive is a zip of stored (not compressed) entries: .NET's System.IO.Compression and Python's zipfile
+both read it, and no compressor's version changes its bytes. Names are sorted; dates, owners and modes are fixed.
+"""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from components.node import baking
+from components.node.plan import NodePlan, canonical
+
+OsFamily = Literal["linux", "windows"]
+
+CLOUD_INIT = Path(__file__).resolve().parents[2] / "cloud-init"
+"""The scripts' place: components/ and cloud-init/ are siblings in every copy of Mullion."""
+
+PLAN = "plan.json"
+ERRORS, REDACTION = "errors.json", "redaction.json"
+"""Tables that the scripts of both systems read: errors by name, and what in a text looks like a secret."""
+BAKE, IMAGE = "bake.json", "image/"
+"""What an image may not hold, and the folder of scripts for images alone."""
+AGENT = "agent/"
+"""The folder of the control-plane agent."""
+_SUFFIXES = {"linux": (".py",), "windows": (".ps1",)}
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""The oldest date a zip entry can have."""
+_MODE = 0o100644 << 16
+"""A plain file that all may read and its owner may write, where zip keeps Unix modes."""
+_UNIX = 3
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """One archive for the machines of a pool: its bytes, their sha256 (hex), and its key in the bundle store."""
+
+    name: str
+    content: bytes
+    sha256: str
+    key: str
+
+
+def bundle(plan: NodePlan, scripts: Mapping[str, bytes]) -> Bundle:
+    """Pack the plan and the scripts. `scripts` maps names inside the archive (with /) to bytes.
+
+    Raises ValueError when a script has the plan's name or a name that would leave the archive's folder.
+    """
+    for name in scripts:
+        if name == PLAN or name.startswith("/") or "\\" in name or ".." in name.split("/"):
+            raise ValueError(f"bundle {plan.pool}: {name!r} cannot be the name of a script; use a plain relative name")
+    content = _archive({PLAN: canonical(plan.document()), **scripts})
+    digest = hashlib.sha256(content).hexdigest()
+    return Bundle(plan.pool, content, digest, f"bundles/{plan.pool}/{digest}.zip")
+
+
+def scripts(os_family: OsFamily, *, control_plane: bool = False) -> dict[str, bytes]:
+    """Read the executor's files of one system by name inside the bundle, with the tables that both systems share.
+
+    Only control planes have the agent's.
+    """
+    left_out = (IMAGE,) if control_plane else (IMAGE, AGENT)
+    return {name: content for name, content in _scripts(os_family).items() if not name.startswith(left_out)}
+
+
+def image_bundle(plan: NodePlan, cloud: str) -> Bundle:
+    """What makes an image for a pool of Windows machines: image phases, executor, and the scripts in image/."""
+    baked = canonical(baking.document(plan, cloud))
+    return bundle(baking.image_plan(plan), {BAKE: baked, **_scripts("windows")})
+
+
+@cache
+def _scripts(os_family: OsFamily) -> Mapping[str, bytes]:
+    folder = CLOUD_INIT / os_family
+    found = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES[os_family])
+    files = {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
+    shared = {each: (CLOUD_INIT / each).read_bytes() for each in (ERRORS, REDACTION)}
+    return MappingProxyType({**shared, **files})
+
+
+def _archive(entries: Mapping[str, bytes]) -> bytes:
+    """Zip the entries, sorted by name."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(entries):
+            entry = zipfile.ZipInfo(name, _DATE)
+            entry.create_system = _UNIX
+            entry.external_attr = _MODE
+            archive.writestr(entry, entries[name])
+    return buffer.getvalue()

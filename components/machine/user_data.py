@@ -1,0 +1,114 @@
+"""User-data: a small loader and a JSON document, nothing else.
+
+The document says where the bundle is and what its sha256 must be, which machine this is (planned), and the
+cluster's facts (known once the cloud made something). Its keys are a closed list without any secret: everyone on
+a machine can read its user-data.
+"""
+
+import ast
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from components.machine.bundle import CLOUD_INIT, OsFamily
+from components.node.kinds import REFERENCES
+
+LIMITS: dict[str, int] = {
+    # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded.
+    "aws": 16384,
+    # Azure REST reference, OSProfile.customData: the decoded array has at most 65535 bytes.
+    "azure": 65535,
+    # Compute Engine, "About VM metadata": 256 KB for one value.
+    "gcp": 262144,
+}
+"""Most bytes of user-data by cloud, raw (before base64)."""
+
+SCRIPT = {"aws": ("<powershell>\n", "</powershell>\n")}
+"""What stands before and after a PowerShell script, by cloud; elsewhere user-data is the script itself."""
+
+WORLD = "world"
+"""The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
+
+_MACHINE = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("machine."))
+_FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {WORLD}
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
+"""The line of a loader where the document goes: the files are complete, with an empty one."""
+
+
+def document(
+    bundle_url: str, bundle_sha256: str, machine: Mapping[str, Any], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Tell a machine {"bundle": {"url", "sha256"}, "machine": {...}, "facts": {...}}.
+
+    Keys of machine and facts are those of components.node.kinds.REFERENCES, and facts.world. ValueError for any
+    other, for a URL that carries a query or a user (a signed URL is a secret), and for a digest that is none.
+    """
+    unknown = [f"machine.{key}" for key in machine.keys() - _MACHINE] + [
+        f"facts.{key}" for key in facts.keys() - _FACTS
+    ]
+    if unknown:
+        raise ValueError(f"user-data: {sorted(unknown)} are not in components/node/kinds/references.py; add them")
+    if "?" in bundle_url or "@" in bundle_url:
+        raise ValueError("user-data: the bundle's URL has a query or a user; give its plain address, machines sign")
+    if not _SHA256.fullmatch(bundle_sha256):
+        raise ValueError(f"user-data: {bundle_sha256!r} is no sha256; give 64 lower-case hexadecimal digits")
+    return {"bundle": {"url": bundle_url, "sha256": bundle_sha256}, "machine": dict(machine), "facts": dict(facts)}
+
+
+def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str = "aws") -> str:
+    """Render one machine's user-data, ASCII: #cloud-config for Linux; for Windows a script, as the cloud has it."""
+    before, after = template(os_family, cloud)
+    return before + _json(document) + after
+
+
+def size(user_data: str) -> int:
+    """Count the bytes of user-data as LIMITS does."""
+    return len(user_data.encode())
+
+
+@cache
+def template(os_family: OsFamily, cloud: str = "aws") -> tuple[str, str]:
+    """Give the user-data before and after the document. ValueError when the file has not exactly one empty document."""
+    folder = CLOUD_INIT / os_family
+    if os_family == "linux":
+        loader = textwrap.indent(without_docstrings((folder / "loader.py").read_text(encoding="ascii")), 6 * " ")
+        text = (folder / "user-data.yaml").read_text(encoding="ascii").replace("      loader.py\n", loader)
+    else:
+        begin, end = SCRIPT.get(cloud, ("", ""))
+        script = of_cloud((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
+        text = begin + without_comments(script) + end
+    places = list(_EMPTY.finditer(text))
+    if len(places) != 1:
+        raise ValueError(f"{folder}: {len(places)} lines hold an empty document {{}}, not one")
+    return text[: places[0].end() - 2], text[places[0].end() :]
+
+
+def of_cloud(script: str, cloud: str) -> str:
+    """Drop a script's functions that are for one of the other clouds, which their names say: Get-GcpHeader."""
+    others = "|".join(each.capitalize() for each in LIMITS if each != cloud)
+    return re.sub(rf"^function [A-Z][a-z]+-(?:{others})\w* \{{$.*?^\}}$", "", script, flags=re.DOTALL | re.MULTILINE)
+
+
+def without_comments(script: str) -> str:
+    """Drop a script's indentation, and the lines that are empty or only a comment."""
+    return "".join(f"{line.lstrip()}\n" for line in script.splitlines() if line.strip() and line.lstrip()[0] != "#")
+
+
+def without_docstrings(source: str) -> str:
+    """Drop a module's docstrings, but those that are all that a class or function has."""
+    lines, dropped = source.splitlines(keepends=True), set[int]()
+    for node in ast.walk(ast.parse(source)):
+        body: list[ast.stmt] = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
+        for each in body if len(body) > 1 else []:
+            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+                dropped |= set(range(each.lineno - 1, each.end_lineno or each.lineno))
+    return "".join(line for number, line in enumerate(lines) if number not in dropped)
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    """Write one line of ASCII. No <, so that no value can end the <powershell> element."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")

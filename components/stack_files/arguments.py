@@ -1,0 +1,103 @@
+"""Renders `cluster_args.py`: the models once more as TypedDicts, which Pulumi's schema analyser takes.
+
+It takes neither pydantic models nor unions nor dataclasses; enums must be `(str, Enum)`, maps
+must have `str` keys, and addresses go as text.
+"""
+
+from enum import Enum
+from ipaddress import IPv4Address, IPv4Network
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from components.spec.models import ClusterSpec
+from components.stack_files.schema import FILLED
+
+HEADER = '''"""What a user gives `MixedCluster`: the spec's models as TypedDicts. Written by `make generate`."""
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+'''
+"""typing_extensions: Python 3.10 has no NotRequired of its own."""
+
+SCALARS: dict[Any, str] = {
+    str: "str",
+    int: "int",
+    bool: "bool",
+    IPv4Network: "str",
+    IPv4Address: "str",
+    Any: "Any",
+}
+
+
+def render() -> str:
+    """The module's text."""
+    models = _models(ClusterSpec)
+    classes = [_class(model) for model in models]
+    enums = sorted({name for model in models for name in _enums(model)})
+    imports = ["from components.spec.models import (", *(f"    {each}," for each in enums), ")"]
+    return "\n".join([HEADER, *imports, "", *classes])
+
+
+def args_name(model: type[BaseModel]) -> str:
+    """ClusterSpec -> ClusterArgs, Pool -> PoolArgs."""
+    return f"{model.__name__.removesuffix('Spec')}Args"
+
+
+def _models(model: type[BaseModel]) -> list[type[BaseModel]]:
+    """Models a model is made of, itself last: a class stands before its first use."""
+    found: list[type[BaseModel]] = []
+    for field in model.model_fields.values():
+        for each in _leaves(field.annotation):
+            if _is(each, BaseModel):
+                found += [inner for inner in _models(each) if inner not in found]
+    return [*found, model]
+
+
+def _enums(model: type[BaseModel]) -> list[str]:
+    leaves = [leaf for field in model.model_fields.values() for leaf in _values(field.annotation)]
+    return [leaf.__name__ for leaf in leaves if _is(leaf, Enum)]
+
+
+def _class(model: type[BaseModel]) -> str:
+    lines = ["", f"class {args_name(model)}(TypedDict):", f'    """{model.__doc__}"""', ""]
+    for name, field in model.model_fields.items():
+        kind = _annotation(field.annotation)
+        required = field.is_required() and name not in FILLED.get(model.__name__, ())
+        lines.append(f"    {name}: {kind if required else f'NotRequired[{kind}]'}")
+        lines.append(f'    """{" ".join(str(field.description).split())}"""')
+    return "\n".join([*lines, ""])
+
+
+def _annotation(annotation: Any) -> str:
+    origin, args = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return _annotation(next(each for each in args if each is not NoneType))
+    if hasattr(annotation, "__metadata__"):
+        return _annotation(args[0])
+    if origin is list:
+        return f"list[{_annotation(args[0])}]"
+    if origin is dict:
+        return f"dict[str, {_annotation(args[1])}]"
+    if _is(annotation, BaseModel):
+        return args_name(annotation)
+    return annotation.__name__ if _is(annotation, Enum) else SCALARS[annotation]
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    args = get_args(annotation)
+    return [leaf for each in args for leaf in _leaves(each)] if args else [annotation]
+
+
+def _values(annotation: Any) -> list[Any]:
+    """Leaves without the keys of maps, which become text."""
+    args = get_args(annotation)
+    if get_origin(annotation) is dict:
+        args = args[1:]
+    return [leaf for each in args for leaf in _values(each)] if args else [annotation]
+
+
+def _is(candidate: Any, base: type) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, base)

@@ -1,0 +1,134 @@
+"""A document as written -> a valid ClusterSpec and everything wrong with its form.
+
+What cannot be used is reported, then left out or replaced, so that the checks still see the
+rest in the same pass; `broken` names these parts, and no check judges by them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any, cast
+
+from pydantic import ValidationError
+
+from components.checks.check import Path
+from components.spec.form import FORMS
+from components.spec.models import ClusterSpec
+from components.spec.report import Problem
+from components.stack_files.validation_errors import annotation_at, expected, explain, shown
+
+DEEPEST = 24
+"""No option lies deeper than half of this; a YAML alias that holds itself is endless."""
+
+PLACEHOLDERS: dict[str, Any] = {
+    "cloud": "aws",
+    "kubernetes": "1.32.13",
+    "os": "ubuntu-24.04",
+    "network": "",
+    "subnets": [],
+}
+"""Stand-ins for required keys that are missing or unusable."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The spec as far as it can be read."""
+
+    spec: ClusterSpec
+    problems: tuple[Problem, ...]
+    broken: frozenset[Path]
+
+
+def read(document: Mapping[str, Any]) -> Reading:
+    """Validate a `mullion:cluster` object; never raises, whatever the document holds."""
+    problems: list[Problem] = []
+    broken: set[Path] = set()
+    plain = cast(dict[str, Any], _plain(document, (), problems, broken))
+    while True:
+        try:
+            spec = ClusterSpec.model_validate(plain)
+            return Reading(spec, tuple(problems), frozenset(broken))
+        except ValidationError as failure:
+            found = [(_path(each["loc"]), each) for each in failure.errors(include_url=False)]
+            problems += [explain(path, each) for path, each in found if not _under(path, broken)]
+            broken |= {path for path, _ in found}
+            for path in sorted({_removable(plain, path) for path, _ in found}, key=_last_items_first):
+                _repair(plain, path)
+
+
+def _plain(value: Any, path: Path, problems: list[Problem], broken: set[Path], depth: int = 0) -> Any:
+    """A copy in plain dicts and lists with text keys; encrypted values and endless nesting are left out."""
+    if depth > DEEPEST:
+        problems.append(FORMS["nested-too-deep"].problem(".".join(path[:4]), limit=DEEPEST))
+        broken.add(path[:4])
+        return None
+    if isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value)
+        if set(items) == {"secure"}:
+            problems.append(FORMS["secret-in-spec"].problem(".".join(path) or "mullion:cluster"))
+            broken.add(path)
+            return {}
+        for key in items:
+            if not isinstance(key, str):
+                problems.append(FORMS["key-unquoted"].problem(".".join((*path, str(key))), key=key, text=key))
+                broken.add((*path, str(key)))
+        return {str(k): _plain(v, (*path, str(k)), problems, broken, depth + 1) for k, v in items.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        each = enumerate(cast(Sequence[Any], value))
+        return [_plain(item, (*path, str(i)), problems, broken, depth + 1) for i, item in each]
+    if _passes_unseen(value, annotation_at(path)):
+        problems.append(FORMS["wrong-type"].problem(".".join(path), value=shown(value), expected=expected(path)))
+        broken.add(path)
+        return {}
+    return value
+
+
+def _passes_unseen(value: Any, annotation: Any) -> bool:
+    """Values that pydantic would take for others: a number or bytes for an address, true for 1."""
+    if annotation in (IPv4Network, IPv4Address):
+        return isinstance(value, int | float | bytes)
+    return annotation is int and isinstance(value, bool)
+
+
+def _path(location: tuple[int | str, ...]) -> Path:
+    return tuple(str(key) for key in location if key != "[key]")
+
+
+def _under(path: Path, broken: set[Path]) -> bool:
+    return any(path[: len(part)] == part for part in broken)
+
+
+def _removable(document: dict[str, Any], path: Path) -> Path:
+    """What has to go: an item of a list goes whole, because what is left of it could be wrong again for ever."""
+    for depth, (parent, _) in enumerate(_steps(document, path), 1):
+        if isinstance(parent, list):
+            return path[:depth]
+    return path
+
+
+def _last_items_first(path: Path) -> tuple[int, ...]:
+    """Removing a list's item moves those behind it, so the last ones go first."""
+    return tuple(-int(key) if key.isdecimal() else 0 for key in path)
+
+
+def _repair(document: dict[str, Any], path: Path) -> None:
+    """Take out what stands at the path, or its nearest part that was written; fill in what must be there."""
+    *_, (parent, key) = _steps(document, path)
+    if isinstance(parent, list):
+        del cast(list[Any], parent)[int(key)]
+    elif parent.pop(key, None) is None and key in PLACEHOLDERS:
+        parent[key] = PLACEHOLDERS[key]
+
+
+def _steps(document: dict[str, Any], path: Path) -> Iterator[tuple[Any, str]]:
+    current: Any = document
+    for key in path:
+        yield current, key
+        inside: Any = None
+        if isinstance(current, dict):
+            inside = cast(dict[str, Any], current).get(key)
+        elif isinstance(current, list):
+            inside = cast(list[Any], current)[int(key)]
+        if not isinstance(inside, dict | list):
+            return
+        current = cast(Any, inside)

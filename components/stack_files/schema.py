@@ -1,0 +1,80 @@
+"""JSON schema of a stack file, for editors: completion, descriptions, defaults, red lines while typing.
+
+What depends on other options is judged by the checks, not here; so every option that has a
+default that depends on others is simply not required.
+"""
+
+from typing import Any, cast
+
+from components.spec.models import ClusterSpec
+from components.stack_files.stack import CLUSTER, REGIONS, WORLD
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+"""What the YAML language server reads best."""
+
+FILLED = {
+    "Network": ("pods", "nodes", "dns", "zones", "nat_gateways"),
+    "ControlPlane": ("size",),
+    "Pool": ("size", "disk_gb", "taints"),
+    "ClusterSpec": ("network", "control_plane"),
+}
+"""Required in a complete spec, but filled in by `defaults.py` when a stack leaves them out."""
+
+_OCTET = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
+_ADDRESS = rf"{_OCTET}(\.{_OCTET}){{3}}"
+PATTERNS = {"ipv4": f"^{_ADDRESS}$", "ipv4network": rf"^{_ADDRESS}(/(3[0-2]|[12]?\d|{_ADDRESS}))?$"}
+"""By format: what editors can check; they know few formats, and `ipv4network` is none of them."""
+
+
+def stack_schema() -> dict[str, Any]:
+    """The schema of a whole stack file."""
+    cluster = ClusterSpec.model_json_schema()
+    definitions: dict[str, Any] = cluster.pop("$defs")
+    definitions["ClusterSpec"] = cluster
+    for name, filled in FILLED.items():
+        required = [each for each in definitions[name].get("required", []) if each not in filled]
+        definitions[name]["required"] = required
+    regions = {
+        key: {"type": "string", "description": f"Region, e.g. {example}."} for key, example, _ in REGIONS.values()
+    }
+    world = {"type": "string", "description": "The world the stack belongs to; written by the command."}
+    config = {
+        "type": "object",
+        "properties": {**regions, CLUSTER: {"$ref": "#/definitions/ClusterSpec"}, WORLD: world},
+        "required": [CLUSTER],
+        "patternProperties": {"^(?!mullion:)[^:]+:": {"description": "Configuration of a provider."}},
+        "additionalProperties": False,
+    }
+    text = {"type": "string"}
+    return {
+        "$schema": DRAFT,
+        "title": "Mullion stack",
+        "type": "object",
+        "properties": {"config": config, "encryptionsalt": text, "encryptedkey": text, "secretsprovider": text},
+        "required": ["config"],
+        "additionalProperties": False,
+        "definitions": {name: _plain(each) for name, each in sorted(definitions.items())},
+    }
+
+
+def _plain(schema: Any) -> Any:
+    """Definitions where draft 7 has them, without titles; option text on one line; empty `required` left out."""
+    if isinstance(schema, list):
+        return [_plain(each) for each in cast(list[Any], schema)]
+    if not isinstance(schema, dict):
+        return schema
+    plain: dict[str, Any] = {}
+    for key, value in cast(dict[str, Any], schema).items():
+        if key == "properties":
+            plain[key] = {name: _plain(each) for name, each in value.items()}
+        elif key == "$ref":
+            plain[key] = value.replace("#/$defs/", "#/definitions/")
+        elif (key == "title" and isinstance(value, str)) or (key == "required" and not value):
+            continue
+        else:
+            plain[key] = " ".join(value.split()) if key == "description" else _plain(value)
+    if pattern := PATTERNS.get(str(plain.get("format"))):
+        plain["pattern"] = pattern
+    if "$ref" in plain and len(plain) > 1:  # draft 7 ignores what stands beside a $ref
+        plain["allOf"] = [{"$ref": plain.pop("$ref")}]
+    return plain

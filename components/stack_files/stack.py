@@ -1,0 +1,102 @@
+"""The one function that reads a stack's spec, for the Pulumi program and for the command alike."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from components.checks import downloads, examine
+from components.checks.check import Path, Subject
+from components.spec.form import FORMS
+from components.spec.models import ClusterSpec
+from components.spec.report import Problem, Severity, SpecError
+from components.stack_files import repair
+from components.stack_files.artifact_file import with_file
+from components.stack_files.stack_file import stack_file_config
+from components.stack_files.validation_errors import nearest, shown
+
+__all__ = ["CLUSTER", "REGIONS", "WORLD", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
+
+CLUSTER, WORLD = "mullion:cluster", "mullion:world"
+"""The spec, and which world (sandbox or a real account) the stack belongs to."""
+
+REGIONS = {
+    "aws": ("aws:region", "eu-west-1", re.compile(r"^[a-z]{2}(-[a-z]+)+-\d$")),
+    "azure": ("azure-native:location", "westeurope", re.compile(r"^[a-z][a-z0-9]+$")),
+    "gcp": ("gcp:region", "europe-west1", re.compile(r"^[a-z]+(-[a-z]+)+\d+$")),
+}
+"""By cloud: the provider's own configuration key, an example, the form of a region's name."""
+
+_NAME = re.compile(r"(?!sg-|internal-|xn--|sthree-)[a-z]([a-z0-9-]{0,24}[a-z0-9])?")
+"""AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and sthree-..."""
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A cluster that can be planned: its name, region and complete spec, with the warnings that remain."""
+
+    name: str
+    region: str
+    spec: ClusterSpec
+    warnings: tuple[Problem, ...]
+
+
+def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = True) -> Stack:
+    """Read a stack. `config` maps full keys to plain values: {"aws:region": ..., "mullion:cluster": {...}}.
+
+    Without `region_needed`, for a program whose provider may know it, a stack without a region passes, with
+    region "" and without the checks that need one.
+    SpecError holds everything that is wrong, all at once.
+    """
+    document = config.get(CLUSTER)
+    problems = list(_unknown_keys(config))
+    if document is None:
+        raise SpecError(name, [*problems, FORMS["cluster-missing"].problem(CLUSTER)])
+    if not isinstance(document, Mapping):
+        wrong = FORMS["wrong-type"].problem(CLUSTER, value=shown(document), expected="keys and values: {key: value}")
+        raise SpecError(name, [*problems, wrong])
+    whole, wrong_entries = with_file(cast(Mapping[str, Any], document))
+    problems += wrong_entries
+    reading = repair.read(whole)
+    outside: set[Path] = set()
+    if not _NAME.fullmatch(name):
+        problems.append(FORMS["cluster-name"].problem("stack name", value=name))
+        outside.add(("name",))
+    region, wrong = _region(reading.spec.cloud.value, config)
+    if wrong:
+        outside.add(("region",))
+        silent = ("cloud",) in reading.broken or (wrong.id == "region-missing" and not region_needed)
+        problems += [] if silent else [wrong]
+    subject = Subject(name, region, reading.spec)
+    problems += [*reading.problems, *examine(subject, reading.broken | outside)]
+    if any(each.severity is Severity.ERROR for each in problems):
+        raise SpecError(name, problems)
+    return Stack(name, region, reading.spec, tuple(problems))
+
+
+def refuse_unready(stack: Stack) -> None:
+    """Raise SpecError with what can be planned, but not built: warnings that no acknowledgement makes less true."""
+    if found := [each for each in stack.warnings if each.id in downloads.UNREADY]:
+        raise SpecError(stack.name, [replace(each, severity=Severity.ERROR) for each in found])
+
+
+def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, Problem | None]:
+    key, example, form = REGIONS[cloud]
+    region = config.get(key)
+    if region is None or region == "":
+        return "", FORMS["region-missing"].problem(key, key=key, example=example)
+    if not isinstance(region, str) or not form.fullmatch(region):
+        return "", FORMS["region-form"].problem(key, value=region, example=example)
+    return region, None
+
+
+def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:
+    """Keys of ours that do not exist, and keys without a provider's name in front, which Pulumi would refuse."""
+    known = [CLUSTER, WORLD]
+    ours = [key for key in config if (key.startswith("mullion:") or ":" not in key) and key not in known]
+    return [
+        FORMS["unknown-config-key"].problem(
+            key, key=key, nearest=nearest(key.split(":")[-1], known) or CLUSTER, known=" and ".join(known)
+        )
+        for key in ours
+    ]

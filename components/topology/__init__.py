@@ -1,0 +1,1 @@
+"""Addresses, firewall rules, and which connections they must allow."""

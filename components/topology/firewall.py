@@ -1,0 +1,211 @@
+"""The one firewall rule table. Each cloud's firewall module emits it; nobody else adds a rule.
+
+A row says who may reach whom on which ports, and why. Groups: the control plane, the workers,
+and the load balancers of the API where the cluster has them.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from ipaddress import IPv4Network
+
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode
+from components.topology.addressing import ANYWHERE
+
+API_PORT = 6443
+KUBELET_PORT = 10250
+ETCD_PORTS = (2379, 2380)
+NODE_PORTS = (30000, 32767)
+
+
+class Group(str, Enum):
+    """What a rule applies to."""
+
+    CONTROL_PLANE = "control-plane"
+    WORKERS = "workers"
+    API_INTERNAL = "api-internal"
+    API_PUBLIC = "api-public"
+
+
+NODES = (Group.CONTROL_PLANE, Group.WORKERS)
+ALL_PORTS = (0, 65535)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One permission. `peer` may send to `group` (ingress) or receive from it (egress)."""
+
+    name: str
+    group: Group
+    ingress: bool
+    peer: Group | IPv4Network
+    protocol: str
+    """tcp, udp, or all."""
+    ports: tuple[int, int]
+    why: str
+    """At most 255 characters of those AWS takes in a description: no quotes."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    name: str
+    targets: tuple[Group, ...]
+    sources: tuple[Group | IPv4Network, ...]
+    protocol: str
+    ports: tuple[int, int]
+    why: str
+
+
+def load_balanced(spec: ClusterSpec) -> bool:
+    """Whether nodes reach the API through an internal load balancer."""
+    return spec.control_plane.count > 1
+
+
+PROBES: dict[Cloud, tuple[IPv4Network, ...]] = {
+    # Load balancing documentation, "Probe IP ranges and firewall rules": internal passthrough, and the external one's
+    Cloud.GCP: tuple(
+        map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22")),
+    ),
+    # "What is IP address 168.63.129.16": health probes of load balancers come from it
+    Cloud.AZURE: (IPv4Network("168.63.129.16/32"),),
+}
+"""Where health probes come from in clouds whose load balancers pass packets on, as they are, and have no rules of their
+own: what may reach a balancer may reach the machines behind it."""
+
+
+def groups(spec: ClusterSpec) -> tuple[Group, ...]:
+    """Groups this cluster has."""
+    if spec.cloud in PROBES:
+        return NODES
+    internal = (Group.API_INTERNAL,) if load_balanced(spec) else ()
+    public = (Group.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
+    return (*NODES, *internal, *public)
+
+
+def _rows(spec: ClusterSpec) -> list[_Row]:
+    control_plane, workers = (Group.CONTROL_PLANE,), (Group.WORKERS,)
+    api = (API_PORT, API_PORT)
+    balancers = tuple(each for each in groups(spec) if each not in NODES)
+    return [
+        *_pod_rows(spec),
+        _Row("kubelet", NODES, control_plane, "tcp", (KUBELET_PORT, KUBELET_PORT), "exec, logs and metrics"),
+        _Row("nodeport-tcp", NODES, NODES, "tcp", NODE_PORTS, "Services of type NodePort"),
+        _Row("nodeport-udp", NODES, NODES, "udp", NODE_PORTS, "Services of type NodePort"),
+        _Row("etcd", control_plane, control_plane, "tcp", ETCD_PORTS, "etcd clients and peers"),
+        _Row(
+            "api-peers", control_plane, control_plane, "tcp", api, "control planes use a peer until their own API is up"
+        ),
+        # also behind a load balancer: the Service `kubernetes` leads pods to the control planes' own addresses
+        _Row("api", control_plane, workers, "tcp", api, "nodes and their pods to the API"),
+        *(
+            [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
+            if Group.API_INTERNAL in balancers
+            else []
+        ),
+        *(
+            [_Row("api", (Group.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
+            if Group.API_PUBLIC in balancers
+            else []
+        ),
+        *(
+            [_Row("api-balanced", control_plane, balancers, "tcp", api, "load balancer to the API")]
+            if balancers
+            else []
+        ),
+        *(_passed_rows(spec) if spec.cloud in PROBES else []),
+    ]
+
+
+def _passed_rows(spec: ClusterSpec) -> list[_Row]:
+    """What comes through load balancers that pass packets on: people, and probes."""
+    behind, api = (Group.CONTROL_PLANE,), (API_PORT, API_PORT)
+    public = spec.api.access is ApiAccess.PUBLIC
+    people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
+    probes = [_Row("api-probes", behind, PROBES[spec.cloud], "tcp", api, "health probes of the load balancers")]
+    return [*(people if public else []), *(probes if public or load_balanced(spec) else [])]
+
+
+def _pod_rows(spec: ClusterSpec) -> list[_Row]:
+    """Pod traffic. NET-13: encapsulated between nodes. NET-05: routed, it comes from the pod range, to pods and nodes.
+
+    A node that sends to another's pods is a member of its group; etcd stays closed to all but the control plane.
+    """
+    if spec.network.mode is not NetworkMode.L2BRIDGE:
+        vxlan = (spec.network.port, spec.network.port)
+        return [_Row("vxlan", NODES, NODES, "udp", vxlan, "pod traffic between nodes")]
+    sources, why = (spec.network.pods, *NODES), "pods, and nodes to pods"
+    below, above = (1, ETCD_PORTS[0] - 1), (ETCD_PORTS[1] + 1, 65535)
+    return [
+        _Row("pods", (Group.WORKERS,), sources, "all", ALL_PORTS, why),
+        _Row("pods-tcp-below-etcd", (Group.CONTROL_PLANE,), sources, "tcp", below, why),
+        _Row("pods-tcp-above-etcd", (Group.CONTROL_PLANE,), sources, "tcp", above, why),
+        _Row("pods-udp", (Group.CONTROL_PLANE,), sources, "udp", (1, 65535), why),
+    ]
+
+
+def _peer_name(peer: Group | IPv4Network) -> str:
+    return peer.value if isinstance(peer, Group) else str(peer).replace("/", "-")
+
+
+def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
+    """Every permission of the cluster. Names are unique and stable: they name cloud resources."""
+    ingress = [
+        Rule(
+            f"{target.value}-{row.name}-from-{_peer_name(source)}",
+            target,
+            True,
+            source,
+            row.protocol,
+            row.ports,
+            row.why,
+        )
+        for row in _rows(spec)
+        for target in row.targets
+        for source in row.sources
+    ]
+    out = [
+        Rule(f"{node.value}-out", node, False, ANYWHERE, "all", ALL_PORTS, "workloads and downloads decide")
+        for node in NODES
+    ]
+    checked = [
+        Rule(
+            f"{group.value}-out",
+            group,
+            False,
+            Group.CONTROL_PLANE,
+            "tcp",
+            (API_PORT, API_PORT),
+            "balancer to API and checks",
+        )
+        for group in groups(spec)
+        if group not in NODES
+    ]
+    return (*ingress, *out, *checked)
+
+
+def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, protocol: str, port: int) -> str | None:
+    """None if the table lets source reach target (None: the internet) on the port, else what is missing."""
+    if source is not None and not any(
+        not each.ingress and each.group is source and each.peer in (ANYWHERE, target) and _covers(each, protocol, port)
+        for each in table
+    ):
+        return (
+            f"no outbound rule of {source.value} to {target.value if target else 'the internet'} on {protocol}/{port}"
+        )
+    return None if target is None else lets_in(table, source, target, protocol, port)
+
+
+def lets_in(
+    table: tuple[Rule, ...], source: Group | IPv4Network | None, target: Group, protocol: str, port: int
+) -> str | None:
+    """None if target takes what comes from source, which may be a range, else what is missing."""
+    if any(
+        each.ingress and each.group is target and each.peer == source and _covers(each, protocol, port)
+        for each in table
+    ):
+        return None
+    origin = "the internet" if source is None else _peer_name(source)
+    return f"no inbound rule of {target.value} from {origin} on {protocol}/{port}"
+
+
+def _covers(rule: Rule, protocol: str, port: int) -> bool:
+    return rule.protocol in ("all", protocol) and rule.ports[0] <= port <= rule.ports[1]

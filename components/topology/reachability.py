@@ -1,0 +1,116 @@
+"""Which machine reaches what, computed from the planned routes and the rule table.
+
+A cluster whose machines cannot fetch their bundle or find the API hangs for an hour before
+somebody looks; here the missing rule or route is named before anything exists.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from components.spec.models import Network, NetworkMode
+from components.topology.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
+from components.topology.firewall import API_PORT, KUBELET_PORT, Group, Rule, allows, lets_in
+
+HTTPS = 443
+
+POD_PORTS = (("tcp", 53), ("tcp", 8080), ("udp", 53))
+"""Asked of routed pods: one of each range that the rule table opens to them."""
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way that must exist. `missing` says what it lacks, or is None."""
+
+    source: str
+    destination: str
+    way: str
+    missing: str | None
+
+
+def default_route(plan: NetworkPlan, subnet: str) -> Route | None:
+    """The route by which a subnet leaves the network."""
+    for table in plan.tables:
+        if subnet in table.subnets:
+            return next((each for each in table.routes if each.destination == ANYWHERE), None)
+    return None
+
+
+def way_out(plan: NetworkPlan, subnet: Subnet) -> tuple[str, str | None]:
+    """How a subnet's machines reach the internet, and what that lacks."""
+    route = default_route(plan, subnet.name)
+    if route is None:
+        return "no default route", f"subnet {subnet.name} has no route to {ANYWHERE}"
+    if route.target == INTERNET:
+        lacks = None if subnet.public else f"subnet {subnet.name} has no public addresses for its internet route"
+        return "internet gateway", lacks
+    gateway = next((each for each in plan.gateways if each.name == route.target), None)
+    if gateway is None:
+        return route.target, f"subnet {subnet.name} is routed to {route.target}, which does not exist"
+    if not gateway.subnet:
+        return gateway.name, None
+    edge = plan.by_name.get(gateway.subnet)
+    onward = default_route(plan, gateway.subnet)
+    if edge is None or not edge.public or onward is None or onward.target != INTERNET:
+        return gateway.name, f"{gateway.name} stands in {gateway.subnet}, which has no way to the internet"
+    return gateway.name, None
+
+
+def _inside(rules: tuple[Rule, ...], hops: Iterable[Group], protocol: str, port: int) -> str | None:
+    for source, target in pairwise(hops):
+        if missing := allows(rules, source, target, protocol, port):
+            return missing
+    return None
+
+
+def paths(
+    plan: NetworkPlan,
+    rules: tuple[Rule, ...],
+    groups: tuple[Group, ...],
+    places: Mapping[Group, list[Subnet]],
+    network: Network,
+) -> Iterator[Path]:
+    """Every way the cluster needs, once for each group and subnet of machines.
+
+    places: the subnets in which each group has machines.
+    """
+    inside: Callable[..., str | None] = partial(_inside, rules)
+    balancer = [Group.API_INTERNAL] if Group.API_INTERNAL in groups else []
+    for group, subnets in places.items():
+        for subnet in subnets:
+            source = f"{group.value} in {subnet.name}"
+            how, lacks = way_out(plan, subnet)
+            missing = lacks or allows(rules, group, None, "tcp", HTTPS)
+            for destination in ("bundle store", "secret store", "downloads"):
+                yield Path(source, destination, how, missing)
+            hops = (
+                [group, Group.CONTROL_PLANE]
+                if group is Group.CONTROL_PLANE
+                else [group, *balancer, Group.CONTROL_PLANE]
+            )
+            way = "load balancer" if len(hops) > 2 else "direct"
+            yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
+            if len(hops) > 2:  # pods go by the Service `kubernetes`, to the control planes' own addresses
+                yield Path(source, "API of pods", "direct", inside([group, Group.CONTROL_PLANE], "tcp", API_PORT))
+            for other in places:
+                yield from _pod_ways(rules, network, source, group, other)
+                if group is Group.CONTROL_PLANE:
+                    kubelet = inside([group, other], "tcp", KUBELET_PORT)
+                    yield Path(source, f"kubelet of {other.value}", "direct", kubelet)
+    if Group.API_PUBLIC in groups:
+        missing = inside([Group.API_PUBLIC, Group.CONTROL_PLANE], "tcp", API_PORT)
+        if not any(each.group is Group.API_PUBLIC and each.ingress for each in rules):
+            missing = missing or "no inbound rule of api-public"
+        yield Path("allowed ranges", "API", "public load balancer", missing)
+
+
+def _pod_ways(rules: tuple[Rule, ...], network: Network, source: str, group: Group, other: Group) -> Iterator[Path]:
+    """From a group's pods and machines to the pods on another: in VXLAN, or by routes of the cloud (NET-05)."""
+    if network.mode is not NetworkMode.L2BRIDGE:
+        missing = allows(rules, group, other, "udp", network.port)
+        yield Path(source, f"{other.value} {network.port}/udp", "direct", missing)
+        return
+    for protocol, port in POD_PORTS:
+        missing = allows(rules, group, other, protocol, port) or lets_in(rules, network.pods, other, protocol, port)
+        yield Path(source, f"pods of {other.value} {port}/{protocol}", "routed", missing)

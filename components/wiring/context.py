@@ -1,0 +1,30 @@
+"""What the wiring of a cloud is given."""
+
+from dataclasses import dataclass
+
+from pulumi import Output
+
+from components.plan import ClusterPlan
+from components.rollout import simulation
+from components.rollout.kubernetes_api import Access
+from components.rollout.upgrade import Upgrade
+from components.wiring.kept_secrets import Generated
+from components.wiring.tags import Tags
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """One cluster: its plan, and what the program has ready for it in any cloud."""
+
+    plan: ClusterPlan
+    generated: Generated
+    tags: Tags
+    upgrade: Upgrade
+    world: str
+    """The one it is built in (components/machine/service_urls.py)."""
+
+    def access(self, public_host: Output[str]) -> Output[Access]:
+        """Of the program to the Kubernetes API."""
+        endpoint = self.plan.endpoint
+        url = simulation.api() or public_host.apply(endpoint.for_people)
+        return self.generated.access(url, endpoint.host)

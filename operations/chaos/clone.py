@@ -1,0 +1,167 @@
+"""A throw-away copy of this clone with one stack in its sandbox, where the command runs as a person runs it.
+
+It is what `mullion chaos` and the tests of recovery break on purpose: nothing of the clone itself is touched.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.stack_files.stack import CLUSTER
+from operations.engine.locate import Engine
+from operations.engine.process import end_session
+from operations.engine.workspace import REMOVED, sandbox_environment
+from operations.stacks.paths import REPOSITORY
+from sandbox.cloud_state import World
+
+PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
+STASH = "pulumi:index:Stash"
+PATIENCE = 600
+"""Seconds after which a run is given up: it hangs."""
+
+
+def copy_clone(folder: Path) -> None:
+    """Copy what the command needs of this clone, with its compiled code, but for what is being written of it."""
+    for part in PARTS:
+        if (REPOSITORY / part).is_dir():
+            shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.pyc.*"))
+        else:
+            shutil.copy2(REPOSITORY / part, folder)
+
+
+class Replica:
+    """A copy of the clone in a folder, for one stack."""
+
+    def __init__(self, folder: Path, engine: Engine, stack: str) -> None:
+        self.folder, self.engine, self.stack = folder, engine, stack
+        copy_clone(folder)
+        self.file = folder / "stacks" / f"Pulumi.{stack}.yaml"
+        self._original = self.file.read_bytes()
+        self.sandbox = folder / ".mullion" / "sandbox" / stack
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(REMOVED)}
+        known = {"PYTHONPATH": str(folder), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.environment = {**inherited, **known}
+        self.fresh()
+
+    def fresh(self) -> None:
+        """Forget all stacks and worlds, and what was changed in the stack file."""
+        shutil.rmtree(self.folder / ".mullion", ignore_errors=True)
+        self.sandbox.mkdir(parents=True)
+        self.file.write_bytes(self._original)
+
+    def document(self) -> dict[str, Any]:
+        """The stack file's cluster."""
+        return yaml.safe_load(self.file.read_text("utf-8"))["config"][CLUSTER]
+
+    def write(self, cluster: dict[str, Any]) -> None:
+        """Put a cluster into the stack file."""
+        settings = yaml.safe_load(self.file.read_text("utf-8"))
+        settings["config"][CLUSTER] = cluster
+        self.file.write_text(yaml.safe_dump(settings, sort_keys=False), "utf-8")
+
+    def words(self, *words: str) -> list[str]:
+        """The command line of `mullion WORDS`."""
+        return [sys.executable, "-m", "operations", *words]
+
+    @contextmanager
+    def start(self, *words: str) -> Iterator[subprocess.Popen[str]]:
+        """Start the command in a session of its own. Nothing of it is left where the caller ends early."""
+        process = subprocess.Popen(
+            self.words(*words),
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        except BaseException:
+            self.end(process)
+            raise
+
+    def end(self, process: subprocess.Popen[str]) -> None:
+        """Kill a run with its engine, at once."""
+        engine = self.engine_id()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        if engine is not None:
+            end_session(engine)
+        process.communicate()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the command to its end."""
+        with self.start(*words) as process:
+            output, errors = process.communicate(timeout=PATIENCE)
+        return subprocess.CompletedProcess(words, process.returncode, output, errors)
+
+    def up(self, *more: str) -> subprocess.CompletedProcess[str]:
+        """Build the cluster in the sandbox."""
+        return self.run("up", self.stack, "--sandbox", "--yes", *more)
+
+    @contextmanager
+    def world(self) -> Iterator[World]:
+        """Open the embedded cloud. Closed late, SQLite would take away files of the next world at this place."""
+        world = World(self.sandbox / "world.db")
+        try:
+            yield world
+        finally:
+            world.close()
+
+    def locks(self) -> list[Path]:
+        """Lock files of the backend."""
+        return list((self.sandbox / "state" / ".pulumi" / "locks").rglob("*.json"))
+
+    def rolls(self) -> list[Path]:
+        """The file of what is left of rolls, where there is one."""
+        return list((self.folder / ".mullion" / self.stack).glob("rolls.json"))
+
+    def engine_id(self) -> int | None:
+        """Process id of the engine that works on the stack: it holds the lock."""
+        try:
+            return next(iter(json.loads(each.read_text())["pid"] for each in self.locks()), None)
+        except (OSError, ValueError):  # written or taken away right now
+            return None
+
+    def state(self) -> dict[str, Any]:
+        """The state as it lies on the disk; empty before there is one."""
+        path = self.sandbox / "state" / ".pulumi" / "stacks" / "mullion" / f"{self.stack}.json"
+        return json.loads(path.read_text())["checkpoint"].get("latest") or {} if path.exists() else {}
+
+    def resources(self) -> list[dict[str, Any]]:
+        """The resources of the state."""
+        return self.state().get("resources") or []
+
+    def secrets(self) -> dict[str, str]:
+        """The digest of what each Stash of the state holds, decrypted, by URN; empty before there is a state."""
+        if not self.resources():
+            return {}
+        copy = self.folder / "copy"  # without what a run that was cut off may have left half written
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(self.sandbox / "state", copy, ignore=shutil.ignore_patterns("*.attrs", "locks"))
+        exported = subprocess.run(
+            [self.engine.path, "stack", "export", "--show-secrets", "--stack", self.stack],
+            cwd=self.sandbox / "work",
+            env={**self.environment, **sandbox_environment(self.sandbox), "PULUMI_BACKEND_URL": copy.as_uri()},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        resources = json.loads(exported.stdout)["deployment"]["resources"]
+        return {each["urn"]: _digest(each["outputs"]["output"]) for each in resources if each["type"] == STASH}
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,192 @@
+"""`mullion chaos`: random changes, faults and cuts on a throw-away copy of a stack in the sandbox, and what must hold
+after each.
+
+A seed decides every action. How far the engine's parallel calls have come at a cut is their own affair, so what a seed
+found may need more than one run to show itself again.
+"""
+
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.spec.report import SpecError
+from components.stack_files.stack import CLUSTER, REGIONS, read_stack
+from operations.chaos import invariants
+from operations.chaos.changes import CHANGES, Change, Document, Draw, older
+from operations.chaos.clone import Replica
+from operations.chaos.cuts import CUTS, Cut, Done
+from operations.chaos.invariants import Asked
+from operations.console.exits import Exit, Stop
+from operations.engine import locate
+from operations.stacks import stack_files
+
+LENGTH = 4
+"""Changes between the first `up` and the last `down` of a sequence, unless told."""
+CALLS_OF_ALL = 60
+"""Among so many first calls of the cloud a disturbance comes, of a whole build or removal."""
+LINES = 12
+"""Of what a run said last, where it is shown."""
+ENDINGS = {Exit.OK, Exit.FAILED, Exit.INTERRUPTED, -9}
+"""How a disturbed run may end: it came through, it failed, it was interrupted, it was killed."""
+
+Say = Callable[[str], object]
+
+
+class Violation(Exception):
+    """Something that must hold does not."""
+
+
+def _fault(kind: str, amount: float, times: int) -> Cut:
+    def disturbed(replica: Replica, words: tuple[str, ...], call: int) -> Done:
+        with replica.world() as world:
+            world.plan_fault(kind, call, amount=amount, times=times)
+        done = replica.run(*words)
+        with replica.world() as world:
+            world.clear_faults()
+        return done
+
+    return disturbed
+
+
+DISTURBANCES: dict[str, Cut] = {
+    **CUTS,
+    "a call fails": _fault("fail", 0, 1),
+    "calls are throttled": _fault("throttle", 5, 3),
+    "a call is throttled for good": _fault("throttle", 26, 1),
+    "calls are slow": _fault("slow", 0.5, 2),
+    "answers are late": _fault("late", 0.5, 2),
+    "a profile stays unseen": _fault("unseen", 99, 1),
+}
+
+
+@dataclass(frozen=True)
+class Action:
+    """A run of the command, on what a change makes of the stack file.
+
+    disturbed: a key of DISTURBANCES, at this call of the cloud; None for a run that is left alone.
+    """
+
+    words: tuple[str, ...]
+    change: Change
+    disturbed: str | None
+    call: int
+
+    def __str__(self) -> str:
+        return f"{self.change.text}; {self.disturbed}, call {self.call}" if self.disturbed else self.change.text
+
+
+def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
+    """Run sequences: the first with this seed, each other with the next one. Stop at the first violation.
+
+    length: changes between the first `up` and the last `down` of each.
+    """
+    if not stack_files.load(stack).spec.pools:
+        raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so give it one")
+    program, config = locate.find(), stack_files.config(stack)
+    first = random.SystemRandom().randrange(10**6) if seed is None else seed
+    for number in range(first, first + runs):
+        print(f"{stack}, seed {number}", flush=True)
+        folder = Path(tempfile.mkdtemp(prefix=f"mullion-chaos-{stack}-"))
+        try:
+            replica = Replica(folder, program, stack)
+            sequence(replica, config, number, lambda line: print(f"  {line}", flush=True), length)
+        except Violation as found:
+            again = f"mullion chaos {stack} --seed {number} --length {length}"
+            raise Stop(Exit.FAILED, f"seed {number}, {found}\nkept: {folder}\nagain: {again}") from None
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        shutil.rmtree(folder)
+    print(f"all held: {runs} of {stack}, seeds {first} to {first + runs - 1}")
+
+
+def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
+    """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
+    runs, now = 0, invariants.snapshot(replica)
+    for number, action in enumerate(actions(replica.stack, config, seed, length), 1):
+        begun = time.monotonic()
+        try:
+            codes, wrong = _act(replica, action)
+            before, now = now, now if wrong else invariants.snapshot(replica)
+            wrong += [] if wrong else invariants.broken(before, now, asked(replica.stack, action.change))
+        except subprocess.TimeoutExpired as hung:
+            codes, wrong = [], [f"it hangs: {hung}"]
+        if wrong:
+            raise Violation("\n".join([f"action {number} ({action}):", *(f"  {each}" for each in wrong)]))
+        say(f"{number}: {action} -> {', then '.join(map(str, codes))} ({time.monotonic() - begun:.1f} s)")
+        runs += len(codes)
+    return runs
+
+
+def actions(stack: str, config: Mapping[str, Any], seed: int, length: int = LENGTH) -> Iterator[Action]:
+    """Draw a sequence: build, changes, removal."""
+    rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+    begun = _drawn(rng, stack, config, (older,))
+    cluster: Document = begun.document
+    up, down = ("up", stack, "--sandbox", "--yes"), ("down", stack, "--sandbox", "--yes", "--confirm", stack)
+    yield Action(up, begun, *_disturbance(rng, CALLS_OF_ALL, 0.5))
+    for _ in range(length):
+        change = _drawn(rng, stack, {**config, CLUSTER: cluster}, CHANGES)
+        cluster = change.document
+        command, *more = change.words
+        words = (command, stack, *more, "--sandbox", "--yes")
+        yield Action(words, change, *_disturbance(rng, change.calls, 0.75))
+    yield Action(down, Change("down", cluster), *_disturbance(rng, CALLS_OF_ALL, 0.5))
+
+
+def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | None, int]:
+    kind, call = rng.choice(list(DISTURBANCES)), rng.randint(1, calls)
+    return (kind if rng.random() < likely else None), call
+
+
+def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
+    """A change of one of these kinds that leaves the spec without errors."""
+    region = config[REGIONS[config[CLUSTER]["cloud"]][0]]
+    while True:
+        change = rng.choice(kinds)(rng, config[CLUSTER], region)
+        if change is None:
+            continue
+        try:
+            read_stack(stack, {**config, CLUSTER: change.document})
+        except SpecError:
+            continue
+        return change
+
+
+def _act(replica: Replica, action: Action) -> tuple[list[int], list[str]]:
+    """Do it, again without a disturbance where that did not come through; exit codes, and what is wrong with them."""
+    if not action.change.scales:
+        replica.write(action.change.document)
+    again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scales else action.words
+    runs = [DISTURBANCES[action.disturbed](replica, action.words, action.call)] if action.disturbed else []
+    if not runs or runs[0].returncode:
+        replica.write(action.change.document)  # a scaling that did not begin takes its number back
+        runs.append(replica.run(*again if runs else action.words))
+    codes = [each.returncode for each in runs]
+    wrong = [f"exit code {each.returncode}: {_end(each)}" for each in runs[:-1] if each.returncode not in ENDINGS]
+    wrong += [f"exit code {codes[-1]}: {_end(runs[-1])}"] if codes[-1] else []
+    wrong += [f"a traceback: {_end(each)}" for each in runs if "Traceback" in each.stdout + each.stderr]
+    return codes, wrong
+
+
+def _end(run: Done) -> str:
+    return "\n".join(["", *run.stderr.splitlines()[-LINES:]])
+
+
+def asked(stack: str, change: Change) -> Asked:
+    """What may and must come of a change, in the names of resources."""
+    replaced = None if change.replaced is None else tuple(f"{stack}-{each}" for each in change.replaced)
+    cluster = change.document
+    return Asked(change.renewed, limits(stack, cluster), cluster["kubernetes"], replaced)
+
+
+def limits(stack: str, cluster: Document) -> dict[str, int]:
+    """How many machines of each pool may be missing, by what their names begin with."""
+    rollouts = {name: pool.get("rollout", {}) for name, pool in cluster["pools"].items()}
+    return {f"{stack}-{name}": each.get("max_unavailable", 1) for name, each in rollouts.items()}

@@ -1,0 +1,66 @@
+"""Azure by its provider, for the programs that commands run; as operations/clouds/aws.py.
+
+A store is a blob container, by its id.
+"""
+
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pulumi
+from pulumi import Output, ResourceOptions
+from pulumi.runtime.settings import get_root_resource
+from pulumi_azure_native import _utilities, storage
+
+from components.azure.records import Blobs, Records, parts
+from components.rollout.provider_calls import Asking
+
+
+def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
+    """The status records of machines in the bundle store. role: as their names begin."""
+    return Records(parent=parent, role=role, container=Output.from_input(bucket))
+
+
+def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
+    """Put a JSON document into a store."""
+    known = parts(bucket)
+    return storage.Blob(
+        name,
+        resource_group_name=known["group"],
+        account_name=known["account"],
+        container_name=known["container"],
+        blob_name=key,
+        source=pulumi.StringAsset(content),
+        content_type="application/json",
+        opts=opts,
+    )
+
+
+def keys(bucket: str, prefix: str) -> Output[Any]:
+    """The names in a store that begin so; empty where there are none."""
+    return Output.from_input(names(_blobs(bucket), prefix))
+
+
+async def names(blobs: Blobs, prefix: str) -> list[str]:
+    """Names of blobs that begin so, in order; Unanswered where the store does not answer."""
+    found, marker = list[str](), ""
+    while True:
+        asked = f"restype=container&comp=list&prefix={quote(prefix, safe='')}&marker={quote(marker, safe='')}"
+        # of Azure's own service, over TLS; the standard library's parser reads no external entities
+        page = ElementTree.fromstring(await blobs.get("", f"{asked}&"))  # noqa: S314
+        found += [each.text or "" for each in page.iterfind("Blobs/Blob/Name")]
+        marker = page.findtext("NextMarker") or ""
+        if not marker:
+            return found
+
+
+def text(bucket: str, key: str) -> Output[str]:
+    """The content of an object."""
+    return Output.from_input(_blobs(bucket).text(key))
+
+
+def _blobs(bucket: str) -> Blobs:
+    root = get_root_resource()
+    if root is None:
+        raise RuntimeError("this is asked inside a program")
+    return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))

@@ -1,0 +1,37 @@
+"""GCP by its provider, for the programs that commands run; as operations/clouds/aws.py."""
+
+from typing import Any
+
+import pulumi
+import pulumi_gcp as gcp
+from pulumi import Output, ResourceOptions
+
+from components.gcp.images import newest
+from components.gcp.records import Records
+
+
+def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
+    """The status records of machines in the bundle store. role: as their names begin."""
+    return Records(parent=parent, role=role, bucket=Output.from_input(bucket))
+
+
+def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
+    """Put a JSON document into a store."""
+    body: Any = {"name": key, "content": content, "content_type": "application/json"}
+    return gcp.storage.BucketObject(name, bucket=bucket, opts=opts, **body)
+
+
+def keys(bucket: str, prefix: str) -> Output[Any]:
+    """The names in a store that begin so; empty or nothing where there are none."""
+    found = gcp.storage.get_bucket_objects_output(bucket=bucket, prefix=prefix).bucket_objects
+    return found.apply(lambda rows: [each.name for each in rows or []])
+
+
+def text(bucket: str, key: str) -> Output[str]:
+    """The content of an object."""
+    return gcp.storage.get_bucket_object_content_output(bucket=bucket, name=key).content
+
+
+def newest_image(os: str) -> Output[str]:
+    """The newest image of an operating system."""
+    return newest(os)

@@ -1,0 +1,155 @@
+"""`mullion mirror`: copy all that a stack's machines download to a folder or a web server of one's own.
+
+The layout is the one that `artifacts: {mirror: URL}` reads: <mirror>/<host>/<path> for https://<host>/<path>.
+"""
+
+import base64
+import json
+import netrc
+import os
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from components.catalogue.artifacts import Artifact, mirrored
+from components.node.downloads import needed
+from components.plan import plan_cluster
+from components.stack_files.stack import Stack
+from operations.console.exits import Exit, Stop
+from operations.downloads import fetch
+from operations.downloads.cache import bars, kept, stored
+from operations.downloads.fetch import Heard
+from operations.stacks import stack_files
+
+AT_ONCE = 4
+IMAGES = "images.txt"
+_IMAGE = re.compile(r'"image": "([^"]+)"')
+"""A container image of a manifest in a node plan."""
+
+Put = Callable[[Artifact, Heard], bool]
+"""Makes the mirror hold an artefact; whether something was copied. Raises as fetching does."""
+
+
+def mirror(target: str, name: str) -> None:
+    """Copy what is missing; say what was copied, what held, what failed. A second run copies nothing."""
+    stack = stack_files.load(name)
+    wanted = originals(stack)
+    unpinned = [each for each in wanted if not each.is_pinned]
+    put = _to_server(target) if target.startswith(("http://", "https://")) else _to_folder(Path(target))
+    copied, failed = (
+        0,
+        [
+            f"{each.name} {each.version} {each.os}: it has no digest; run: mullion pin {each.name} {each.version}"
+            for each in unpinned
+        ],
+    )
+    for each, outcome in _each([each for each in wanted if each.is_pinned], put):
+        if isinstance(outcome, Exception):
+            failed.append(f"{each.name} {each.version} {each.os}: {outcome}")
+        else:
+            copied += outcome
+            print(f"{'copied' if outcome else 'there':<7} {each.name} {each.version} {each.os}", flush=True)
+    listed = images(stack)
+    if not target.startswith(("http://", "https://")):
+        (Path(target) / IMAGES).write_text("".join(f"{each}\n" for each in listed), "ascii")
+    print(f"{copied} copied, {len(wanted) - copied - len(failed)} there before, {len(failed)} failed")
+    print(f"container images, to be copied with a registry's own tools ({len(listed)}):")
+    for each in listed:
+        print(f"  {each}")
+    if failed:
+        raise Stop(Exit.FAILED, "\n".join(["the mirror lacks:", *failed]))
+
+
+def originals(stack: Stack) -> tuple[Artifact, ...]:
+    """Every download of a stack's machines, from where its publisher has it."""
+    plain = stack.spec.model_copy(update={"artifacts": stack.spec.artifacts.model_copy(update={"mirror": None})})
+    return needed(stack.name, plain)
+
+
+def images(stack: Stack) -> list[str]:
+    """Container images that the machines pull, as far as plans name them, sorted."""
+    from components import releases
+
+    version = stack.spec.kubernetes
+    found = set(releases.control_plane_images(version))
+    plan = plan_cluster(stack.name, stack.spec)
+    for group in (plan.control_plane, *plan.pools):
+        found |= set(_IMAGE.findall(json.dumps(group.node_plan.document())))
+        found.add(releases.pause_image(version, group.os.value))
+    return sorted(found)
+
+
+def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | Exception]]:
+    with bars() as bar, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def one(each: Artifact) -> bool | Exception:
+            try:
+                return put(each, bar(f"{each.name} {each.version} {each.os}"))
+            except (fetch.Unreachable, fetch.WrongDigest, fetch.NoSpace, OSError) as error:
+                return error
+
+        yield from zip(wanted, pool.map(one, wanted), strict=True)
+
+
+def _to_folder(folder: Path) -> Put:
+    if folder.exists() and not folder.is_dir():
+        raise Stop(Exit.USAGE, f"{folder} is no folder")
+
+    def put(each: Artifact, heard: Heard) -> bool:
+        place = folder / mirrored(each.url, "https://mirror").removeprefix("https://mirror/")
+        if not place.resolve().is_relative_to(folder.resolve()):
+            raise OSError(f"{each.url} leaves {folder}")
+        if fetch.holds(place, each.digest):
+            return False
+        if fetch.holds(kept(each.digest), each.digest):
+            fetch.copy(kept(each.digest), place)
+        else:
+            fetch.fetch(each.url, place, each.digest, heard)
+        return True
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return put
+
+
+def _to_server(base: str) -> Put:
+    """With PUT, each file read back and compared. Name and password come from the user's netrc file."""
+    if "@" in urlsplit(base).netloc or "?" in base:
+        raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into the file ~/.netrc")
+    headers = _authorization(host := urlsplit(base).hostname or "")
+    if headers and fetch.forgeable(base):
+        raise Stop(Exit.USAGE, f"the netrc file has a password for {host}, which plain http would show: write https://")
+
+    def held(url: str, digest: str) -> bool:
+        try:
+            return fetch.remote_digest(url, digest.partition(":")[0], headers) == digest
+        except fetch.Unreachable as failure:
+            if failure.status in (403, 404):
+                return False
+            raise
+
+    def put(each: Artifact, heard: Heard) -> bool:
+        place = mirrored(each.url, base)
+        if held(place, each.digest):
+            return False
+        stored(each.url, each.digest, heard)
+        fetch.send(kept(each.digest), place, headers)
+        if not held(place, each.digest):
+            raise fetch.WrongDigest(f"{place} does not give back what was put there")
+        return True
+
+    return put
+
+
+def _authorization(host: str) -> dict[str, str]:
+    try:
+        found = netrc.netrc(os.environ.get("NETRC") or None).authenticators(host)
+    except FileNotFoundError:
+        return {}
+    except (OSError, netrc.NetrcParseError) as error:
+        raise Stop(Exit.USAGE, f"the netrc file cannot be read: {error}") from None
+    if found is None:
+        return {}
+    pair = base64.b64encode(f"{found[0]}:{found[2]}".encode()).decode()
+    return {"Authorization": f"Basic {pair}"}

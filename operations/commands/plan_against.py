@@ -1,0 +1,187 @@
+"""`mullion plan --against FILE`: which machines a change adds, removes and replaces.
+
+FILE is an earlier `mullion plan --json`, or a `pulumi stack export`, in which instances carry what they were made as
+in their tags.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.releases import in_order
+from components.releases.skew import refusal
+from operations.clouds import cloud_tables
+from operations.console.exits import Exit, Stop
+
+CONTROL_PLANE = "control-plane"
+DIGEST = 16
+"""Characters of the replace digest in the tag mullion:digest."""
+
+FACTS = ("os", "size", "disk_gb", "image")
+"""What of a pool a reason of a replacement names."""
+
+POINTER_KEY, _WORKERS = "desired-state.json", re.compile(r"mullion:\w+:Workers")
+POINTER = "machines stay; changes reach them through the desired-state pointer"
+
+
+@dataclass(frozen=True)
+class Was:
+    """A machine as it was: digest is empty for the control plane, which is never replaced for what it is made of."""
+
+    pool: str
+    address: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name.
+
+    kubernetes: the version that its control plane has at least; None where that is not known.
+    """
+
+    cluster: str
+    machines: dict[str, Was]
+    bundle: str | None
+    pools: dict[str, dict[str, Any]]
+    kubernetes: str | None = None
+
+
+def read(path: Path) -> Earlier:
+    """Read FILE. Stop where it is neither of the two."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise Stop(Exit.USAGE, f"--against {path}: {error}") from error
+    try:
+        if found.get("format") == 1:
+            return from_plan(found)
+        return from_state(found["deployment"].get("resources") or [], f"--against {path}")
+    except (AttributeError, KeyError, TypeError) as error:  # what both have is missing or of another type
+        raise Stop(
+            Exit.USAGE, f"--against {path}: neither from `mullion plan --json` nor from `pulumi stack export`"
+        ) from error
+
+
+def from_plan(found: dict[str, Any]) -> Earlier:
+    """Return the cluster that a plan document describes."""
+    pools = {each["name"]: each for each in found["pools"]}
+    machines = {
+        _name(each["name"]): Was(each["pool"], each["address"], _digest(pools[each["pool"]]))
+        for each in found["machines"]
+    }
+    bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
+    facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}
+    return Earlier(_name(found["cluster"]), machines, bundle, facts, found.get("kubernetes"))
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _digest(pool: dict[str, Any]) -> str:
+    return "" if pool["name"] == CONTROL_PLANE else pool["replace_digest"][:DIGEST]
+
+
+def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
+    """Return the cluster that a state describes. where: what a complaint calls it."""
+    machines: dict[str, Was] = {}
+    clusters: set[str] = set()
+    # what waits for its deletion has been replaced already
+    cloud = cloud_tables.of(resources)
+    for each in filter(cloud.is_machine, resources):
+        given, name = each.get("inputs", {}), each["urn"].rsplit("::", 1)[-1]
+        cluster, pool, digest = (cloud.tag(given, key) for key in ("cluster", "pool", "digest"))
+        if not cluster:
+            continue
+        if not pool:
+            raise KeyError("pool")
+        clusters.add(cluster)
+        machines[name.removeprefix(f"{cluster}-")] = Was(pool, cloud.address_of(given), digest)
+    if len(clusters) > 1:
+        raise Stop(Exit.USAGE, f"{where}: it holds several clusters ({', '.join(sorted(clusters))})")
+    objects = {each.get("inputs", {}).get(cloud.key, ""): each for each in resources if each["type"] == cloud.stored}
+    keys = list(objects)
+    bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
+    bundle = Path(bundles[-1]).stem if bundles else None
+    return Earlier(clusters.pop() if clusters else "", machines, bundle, {}, _version(resources, objects))
+
+
+def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]) -> str | None:
+    """The version that pools have, which is one that the control plane has; without pools the one it was asked for."""
+    outputs = [each.get("outputs") or {} for each in resources if _WORKERS.fullmatch(each["type"])]
+    if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
+        return known[-1]
+    given = objects.get(POINTER_KEY, {}).get("inputs", {})
+    content = given.get("content") or given.get("source", {}).get("text") or "{}"  # a text of its own, or an asset
+    if isinstance(content, dict):  # GCP's provider takes each object's content for a secret
+        content = json.loads(content.get("plaintext") or '"{}"')
+    # the engine has `<contents elided>` in the place of an asset's text where it showed it before it wrote the state
+    return json.loads(content).get("kubernetes") if content.startswith("{") else None
+
+
+def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
+    """Stop where a change cannot be made in one go: path, reason and fix of each thing."""
+    pools = {each["name"] for each in planned["pools"]}
+    faults = [*_taken(planned, earlier, pools)]
+    if earlier.kubernetes and (why := refusal([earlier.kubernetes], planned["kubernetes"])):
+        faults.append(f"kubernetes: {why}")
+    if faults:
+        raise Stop(
+            Exit.USAGE, "\n".join([f"stack {planned['cluster']} cannot become that; nothing was changed", *faults])
+        )
+
+
+def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:
+    """Pools whose machines would be made at addresses that others still have."""
+    holders = {was.address: name for name, was in earlier.machines.items() if was.address}
+    said: set[str] = set()
+    for each in planned["machines"]:
+        holder = holders.get(each["address"])
+        if holder is None or holder == each["name"] or each["pool"] in said:
+            continue
+        said.add(each["pool"])
+        old = earlier.machines[holder].pool
+        first = "" if old in pools else f", or remove pool {old} in an `up` of its own first"
+        yield (
+            f"pools.{each['pool']}.slot: {each['name']} would have the address {each['address']}, which {holder} has "
+            f"until it is gone, and the cloud gives an address once. Write a slot further off{first}"
+        )
+
+
+def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
+    """Return the machines `added`, `removed`, `kept`, and `replaced` with the reason; a note on the control plane."""
+    if earlier.cluster not in ("", planned["cluster"]):
+        raise Stop(Exit.USAGE, f"--against: the file is about cluster {earlier.cluster}, not {planned['cluster']}")
+    refuse(planned, earlier)
+    pools = {each["name"]: each for each in planned["pools"]}
+    now = {each["name"]: each for each in planned["machines"]}
+    reasons = {
+        name: _reason(machine, pools[machine["pool"]], earlier.machines[name], earlier.pools.get(machine["pool"]))
+        for name, machine in now.items()
+        if name in earlier.machines
+    }
+    changed = earlier.bundle and earlier.bundle != pools[CONTROL_PLANE]["bundle"]["sha256"]
+    return {
+        "added": [name for name in now if name not in earlier.machines],
+        "removed": [name for name in earlier.machines if name not in now],
+        "replaced": {name: why for name, why in reasons.items() if why},
+        "kept": [name for name, why in reasons.items() if not why],
+        "control_plane": POINTER if changed else None,
+    }
+
+
+def _reason(machine: dict[str, Any], pool: dict[str, Any], was: Was, before: dict[str, Any] | None) -> str:
+    """Why a machine is replaced; empty where it is not."""
+    if was.address and was.address != machine["address"]:
+        return f"address {was.address} -> {machine['address']}"
+    if _digest(pool) == was.digest:
+        return ""
+    facts = [name for name in FACTS if before and before[name] != pool[name]]
+    named = ", ".join(f"{name} {before[name]} -> {pool[name]}" for name in facts) if before else ""
+    return named or "what its node plan makes of it"

@@ -1,0 +1,48 @@
+"""Reboot every machine of a booted sandbox, one after the other, as `mullion verify --reboot` does."""
+
+import sys
+import time
+
+from components.naming import CONTROL_PLANE
+from operations.commands import sandbox_boot
+from operations.console.exits import Exit, Stop
+from operations.engine.workspace import world_file
+from operations.stacks import boot_site
+from sandbox.boot.cloud_services import of
+from sandbox.cloud_state import World
+
+THERE = ("ready", "registered")
+"""States of a record of a machine that is as its plan says."""
+PATIENCE = 400
+"""Seconds for one machine: far above what it takes."""
+
+
+def reboot_all(name: str) -> None:
+    """Cut and boot each machine, workers first, and wait until it says that it is as planned again; Stop else."""
+    if not boot_site.api(name):
+        raise Stop(Exit.USAGE, f"--reboot is for booted sandboxes; do that: mullion sandbox boot {name}")
+    world = World(world_file(name))
+    try:
+        on = [one for one, each in sandbox_boot.standing(world).items() if each.state == "on"]
+        for machine in sorted(on, key=lambda each: (_pool(world, each) == CONTROL_PLANE, each)):
+            _reboot(name, world, machine)
+    finally:
+        world.close()
+
+
+def _pool(world: World, machine: str) -> str:
+    around = of(world)
+    found = (around.machines.document(each.inputs) for each in around.records(world))
+    return next((each["machine"]["pool"] for each in found if each and each["machine"]["name"] == machine), "")
+
+
+def _reboot(name: str, world: World, machine: str) -> None:
+    instance = sandbox_boot.standing(world)[machine].instance
+    before = sandbox_boot.record(world, instance).get("time")
+    print(f"mullion: rebooting {machine}", file=sys.stderr, flush=True)
+    sandbox_boot.change(name, machine, quiet=True, boots=1)
+    end = time.monotonic() + PATIENCE
+    while (now := sandbox_boot.record(world, instance)).get("time") == before or now.get("state") not in THERE:
+        if time.monotonic() > end:
+            raise Stop(Exit.FAILED, f"{machine} is not as planned {PATIENCE} s after its reboot: {now.get('state')}")
+        time.sleep(1)

@@ -1,0 +1,86 @@
+"""What `up` and `down` print at their end."""
+
+from pathlib import Path
+from typing import Any
+
+from components.plan import ClusterPlan
+from operations.clouds import cloud_tables
+from operations.console.table import table
+from operations.engine import workspace
+from operations.engine.progress import duration
+from operations.engine.state import State, instances, kept, waits
+from operations.stacks import target
+
+
+def machines(planned: ClusterPlan, state: State) -> str:
+    """Return the table of machines as they are."""
+    made = instances(state)
+    rows = [
+        (
+            machine.name,
+            group.name,
+            group.os.value,
+            str(machine.address),
+            made.get(machine.name, {}).get("zone", ""),
+            made.get(machine.name, {}).get("id", ""),
+        )
+        for group in planned.machine_groups
+        for machine in group.machines
+    ]
+    return table(("name", "pool", "os", "address", "zone", "instance"), rows)
+
+
+def kubeconfig(name: str, text: str) -> Path:
+    """Write the administrator's kubeconfig for this user alone, and return its place."""
+    path = target.folder(name) / "kubeconfig"
+    target.write(path, text)
+    return path
+
+
+def endpoint(outputs: dict[str, Any]) -> str:
+    """Say where the API is."""
+    public = outputs.get("public_endpoint")
+    return f"Endpoint    {outputs.get('endpoint')}" + (f"\n            {public} for people" if public else "")
+
+
+def timeline(planned: ClusterPlan, state: State) -> str:
+    """Say how long the real cloud would have taken to make all of it, and which chain of resources decides that."""
+    from sandbox import clouds as sandboxes
+    from sandbox import latency
+
+    rows = [(urn, waits_for, type_, sandboxes.seconds(type_, "create")) for urn, waits_for, type_ in waits(state)]
+    total, path = latency.critical_path(rows)
+    seconds = {urn: time for urn, _, _, time in rows}
+    lines, clock = [], 0.0
+    for urn in path:
+        head, _, resource = urn.rpartition("::")
+        lines.append(
+            (f"{int(clock) // 60}:{int(clock) % 60:02}", duration(seconds[urn]), resource, head.split("$")[-1])
+        )
+        clock += seconds[urn]
+    # steps under a second are no part of the story
+    shown = [row for row in lines if row[1] != "0 s"]
+    head = f"Predicted, on real {planned.spec.cloud.value.upper()}: {duration(total)} to build; what decides it:"
+    return "\n".join([head, table(("at", "takes", "resource", "type"), shown)])
+
+
+def remains(name: str, state: State, *, sandbox: bool) -> str:
+    """Say what `down` leaves: on purpose, and in the sandbox's world at all. state: as it was before."""
+    by_hand = cloud_tables.of(state).removal
+    removal = f"rm -r {workspace.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
+    lines = [
+        f"Kept on purpose: bucket {bucket} with the etcd snapshots."
+        f" To remove it: {removal.format(bucket, *bucket.split('/'))}"
+        for bucket in kept(state)
+    ]
+    if not sandbox:
+        return "\n".join(lines)
+    from sandbox.cloud_state import World
+
+    world = World(workspace.world_file(name))
+    try:
+        left = [(each.type, each.id) for each in world.resources()]
+    finally:
+        world.close()
+    lines.append(f"Left in the sandbox's world: {len(left) or 'nothing'}")
+    return "\n".join([*lines, table(("type", "id"), left)]) if left else "\n".join(lines)

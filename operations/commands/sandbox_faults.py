@@ -1,0 +1,144 @@
+"""`mullion sandbox`: make a stack's sandbox go wrong, change it behind the program's back, see why machines wait."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from operations.console.exits import Exit, Stop
+from operations.console.table import table
+from operations.engine.workspace import world_file
+from sandbox import clouds, tamper
+from sandbox.cloud_state import World
+from sandbox.faults import KINDS
+from sandbox.records import Record
+
+
+@contextmanager
+def opened(stack: str) -> Iterator[World]:
+    """The world of a stack's sandbox; Stop where there is none yet."""
+    file = world_file(stack)
+    if not file.exists():
+        raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; make it: mullion up {stack} --sandbox")
+    world = World(file)
+    try:
+        yield world
+    finally:
+        world.close()
+
+
+def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:
+    """Plan faults: kind -> call it comes at, amount. Stop where none is given or a type does not exist."""
+    if not wanted:
+        raise Stop(
+            Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
+        )
+    with opened(stack) as world:
+        types = _types(world)
+        short = {token.rsplit(":", 1)[-1] for token in types}
+        if kind_of is not None and kind_of not in short and kind_of not in types:
+            raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")
+        for kind, (nth, amount) in wanted.items():
+            try:
+                world.plan_fault(kind, nth, type=kind_of, amount=amount, times=times)
+            except ValueError as error:
+                raise Stop(Exit.USAGE, str(error)) from None
+    show(stack)
+
+
+def _types(world: World) -> list[str]:
+    """Tokens of the world's cloud; of all clouds where nothing is in it yet."""
+    there = next(iter(world.resources()), None)
+    found = [clouds.of_type(there.type)] if there else [clouds.of(name) for name in clouds.CLOUDS]
+    return [token for cloud in found for token in cloud.types]
+
+
+def show(stack: str) -> None:
+    """Print the faults that wait."""
+    with opened(stack) as world:
+        faults = world.faults()
+    if not faults:
+        print(f"no fault waits in the sandbox of {stack}")
+        return
+    rows = [[each.kind, str(each.nth), each.type or "any", f"{each.amount:g}", str(each.times)] for each in faults]
+    print(table(["fault", "at call", "type", "amount", "times"], rows))
+    print("\n".join(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in faults)))
+
+
+def clear(stack: str) -> None:
+    """Forget the faults that wait."""
+    with opened(stack) as world:
+        world.clear_faults()
+    show(stack)
+
+
+def change(stack: str, name: str, settings: Sequence[str]) -> None:
+    """Change a thing behind the program's back: PROPERTY=VALUE each, the value as JSON or a plain text."""
+    changes = dict(_setting(each) for each in settings)
+    with opened(stack) as world:
+        record = _find(world, name)
+        wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
+        if wrong:
+            raise Stop(Exit.USAGE, "\n".join([f"nothing of {_named(record)} was changed:", *wrong]))
+        world.tamper(record, changes)
+    print(f"changed {_named(record)}: {', '.join(settings)}")
+
+
+def remove(stack: str, name: str) -> None:
+    """Delete a thing behind the program's back."""
+    with opened(stack) as world:
+        record = _find(world, name)
+        world.tamper(record, None)
+    print(f"removed {_named(record)}")
+
+
+def boots(stack: str) -> None:
+    """Print how far each machine got, and what is in its way."""
+    with opened(stack) as world:
+        rows = [[each.machine or "?", each.instance, each.state, each.at, each.reason] for each in world.boots()]
+    print(table(["machine", "instance", "state", "since", "in its way"], rows))
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    path, equals, value = text.partition("=")
+    if not equals or not path:
+        raise Stop(Exit.USAGE, f"{text!r} is not PROPERTY=VALUE, such as instanceType=m6i.xlarge or tags.owner=me")
+    try:
+        return path, json.loads(value)
+    except ValueError:
+        return path, value
+
+
+def _find(world: World, name: str) -> Record:
+    """The one thing of this logical name or id; TYPE/NAME where several types have the name."""
+    kind_of, _, rest = name.partition("/")
+    found = [
+        each
+        for each in world.resources()
+        if name in (each.name, each.id) or (rest == each.name and kind_of == each.type.rsplit(":", 1)[-1])
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise Stop(Exit.USAGE, f"there is no {name!r} in the sandbox; names are those that `mullion up` prints")
+    raise Stop(Exit.USAGE, f"{name!r} names several things; say which: {', '.join(map(_named, found))}")
+
+
+def _named(record: Record) -> str:
+    return f"{record.type.rsplit(':', 1)[-1]}/{record.name}"
+
+
+def _unchangeable(record: Record, changes: dict[str, Any]) -> list[str]:
+    """What the cloud itself could not change."""
+    immutable = clouds.of_type(record.type).types[record.type].immutable
+    tops = [path.split(".")[0] for path in changes]
+    return [f"{top} cannot be changed in place; remove the thing instead" for top in tops if top in immutable]
+
+
+def _misshapen(record: Record, changes: dict[str, Any]) -> list[str]:
+    inputs = tamper.changed(record, changes).inputs
+    given = {path.split(".")[0] for path in changes}
+    failures = clouds.of_type(record.type).shapes.check(record.type, inputs)
+    return [
+        f"{each.property}: {each.reason}" for each in failures if each.property.split(".")[0].split("[")[0] in given
+    ]

@@ -1,0 +1,74 @@
+"""One value of the user's stack file is changed, and then the cluster: `mullion scale` and `mullion upgrade`."""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.plan import plan_cluster
+from components.stack_files.stack import CLUSTER, Stack, read_stack, stack_file_config
+from operations.commands import plan as planning
+from operations.commands import up_and_down
+from operations.commands.plan_against import compare, from_plan
+from operations.console.exits import Exit, Stop
+from operations.stacks import boot_overlay, stack_files, target
+from operations.stacks.edit import node_at, write_whole
+
+Keys = tuple[str, ...]
+"""Of a value below mullion:cluster."""
+
+
+def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -> None:
+    """Set a value (as YAML) in the file of a stack that was just read, say what it changes, and make it so.
+
+    The file stays as it was where the spec that results has errors, and where the engine's run does not begin.
+    """
+    name = before.name
+    path = stack_files.file(name)
+    original, mode, began = path.read_bytes(), path.stat().st_mode, target.began(name)
+    difference = _edit(before, keys, value, path)
+    try:
+        for kind in ("added", "removed", "replaced"):
+            if difference[kind] or kind != "replaced":
+                print(f"{kind + ':':<10}{', '.join(difference[kind]) or 'none'}")
+        up_and_down.up(name, sandbox=sandbox, yes=yes)
+    except BaseException:
+        if target.began(name) == began:
+            write_whole(path, original, mode)
+            print(f"mullion: nothing was started; {path.name} is as it was", file=sys.stderr)
+        else:
+            print(f"mullion: {path.name} keeps {keys[-1]} {value}; `mullion up {name}` goes on", file=sys.stderr)
+        raise
+
+
+def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
+    """Change the file, once what results has no errors. Return what `plan --against` would say."""
+    content = path.read_bytes()
+    edited = with_value(content.decode(), keys, value, path).encode()
+    with tempfile.TemporaryDirectory() as scratch:
+        tried = Path(scratch) / path.name
+        tried.write_bytes(edited)
+        after = read_stack(before.name, boot_overlay.over(before.name, stack_file_config(tried)))
+    old, new = (planning.document(each, plan_cluster(each.name, each.spec)) for each in (before, after))
+    difference = compare(new, from_plan(old))
+    if edited != content:
+        write_whole(path, edited, path.stat().st_mode)
+    return difference
+
+
+def with_value(text: str, keys: Keys, value: str, path: Path) -> str:
+    """Return the stack file's text with another value there; every other character as it was."""
+    where, last = ".".join(keys), keys[-1]
+    node = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER, *keys[:-1])
+    if not isinstance(node, yaml.MappingNode):
+        raise Stop(Exit.USAGE, f"{path.name}: {where} cannot be edited in place; set it by hand to {value}")
+    found = node_at(node, last)
+    if found is None:
+        raise Stop(Exit.USAGE, f"{path.name}: there is no {where}; add {last}: {value}")
+    # An alias or a merge would change another place: the value must stand inside its own mapping.
+    inside = node.start_mark.index <= found.start_mark.index and found.end_mark.index <= node.end_mark.index
+    if not isinstance(found, yaml.ScalarNode) or not inside:
+        raise Stop(Exit.USAGE, f"{path.name}: {where} is no plain value; set it by hand to {value}")
+    return text[: found.start_mark.index] + value + text[found.end_mark.index :]

@@ -1,0 +1,247 @@
+"""`mullion up` and `mullion down`: the engine's runs, with what comes before and after them."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulumi import automation as auto
+from pulumi.automation._stack import StackInitMode
+
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.report import SpecError
+from components.stack_files.stack import Stack, refuse_unready
+from operations.clouds import cloud_tables
+from operations.commands import plan_against, report
+from operations.commands.plan import document
+from operations.console.exits import Exit, Stop
+from operations.engine import failures, locate, policy_preview, progress, state
+from operations.engine.events import Step, Tally
+from operations.engine.state import State
+from operations.engine.workspace import Run, opened, sandbox_config, world_file
+from operations.recorder.recorder import record
+from operations.recovery import lookup, recovery, state_check
+from operations.stacks import account as identity
+from operations.stacks import boot_overlay, boot_site, stack_files, target
+from operations.stacks.target import SANDBOX, World
+
+
+def up(
+    name: str,
+    *,
+    sandbox: bool,
+    yes: bool,
+    refresh: bool = False,
+    bootable_as: boot_overlay.As | None = None,
+    replaced: Callable[[State], list[str]] | None = None,
+) -> None:
+    """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts.
+
+    bootable_as: make its machines such as can boot here.
+    replaced: gives, from the state, the URNs of what is replaced though nothing of it changed.
+    """
+    boot_overlay.begin(name, stack_files.written(name), bootable_as)
+    stack = stack_files.load(name)
+    refuse_unready(stack)
+    planned = plan_cluster(name, stack.spec)
+    for warning in stack.warnings:
+        if warning.acknowledged is None:
+            print(f"warning: {warning}", file=sys.stderr)
+    world = _world(sandbox, stack.spec.cloud.value, stack.region)
+    target.check(name, world)
+    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        total = _registered(name, sandbox=sandbox)
+        look = _lookup(name, sandbox)
+        found, exported = recovery.ready(name, workspace, look)
+        before = exported["deployment"].get("resources") or []
+        plan_against.refuse(document(stack, planned), plan_against.from_state(before, name))
+        work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
+        if not sandbox:
+            _ask_up(planned, stack, world, work, yes=yes)
+        work.run = work.run or Run(name, workspace, StackInitMode.CREATE)
+        foreseen = Tally(total=total)
+        with failures.reported(name, foreseen):
+            policy_preview.check(name, work.run, foreseen.hear)
+        if found and state.unprotected(before, work.replaced):
+            recovery.write(found, exported)
+        target.remember(name, world)
+        took = progress.clock()
+        outputs, after = work.done()
+        if held := state.held(after, stack.spec.kubernetes):
+            print(f"{work.tally.summary()} in {took()}; the second stage: pools, from Kubernetes {held}", flush=True)
+            outputs, after = work.done()
+        if held := state.held(after, stack.spec.kubernetes):
+            raise Stop(
+                Exit.FAILED,
+                f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {held} until it "
+                f"has, and `mullion up {name}` goes on from there",
+            )
+    print(f"{work.tally.summary()} in {took()}\n")
+    print(report.machines(planned, after))
+    kubeconfig = boot_site.reached(name, outputs["kubeconfig"])
+    print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, kubeconfig)}")
+    if sandbox:
+        print(f"\n{report.timeline(planned, after)}")
+        for fault in state_check.faults(name, after):
+            print(f"mullion: {fault}", file=sys.stderr)
+
+
+def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
+    """Remove a stack's cluster, all but what is kept on purpose."""
+    cloud, region, protect = _known(name)
+    world = _world(sandbox, cloud, region)
+    target.check(name, world)
+    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
+        before = exported["deployment"].get("resources") or []
+        if run is None or not before:  # components alone are left by a run that was cut off at its end
+            _off(name)
+            print(f"stack {name} has no resources in {world}")
+            return
+        protect = protect or bool(state.protected(before))
+        _ask_down(name, world, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
+        took = progress.clock()
+        if state.released(before):
+            recovery.write(run, exported)
+        tally = Tally(total=state.counted(before))
+        with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
+            run.destroy(on_event=watch, show_secrets=False, color="never")
+    _off(name)
+    (target.folder(name) / "kubeconfig").unlink(missing_ok=True)
+    print(f"{tally.summary()} in {took()}")
+    if left := report.remains(name, before, sandbox=sandbox):
+        print(left)
+
+
+def _off(name: str) -> None:
+    """A stack that has nothing any more belongs to no world, and no machine of it is on."""
+    boot_site.stop(name, disks_too=True)
+    boot_overlay.forget(name)
+    target.forget(name)
+
+
+@dataclass
+class _Work:
+    """The engine's runs of one `up`. run: None where there is no stack yet."""
+
+    name: str
+    run: Run | None
+    total: int
+    look: lookup.Lookup | None
+    sandbox: bool
+    refresh: bool
+    replaced: list[str]
+    tally: Tally = field(default_factory=Tally)
+
+    def done(self) -> tuple[dict[str, Any], State]:
+        """Run it; the stack's outputs, and its state after it. What `replaced` names is replaced once."""
+        if self.run is None:
+            raise ValueError(f"stack {self.name} is not made yet")
+        self.tally = Tally(total=self.total)
+        replaced, self.replaced = self.replaced, []
+        with failures.reported(self.name, self.tally), progress.shown(self.tally, _estimate(self.sandbox)) as watch:
+            try:
+                result = self.run.up(
+                    refresh=self.refresh,
+                    replace=replaced or None,
+                    policy_packs=policy_preview.PACKS,
+                    on_event=watch,
+                    show_secrets=False,
+                    color="never",
+                )
+            except auto.CommandError:
+                if self.look:
+                    recovery.settle(self.run, self.tally.failed, self.look)
+                raise
+            finally:
+                for warning in self.tally.warnings:
+                    print(f"warning: {warning}", file=sys.stderr)
+        after = state.resources_of(self.run.exported) if self.run.exported else []
+        return {key: value.value for key, value in result.outputs.items()}, after
+
+
+def _world(sandbox: bool, cloud: str, region: str) -> World:
+    return World(SANDBOX) if sandbox else World(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
+
+
+def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
+    return lookup.in_sandbox(world_file(name), name) if sandbox else None
+
+
+def _known(name: str) -> tuple[str, str, bool]:
+    """Cloud, region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster:
+    the cloud is then the one that was remembered.
+    """
+    remembered = target.recall(name)
+    cloud = remembered.name if remembered and remembered.name in cloud_tables.CLOUDS else cloud_tables.AWS.name
+    if stack_files.gone(name):
+        return cloud, "", False
+    try:
+        stack = stack_files.load(name)
+    except SpecError as error:
+        print(f"mullion: {error}", file=sys.stderr)
+        return cloud, "", False
+    return stack.spec.cloud.value, stack.region, stack.spec.protect
+
+
+def _registered(name: str, *, sandbox: bool) -> int:
+    """How many resources a provider has to look at; Stop where it refuses. The engine is not needed to find out."""
+    recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
+    if recording.errors:
+        raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
+    return sum(each.custom for each in recording.resources.values())
+
+
+def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | None:
+    if not sandbox:
+        return None
+    from sandbox import clouds
+
+    return lambda step: clouds.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
+
+
+def _where(world: World) -> str:
+    cloud = cloud_tables.CLOUDS[world.name]
+    account = world.account or cloud.unknown
+    return f"account {account} by {identity.chosen(cloud)}, region {world.region or 'unknown'}"
+
+
+def _ask_up(planned: ClusterPlan, stack: Stack, world: World, work: _Work, *, yes: bool) -> None:
+    """Show account, region and counts, and ask."""
+    print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
+    if yes:
+        return
+    changes: Counter[str] = Counter(create=work.total)
+    if work.run:
+        tally = Tally()
+        with failures.reported(stack.name, tally):
+            summary = work.run.preview(
+                on_event=lambda event: tally.hear(event) and None, replace=work.replaced or None, color="never"
+            ).change_summary
+        print("".join(f"  {each}\n" for each in tally.warnings), end="")
+        changes = Counter({getattr(op, "value", op): count for op, count in summary.items()})
+    print("  " + ", ".join(f"{op} {count}" for op, count in sorted(changes.items())))
+    identity.confirm("This changes a real account and costs money.")
+
+
+def _ask_down(
+    name: str,
+    world: World,
+    before: state.State,
+    *,
+    sandbox: bool,
+    yes: bool,
+    confirmed: str | None,
+    protect: bool,
+) -> None:
+    """Show what goes, and ask: a protected cluster by its name, whatever --yes says."""
+    if not sandbox:
+        machines, count = len(state.instances(before)), state.counted(before)
+        print(f"{name}: delete {machines} machines, {count} resources on {world.name}, {_where(world)}")
+    if protect and confirmed is not None and confirmed != name:
+        raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
+    if protect and confirmed is None:
+        identity.confirm(f"Cluster {name} is protected (without a terminal: --confirm {name}).", name)
+    if not protect and not sandbox and not yes:
+        identity.confirm("This deletes them in a real account.")

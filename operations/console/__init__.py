@@ -1,0 +1,1 @@
+"""What every command prints, and the exit code it ends with."""

@@ -1,0 +1,50 @@
+"""How `mullion` ends: the exit codes, and the exception that carries one."""
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Exit codes of every command; docs/cli.md shows this table."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    REFUSED = 3
+    NO_ENGINE = 4
+    DRIFT = 5
+    INTERRUPTED = 130
+
+
+MEANINGS = {
+    Exit.OK: "done",
+    Exit.FAILED: "the engine or the cloud failed, or standard output took no more",
+    Exit.USAGE: "the stack or the command line is wrong; nothing was started",
+    Exit.REFUSED: "refused: another world, a protected cluster, or not confirmed; nothing was changed",
+    Exit.NO_ENGINE: "there is no Pulumi engine to use",
+    Exit.DRIFT: "the cloud is not as recorded: somebody changed it by hand",
+    Exit.INTERRUPTED: "interrupted",
+}
+
+
+class Stop(Exception):
+    """Ends a command. The message says what is wrong and what to do; it is printed without a traceback."""
+
+    def __init__(self, code: Exit, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def ending(error: BaseException) -> tuple[Exit, str] | None:
+    """Exit code and message of an error that a person can act on; None for a fault of ours."""
+    from components.spec.report import SpecError
+    from operations.engine.build import EngineError
+
+    if isinstance(error, Stop):
+        return error.code, str(error)
+    if isinstance(error, SpecError):
+        return Exit.USAGE, str(error)
+    if isinstance(error, EngineError):
+        return Exit.NO_ENGINE, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return Exit.INTERRUPTED, "interrupted"
+    return None

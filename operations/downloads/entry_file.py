@@ -1,0 +1,77 @@
+"""A file of artefact entries: read, and written whole, one entry a line in order, so that changes can be reviewed."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from components.catalogue.artifacts import Catalogue, catalogue
+from components.spec.options import ArtifactEntry, Artifacts
+from operations.console.exits import Exit, Stop
+from operations.stacks.edit import write_whole
+
+Entry = dict[str, Any]
+
+FIELDS = ("name", "version", "os", "url", "sha256", "sha512", "digest", "size", "source")
+"""In the order they are written."""
+
+
+def read(path: Path) -> list[Entry]:
+    """Return the entries of a file; none where there is no file. Stop says what is wrong with one that is."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        raise Stop(Exit.USAGE, f"{path}: {error}; mend it, or name another file: --file FILE") from None
+    if not isinstance(found, list):
+        raise Stop(Exit.USAGE, f"{path}: it is no list of entries; name another file: --file FILE")
+    for place, each in enumerate(found):
+        try:
+            ArtifactEntry.model_validate(each)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(key) for key in first["loc"])
+            raise Stop(Exit.USAGE, f"{path}: entry {place + 1}, {where or 'as a whole'}: {first['msg']}") from None
+    return found
+
+
+def known(entries: list[Entry]) -> Catalogue:
+    """The built-in downloads, and a file's over them."""
+    return catalogue(Artifacts(entries=[ArtifactEntry.model_validate(each) for each in entries]))
+
+
+def entry(name: str, version: str, os_family: str, url: str, digest: str, source: str, size: int | None) -> Entry:
+    """Return an entry with a known digest (sha256:<hex> or sha512:<hex>). Stop where no stack would take it."""
+    algorithm, _, digits = digest.partition(":")
+    sizes = {} if size is None else {"size": size}
+    made = {"name": name, "version": version, "os": os_family, "url": url, algorithm: digits, "source": source} | sizes
+    try:
+        ArtifactEntry.model_validate(made)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise Stop(Exit.USAGE, f"{'.'.join(map(str, first['loc']))}: {first['msg']}. Nothing was pinned") from None
+    return made
+
+
+def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
+    """Write the file whole or not at all; `added` take the place of entries for the same name, version and system."""
+    merged = {_identity(each): each for each in [*entries, *added]}
+    rows = [{field: each[field] for field in FIELDS if field in each} for each in sorted(merged.values(), key=_place)]
+    text = "[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n"
+    try:
+        write_whole(path, text.encode("ascii"), path.stat().st_mode if path.exists() else None)
+    except OSError as error:
+        raise Stop(Exit.FAILED, f"{path}: {error.strerror}; it is as it was") from None
+
+
+def _identity(each: Entry) -> tuple[str, str, str]:
+    return each["name"], each["version"], each["os"]
+
+
+def _place(each: Entry) -> tuple[Any, ...]:
+    """By name, then older versions first; a part that is no number stands after numbers."""
+    parts = re.findall(r"\d+|[^\d.]+", each["version"])
+    return each["name"], [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], each["os"]

@@ -1,0 +1,125 @@
+"""Who publishes the digest of each download, and where."""
+
+import json
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from components.catalogue.artifacts import Catalogue
+from operations.downloads import fetch
+from operations.downloads.checksums import BadChecksums, checked, digest_of
+
+BESIDE: dict[str, tuple[str, ...]] = {
+    "kubernetes-node": ("{url}.sha512", "{url}.sha256"),
+    "containerd": ("{url}.sha256sum",),
+    "cni-plugins": ("{url}.sha256", "{url}.sha512"),
+    "crictl": ("{url}.sha256", "{url}.sha512"),
+    "runc": ("{folder}/runc.sha256sum",),
+    "etcd": ("{folder}/SHA256SUMS",),
+    "windows_exporter": ("{folder}/sha256sums.txt",),
+}
+"""Checksum files by name of the download: {url} is its own address, {folder} what is before its last slash."""
+
+RELEASES = frozenset({"flanneld", "flannel-cni-plugin", "cri-dockerd"})
+"""Names whose digest only GitHub's release API gives (`digest` of an asset, since June 2025)."""
+
+API = "https://api.github.com/repos/{owner}/{repository}/releases/tags/{tag}"
+
+
+@dataclass(frozen=True)
+class Published:
+    """A digest, and where it was read."""
+
+    digest: str
+    source: str
+
+
+class NotPublished(LookupError):
+    """No checksum file is known or reachable; the message says which were asked, `silent` whether none answered."""
+
+    def __init__(self, message: str, *, silent: bool = False) -> None:
+        super().__init__(message)
+        self.silent = silent
+
+
+def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
+    """Address of a download: of the newest known version of that name and system, with this version in it.
+
+    NotPublished where the name is not known for the system.
+    """
+    known = catalogue.versions(name, os, pinned=False)
+    if not known:
+        raise NotPublished(f"no download {name} is known for {os}; give its address: --url URL")
+    newest = known[-1] if version not in known else version
+    return catalogue.find(name, newest, os).url.replace(newest, version)
+
+
+def places(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
+    """Addresses of the checksum files of a download, in the order they are asked: its publisher's, or the one given."""
+    if checksums:
+        return (checksums,)
+    if name in RELEASES:
+        return (_release(url),)
+    return tuple(shape.format(url=url, folder=url.rpartition("/")[0]) for shape in BESIDE.get(name, ()))
+
+
+def published(
+    name: str,
+    url: str,
+    *,
+    checksums: str | None = None,
+    algorithm: str = "",
+    waits: tuple[int, ...] = fetch.WAITS,
+) -> Published:
+    """Read the digest that the publisher gives for a download.
+
+    checksums: address of the checksum file, where the user knows one. algorithm: only digests of it are of use.
+    Raises NotPublished, or BadChecksums with the file's address.
+    """
+    file_name, read = url.rpartition("/")[2], _read if checksums or name not in RELEASES else _from_release
+    asked: list[fetch.Unreachable] = []
+    others: list[str] = []
+    for place in places(name, url, checksums):
+        if fetch.forgeable(place):
+            raise NotPublished(f"{place} gives digests over plain http, where anybody on the way can change them")
+        try:
+            digest = read(place, file_name, waits)
+        except fetch.Unreachable as failure:
+            asked.append(failure)
+            continue
+        if digest.startswith(algorithm):
+            return Published(digest, place)
+        others.append(f"{place} gives no {algorithm} of {file_name}")
+    silent = bool(asked) and not others and all(each.status is None for each in asked)
+    why = "; ".join([*map(str, asked), *others])
+    raise NotPublished(why or f"nobody is known to publish such digests of {name}", silent=silent)
+
+
+def _read(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """The digest that a checksum file gives."""
+    try:
+        return digest_of(fetch.text(place, waits=waits), file_name)
+    except BadChecksums as error:
+        raise BadChecksums(f"{place}: {error}") from None
+
+
+def _release(url: str) -> str:
+    """What describes the release of https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
+    parts = urlsplit(url).path.strip("/").split("/")
+    if len(parts) != 6 or parts[2:4] != ["releases", "download"]:
+        raise NotPublished(f"{url} is no address of a release, whose API would give a digest")
+    return API.format(owner=parts[0], repository=parts[1], tag=parts[4])
+
+
+def _from_release(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """The digest that the description of a release gives."""
+    content = fetch.text(place, "application/vnd.github+json", waits)
+    try:
+        digests = {each["name"]: each.get("digest") for each in json.loads(content)["assets"]}
+    except (ValueError, KeyError, TypeError):
+        raise BadChecksums(f"{place}: no description of a release") from None
+    if not digests.get(file_name):
+        raise NotPublished(f"{place} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
+    try:
+        return checked(str(digests[file_name]))
+    except ValueError as error:
+        raise BadChecksums(f"{place}: {error}") from None

@@ -1,0 +1,1 @@
+"""The Pulumi engine: locating or building it, running it, reading its events and state."""

@@ -1,0 +1,84 @@
+"""Progress of an engine run: one live line on a terminal, else one plain line for each resource."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pulumi import automation as auto
+
+from operations.engine.events import DONE, Step, Tally
+
+Watch = Callable[[auto.EngineEvent], None]
+Estimate = Callable[[Step], float]
+"""Seconds that a step takes on the real cloud."""
+
+
+@contextmanager
+def shown(tally: Tally, estimate: Estimate | None = None) -> Iterator[Watch]:
+    """Give a function to hand the engine's events to. Events come from the engine's threads, one after the other."""
+    with (_live if sys.stdout.isatty() else _plain)(tally, estimate) as watch:
+        yield watch
+
+
+@contextmanager
+def _plain(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
+    def watch(event: auto.EngineEvent) -> None:
+        step = tally.hear(event)
+        if step:
+            print(line(tally, step, estimate), flush=True)
+
+    yield watch
+
+
+def line(tally: Tally, step: Step, estimate: Estimate | None) -> str:
+    """Say that a step is done, on one line."""
+    seconds = estimate(step) if estimate else 0
+    real = f"  (about {duration(seconds)} on the real cloud)" if seconds >= 10 else ""
+    return f"[{tally.count}] {DONE[step.op]} {step.name} ({step.type}){real}"
+
+
+@contextmanager
+def _live(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.table import Column
+
+    # where the terminal is narrow, the text gives way and the figures stay
+    fixed = [kind(table_column=Column(no_wrap=True)) for kind in (SpinnerColumn, MofNCompleteColumn, TimeElapsedColumn)]
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    text = TextColumn("{task.description}", table_column=rest, markup=False)
+    with Progress(*fixed, text, transient=True, expand=True) as bar:
+        task = bar.add_task("", total=tally.total or None)
+
+        def watch(event: auto.EngineEvent) -> None:
+            tally.hear(event)
+            bar.update(task, completed=len(tally.seen), description=waiting(tally, estimate))
+
+        yield watch
+
+
+def waiting(tally: Tally, estimate: Estimate | None) -> str:
+    """Say what is awaited now; the slowest first where that is known."""
+    steps = sorted(tally.awaited.values(), key=lambda step: -(estimate(step) if estimate else 0))
+    if not steps:
+        return ""
+    rest = f" and {len(steps) - 2} more" if len(steps) > 2 else ""
+    slowest = estimate(steps[0]) if estimate else 0
+    real = f" (about {duration(slowest)} on the real cloud)" if slowest >= 10 else ""
+    return f"waiting for {', '.join(step.name for step in steps[:2])}{rest}{real}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds for people: 45 s, 2 min 5 s, 1 h 3 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def clock() -> Callable[[], str]:
+    """Start a clock; the function given says how long it has run."""
+    begun = time.monotonic()
+    return lambda: f"{time.monotonic() - begun:.1f} s"

@@ -1,0 +1,40 @@
+"""Programs of a moment: run with a stack's provider and credentials, on a state that is thrown away."""
+
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pulumi import automation as auto
+
+from operations.clouds import cloud_tables
+from operations.engine import failures, locate
+from operations.engine.process import EngineCommand
+from operations.engine.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
+from operations.stacks import stack_files
+
+
+@contextmanager
+def passing(name: str, program: Callable[[], None], *, sandbox: bool) -> Iterator[auto.Stack]:
+    """Give a stack for a program; what that makes with it, the caller removes again (`destroy`)."""
+    found, config = locate.find(), stack_files.config(name)
+    with tempfile.TemporaryDirectory() as scratch:
+        own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
+        if sandbox:
+            with opened(name, found, sandbox=True):
+                pass  # lays the sandbox out, where there is none yet
+        removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
+        with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
+            # by a file of ours: `set_config` would put each value, and an aws:secretKey, on a command line
+            own_config = {key: value for key, value in config.items() if _of_provider(key) and isinstance(value, str)}
+            options = auto.LocalWorkspaceOptions(
+                work_dir=scratch,
+                pulumi_command=EngineCommand(found),
+                stack_settings={"passing": auto.StackSettings(config=own_config)},
+            )
+            yield auto.create_stack("passing", project_name="mullion", program=program, opts=options)
+
+
+def _of_provider(key: str) -> bool:
+    return any(key.startswith(each.passing) for each in cloud_tables.CLOUDS.values())

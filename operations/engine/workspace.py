@@ -1,0 +1,183 @@
+"""Where the engine runs: the clone itself for real clouds, a folder of its own for the sandbox.
+
+Without the sandbox it is what `pulumi -s STACK` by hand would use: same program, same stack file, same backend.
+"""
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pulumi import automation as auto
+from pulumi.automation._stack import StackInitMode
+
+from components.rollout.simulation import BOOTED
+from components.stack_files.stack import CLUSTER, WORLD
+from operations.clouds import cloud_tables
+from operations.engine import policy_preview, state
+from operations.engine.locate import Engine
+from operations.engine.process import EngineCommand
+from operations.recorder.recorder import program
+from operations.stacks import stack_files, target
+from operations.stacks.paths import REPOSITORY
+
+REMOVED = (
+    *("AWS_", "BOTO_"),
+    *("ARM_", "AZURE_", "MSI_", "IDENTITY_"),
+    *("GOOGLE_", "GCLOUD_", "GCP_", "CLOUDSDK_"),
+    "PULUMI_",
+)
+"""Beginnings of the names of environment variables that could lead out of the sandbox: credentials of clouds, and
+Pulumi's own settings (another backend, another home, an access token)."""
+
+QUIET = {
+    "PULUMI_SKIP_UPDATE_CHECK": "true",
+    "PULUMI_ERROR_OUTPUT_STRING": "true",
+}
+
+SPARING = {"GOGC": "400"}
+"""The engine in the sandbox collects garbage less often, which saves a sixth of a run's CPU time. Real providers are
+programs in Go too, and need the memory."""
+
+
+def backend() -> str:
+    """Return the URL of the backend that the engine uses in this environment; empty where it is logged in to none."""
+    return os.environ.get("PULUMI_BACKEND_URL") or _logged_in()
+
+
+def _logged_in() -> str:
+    home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    try:
+        return str(json.loads((home / "credentials.json").read_text("utf-8")).get("current") or "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+def sandbox_folder(name: str) -> Path:
+    """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
+    return target.root() / "sandbox" / name
+
+
+def world_file(name: str) -> Path:
+    """Return the file of the world that a stack's sandbox is."""
+    return sandbox_folder(name) / "world.db"
+
+
+def prepare(folder: Path) -> dict[str, str]:
+    """Make a sandbox's state, home and passphrase, where they are not there; return what the engine sees in it."""
+    from sandbox import home
+
+    for part in (folder, folder / "state"):
+        part.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.install(folder / "home")
+    if not (folder / "passphrase").exists():
+        target.write(folder / "passphrase", secrets.token_urlsafe(32))
+    return sandbox_environment(folder)
+
+
+def sandbox_environment(folder: Path) -> dict[str, str]:
+    """Return what the engine and its providers see in the sandbox, beside what REMOVED leaves of the environment."""
+    nothing = str(folder / "nothing")
+    return {
+        **QUIET,
+        "PULUMI_HOME": str(folder / "home"),
+        "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE_FILE": str(folder / "passphrase"),
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "MULLION_SANDBOX_WORLD": str(folder / "world.db"),
+        # what SDKs would find without any variable: files in the home folder, and the metadata service
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AZURE_CONFIG_DIR": nothing,
+        "CLOUDSDK_CONFIG": nothing,
+        "GOOGLE_APPLICATION_CREDENTIALS": nothing,
+        **SPARING,
+    }
+
+
+@contextmanager
+def environment(removed: tuple[str, ...], added: Mapping[str, str]) -> Iterator[None]:
+    """Change this process's own environment: the Automation API hands all of it to the engine."""
+    before = dict(os.environ)
+    for name in [each for each in os.environ if each.startswith(removed)] if removed else []:
+        del os.environ[name]
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWorkspace]:
+    """Give the workspace of a stack; while it is open, this process's environment is the engine's."""
+    folder = _lay_out(name) if sandbox else REPOSITORY
+    removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
+    with environment(removed, {**added, **policy_preview.environment()}):
+        yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
+
+
+class Run(auto.Stack):
+    """A stack that is built or removed with few starts of the engine, each of which takes a fifth of a second or more.
+
+    The Automation API's own `up` asks for the outputs twice, without and with secrets, and for the history; here one
+    export of the state has the outputs, and what is wanted of it afterwards.
+    """
+
+    exported: auto.Deployment | None = None
+    """The state after the last `up`, secrets decrypted."""
+
+    def outputs(self) -> auto.OutputMap:
+        """Export the state, and return the outputs in it."""
+        self.exported = self.export_stack()
+        return state.outputs(self.exported)
+
+    def info(self, show_secrets: bool = True) -> auto.UpdateSummary:
+        """Nothing: nobody here reads the history."""
+        return auto.UpdateSummary("", datetime.now(timezone.utc), "", {}, {}, "")
+
+
+def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
+    """Return the engine's stack, or None where there is none yet."""
+    try:
+        return Run(name, workspace, StackInitMode.SELECT)
+    except auto.StackNotFoundError:
+        return None
+
+
+def _lay_out(name: str) -> Path:
+    """Make or renew a stack's sandbox, and return the folder the engine works in: copies of project and stack file."""
+    folder = sandbox_folder(name)
+    prepare(folder)
+    for part in ("work", "work/stacks"):
+        (folder / part).mkdir(mode=0o700, exist_ok=True)
+    project, copy = folder / "work" / "Pulumi.yaml", folder / "work" / "stacks" / f"Pulumi.{name}.yaml"
+    target.write(project, (REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
+    salt = _salt(copy)
+    target.write(copy, yaml.safe_dump({"config": sandbox_config(name), **salt}, sort_keys=False))
+    return folder / "work"
+
+
+def sandbox_config(name: str) -> dict[str, Any]:
+    """Return the configuration in the sandbox: spec and region, because other settings may hold credentials."""
+    from operations.stacks import boot_site
+
+    config = stack_files.config(name)
+    kept = (CLUSTER, *cloud_tables.KEYS)
+    here = {WORLD: target.SANDBOX, BOOTED: boot_site.api(name)}
+    return {key: config[key] for key in kept if key in config} | {key: each for key, each in here.items() if each}
+
+
+def _salt(copy: Path) -> dict[str, str]:
+    """What the engine wrote into the copy: the state's secrets are encrypted with it."""
+    if not copy.exists():
+        return {}
+    salt = (yaml.safe_load(copy.read_text("utf-8")) or {}).get("encryptionsalt")
+    return {"encryptionsalt": salt} if salt else {}

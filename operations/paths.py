@@ -1,6 +1,0 @@
-"""Where things are on this machine."""
-
-from pathlib import Path
-
-REPOSITORY = Path(__file__).resolve().parent.parent
-"""The clone that this command belongs to (`mullion` is an editable install of it)."""

@@ -1,0 +1,1 @@
+"""Running the program against a recorder instead of an engine."""

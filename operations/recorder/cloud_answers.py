@@ -1,0 +1,199 @@
+"""What a cloud would answer, for the recording monitor: plausible, and always the same."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+ACCOUNT = "123456789012"
+
+ID_PREFIXES = {
+    "aws:ec2/vpc:Vpc": "vpc",
+    "aws:ec2/subnet:Subnet": "subnet",
+    "aws:ec2/internetGateway:InternetGateway": "igw",
+    "aws:ec2/natGateway:NatGateway": "nat",
+    "aws:ec2/eip:Eip": "eipalloc",
+    "aws:ec2/routeTable:RouteTable": "rtb",
+    "aws:ec2/securityGroup:SecurityGroup": "sg",
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
+    "aws:ec2/instance:Instance": "i",
+}
+"""Types whose ids are a prefix and 17 hexadecimal digits; the id of any other is its ARN or its name."""
+
+NAMED_BY_ARN = {
+    "aws:lb/loadBalancer:LoadBalancer",
+    "aws:lb/targetGroup:TargetGroup",
+    "aws:lb/listener:Listener",
+    "aws:secretsmanager/secret:Secret",
+}
+
+COMPUTED = {
+    "aws:ec2/eip:Eip": {"allocationId": "{id}", "publicIp": "198.51.100.1"},
+    "aws:ec2/instance:Instance": {"primaryNetworkInterfaceId": "eni-{digits:.17}"},
+    "aws:lb/loadBalancer:LoadBalancer": {"dnsName": "{name}.elb.{region}.amazonaws.com", "zoneId": "Z{digits:.20}"},
+    "aws:iam/role:Role": {"uniqueId": "AROA{digits:.17}"},
+    "aws:route53/zone:Zone": {"zoneId": "{id}"},
+    "aws:s3/bucket:Bucket": {
+        "bucket": "{id}",
+        "arn": "arn:aws:s3:::{id}",
+        "bucketRegionalDomainName": "{id}.s3.{region}.amazonaws.com",
+    },
+}
+"""Computed outputs by type, beside `id`, `name` and `arn`, which all have."""
+
+INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
+    "aws:index/getRegion:getRegion": lambda region, _: {
+        **dict.fromkeys(("region", "name", "id"), region),
+        "endpoint": f"ec2.{region}.amazonaws.com",
+    },
+    "aws:index/getService:getService": lambda region, asked: {
+        "dnsName": f"{asked['serviceId']}.{region}.amazonaws.com",
+    },
+    "aws:index/getCallerIdentity:getCallerIdentity": lambda *_: {"accountId": ACCOUNT, "id": ACCOUNT},
+    "aws:index/getAvailabilityZones:getAvailabilityZones": lambda region, _: {
+        "names": [f"{region}{letter}" for letter in "abc"],
+        "id": region,
+    },
+    "gcp:organizations/getClientConfig:getClientConfig": lambda region, _: {"project": GCP_PROJECT, "region": region},
+    "gcp:compute/getZones:getZones": lambda region, _: {"names": [f"{region}-{letter}" for letter in "bcd"]},
+    "gcp:compute/getImage:getImage": lambda _, asked: {"name": f"{asked['family']}-v20261110"},
+    "azure-native:authorization:getClientConfig": lambda *_: {
+        "subscriptionId": AZURE_SUBSCRIPTION,
+        "tenantId": "00000000-0000-4000-8000-00000000000a",
+    },
+    "aws:ssm/getParameter:getParameter": lambda _, asked: {
+        "value": f"ami-{_digits(asked['name']):.17}",
+        "insecureValue": f"ami-{_digits(asked['name']):.17}",
+        "id": asked["name"],
+    },
+}
+"""Answers to invokes: functions of region and arguments."""
+
+
+GCP_PROJECT = "example-project"
+
+GCP_IDS = {
+    "gcp:compute/network:Network": "projects/{project}/global/networks/{name}",
+    "gcp:compute/subnetwork:Subnetwork": "projects/{project}/regions/{region}/subnetworks/{name}",
+    "gcp:compute/instance:Instance": "projects/{project}/zones/{region}-b/instances/{name}",
+    "gcp:compute/instanceGroup:InstanceGroup": "projects/{project}/zones/{region}-b/instanceGroups/{name}",
+    "gcp:secretmanager/secret:Secret": "projects/{project}/secrets/{secretId}",
+    "gcp:projects/iAMCustomRole:IAMCustomRole": "projects/{project}/roles/{roleId}",
+}
+"""Templates of ids; the id of any other type of GCP is its name."""
+
+GCP_COMPUTED = {
+    "gcp:compute/address:Address": {"address": "198.51.100.2"},
+    "gcp:compute/instance:Instance": {
+        "instanceId": "{number}",
+        "selfLink": "https://www.googleapis.com/compute/v1/{id}",
+    },
+    "gcp:projects/iAMCustomRole:IAMCustomRole": {"name": "{id}"},
+    "gcp:serviceaccount/account:Account": {
+        "email": "{accountId}@{project}.iam.gserviceaccount.com",
+        "member": "serviceAccount:{accountId}@{project}.iam.gserviceaccount.com",
+    },
+    "gcp:storage/bucket:Bucket": {"selfLink": "https://www.googleapis.com/storage/v1/b/{name}"},
+}
+"""Computed outputs of GCP's types, beside `id` and `name`."""
+
+
+def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return `id` and the computed outputs of a resource that was given these inputs, by the provider's names."""
+    digits = _digits(urn)
+    if type_.startswith("azure-native:"):
+        return _computed_azure(type_, name, digits, region, given)
+    if type_.startswith("gcp:"):
+        return _computed_gcp(type_, f"{name}-{digits:.7}", digits, region, given)
+    name = given["name"].string_value if "name" in given else f"{name}-{digits:.7}"
+    arn = f"arn:aws:{type_.split(':')[1].split('/', maxsplit=1)[0]}:{region}:{ACCOUNT}:{name}"
+    prefix = ID_PREFIXES.get(type_)
+    known = {
+        "id": f"{prefix}-{digits:.17}" if prefix else arn if type_ in NAMED_BY_ARN else name,
+        "name": name,
+        "arn": arn,
+    }
+    special = {key: form.format(**known, region=region, digits=digits) for key, form in COMPUTED.get(type_, {}).items()}
+    return {key: value for key, value in (known | special).items() if key == "id" or key not in given}
+
+
+def _computed_gcp(type_: str, name: str, digits: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
+    known = {key: value.string_value for key, value in given.items() if value.string_value}
+    known = {"name": name, **known, "project": GCP_PROJECT, "region": region, "number": str(int(digits[:15], 16))}
+    known["id"] = GCP_IDS.get(type_, "{name}").format(**known)
+    special = {key: form.format(**known) for key, form in GCP_COMPUTED.get(type_, {}).items()}
+    made = {"id": known["id"], "name": known["name"], **special}
+    return {key: value for key, value in made.items() if key == "id" or key not in given}
+
+
+AZURE_SUBSCRIPTION = "00000000-0000-4000-8000-000000000000"
+_AZURE_GROUP = f"/subscriptions/{AZURE_SUBSCRIPTION}/resourceGroups/{{group}}"
+
+AZURE_NAMED = {
+    "azure-native:network:Subnet": ("subnetName", "Microsoft.Network/virtualNetworks/{virtualNetworkName}/subnets"),
+    "azure-native:storage:BlobContainer": (
+        "containerName",
+        "Microsoft.Storage/storageAccounts/{accountName}/blobServices/default/containers",
+    ),
+    "azure-native:storage:StorageAccount": ("accountName", "Microsoft.Storage/storageAccounts"),
+    "azure-native:storage:Blob": ("blobName", "Microsoft.Storage/storageAccounts/{accountName}/blobs"),
+    "azure-native:keyvault:Vault": ("vaultName", "Microsoft.KeyVault/vaults"),
+    "azure-native:network:VirtualNetwork": ("virtualNetworkName", "Microsoft.Network/virtualNetworks"),
+    "azure-native:network:LoadBalancer": ("loadBalancerName", "Microsoft.Network/loadBalancers"),
+    "azure-native:compute:VirtualMachine": ("vmName", "Microsoft.Compute/virtualMachines"),
+    "azure-native:managedidentity:UserAssignedIdentity": (
+        "resourceName",
+        "Microsoft.ManagedIdentity/userAssignedIdentities",
+    ),
+    "azure-native:network:RouteTable": ("routeTableName", "Microsoft.Network/routeTables"),
+    "azure-native:privatedns:PrivateZone": ("privateZoneName", "Microsoft.Network/privateDnsZones"),
+}
+"""Input with a thing's name, and its path below the resource group; any other's name is the logical one."""
+
+RESHAPED: dict[str, dict[str, Any]] = {
+    "azure-native:compute:VirtualMachine": {"identity": {"type": "UserAssigned"}},
+    "azure-native:keyvault:Vault": {"properties": {"vaultUri": "https://vault.vault.azure.net/"}},
+}
+"""Outputs that are not of their input's form, in a preview too."""
+
+AZURE_COMPUTED: dict[str, dict[str, Any]] = {
+    "azure-native:network:PublicIPAddress": {"ipAddress": "198.51.100.3"},
+    "azure-native:compute:VirtualMachine": {"vmId": "{guid}"},
+    "azure-native:managedidentity:UserAssignedIdentity": {"clientId": "{guid}", "principalId": "{guid}"},
+    "azure-native:storage:StorageAccount": {"primaryEndpoints": {"blob": "https://{name}.blob.core.windows.net/"}},
+}
+"""Computed outputs of Azure's types, beside `id`, `name` and `location`."""
+
+
+def _computed_azure(type_: str, name: str, digits: str, region: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    texts = {key: value.string_value for key, value in given.items() if value.string_value}
+    if type_ == "azure-native:resources:ResourceGroup":
+        named = texts.get("resourceGroupName", name)
+        return {"id": _AZURE_GROUP.format(group=named), "name": named, "location": region}
+    key, path = AZURE_NAMED.get(type_, ("", f"{type_.split(':')[1]}/{type_.split(':')[2]}"))
+    named = texts.get(key, name)
+    group = _AZURE_GROUP.format(group=texts.get("resourceGroupName", "none"))
+    guid = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
+    known = {"name": named, "guid": guid}
+    more = {"id": f"{group}/providers/{path.format(**texts)}/{named}", "name": named, "location": region}
+    made = more | _filled(AZURE_COMPUTED.get(type_, {}), known)
+    return {each: value for each, value in made.items() if each == "id" or each not in given}
+
+
+def _filled(form: Any, known: Mapping[str, str]) -> Any:
+    if isinstance(form, str):
+        return form.format(**known)
+    return {key: _filled(each, known) for key, each in form.items()}
+
+
+def invoked(token: str, region: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of an invoke. LookupError for one that no table answers."""
+    if token not in INVOKES:
+        raise LookupError(
+            f"no recorded answer to {token}; add it to INVOKES of recorder/cloud_answers.py ({', '.join(INVOKES)})"
+        )
+    return INVOKES[token](region, arguments)
+
+
+def _digits(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

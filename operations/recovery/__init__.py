@@ -1,0 +1,1 @@
+"""Recovering from runs that were interrupted."""

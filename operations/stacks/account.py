@@ -1,0 +1,51 @@
+"""Which account of a cloud this environment leads to, and asking whether that is meant."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from functools import reduce
+from operator import getitem
+
+from operations.clouds.cloud_tables import Cloud
+from operations.console.exits import Exit, Stop
+
+
+def account(cloud: Cloud) -> str:
+    """Return the account that the cloud's command line reports, or nothing where it cannot say."""
+    command, path = cloud.account
+    program = shutil.which(command[0])
+    if not program:
+        return ""
+    try:
+        done = subprocess.run(
+            [program, *command[1:]],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+        return str(reduce(getitem, path, json.loads(done.stdout))) if done.returncode == 0 else ""
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def chosen(cloud: Cloud) -> str:
+    """Say what in the environment chooses the identity."""
+    given = [f"{name}={os.environ[name]}" for name in cloud.chosen_by if os.environ.get(name)]
+    return ", ".join(given) or "the default profile"
+
+
+def confirm(question: str, answer: str = "yes") -> None:
+    """Ask, and stop unless the answer is the expected one."""
+    if not sys.stdin.isatty():
+        raise Stop(Exit.REFUSED, f"{question} Not asked, because there is no terminal; nothing was changed")
+    try:
+        said = input(f"{question} Type {answer!r} to go on: ")
+    except EOFError:  # Ctrl-D
+        print()
+        said = ""
+    if said.strip() != answer:
+        raise Stop(Exit.REFUSED, "not confirmed; nothing was changed")

@@ -1,0 +1,124 @@
+"""Sandboxes that can boot: from `up --bootable` to `down` their stack is read with sandbox/boot/lab.yaml over it.
+
+The stack file stays as it is; that it is read so is kept beside the sandbox's world.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.stack_files.stack import CLUSTER
+from operations.console.exits import Exit, Stop
+from operations.stacks import target
+
+
+@dataclass(frozen=True)
+class As:
+    """How a stack is made bootable. kubernetes: in the place of its file's version."""
+
+    kubernetes: str | None = None
+
+
+def _memory(name: str) -> Path:
+    return target.root() / "sandbox" / name / "bootable.json"
+
+
+def is_chosen(name: str) -> bool:
+    """Whether the stack's sandbox is made to boot."""
+    return _memory(name).is_file()
+
+
+def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None:
+    """Read the stack so from now on. config: what its file says. kubernetes: in the place of the file's version.
+
+    Stop where the world has machines that were not made to boot, or where programs of the version are missing.
+    """
+    from sandbox.cloud_state import SERVICES, World
+
+    cluster = config.get(CLUSTER) or {}
+    own = str(cluster.get("kubernetes", ""))
+    version = kubernetes or own
+    _refuse_unbuilt(cluster, version)
+    memory = _memory(name)
+    made = memory.with_name("world.db")
+    if made.exists() and not is_chosen(name) and target.in_sandbox(name):
+        raise Stop(
+            Exit.REFUSED,
+            f"stack {name} is in the sandbox with machines that cannot boot: remove them first, "
+            f"mullion down {name} --sandbox, then: mullion up {name} --sandbox --bootable",
+        )
+    memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    world = World(made)
+    with world.transaction():
+        world.set_setting(SERVICES, "http")
+    world.close()
+    target.write(memory, json.dumps({"of": own, "kubernetes": version}) + "\n")
+
+
+def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
+    """Before an `up`: read the stack as was chosen; Stop where one that is read so has a version now that is not built.
+
+    config: what its file says.
+    """
+    cluster = config.get(CLUSTER)
+    if chosen:
+        choose(name, config, chosen.kubernetes)
+    elif is_chosen(name) and isinstance(cluster, Mapping):
+        _refuse_unbuilt(cluster, kubernetes(name, str(cluster.get("kubernetes", ""))))
+
+
+def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
+    from lab import cluster as programs
+
+    needs = systems(cluster)
+    if not programs.is_built(version, needs):
+        raise Stop(
+            Exit.FAILED,
+            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built; this "
+            f"builds them once, in 20 to 60 minutes on two cores: python -m lab cluster {version}. Or boot a "
+            f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
+        )
+
+
+def systems(cluster: Mapping[str, Any]) -> tuple[str, ...]:
+    """The systems of a `mullion:cluster` object's machines; what has no shape of a pool is none."""
+    pools = cluster.get("pools")
+    found = pools.values() if isinstance(pools, Mapping) else ()
+    windows = any(isinstance(each, Mapping) and str(each.get("os", "")).startswith("windows") for each in found)
+    return ("linux", "windows") if windows else ("linux",)
+
+
+def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The configuration of a stack as its sandbox has it: as its file says, or with what booting needs over that."""
+    cluster = config.get(CLUSTER)
+    if not is_chosen(name) or not isinstance(cluster, dict):
+        return config
+    from sandbox.boot.overlay import bootable
+
+    version = kubernetes(name, str(cluster.get("kubernetes", "")))
+    other = {} if version == cluster.get("kubernetes") else {"kubernetes": version, "acknowledge": {}}
+    return {**config, CLUSTER: bootable({**cluster, **other}, str(_digests(name)))}
+
+
+def _digests(name: str) -> Path:
+    """A file of the digests of all that is built: pools have the old version while a cluster changes it."""
+    from lab import cluster as programs
+
+    file = _memory(name).with_name("artifacts.json")
+    now = json.dumps(programs.entries(programs.built(programs.LINUX)))
+    if not file.is_file() or file.read_text("utf-8") != now:
+        target.write(file, now)
+    return file
+
+
+def kubernetes(name: str, own: str) -> str:
+    """The version that is booted where the stack file says `own`: another one only until the file changes its mind."""
+    chosen = json.loads(_memory(name).read_text("utf-8"))
+    return chosen["kubernetes"] if chosen["of"] == own else own
+
+
+def forget(name: str) -> None:
+    """Read the stack as its file says."""
+    _memory(name).unlink(missing_ok=True)

@@ -1,0 +1,58 @@
+"""Stacks of this clone: `stacks/Pulumi.<name>.yaml`, one file each."""
+
+import difflib
+import re
+from pathlib import Path
+from typing import Any
+
+from components.stack_files.stack import Stack, read_stack, stack_file_config
+from operations.console.exits import Exit, Stop
+from operations.stacks import boot_overlay, target
+from operations.stacks.paths import REPOSITORY
+
+_FILE = re.compile(r"Pulumi\.(.+)\.yaml")
+_FORM = re.compile(r"[a-z][a-z0-9-]{0,25}")
+_NAME = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
+
+
+def folder() -> Path:
+    """Return the folder of the stack files: `stackConfigDir` of Pulumi.yaml."""
+    return REPOSITORY / "stacks"
+
+
+def names() -> list[str]:
+    """Return the names of all stacks."""
+    return sorted(match[1] for each in folder().glob("Pulumi.*.yaml") if (match := _FILE.fullmatch(each.name)))
+
+
+def file(name: str) -> Path:
+    """Return the file of a stack. Stop names the nearest stack and all others where there is none."""
+    # The name is looked up, never joined to a path before it is known: `../x` reaches nothing.
+    known = names()
+    if name in known:
+        return folder() / f"Pulumi.{name}.yaml"
+    near = difflib.get_close_matches(name, known, 1)
+    meant = f"; did you mean {near[0]}?" if near else "."
+    form = "" if _FORM.fullmatch(name) else f" A stack's name is made of {_NAME}."
+    there = f"Stacks here: {', '.join(known)}." if known else "There are no stacks here."
+    raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} A new one is stacks/Pulumi.<name>.yaml")
+
+
+def gone(name: str) -> bool:
+    """Whether a stack's file is gone while the stack still belongs to a world, from which `down` can remove it."""
+    return name not in names() and bool(_FORM.fullmatch(name)) and target.recall(name) is not None
+
+
+def config(name: str) -> dict[str, Any]:
+    """Return the configuration of a stack: full keys to plain values. None are left where its file is gone."""
+    return {} if gone(name) else boot_overlay.over(name, written(name))
+
+
+def written(name: str) -> dict[str, Any]:
+    """Return the configuration of a stack as its file has it."""
+    return stack_file_config(file(name))
+
+
+def load(name: str) -> Stack:
+    """Return a stack that can be planned. Stop where there is none, SpecError with all that is wrong with it."""
+    return read_stack(name, boot_overlay.over(name, written(name)))

@@ -1,0 +1,133 @@
+"""What stops a booted machine on Azure: ways out, network security groups, forwarding for its pods, and its rights."""
+
+import base64
+import binascii
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from sandbox import simulated_boot
+from sandbox.azure import rights
+from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, INTERFACE, MACHINE, RULES, SECRET, STORE, SUBNET
+from sandbox.azure.stores import is_versioned
+from sandbox.azure.vaults import key
+from sandbox.cloud_state import World
+from sandbox.machines import Machines
+from sandbox.records import Record
+
+HTTPS = 443
+
+
+def _user_data(inputs: dict[str, Any]) -> str:
+    """customData, decoded; it is the loader on both systems (an extension starts it on Windows)."""
+    data = (inputs.get("osProfile") or {}).get("customData")
+    try:
+        return base64.b64decode(data, validate=True).decode() if isinstance(data, str) else ""
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _instance(machine: Record) -> str:
+    return str(machine.outputs["vmId"])
+
+
+def place(url: str) -> tuple[str, str]:
+    """ACCOUNT/CONTAINER and name of https://ACCOUNT.blob.core.windows.net/CONTAINER/NAME."""
+    parts = urlsplit(url)
+    container, _, name = parts.path.lstrip("/").partition("/")
+    return f"{parts.netloc.partition('.')[0]}/{container}", unquote(name)
+
+
+def _not_allowed(world: World, machine: Record, action: str, url: str) -> str:
+    identities = (machine.inputs.get("identity") or {}).get("userAssignedIdentities") or []
+    identity = world.find(IDENTITY.token, identities[0]) if identities else None
+    if identity is None:
+        return "it has no user-assigned identity, so it gets no tokens"
+    path, name = place(url)
+    account, _, container = path.partition("/")
+    store = next((one for one in world.resources(STORE.token) if one.inputs["accountName"] == account), None)
+    if store is None or not any(one.inputs["containerName"] == container for one in world.resources(CONTAINER.token)):
+        return f"there is no container {container} in storage account {account}"
+    resource = f"{store.id}/blobServices/default/containers/{container}/blobs/{name}"
+    return rights.refused(world, identity.outputs["principalId"], action, resource, path=name)
+
+
+def _key(world: World, name: str) -> str:
+    found = (one for one in world.resources(SECRET.token) if one.inputs["secretName"] == name)
+    return next((key(one.inputs["vaultName"], name) for one in found), "")
+
+
+def _interface(world: World, machine: Record) -> Record | None:
+    faces = (machine.inputs.get("networkProfile") or {}).get("networkInterfaces") or [{}]
+    return world.find(INTERFACE.token, faces[0].get("id") or "")
+
+
+def _subnet(world: World, face: Record | None) -> Record | None:
+    configurations = face.outputs["ipConfigurations"] if face else [{}]
+    return world.find(SUBNET.token, (configurations[0].get("subnet") or {}).get("id") or "")
+
+
+def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """A public address of its own, or a NAT gateway for its subnet; new networks have no default outbound access."""
+    face = _interface(world, machine)
+    subnet = _subnet(world, face)
+    if face is None or subnet is None:
+        return "it has no network interface in a subnet"
+    if face.outputs["ipConfigurations"][0].get("publicIPAddress"):
+        return ""
+    gateway = (subnet.inputs.get("natGateway") or {}).get("id")
+    return "" if gateway else f"{subnet.id} has no NAT gateway, and the machine has no public address"
+
+
+def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """What leaves passes the interface's group and the subnet's; each allows the internet unless a rule says no."""
+    face = _interface(world, machine)
+    for holder in (face, _subnet(world, face)):
+        group = world.find(
+            RULES.token, ((holder.inputs.get("networkSecurityGroup") if holder else None) or {}).get("id", "")
+        )
+        rules = [rule for rule in (group.inputs.get("securityRules") if group else None) or [] if _is_https(rule)]
+        first = min(rules, key=lambda rule: rule["priority"], default=None)
+        if first and first["access"] == "Deny":
+            return f"security rule {first['name']} denies tcp {HTTPS} to the internet"
+    return ""
+
+
+def _is_https(rule: dict[str, Any]) -> bool:
+    """Whether a rule is about https to everywhere."""
+    places = {rule.get("destinationAddressPrefix"), *(rule.get("destinationAddressPrefixes") or [])}
+    ports = [rule.get("destinationPortRange"), *(rule.get("destinationPortRanges") or [])]
+    spans = [(int(first), int(last or first)) for first, _, last in (p.partition("-") for p in ports if p and p != "*")]
+    port = "*" in ports or any(first <= HTTPS <= last for first, last in spans)
+    outbound = rule["direction"] == "Outbound" and rule["protocol"] in ("*", "Tcp")
+    return outbound and port and bool(places & {"*", "Internet", "0.0.0.0/0"})
+
+
+def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """What leaves a machine with routed pods bears their addresses, which are dropped unless its interface forwards."""
+    face = _interface(world, machine)
+    dropped = "pod_cidr" in found["machine"] and not (face and face.inputs.get("enableIPForwarding"))
+    return "without IP forwarding on its interface what its pods send is dropped" if dropped else ""
+
+
+def _not_started(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """Windows runs nothing of customData: an extension must."""
+    reference = (machine.inputs.get("storageProfile") or {}).get("imageReference") or {}
+    if reference.get("publisher") != "MicrosoftWindowsServer":
+        return ""
+    started = any(one.type == EXTENSION.token for one in world.referrers(MACHINE.token, machine.id))
+    return "" if started else "it runs Windows, which runs nothing of customData, and no extension starts the loader"
+
+
+MACHINES = Machines(
+    MACHINE.token,
+    _user_data,
+    _instance,
+    place,
+    _not_allowed,
+    f"{rights.BLOBS}/read",
+    f"{rights.BLOBS}/write",
+    is_versioned,
+    _key,
+    (_not_started, _no_way_out, _firewall, _pods),
+)
+start, settle = simulated_boot.starting(MACHINES), simulated_boot.settling(MACHINES)

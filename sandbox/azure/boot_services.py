@@ -1,0 +1,127 @@
+"""Booted machines on Azure: network security groups, private DNS, internal load balancers.
+
+Machines ask Azure's own address for names ("What is IP address 168.63.129.16"). Nothing passes packets on here as its
+balancers do: what goes through one comes from its address, which the machines behind it let in therefore.
+"""
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Network
+from typing import Any
+
+from sandbox.azure.boot_obstacles import MACHINES
+from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
+from sandbox.boot.balancers import Forwarder
+from sandbox.boot.cloud_services import Around, balanced
+from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
+from sandbox.cloud_state import World
+from sandbox.records import Record
+from sandbox.services.azure.machine import address
+
+RESOLVER = "168.63.129.16"
+SERVICES = re.compile(r"[a-z0-9-]+\.(?:vault\.azure\.net|blob\.core\.windows\.net)|management\.azure\.com")
+ANYONE = ("*", "Internet", ANYWHERE)
+
+
+def _user_data(machine: Record) -> bytes:
+    """The platform puts customData on a disc of the machine's own; no service has it."""
+    return base64.b64decode(machine.inputs["osProfile"]["customData"])
+
+
+def addresses(world: World, name: str) -> list[str] | None:
+    """Every address of a name of the private zones."""
+    for record in world.resources(RECORD.token):
+        if record.inputs["recordType"] == "A" and record.outputs["fqdn"].rstrip(".").lower() == name:
+            return [each["ipv4Address"] for each in record.inputs.get("aRecords") or []]
+    return None
+
+
+def _interfaces(world: World, machine: Record) -> list[Record]:
+    named = (machine.inputs.get("networkProfile") or {}).get("networkInterfaces") or []
+    return list(filter(None, (world.find(INTERFACE.token, each["id"]) for each in named)))
+
+
+def permissions(world: World, machine: Record) -> list[Permission]:
+    """What the groups of a machine's interfaces let in and out; Azure's own rules let all out.
+
+    ValueError for a denial before the last rule for what comes in.
+    """
+    found: list[Permission] = []
+    for face in _interfaces(world, machine):
+        group = world.find(RULES.token, (face.inputs.get("networkSecurityGroup") or {}).get("id") or "")
+        rules = sorted((group.inputs.get("securityRules") if group else None) or [], key=lambda rule: rule["priority"])
+        inward = [rule["name"] for rule in rules if rule["direction"] == "Inbound"]
+        if denied := [each["name"] for each in rules if each["access"] == "Deny" and each["name"] not in inward[-1:]]:
+            raise ValueError(f"security rules that deny are not imitated here: {', '.join(denied)}")
+        found += [each for rule in rules if rule["access"] == "Allow" for each in _permissions(world, rule)]
+    out = Permission(False, "-1", 0, 0, (ANYWHERE,))
+    return [*found, out, *balanced(forwarders(world), address(world, machine))]
+
+
+def _permissions(world: World, rule: dict[str, Any]) -> Iterator[Permission]:
+    ingress = rule["direction"] == "Inbound"
+    side = "source" if ingress else "destination"
+    ranges = [rule.get(f"{side}AddressPrefix"), *(rule.get(f"{side}AddressPrefixes") or [])]
+    groups = {each["id"] for each in rule.get(f"{side}ApplicationSecurityGroups") or []}
+    peers = (*_members(world, groups), *(ANYWHERE if each in ANYONE else each for each in ranges if each))
+    protocol = str(rule["protocol"]).lower()
+    ports: list[str | None] = [rule.get("destinationPortRange"), *(rule.get("destinationPortRanges") or [])]
+    for port in filter(None, ports):
+        first, _, last = ("0-65535" if port == "*" else port).partition("-")
+        known = NUMBERS.get(protocol, protocol)
+        yield Permission(ingress, "-1" if known == "*" else known, int(first), int(last or first), peers)
+
+
+def _members(world: World, groups: set[str]) -> Iterator[str]:
+    """Addresses of application security groups' interfaces."""
+    for face in world.resources(INTERFACE.token):
+        for each in face.outputs["ipConfigurations"]:
+            if groups & {one["id"] for one in each.get("applicationSecurityGroups") or []}:
+                yield each["privateIPAddress"]
+
+
+def forwarders(world: World) -> list[Forwarder]:
+    """Those that the world's internal load balancers are."""
+    made: list[Forwarder] = []
+    for balancer in world.resources(BALANCER.token):
+        places = {each["name"]: each.get("privateIPAddress") for each in balancer.inputs["frontendIPConfigurations"]}
+        probes = {each["name"]: each for each in balancer.inputs.get("probes") or []}
+        for rule in balancer.inputs.get("loadBalancingRules") or []:
+            place = places.get(rule["frontendIPConfiguration"]["id"].rpartition("/")[2])
+            if not place:  # one that faces the internet has no address here
+                continue
+            members = _pool(world, rule["backendAddressPool"]["id"])
+            probe = probes.get((rule.get("probe") or {}).get("id", "").rpartition("/")[2], {})
+            targets = [(each, int(rule["backendPort"])) for each in members]
+            made.append(Forwarder(place, int(rule["frontendPort"]), _check(probe), targets))
+    return made
+
+
+def _check(probe: Mapping[str, Any]) -> dict[str, Any]:
+    """A probe as a forwarder makes it."""
+    protocol = str(probe.get("protocol", "Tcp")).upper()
+    return {"protocol": protocol, "path": probe.get("requestPath", "/"), "port": probe.get("port"), "matcher": "200"}
+
+
+def _pool(world: World, pool: str) -> list[str]:
+    """Addresses of the interfaces in a backend pool."""
+    return [
+        each["privateIPAddress"]
+        for face in world.resources(INTERFACE.token)
+        for each in face.outputs["ipConfigurations"]
+        if pool in {one["id"] for one in each.get("loadBalancerBackendAddressPools") or []}
+    ]
+
+
+AROUND = Around(
+    machines=MACHINES,
+    address=address,
+    user_data=lambda machine, _: _user_data(machine),
+    range=lambda world: IPv4Network(world.resources(NETWORK.token)[0].inputs["addressSpace"]["addressPrefixes"][0]),
+    resolver=lambda _: RESOLVER,
+    services=SERVICES,
+    names=addresses,
+    permissions=permissions,
+    forwarders=forwarders,
+)

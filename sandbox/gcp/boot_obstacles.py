@@ -1,0 +1,135 @@
+"""What stops a booted machine on GCP: routes, Cloud NAT, firewall rules, forwarding for its pods, and its rights."""
+
+import ipaddress
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from sandbox import simulated_boot
+from sandbox.cloud_state import World
+from sandbox.gcp.names import FIREWALL, INSTANCE, NAT, NETWORK, ROUTE, ROUTER, bare
+from sandbox.gcp.networks import GATEWAY, LISTED
+from sandbox.gcp.rights import refused
+from sandbox.gcp.secrets import SECRET
+from sandbox.gcp.storage import is_versioned
+from sandbox.machines import Machines
+from sandbox.records import Record
+
+KEYS = ("user-data", "windows-startup-script-ps1")
+"""Metadata that carries a machine's document: cloud-init's, and the script that the Windows agent runs."""
+EVERYWHERE = "0.0.0.0/0"
+HTTPS = 443
+
+
+def _user_data(inputs: dict[str, Any]) -> str:
+    metadata = inputs.get("metadata") or {}
+    return "\n".join(text for key in KEYS if isinstance(text := metadata.get(key), str))
+
+
+def _instance(machine: Record) -> str:
+    return str(machine.outputs["instanceId"])
+
+
+def place(url: str) -> tuple[str, str]:
+    """Bucket and name of https://storage.googleapis.com/BUCKET/NAME."""
+    bucket, _, name = urlsplit(url).path.lstrip("/").partition("/")
+    return bucket, unquote(name)
+
+
+def _not_allowed(world: World, machine: Record, permission: str, url: str) -> str:
+    account = machine.inputs.get("serviceAccount") or {}
+    if not account.get("email"):
+        return "it has no service account, so it has no credentials"
+    if not any(scope.endswith(("cloud-platform", "/auth/devstorage.full_control")) for scope in account["scopes"]):
+        return f"the scopes of its service account ({', '.join(account['scopes'])}) do not let it use Cloud Storage"
+    bucket, name = place(url)
+    return refused(
+        world, f"serviceAccount:{account['email']}", permission, f"projects/_/buckets/{bucket}/objects/{name}"
+    )
+
+
+def _key(world: World, name: str) -> str:
+    return next((each.id for each in world.resources(SECRET) if each.inputs["secretId"] == name), "")
+
+
+def _face(machine: Record) -> dict[str, Any]:
+    return machine.outputs["networkInterfaces"][0]
+
+
+def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """A default route, and a public address of its own or a NAT gateway for its subnetwork."""
+    face = _face(machine)
+    subnetwork, network = bare(face["subnetwork"]), bare(face["network"])
+    record = world.find(NETWORK, network)
+    there = world.referrers(NETWORK, network)
+    routes = [one.inputs for one in there if one.type == ROUTE and one.inputs["destRange"] == EVERYWHERE]
+    made = record is not None and not record.inputs.get("deleteDefaultRoutesOnCreate")
+    if not made and not any(str(route.get("nextHopGateway")).endswith(GATEWAY) for route in routes):
+        return f"{network} has no route to the internet"
+    if face.get("accessConfigs"):
+        return ""
+    routers = [one.id for one in there if one.type == ROUTER]
+    gateways = [one for router in routers for one in world.referrers(ROUTER, router) if one.type == NAT]
+    region = subnetwork.split("/")[3]
+    if any(_translates(one, subnetwork) for one in gateways if one.outputs["region"] == region):
+        return ""
+    return f"{subnetwork} has no Cloud NAT, and the machine has no public address"
+
+
+def _translates(gateway: Record, subnetwork: str) -> bool:
+    if gateway.inputs["sourceSubnetworkIpRangesToNat"] != LISTED:
+        return True
+    names = [bare(each["name"]) for each in gateway.inputs["subnetworks"]]
+    return any(name in (subnetwork, subnetwork.rpartition("/")[2]) for name in names)
+
+
+def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """Egress is allowed unless the first rule that matches denies it (VPC, "Firewall rules": implied rules)."""
+    network, email = bare(_face(machine)["network"]), (machine.inputs.get("serviceAccount") or {}).get("email")
+    rules = [one.inputs for one in world.referrers(NETWORK, network) if one.type == FIREWALL]
+    matching = [
+        rule
+        for rule in rules
+        if rule.get("direction") == "EGRESS" and not rule.get("disabled") and is_for(rule, email) and _is_https(rule)
+    ]
+    first = min(matching, key=lambda rule: (rule.get("priority", 1000), not rule.get("denies")), default=None)
+    return f"firewall rule {first['name']} denies tcp {HTTPS} to {EVERYWHERE}" if first and first.get("denies") else ""
+
+
+def is_for(rule: dict[str, Any], email: str | None) -> bool:
+    """Whether a rule is for machines with this service account, which have no tags."""
+    targets, tags = rule.get("targetServiceAccounts"), rule.get("targetTags")
+    return email in targets if targets else not tags
+
+
+def _is_https(rule: dict[str, Any]) -> bool:
+    """Whether a rule is about https to everywhere."""
+    ranges = rule.get("destinationRanges") or [EVERYWHERE]
+    if not any(ipaddress.ip_network(each).prefixlen == 0 for each in ranges):
+        return False
+    for each in rule.get("allows") or rule.get("denies") or []:
+        ports = each.get("ports") or ["0-65535"]
+        spans = [(int(first), int(last or first)) for first, _, last in (port.partition("-") for port in ports)]
+        if str(each["protocol"]) in ("all", "tcp", "6") and any(first <= HTTPS <= last for first, last in spans):
+            return True
+    return False
+
+
+def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
+    """What leaves a machine with routed pods bears their addresses, which are dropped unless it may forward."""
+    dropped = "pod_cidr" in found["machine"] and not machine.inputs.get("canIpForward")
+    return "without canIpForward what its pods send is dropped" if dropped else ""
+
+
+MACHINES = Machines(
+    INSTANCE,
+    _user_data,
+    _instance,
+    place,
+    _not_allowed,
+    "storage.objects.get",
+    "storage.objects.create",
+    is_versioned,
+    _key,
+    (_no_way_out, _firewall, _pods),
+)
+start, settle = simulated_boot.starting(MACHINES), simulated_boot.settling(MACHINES)

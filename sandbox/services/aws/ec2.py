@@ -1,0 +1,117 @@
+"""EC2: DescribeInstances of the Query API. Source: Amazon EC2 API reference, version 2016-11-15."""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from sandbox.aws.network import INSTANCE, SUBNET
+from sandbox.aws.regions import ACCOUNT
+from sandbox.cloud_state import World
+from sandbox.records import Record
+from sandbox.services import xml
+from sandbox.services.aws.access import require
+from sandbox.services.calls import Answer, Call, Codes, Refused, worded
+from sandbox.services.credentials import Caller
+
+VERSION = "2016-11-15"
+CODES: Codes = {
+    "anonymous": (401, "AuthFailure"),
+    "malformed": (400, "IncompleteSignature"),
+    "bad-token": (401, "AuthFailure"),
+    "unknown-key": (401, "AuthFailure"),
+    "expired": (400, "RequestExpired"),
+    "skewed": (400, "RequestExpired"),
+    "scope": (401, "AuthFailure"),
+    "mismatch": (401, "AuthFailure"),
+    "unsigned-headers": (401, "AuthFailure"),
+    "wrong-digest": (401, "AuthFailure"),
+    "denied": (403, "UnauthorizedOperation"),
+    "throttled": (503, "RequestLimitExceeded"),
+    "failed": (500, "InternalError"),
+}
+FILTERS: Mapping[str, Callable[[Record], str]] = {
+    "instance-id": lambda one: one.id,
+    "instance-state-name": lambda one: "running",
+    "private-ip-address": lambda one: one.outputs["privateIp"],
+    "subnet-id": lambda one: one.outputs.get("subnetId") or "",
+}
+_LISTED = re.compile(r"(?:InstanceId|Filter)\.\d+(?:\.Name|\.Value\.\d+)?")
+
+
+@dataclass(frozen=True)
+class Compute:
+    """The instances of one world and region."""
+
+    world: World
+    region: str
+
+    def answer(self, call: Call, caller: Caller | None) -> Answer:
+        """The answer to a call, with the identity that signed it."""
+        fields = dict(parse_qsl(call.body.decode() if call.method == "POST" else call.query, keep_blank_values=True))
+        action, version = fields.pop("Action", ""), fields.pop("Version", "")
+        if action != "DescribeInstances" or version != VERSION:
+            raise Refused("InvalidAction", f"The action {action} is not valid for this web service: {version}")
+        unknown = [name for name in fields if not _LISTED.fullmatch(name)]
+        if unknown:
+            raise Refused("UnknownParameter", f"The parameter {unknown[0]} is not recognized")
+        require(self.world, caller, "ec2:DescribeInstances", "*")
+        found = [one for one in self._named(fields) if _passes(one, fields)]
+        reservations = [self._reservation(one) for one in found]
+        content = {"requestId": str(uuid.uuid4()), "reservationSet": {"item": reservations}}
+        namespace = f"http://ec2.amazonaws.com/doc/{VERSION}/"
+        body = xml.document("DescribeInstancesResponse", content, namespace)
+        return Answer(200, body, {"content-type": "text/xml;charset=UTF-8"})
+
+    def _named(self, fields: dict[str, str]) -> list[Record]:
+        """The instances with the ids that were given, or all."""
+        known = {one.id: one for one in self.world.resources(INSTANCE) if one.region == self.region}
+        ids = [value for name, value in fields.items() if name.startswith("InstanceId.")]
+        missing = [id for id in ids if id not in known]
+        if missing:
+            text = f"The instance ID '{missing[0]}' does not exist"
+            raise Refused("InvalidInstanceID.NotFound", text)
+        return [known[id] for id in ids] if ids else list(known.values())
+
+    def _reservation(self, one: Record) -> dict[str, Any]:
+        given, subnet = one.outputs, self.world.find(SUBNET, one.outputs.get("subnetId") or "")
+        public = {"ipAddress": given["publicIp"]} if given.get("publicIp") else {}
+        network = {"subnetId": subnet.id, "vpcId": subnet.inputs["vpcId"]} if subnet else {}
+        instance = {
+            "instanceId": one.id,
+            "imageId": given["ami"],
+            "instanceState": {"code": 16, "name": "running"},
+            "privateDnsName": given["privateDns"],
+            "instanceType": given["instanceType"],
+            "launchTime": one.created.replace("Z", ".000Z"),
+            "placement": {"availabilityZone": given["availabilityZone"], "tenancy": given["tenancy"]},
+            **network,
+            "privateIpAddress": given["privateIp"],
+            **public,
+            "tagSet": {"item": [{"key": key, "value": value} for key, value in one.tags.items()]},
+        }
+        id = f"r-{one.id.removeprefix('i-')}"
+        return {"reservationId": id, "ownerId": ACCOUNT, "groupSet": "", "instancesSet": {"item": [instance]}}
+
+
+def _passes(one: Record, fields: dict[str, str]) -> bool:
+    """Every filter lets it through: one of its values is that of the instance."""
+    for place, name in fields.items():
+        number = re.fullmatch(r"(Filter\.\d+)\.Name", place)
+        if number:
+            wanted = [value for key, value in fields.items() if key.startswith(f"{number[1]}.Value.")]
+            if not name.startswith("tag:") and name not in FILTERS:
+                raise Refused("InvalidParameterValue", f"The filter '{name}' is invalid")
+            has = one.tags.get(name.removeprefix("tag:")) if name.startswith("tag:") else FILTERS[name](one)
+            if has not in wanted:
+                return False
+    return True
+
+
+def refusal(refused: Refused) -> tuple[Answer, str]:
+    """A refusal as EC2 words it, and its code."""
+    status, code = worded(refused, CODES)
+    errors = {"Errors": {"Error": {"Code": code, "Message": refused.message}}, "RequestID": str(uuid.uuid4())}
+    return Answer(status, xml.document("Response", errors), {"content-type": "text/xml;charset=UTF-8"}), code

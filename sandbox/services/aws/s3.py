@@ -1,0 +1,191 @@
+"""S3: objects (GET, HEAD, PUT, DELETE, with conditions, ranges and versions) and ListObjectsV2.
+
+Sources: Amazon S3 API reference (error responses, GetObject, PutObject, ListObjectsV2); user guide, "Add preconditions
+to S3 operations with conditional requests".
+"""
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote
+
+from sandbox.aws.s3 import BUCKET, KEY_LIMIT, is_versioned
+from sandbox.cloud_state import World
+from sandbox.services import xml
+from sandbox.services.aws.access import allowed, require
+from sandbox.services.calls import Answer, Call, Codes, Refused, worded
+from sandbox.services.credentials import Caller
+from sandbox.services.objects import Version, matches, page, part, versions
+
+NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
+XML = {"content-type": "application/xml"}
+CODES: Codes = {
+    "malformed": (400, "AuthorizationHeaderMalformed"),
+    "bad-token": (400, "InvalidToken"),
+    "unknown-key": (403, "InvalidAccessKeyId"),
+    "expired": (400, "ExpiredToken"),
+    "skewed": (403, "RequestTimeTooSkewed"),
+    "scope": (400, "AuthorizationHeaderMalformed"),
+    "mismatch": (403, "SignatureDoesNotMatch"),
+    "unsigned-headers": (403, "AccessDenied"),
+    "no-digest": (400, "InvalidRequest"),
+    "wrong-digest": (400, "XAmzContentSHA256Mismatch"),
+    "denied": (403, "AccessDenied"),
+    "throttled": (503, "SlowDown"),
+    "failed": (500, "InternalError"),
+    "NoSuchBucket": (404, "NoSuchBucket"),
+    "NoSuchKey": (404, "NoSuchKey"),
+    "NoSuchVersion": (404, "NoSuchVersion"),
+    "PreconditionFailed": (412, "PreconditionFailed"),
+    "InvalidRange": (416, "InvalidRange"),
+    "MethodNotAllowed": (405, "MethodNotAllowed"),
+    "NotImplemented": (501, "NotImplemented"),
+}
+LISTED = {"list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"}
+"""Parameters of ListObjectsV2 that are known here."""
+NONE_LIKE_IT = "At least one of the pre-conditions you specified did not hold"
+
+
+@dataclass(frozen=True)
+class Store:
+    """The buckets of one world. region is that of the endpoint which was asked."""
+
+    world: World
+    region: str
+
+    def answer(self, call: Call, caller: Caller | None, bucket: str, key: str) -> Answer:
+        """The answer to a call on a bucket, or on an object of it (key is decoded)."""
+        record = self.world.find(BUCKET, bucket)
+        if record is None:
+            raise Refused("NoSuchBucket", "The specified bucket does not exist")
+        if record.region != self.region:
+            raise Refused("PermanentRedirect", f"The bucket is in {record.region}: use its endpoint", 301)
+        query = dict(parse_qsl(call.query, keep_blank_values=True))
+        query.pop("x-id", None)  # newer SDKs name the operation
+        arn = f"arn:aws:s3:::{bucket}"
+        if not key:
+            return self._list(call, caller, bucket, query)
+        if set(query) - {"versionId"}:
+            raise Refused("NotImplemented", f"not known here: {', '.join(query)}")
+        reading = "s3:GetObjectVersion" if "versionId" in query else "s3:GetObject"
+        actions = {"GET": reading, "HEAD": reading, "PUT": "s3:PutObject", "DELETE": "s3:DeleteObject"}
+        if call.method not in actions:
+            raise Refused("MethodNotAllowed", "The specified method is not allowed against this resource.")
+        require(self.world, caller, actions[call.method], f"{arn}/{key}", bucket)
+        if call.method == "PUT":
+            return self._put(call, bucket, key)
+        if call.method == "DELETE":
+            return self._delete(bucket, key, query.get("versionId"))
+        found = self._wanted(bucket, key, query.get("versionId"))
+        if found is None and not allowed(self.world, caller, "s3:ListBucket", arn, bucket):
+            raise Refused("denied", "Access Denied")  # who may not list does not learn what is missing
+        if found is None:
+            raise Refused("NoSuchVersion" if "versionId" in query else "NoSuchKey", "The specified key does not exist.")
+        return self._get(call, bucket, found)
+
+    def _wanted(self, bucket: str, key: str, id: str | None) -> Version | None:
+        """The newest version, or the one with an id; a delete marker is none."""
+        kept = versions(self.world, bucket, key)
+        kept = kept[:1] if id is None else [one for one in kept if self._id(bucket, one) == id]
+        return kept[0] if kept and kept[0].etag else None
+
+    def _id(self, bucket: str, version: Version) -> str:
+        return self.world.digits(version.number, f"version in {bucket}")[:32]
+
+    def _about(self, bucket: str, version: Version) -> dict[str, str]:
+        """Headers that name a version."""
+        names = {"etag": f'"{version.etag}"'} if version.etag else {}
+        return names | ({"x-amz-version-id": self._id(bucket, version)} if is_versioned(self.world, bucket) else {})
+
+    def _get(self, call: Call, bucket: str, found: Version) -> Answer:
+        headers = self._about(bucket, found)
+        if not matches(call.headers.get("if-match"), found.etag, default=True):
+            raise Refused("PreconditionFailed", NONE_LIKE_IT)
+        if matches(call.headers.get("if-none-match"), found.etag, default=False):
+            return Answer(304, b"", headers)
+        headers |= {"last-modified": found.last_modified, "accept-ranges": "bytes"}
+        headers |= {"content-type": found.content_type}
+        try:
+            status, body, more = part(found.content, call.headers.get("range", ""))
+        except IndexError:
+            raise Refused("InvalidRange", "The requested range is not satisfiable") from None
+        return Answer(status, body, headers | more)
+
+    def _put(self, call: Call, bucket: str, key: str) -> Answer:
+        if len(key.encode()) > KEY_LIMIT:
+            raise Refused("KeyTooLongError", "Your key is too long")
+        sent = call.headers.get("content-md5")
+        if sent and sent != base64.b64encode(hashlib.md5(call.body, usedforsecurity=False).digest()).decode():
+            raise Refused("BadDigest", "The Content-MD5 you specified did not match what we received.")
+        kind = call.headers.get("content-type") or "binary/octet-stream"
+        with self.world.transaction():  # condition and write are one
+            self._refuse_unless_as_expected(call, self._wanted(bucket, key, None))
+            self.world.put_object(bucket, key, call.body, kind, versioned=is_versioned(self.world, bucket))
+            return Answer(200, b"", self._about(bucket, versions(self.world, bucket, key)[0]))
+
+    def _refuse_unless_as_expected(self, call: Call, old: Version | None) -> None:
+        unless, wanted = call.headers.get("if-none-match"), call.headers.get("if-match")
+        if unless not in (None, "*"):
+            raise Refused("NotImplemented", "If-None-Match of a write takes * alone")
+        if wanted is not None and old is None:
+            raise Refused("NoSuchKey", "The specified key does not exist.")
+        if (unless and old) or (old and not matches(wanted, old.etag, default=True)):
+            raise Refused("PreconditionFailed", NONE_LIKE_IT)
+
+    def _delete(self, bucket: str, key: str, id: str | None) -> Answer:
+        """In a versioned bucket a delete marker, unless one version is named. What is not there is deleted too."""
+        with self.world.transaction():
+            if id is not None:
+                for one in versions(self.world, bucket, key):
+                    if self._id(bucket, one) == id:
+                        self.world.connection.execute("DELETE FROM objects WHERE version = ?", (one.number,))
+                return Answer(204, b"", {"x-amz-version-id": id})
+            if not is_versioned(self.world, bucket):
+                self.world.remove_object(bucket, key)
+                return Answer(204)
+            self.world.put_delete_marker(bucket, key)
+            return Answer(
+                204, b"", self._about(bucket, versions(self.world, bucket, key)[0]) | {"x-amz-delete-marker": "true"}
+            )
+
+    def _list(self, call: Call, caller: Caller | None, bucket: str, query: Mapping[str, str]) -> Answer:
+        require(self.world, caller, "s3:ListBucket", f"arn:aws:s3:::{bucket}", bucket)
+        if call.method == "HEAD" and not query:
+            return Answer(200, b"", {"x-amz-bucket-region": self.region})
+        if call.method != "GET" or query.get("list-type") != "2" or set(query) - LISTED:
+            raise Refused("NotImplemented", f"not known here: {call.method} with {', '.join(query) or 'no query'}")
+        return Answer(200, xml.document("ListBucketResult", self._page(bucket, query), NAMESPACE), XML)
+
+    def _page(self, bucket: str, query: Mapping[str, str]) -> dict[str, Any]:
+        """One page of keys after a place; keys with a delimiter after the prefix count once, as what they share."""
+        prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
+        after = unquote(query.get("continuation-token", "")) or query.get("start-after", "")
+        most = min(int(query.get("max-keys", "1000")), 1000)
+        encode = quote if query.get("encoding-type") == "url" else str
+        objects = self.world.objects(bucket)
+        here, more = page(objects, prefix, delimiter, after, most)
+        found = [objects[name] for name in here if name in objects]
+        listed: dict[str, Any] = {"Name": bucket, "Prefix": encode(prefix), "KeyCount": len(here), "MaxKeys": most}
+        listed |= {"Delimiter": encode(delimiter)} if delimiter else {}
+        listed |= {"EncodingType": "url"} if encode is quote else {}
+        listed |= {"IsTruncated": more}
+        listed |= {"NextContinuationToken": quote(here[-1], safe="")} if here and more else {}
+        listed["Contents"] = [
+            {
+                "Key": encode(one.key),
+                "LastModified": one.modified.replace("Z", ".000Z"),
+                "ETag": f'"{one.etag}"',
+                "Size": len(one.content),
+                "StorageClass": "STANDARD",
+            }
+            for one in found
+        ]
+        return listed | {"CommonPrefixes": [{"Prefix": encode(name)} for name in here if name not in objects]}
+
+
+def refusal(refused: Refused) -> tuple[Answer, str]:
+    """A refusal as S3 words it, and its code."""
+    status, code = worded(refused, CODES)
+    return Answer(status, xml.document("Error", {"Code": code, "Message": refused.message}), XML), code

@@ -1,0 +1,106 @@
+"""What a booted machine does of its own in the cloud: fetch its bundle, and write its status record.
+
+It does both with its own identity, over its own routes and firewall; where one of these is in the way it waits and
+tries again, as the real loader does, and the world says what is in its way.
+"""
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sandbox import log_requests, simulated_agents
+from sandbox.cloud import Request, Rule
+from sandbox.cloud_state import World, now
+from sandbox.machines import Machines
+from sandbox.records import Boot, Record
+
+BOOTED = "booted"
+"""The setting of a world whose machines are real: they, and not the sandbox, write what machines write."""
+_RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
+"""How the URL of a Kubernetes download names its version."""
+
+
+def starting(machines: Machines) -> Rule:
+    """An effect of creation: the boot of a new machine begins."""
+
+    def start(request: Request) -> None:
+        if request.old is not None:
+            return
+        found = machines.document(request.inputs)
+        if found is None:
+            reason = "its user-data holds no document of Mullion, as plain text or in base64 once"
+            boot = Boot(request.id, "", "", "dead", reason, now())
+        else:
+            boot = Boot(request.id, found["machine"]["name"], found["bundle"]["sha256"], "waiting", "", now())
+        request.world.put_boot(boot)
+
+    return start
+
+
+def settling(machines: Machines) -> Callable[[World], None]:
+    """What goes on by itself: every machine that waits tries again; nothing in a world whose machines are real."""
+
+    def settle(world: World) -> None:
+        if world.setting(BOOTED):
+            return
+        for boot in world.boots("waiting"):
+            machine = world.find(machines.type, boot.instance)
+            found = machines.document(machine.inputs) if machine else None
+            if machine is None or found is None:
+                reason = (
+                    "it was terminated" if machine is None else "its user-data is secret: the world does not keep it"
+                )
+                world.put_boot(replace(boot, state="dead", reason=f"{reason}; before: {boot.reason}"))
+                continue
+            reason = _in_the_way(machines, world, machine, found)
+            if not reason:
+                _ready(machines, world, machine, boot, found)
+            world.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
+        simulated_agents.follow(machines, world)
+        log_requests.answer(machines, world)
+
+    return settle
+
+
+def _in_the_way(machines: Machines, world: World, machine: Record, found: dict[str, Any]) -> str:
+    """The first thing that stops the machine on its way to a status record; empty where nothing does."""
+    bundle, status = found["bundle"], machines.status_url(found, machines.instance(machine))
+    steps: list[Callable[[], str]] = [lambda way=way: way(world, machine, found) for way in machines.ways]
+    steps += [
+        lambda: machines.not_allowed(world, machine, machines.read, bundle["url"]),
+        lambda: _bundle(machines, world, bundle["url"], bundle["sha256"]),
+        lambda: machines.not_allowed(world, machine, machines.write, status),
+    ]
+    return next((reason for step in steps if (reason := step())), "")
+
+
+def _bundle(machines: Machines, world: World, url: str, sha256: str) -> str:
+    bucket, key = machines.place(url)
+    stored = world.object(bucket, key)
+    if stored is None:
+        return f"there is no object {key} in bucket {bucket}"
+    actual = hashlib.sha256(stored.content).hexdigest()
+    return "" if actual == sha256 else f"the bundle {key} has sha256 {actual}, not {sha256}"
+
+
+def _kubernetes(machines: Machines, world: World, url: str) -> str | None:
+    """The version of Kubernetes that a bundle's downloads make; None where it has none."""
+    stored = world.object(*machines.place(url))
+    try:
+        with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
+            found = _RELEASE.search(bundle.read("plan.json").decode())
+    except (zipfile.BadZipFile, KeyError):
+        return None
+    return found[1] if found else None
+
+
+def _ready(machines: Machines, world: World, machine: Record, boot: Boot, found: dict[str, Any]) -> None:
+    """A machine that reached its last phase says so; a control plane follows the pointer from then on."""
+    kubernetes = _kubernetes(machines, world, found["bundle"]["url"])
+    machines.write_status(world, machine, boot, found, kubernetes)
+    if "desired_state_secret" in found["facts"]:
+        simulated_agents.add(world, boot.instance, machines.place(found["facts"]["bundle_store"])[0], kubernetes)

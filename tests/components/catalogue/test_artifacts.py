@@ -1,0 +1,184 @@
+"""Artefacts: each pinned or said to be unknown, each from its publisher, and all that any plan needs."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from components import releases
+from components.catalogue import artifacts
+from components.node.downloads import needed, wanted
+from components.node.role import role
+from components.spec.models import Artifacts
+from tests.components.node.samples import SYSTEMS, plan, spec
+
+ENTRIES = json.loads(Path(artifacts.__file__).with_name("artifacts.json").read_text(encoding="ascii"))
+
+GITHUB = "https://github.com"
+K8S = "https://dl.k8s.io"
+URLS = {
+    "auth-provider-gcp": "https://artifacts.k8s.io/binaries/cloud-provider-gcp/v{version}/auth-provider-gcp/{os}/amd64/",
+    "cni-plugins": f"{GITHUB}/containernetworking/plugins/releases/download/v{{version}}/cni-plugins-{{os}}-amd64-v",
+    "containerd": f"{GITHUB}/containerd/containerd/releases/download/v{{version}}/containerd-{{version}}-{{os}}-amd64",
+    "cri-dockerd": f"{GITHUB}/Mirantis/cri-dockerd/releases/download/v{{version}}/cri-dockerd-{{version}}.",
+    "crictl": f"{GITHUB}/kubernetes-sigs/cri-tools/releases/download/v{{version}}/crictl-v{{version}}-{{os}}-amd64",
+    "docker": "https://download.docker.com/win/static/stable/x86_64/docker-{version}.zip",
+    "ecr-credential-provider": "https://artifacts.k8s.io/binaries/cloud-provider-aws/v{version}/{os}/amd64/",
+    "etcd": f"{GITHUB}/etcd-io/etcd/releases/download/v{{version}}/etcd-v{{version}}-{{os}}-amd64",
+    "flannel-cni-plugin": f"{GITHUB}/flannel-io/cni-plugin/releases/download/v{{version}}/flannel-amd64.exe",
+    "flanneld": f"{GITHUB}/flannel-io/flannel/releases/download/v{{version}}/flanneld.exe",
+    "kubernetes-node": f"{K8S}/v{{version}}/kubernetes-node-{{os}}-amd64.tar.gz",
+    "nssm": "https://nssm.cc/ci/nssm-{version}.zip",
+    "runc": f"{GITHUB}/opencontainers/runc/releases/download/v{{version}}/runc.amd64",
+    "windows_exporter": (
+        f"{GITHUB}/prometheus-community/windows_exporter/releases/download/v{{version}}/windows_exporter-{{version}}-amd64"
+    ),
+}
+"""How the publisher's address of each artefact begins."""
+
+LENGTHS = {"sha256": 64, "sha512": 128}
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda each: f"{each['name']}-{each['version']}-{each['os']}")
+def test_every_entry_is_the_publishers_and_has_one_digest_and_its_source(entry: dict[str, str]) -> None:
+    """SRV-02."""
+    assert entry["os"] in ("linux", "windows")
+    assert entry["url"].startswith(URLS[entry["name"]].format_map(entry)), "right host, name, version and system"
+    assert len(entry["source"]) > 10, "where the digest was read"
+    (kind,) = {"sha256", "sha512", "digest"} & entry.keys()
+    if kind == "digest":
+        assert entry["digest"] == artifacts.UNKNOWN
+    else:
+        assert re.fullmatch(rf"[0-9a-f]{{{LENGTHS[kind]}}}", entry[kind])
+
+
+def test_users_entries_have_the_same_shape() -> None:
+    assert len(Artifacts.model_validate({"entries": ENTRIES}).entries) == len(ENTRIES)
+
+
+def test_no_two_entries_are_for_the_same_file_and_no_two_files_have_the_same_digest() -> None:
+    keys = [(each["name"], each["version"], each["os"]) for each in ENTRIES]
+    digests = [each[kind] for each in ENTRIES for kind in LENGTHS if kind in each]
+    assert len(keys) == len(set(keys))
+    assert len({each["url"] for each in ENTRIES}) == len(ENTRIES)
+    assert len(digests) == len(set(digests)), "a digest that stands twice was copied to the wrong row"
+
+
+def test_entries_are_in_order_so_that_a_change_shows_as_one_line() -> None:
+    def key(entry: dict[str, str]) -> tuple[str, list[int], str, str]:
+        numbers = [int(each) for each in re.findall(r"\d+", entry["version"])]
+        return entry["name"], numbers, entry["version"], entry["os"]
+
+    assert sorted(ENTRIES, key=key) == ENTRIES
+    lines = Path(artifacts.__file__).with_name("artifacts.json").read_text().splitlines()
+    assert len(lines) == len(ENTRIES) + 2, "one line an entry"
+
+
+def test_the_file_stays_small_enough_to_read_in_a_plan() -> None:
+    assert Path(artifacts.__file__).with_name("artifacts.json").stat().st_size < 150_000
+
+
+@pytest.mark.parametrize("minor", releases.supported_minors())
+def test_every_minor_has_a_patch_with_digests_and_the_newest_ones_have_several(minor: str) -> None:
+    patches = [each for each in artifacts.versions("kubernetes-node") if releases.minor(each) == minor]
+    several = releases.supported_minors()[-6:-1]
+    assert len(patches) >= (3 if minor in several else 1)
+
+
+@pytest.mark.parametrize("os", [None, *SYSTEMS])
+@pytest.mark.parametrize("minor", releases.supported_minors())
+def test_every_download_of_every_supported_combination_has_an_entry(minor: str, os: str | None) -> None:
+    kubernetes = next(each for each in artifacts.versions("kubernetes-node") if releases.minor(each) == minor)
+    subject = role("dev", spec(os, kubernetes=kubernetes), "pool" if os else None)
+    for each in wanted(subject):
+        assert artifacts.find(each.name, each.version, subject.system).is_pinned, each
+
+
+def test_finding_an_artefact_gives_url_and_digest() -> None:
+    found = artifacts.find("kubernetes-node", "1.32.13", "windows")
+    assert found.url == "https://dl.k8s.io/v1.32.13/kubernetes-node-windows-amd64.tar.gz"
+    assert found.digest.startswith("sha512:")
+    assert found.file_name == "kubernetes-node-windows-amd64.tar.gz"
+
+
+def test_versions_are_those_every_system_has_oldest_first() -> None:
+    both = artifacts.versions("kubernetes-node")
+    assert both[0] == "1.20.15"
+    assert both.index("1.33.9") < both.index("1.33.10"), "sorted as numbers, not as text"
+    assert both == artifacts.versions("kubernetes-node", "linux") == artifacts.versions("kubernetes-node", "windows")
+    assert artifacts.versions("runc", "windows") == ()
+    assert artifacts.versions("nothing") == ()
+
+
+def test_versions_without_a_digest_are_named_only_on_request() -> None:
+    assert "1.37.1" not in artifacts.versions("kubernetes-node")
+    assert "1.37.1" in artifacts.BUILT_IN.versions("kubernetes-node", pinned=False)
+    assert artifacts.versions("cri-dockerd", "windows") == ()
+    assert not artifacts.find("cri-dockerd", "0.4.3", "windows").is_pinned
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "os", "says"),
+    [
+        ("kubernetes-node", "1.32.1", "linux", "nearest are 1.32.1[1-3]"),
+        ("runc", "1.3.6", "windows", "known names are auth-provider-gcp, cni-plugins, containerd"),
+    ],
+)
+def test_what_is_missing_names_the_nearest(name: str, version: str, os: str, says: str) -> None:
+    with pytest.raises(artifacts.UnknownArtifact, match=f"no {name} {version} for {os}; {says}"):
+        artifacts.find(name, version, os)
+
+
+OWN = {
+    "name": "kubernetes-node",
+    "version": "1.32.13",
+    "os": "windows",
+    "url": "https://files.example/node.tar.gz",
+    "sha256": 64 * "1",
+    "size": 5,
+}
+
+
+def _downloads(**options: object) -> dict[str, dict[str, object]]:
+    """Download steps of a Windows pool by name."""
+    made = plan("windows-2019", artifacts=options)
+    return {each.name: dict(each.fields) for each in made.steps if each.kind == "artifact"}
+
+
+def test_an_own_entry_takes_the_place_of_the_built_in_one_in_the_plan() -> None:
+    ours, theirs = _downloads(), _downloads(entries=[OWN])
+    name = "download-kubernetes-node"
+    assert (theirs[name]["url"], theirs[name]["digest"], theirs[name]["size"]) == (OWN["url"], f"sha256:{64 * '1'}", 5)
+    assert {each for each in ours if ours[each] != theirs[each]} == {name}
+
+
+@pytest.mark.parametrize("mirror", ["https://mirror.example/k8s", "http://10.0.0.5:8080/", "https://mirror.example"])
+def test_a_mirror_takes_the_place_of_scheme_and_host_and_leaves_the_digests(mirror: str) -> None:
+    """<mirror>/<host>/<path>."""
+    ours, theirs = _downloads(), _downloads(mirror=mirror)
+    for name, fields in ours.items():
+        assert theirs[name]["url"] == f"{mirror.rstrip('/')}/{str(fields['url']).removeprefix('https://')}"
+        assert theirs[name]["digest"] == fields["digest"]
+
+
+@pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
+def test_another_mirror_replaces_no_machine_and_another_digest_does(os: str) -> None:
+    system = "windows" if os.startswith("windows") else "linux"
+    now = plan(os).replace_digest
+    assert plan(os, artifacts={"mirror": "https://mirror.example"}).replace_digest == now
+    assert plan(os, artifacts={"entries": [{**OWN, "os": system}]}).replace_digest != now
+
+
+def test_what_lies_in_the_mirror_already_stays_there() -> None:
+    entry = {**OWN, "url": "https://mirror.example/own/node.tar.gz"}
+    found = _downloads(entries=[entry], mirror="https://mirror.example/")
+    assert found["download-kubernetes-node"]["url"] == entry["url"]
+
+
+def test_what_a_cluster_needs_is_named_once_for_all_its_machines() -> None:
+    found = needed("dev", spec("windows-2022", {"count": 3}))
+    keys = [(each.name, each.os) for each in found]
+    assert len(keys) == len(set(keys))
+    both = {("kubernetes-node", "linux"), ("kubernetes-node", "windows")}
+    assert both | {("runc", "linux"), ("nssm", "windows")} <= set(keys)

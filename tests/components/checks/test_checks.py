@@ -1,0 +1,155 @@
+"""Each check on its own: it finds what it is for, where it is, and nothing beside it."""
+
+import re
+
+import pytest
+
+from components.checks import CHECKS, TABLES, addresses, reserves
+from components.checks.check import Check, Subject
+from components.naming import CONTROL_PLANE
+from components.spec.form import ROWS
+from components.spec.report import Severity
+from components.stack_files.stack import CLUSTER, read_stack
+from tests.components.checks.cases import CASES
+from tests.components.spec.documents import GOOD, REGION, Case, changed, problems, said
+
+DECIDABLE = frozenset(
+    {
+        "IPP-01",
+        "IPP-02",
+        "IPP-03",
+        "IPP-04",
+        "IPP-05",
+        "IPP-06",
+        "NET-01",
+        "NET-02",
+        "NET-03",
+        "NET-04",
+        "NET-05",
+        "NET-06",
+        "NET-08",
+        "NET-11",
+        "FLN-02",
+        "SCH-01",
+        "SCH-02",
+        "SCH-04",
+        "SCH-05",
+        "SCH-09",
+        "RES-01",
+        "RES-02",
+        "RES-03",
+        "RES-04",
+        "RES-05",
+        "RES-06",
+        "SRV-10",
+        "SRV-12",
+        "SRV-13",
+        "CP-01",
+        "OS-01",
+        "OS-02",
+        "OS-03",
+        "OS-04",
+        "RUN-01",
+        "RUN-02",
+        "RUN-03",
+        "RUN-06",
+        "RUN-08",
+        "SEC-06",
+        "SVC-03",
+        "SVC-07",
+    }
+)
+"""Rows of the requirements that a spec alone can keep or break."""
+
+BY_ID = {row.id: row for row in CHECKS}
+
+
+def _title(case: Case) -> str:
+    """Requirements, check, path."""
+    return "-".join([*BY_ID[case.id].requirements, case.id, case.path]) if case.id in BY_ID else case.id
+
+
+def test_the_good_document_has_no_problem() -> None:
+    assert problems(GOOD) == ()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
+def test_a_check_finds_its_case_at_its_path_and_lets_the_neighbour_pass(case: Case) -> None:
+    found = problems(changed(case.trips))
+    hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
+    assert hit, f"not found among {[(each.id, each.path) for each in found]}"
+    assert hit[0].severity is BY_ID[case.id].severity
+    assert case.id not in {id for id, _ in said(changed(case.passes))}, "the neighbour must pass this check"
+
+
+def test_no_check_is_without_a_case() -> None:
+    assert {case.id for case in CASES} == set(BY_ID)
+
+
+def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs() -> None:
+    ids = [row.id for row in (*CHECKS, *ROWS)]
+    assert len(CHECKS) >= 80
+    assert len(ids) == len(set(ids))
+    assert all(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", each) and len(each) <= 40 for each in ids)
+
+
+@pytest.mark.parametrize("row", CHECKS, ids=lambda row: row.id)
+def test_a_check_says_what_it_reads_in_paths_that_exist(row: Check) -> None:
+    from components.stack_files.validation_errors import annotation_at
+
+    assert row.reads, "without them a broken part could not silence it"
+    for read in row.reads:
+        if read == "region":
+            continue
+        groups = ("control_plane", "pools.web") if read.startswith("<machines>") else ("",)
+        paths = [
+            read.replace("<machines>", each).replace("<pool>", "web").replace("*", "web").removesuffix(".<key>")
+            for each in groups
+        ]
+        assert any(annotation_at(tuple(path.split("."))) is not None for path in paths), read
+
+
+def test_every_requirement_that_can_be_decided_here_has_a_check() -> None:
+    covered = {need for row in (*CHECKS, *ROWS) for need in row.requirements}
+    assert DECIDABLE - covered == set()
+
+
+def test_errors_speak_of_the_values_that_were_written() -> None:
+    """IPP-02, IPP-03: both numbers are shown, whichever formula refuses."""
+    from tests.components.spec.documents import linux
+
+    wrong = {each.id: each.wrong for each in problems(changed(linux(count=249)))}["pods-too-few-node-ranges"]
+    assert all(figure in wrong for figure in ("257 nodes", str(257 * 256), str(257 * 111), "65536")), wrong
+
+
+def test_five_nodes_with_a_hundred_pods_need_505_addresses() -> None:
+    """IPP-03: the guide's own example."""
+    assert addresses.pod_addresses([(5, 100)]) == 505
+
+
+@pytest.mark.parametrize(("vcpu", "milli"), [(2, 500), (4, 500), (8, 800), (32, 3200)])
+def test_windows_keeps_the_larger_of_half_a_core_and_a_tenth(vcpu: int, milli: int) -> None:
+    """RES-02."""
+    assert reserves.windows_cpu_milli(vcpu) == milli
+
+
+def test_allocatable_is_capacity_without_reserves_and_hard_eviction() -> None:
+    """RES-06."""
+    subject = Subject("a", "eu-west-1", read_stack("a", {**REGION, CLUSTER: GOOD}).spec)
+    web = next(group for group in subject.workers if group.name == "web")
+    assert reserves.allocatable_memory(web, 16 * 2**30) == 14 * 2**30 - 500 * 2**20
+    assert reserves.allocatable_cpu_milli(web, 4) == 3500
+
+
+def test_the_control_plane_keeps_its_name() -> None:
+    assert f"pool-named-{CONTROL_PLANE}" in BY_ID
+
+
+def test_concerns_do_not_share_checks() -> None:
+    assert sum(len(rows) for rows in TABLES.values()) == len(CHECKS)
+
+
+def test_only_warnings_can_be_acknowledged_and_they_carry_the_reason() -> None:
+    document = changed({"expires": "10m", "acknowledge": {"expires-soon": "a smoke test"}})
+    [warning] = problems(document)
+    assert (warning.id, warning.severity, warning.acknowledged) == ("expires-soon", Severity.WARNING, "a smoke test")

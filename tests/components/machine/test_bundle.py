@@ -1,0 +1,139 @@
+"""Bundles are the same byte for byte wherever they are made."""
+
+import io
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from components.machine.bundle import CLOUD_INIT, OsFamily, bundle, scripts
+from components.node.kinds import step
+from components.node.plan import NodePlan, Phase, Scope, canonical
+from components.plan import plan_cluster
+from components.spec.models import ClusterSpec
+
+PLAN = NodePlan("worker", "web", "windows-2019", (Phase("system", Scope.IMAGE, (step("reboot", "reboot"),)),))
+POOLS = {"web": {"os": "windows-2019"}, "linux": {"os": "ubuntu-22.04"}}
+SCRIPTS = {"node.ps1": b"exit 0\n", "modules/files.ps1": b"# files\n", "errors.json": b"{}\n"}
+GOLDEN = "8151557e804201f599630d63abee3d500ad5830c52680360e96be04ad3fcaf22"
+
+
+def test_the_digest_of_a_fixed_plan_and_fixed_scripts_is_golden() -> None:
+    """A change here means that every machine made from now on gets another bundle, on every Python and system."""
+    made = bundle(PLAN, SCRIPTS)
+    assert made.sha256 == GOLDEN
+    assert made.key == f"bundles/web/{GOLDEN}.zip"
+    assert made.name == "web"
+
+
+def test_the_order_of_the_scripts_does_not_matter() -> None:
+    assert bundle(PLAN, SCRIPTS) == bundle(PLAN, dict(reversed(SCRIPTS.items())))
+
+
+def test_entries_are_stored_sorted_and_without_dates_or_owners() -> None:
+    with zipfile.ZipFile(io.BytesIO(bundle(PLAN, SCRIPTS).content)) as archive:
+        entries = archive.infolist()
+        assert [each.filename for each in entries] == ["errors.json", "modules/files.ps1", "node.ps1", "plan.json"]
+        assert archive.read("plan.json") == canonical(PLAN.document())
+        assert archive.testzip() is None
+    assert {each.compress_type for each in entries} == {zipfile.ZIP_STORED}
+    assert {each.date_time for each in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert {(each.external_attr, each.extra, each.flag_bits) for each in entries} == {(0o100644 << 16, b"", 0)}
+
+
+@pytest.mark.parametrize("name", ["plan.json", "/etc/x", "../x", "a/../../x", "a\\b"])
+def test_a_script_whose_name_would_leave_the_folder_or_hide_the_plan_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the name of a script"):
+        bundle(PLAN, {name: b""})
+
+
+@pytest.mark.parametrize(("family", "ending"), [("linux", ".py"), ("windows", ".ps1")])
+def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tables(
+    family: OsFamily, ending: str
+) -> None:
+    found, folder = scripts(family), CLOUD_INIT / family
+    files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
+    assert {f"node{ending}", f"loader{ending}"} <= files
+    shared = {"errors.json", "redaction.json"}
+    others = {each for each in files if each.startswith(("image/", "agent/"))}
+    assert found.keys() == files - others | shared, "no machine fetches what makes images"
+    assert all(found[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
+
+
+def test_control_planes_alone_have_the_agent() -> None:
+    """Its code is not on machines that run what users bring."""
+    plan = plan_cluster("dev", ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": POOLS}))
+    with zipfile.ZipFile(io.BytesIO(plan.control_plane.bundle.content)) as archive:
+        assert {"agent/__main__.py", "agent/upgrade.py", "node.py"} <= set(archive.namelist())
+    for pool in plan.pools:
+        with zipfile.ZipFile(io.BytesIO(pool.bundle.content)) as archive:
+            assert not [name for name in archive.namelist() if name.startswith("agent/")], pool.name
+
+
+def test_what_a_caller_does_with_the_scripts_changes_no_later_bundle() -> None:
+    scripts("linux").clear()
+    assert "node.py" in scripts("linux")
+
+
+def test_no_script_is_so_large_that_a_reader_gives_up() -> None:
+    lengths = {
+        each.relative_to(CLOUD_INIT): len(each.read_text(encoding="ascii").splitlines())
+        for family in ("linux", "windows")
+        for each in Path(CLOUD_INIT / family).rglob("*.p[ys]*")
+        if each.suffix != ".pyc"
+    }
+    # it knows three clouds; what a machine gets of it is limited by tests/components/machine/test_user_data.py
+    longest = {"loader.ps1": 320}
+    assert {name: length for name, length in lengths.items() if length > longest.get(name.name, 260)} == {}
+
+
+PRINTS_DIGESTS = """
+import os, sys
+os.umask(int(sys.argv[1], 8))
+from components.machine.bundle import bundle, scripts
+from components.node import plan_node
+from components.spec.models import ClusterSpec
+pools = {"web": {"os": "windows-2019"}, "linux": {"os": "ubuntu-22.04"}}
+spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": pools})
+for pool in (None, "linux", "web"):
+    plan = plan_node("dev", spec, pool)
+    print(plan.pool, plan.replace_digest, bundle(plan, scripts(plan.system)).sha256)
+"""
+PLACES: dict[str, tuple[str, dict[str, str]]] = {
+    "here": ("022", {"TZ": "UTC", "LC_ALL": "C", "PYTHONHASHSEED": "0"}),
+    "elsewhere": ("077", {"TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "4711", "PYTHONUTF8": "0"}),
+}
+
+
+@pytest.mark.subprocess
+def test_bundles_and_both_digests_are_the_same_wherever_they_are_made(tmp_path: Path) -> None:
+    """Another umask, time zone, locale, order of sets, and a copy of the files with other dates and modes."""
+    found: dict[str, str] = {}
+    for name, (umask, environment) in PLACES.items():
+        copy = tmp_path / name
+        for folder in ("components", "cloud-init"):
+            shutil.copytree(CLOUD_INIT.parent / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in (copy / "cloud-init").rglob("*.p[ys]*"):
+            os.utime(file, (len(found) * 1_000_000_000, 0))
+            file.chmod(0o600 if found else 0o755)
+        argv = [sys.executable, "-c", PRINTS_DIGESTS, umask]
+        whole = {**os.environ, **environment, "PYTHONPATH": str(copy)}
+        made = subprocess.run(argv, env=whole, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
+        assert made.returncode == 0, made.stderr
+        found[name] = made.stdout
+    assert found["here"].count("\n") == 3
+    assert found["here"] == found["elsewhere"]
+
+
+def test_the_two_digests_are_of_different_things() -> None:
+    """Another script is another bundle of the same machine; another feature is another machine."""
+    other = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("feature", "f", feature="X"),)),))
+    assert bundle(PLAN, {"node.ps1": b"exit 1\n"}).sha256 != bundle(PLAN, SCRIPTS).sha256
+    assert other.replace_digest != PLAN.replace_digest
+    waiting = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("reboot", "again"),)),))
+    assert waiting.replace_digest == PLAN.replace_digest, "a restart is no part of what a machine is"
+    assert bundle(waiting, SCRIPTS).sha256 != bundle(PLAN, SCRIPTS).sha256

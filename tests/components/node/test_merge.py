@@ -1,0 +1,33 @@
+"""A user's values come last."""
+
+from typing import Any
+
+import pytest
+
+from components.node.merge import merge
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "both"),
+    [
+        ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),
+        ({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}}, {"a": {"x": 1, "y": 3}}),
+        ({"a": [1, 2]}, {"a": [3]}, {"a": [3]}),
+        (
+            {"a": [{"name": "x", "value": 1}, {"name": "y", "value": 1}]},
+            {"a": [{"name": "y", "value": 2}, {"name": "z", "value": 2}]},
+            {"a": [{"name": "x", "value": 1}, {"name": "y", "value": 2}, {"name": "z", "value": 2}]},
+        ),
+        ({"a": {"x": 1}}, {"a": None}, {"a": None}),
+        ({"a": {"ref": "node.address"}}, {"a": {"x": 1}}, {"a": {"x": 1}}),
+    ],
+    ids=["added", "nested", "lists are replaced", "lists of names", "null is a value", "a reference is one value"],
+)
+def test_mappings_are_merged_and_all_else_is_replaced(ours: Any, theirs: Any, both: Any) -> None:
+    assert merge(ours, theirs) == both
+
+
+def test_neither_document_changes() -> None:
+    ours, theirs = {"a": {"x": 1}}, {"a": {"y": 2}}
+    merge(ours, theirs)
+    assert (ours, theirs) == ({"a": {"x": 1}}, {"a": {"y": 2}})

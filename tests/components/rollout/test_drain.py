@@ -1,0 +1,169 @@
+"""Pods leave a node by eviction, as long as their budgets and the time allow."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from components.rollout import drain
+from components.rollout.kubernetes_api import Refused, Unreachable
+
+NODE = "web-1"
+
+
+def pod(name: str, **more: Any) -> dict[str, Any]:
+    """A pod of a ReplicaSet on the node."""
+    metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "ownerReferences": [{"kind": "ReplicaSet"}]}
+    return {"metadata": {**metadata, **more.pop("metadata", {})}, "status": {"phase": "Running"}, **more}
+
+
+class Api:
+    """Answers like the API: `evicted` says what becomes of a pod, a status or a function of its tries."""
+
+    def __init__(self, *pods: dict[str, Any], known: bool = True, modern: bool = True) -> None:
+        self.pods = {each["metadata"]["name"]: each for each in pods}
+        self.known, self.modern = known, modern
+        self.status: Callable[[str, int], int] = lambda name, tries: 201
+        self.asked: list[tuple[str, str]] = []
+        self.versions: set[str] = set()
+
+    async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        if path == "/apis/policy/v1":
+            if not self.modern:
+                raise Refused(404, "the server could not find the requested resource")
+            return {}
+        if method == "PATCH":
+            assert (path, kind) == (f"/api/v1/nodes/{NODE}", "application/strategic-merge-patch+json")
+            if not self.known:
+                raise Refused(404, f'nodes "{NODE}" not found')
+            self.asked.append(("cordon", NODE))
+            return {}
+        if path == f"/api/v1/pods?fieldSelector=spec.nodeName%3D{NODE}":
+            return {"items": list(self.pods.values())}
+        name = path.split("/")[-2]
+        assert (method, path) == ("POST", f"/api/v1/namespaces/shop/pods/{name}/eviction")
+        self.versions.add(body["apiVersion"])
+        self.asked.append(("evict", name))
+        status = self.status(name, self.asked.count(("evict", name)))
+        if status >= 400:
+            raise Refused(status, "it would violate the budget")
+        del self.pods[name]
+        return {}
+
+
+def run(api: Api, seconds: float = 5) -> str:
+    return asyncio.run(drain.drain(api, NODE, seconds))  # type: ignore[arg-type]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drain, "PAUSE", 0.001)
+
+
+def test_the_node_is_cordoned_first_then_every_pod_is_evicted_once() -> None:
+    api = Api(pod("b"), pod("a"))
+    assert run(api) == "2 pods were evicted"
+    assert api.asked == [("cordon", NODE), ("evict", "a"), ("evict", "b")]
+    assert api.versions == {"policy/v1"}
+
+
+def test_before_1_22_the_older_eviction_is_asked_for() -> None:
+    api = Api(pod("a"), modern=False)
+    run(api)
+    assert api.versions == {"policy/v1beta1"}
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        {"metadata": {"ownerReferences": [{"kind": "DaemonSet"}]}},
+        {"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}},
+        {"status": {"phase": "Succeeded"}},
+        {"status": {"phase": "Failed"}},
+    ],
+    ids=["DaemonSet", "static", "succeeded", "failed"],
+)
+def test_some_pods_go_with_the_machine(stays: dict[str, Any]) -> None:
+    api = Api(pod("a", **stays), pod("b"))
+    assert run(api) == "1 pods were evicted"
+    assert set(api.pods) == {"a"}
+
+
+def test_a_budget_is_asked_again_until_it_lets_the_pod_go() -> None:
+    api = Api(pod("a"))
+    api.status = lambda name, tries: 429 if tries < 4 else 201
+    run(api)
+    assert api.asked.count(("evict", "a")) == 4
+
+
+def test_a_pod_that_is_gone_when_it_is_evicted_is_no_fault() -> None:
+    api = Api(pod("a"))
+
+    def vanished(name: str, tries: int) -> int:
+        api.pods.pop(name)
+        return 404
+
+    api.status = vanished
+    assert run(api) == "1 pods were evicted"
+
+
+def test_pods_that_are_left_after_the_time_are_named_with_the_reason() -> None:
+    api = Api(pod("a"), pod("b"))
+    api.status = lambda name, tries: 429 if name == "b" else 201
+    with pytest.raises(drain.Undrained, match=r"node web-1 after 0 s: shop/b \(429: it would violate the budget\)$"):
+        run(api, 0.01)
+
+
+def test_a_pod_that_was_evicted_and_does_not_end_is_named_too() -> None:
+    api = Api(pod("a"))
+    api.pods = Stubborn(api.pods)
+    with pytest.raises(drain.Undrained, match=r"shop/a \(it does not end\)"):
+        run(api, 0.01)
+    assert api.asked.count(("evict", "a")) == 1, "it was evicted, and only has to end"
+
+
+class Stubborn(dict[str, Any]):
+    """Pods whose containers take their time."""
+
+    def __delitem__(self, name: str) -> None:
+        self[name]["metadata"]["deletionTimestamp"] = "2026-11-21T15:00:00Z"
+
+
+def test_a_node_that_the_cluster_does_not_know_has_nothing_to_drain() -> None:
+    assert run(Api(known=False)) == "the cluster has no such node"
+
+
+def test_another_refusal_is_passed_on() -> None:
+    class Closed(Api):
+        async def call(self, *asked: Any, **more: Any) -> Any:
+            raise Refused(403, "nodes is forbidden")
+
+    with pytest.raises(Refused, match="403: nodes is forbidden"):
+        run(Closed())
+
+
+class Breaking(Api):
+    """Fails when it is asked for pods: so often, with this error."""
+
+    def __init__(self, times: int, error: Exception) -> None:
+        super().__init__(pod("a"))
+        self.times, self.error = times, error
+
+    async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
+        if path.startswith("/api/v1/pods") and self.times:
+            self.times -= 1
+            raise self.error
+        return await super().call(method, path, body, kind)
+
+
+@pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
+def test_an_api_that_fails_once_the_node_is_cordoned_is_asked_again(error: Exception) -> None:
+    api = Breaking(2, error)
+    assert run(api) == "1 pods were evicted"
+    assert api.asked == [("cordon", NODE), ("evict", "a")]
+
+
+def test_a_node_whose_pods_nobody_tells_is_not_drained() -> None:
+    with pytest.raises(drain.Undrained, match=r"the API does not say \(reset by peer\)"):
+        run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

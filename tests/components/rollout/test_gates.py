@@ -1,0 +1,276 @@
+"""When a member of a pool may go, and when a new one has arrived. tests/engine/test_rolling.py has it on the engine."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from components.plan import ClusterPlan, plan_cluster
+from components.rollout import gates
+from components.rollout.gates import Rollout
+from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
+
+STACK = Path(__file__).resolve().parents[3] / "stacks" / "Pulumi.aws-prod.yaml"
+NOW = datetime.now(timezone.utc)
+READY: dict[str, Any] = {"state": "ready"}
+RUNNING: dict[str, Any] = {"state": "running", "phase": "downloads", "step": "kubelet"}
+FAILED: dict[str, Any] = {"state": "failed", "phase": "kubelet", "step": "kubelet-runs", "message": "it stopped"}
+ABSENT: dict[str, Any] = {"state": "absent", "message": "404"}
+
+
+def plan(count: int = 3, unavailable: int = 1, gate: str = "registered") -> ClusterPlan:
+    """aws-prod with a pool web of this size, gates by status records."""
+    config = stack_file_config(STACK)
+    web = {**config[CLUSTER]["pools"]["web"], "count": count}
+    web["rollout"] = {"max_unavailable": unavailable, "gate": gate}
+    cluster = {**config[CLUSTER], "pools": {"web": web}}
+    return plan_cluster("aws-prod", read_stack("aws-prod", {**config, CLUSTER: cluster}).spec)
+
+
+@dataclass
+class Machines:
+    """A cloud's instances and their records, by machine name; instance ids are i-NAME unless replaced."""
+
+    plan: ClusterPlan
+    records: dict[str, dict[str, Any]] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
+    gone: set[str] = field(default_factory=set)
+    age: timedelta = timedelta(hours=5)
+    reads: list[str] = field(default_factory=list)
+
+    async def instances(self, *, running: bool) -> dict[str, str]:
+        there = [each for each in self.plan.machines if each.name not in self.gone]
+        return {str(each.address): f"i-{each.name}" for each in there if (each.name not in self.stopped) is running}
+
+    async def instance(self, args: Any) -> str:
+        return args.id
+
+    async def launched(self, instance: str) -> datetime:
+        return NOW - self.age
+
+    async def record(self, instance: str) -> dict[str, Any]:
+        self.reads.append(instance)
+        return self.records.get(instance.removeprefix("i-"), READY)
+
+
+class Known:
+    """A resource whose registration is answered, or is not yet."""
+
+    def __init__(self, *, answered: bool) -> None:
+        self.urn = SimpleNamespace(future=self._now if answered else self._never)
+
+    async def _now(self) -> str:
+        return "urn"
+
+    async def _never(self) -> str:
+        return await asyncio.get_running_loop().create_future()
+
+
+@pytest.fixture(autouse=True)
+def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks are plain functions here, and the API is not there."""
+    monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
+    monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
+    monkeypatch.setattr(gates, "PAUSE", 0)
+    monkeypatch.setattr(Rollout, "_drain", drained)
+
+
+async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> None:
+    """Remember that a node was drained."""
+    self.__dict__.setdefault("drained", []).append((name, seconds))
+
+
+def rolling(machines: Machines, *planned: str, simulated: bool = True) -> Rollout:
+    """A rollout in which these machines are about to be replaced."""
+    made = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
+    for name in planned:
+        made.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
+    return made
+
+
+def args(name: str, pool: str = "web") -> Any:
+    """What the engine gives a hook."""
+    outputs = {"tags": {"mullion:pool": pool}}
+    return SimpleNamespace(name=f"aws-prod-{name}", id=f"i-{name}", old_outputs=outputs, new_outputs=outputs)
+
+
+def leave(made: Rollout, *names: str) -> None:
+    """Let machines go, at the same time."""
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(made.hooks["before_delete"][0](args(name)) for name in names))  # type: ignore[index]
+
+    asyncio.run(all_of_them())
+
+
+def arrive(made: Rollout, name: str) -> None:
+    """Let a machine have been created."""
+    asyncio.run(made.hooks["after_create"][0](args(name)))  # type: ignore[index]
+
+
+def test_a_member_goes_when_all_others_are_ready_and_is_drained() -> None:
+    made = rolling(Machines(plan()), "web-0")
+    leave(made, "web-0")
+    assert made.__dict__["drained"] == [("web-0", 600)]
+
+
+def test_a_member_that_is_registered_counts_where_the_gate_asks_for_no_more() -> None:
+    registered = {"web-2": {"state": "registered"}}
+    leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
+    made = rolling(Machines(plan(gate="ready"), registered), "web-0")
+    made._nodes = _no_api  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError, match="i-web-2 says registered"):
+        leave(made, "web-0")
+
+
+async def _no_api(_: Any) -> None:
+    """No answer, so that records alone decide."""
+
+
+@pytest.mark.parametrize(
+    ("record", "why"),
+    [
+        (RUNNING, "web-2: i-web-2 says running downloads/kubelet"),
+        (FAILED, "web-2: i-web-2 says failed kubelet/kubelet-runs it stopped"),
+        (ABSENT, "web-2: i-web-2 has no status record (404)"),
+    ],
+    ids=lambda value: value["state"] if isinstance(value, dict) else "",
+)
+def test_a_member_stays_while_another_is_not_ready_and_the_reason_is_named(record: dict[str, Any], why: str) -> None:
+    made = rolling(Machines(plan(), {"web-2": record}), "web-0")
+    with pytest.raises(RuntimeError, match="pool web cannot spare web-0") as caught:
+        leave(made, "web-0")
+    assert why in str(caught.value)
+    assert "--machine web-2" in str(caught.value)
+    assert "drained" not in made.__dict__
+
+
+def test_a_stopped_member_is_missing_and_one_that_was_never_made_is_not() -> None:
+    """A pool that grows and rolls at once: its new members come after the roll."""
+    machines = Machines(plan(5), gone={"web-3", "web-4"})
+    leave(rolling(machines, "web-0"), "web-0")
+    machines.stopped = {"web-2"}
+    with pytest.raises(RuntimeError, match="web-2: its instance i-web-2 is stopped"):
+        leave(rolling(machines, "web-0"), "web-0")
+
+
+def test_one_before_it_in_the_chain_that_is_gone_is_missing() -> None:
+    with pytest.raises(RuntimeError, match="web-0: it has no instance"):
+        leave(rolling(Machines(plan(), gone={"web-0"}), "web-1"), "web-1")
+
+
+def test_a_broken_member_may_go_itself() -> None:
+    leave(rolling(Machines(plan(), {"web-1": FAILED}), "web-1"), "web-1")
+
+
+@pytest.mark.parametrize(("unavailable", "broken", "goes"), [(2, 0, True), (2, 1, True), (2, 2, False), (1, 1, False)])
+def test_at_most_max_unavailable_are_missing_with_the_one_that_goes(unavailable: int, broken: int, goes: bool) -> None:
+    records = {f"web-{4 - index}": FAILED for index in range(broken)}
+    made = rolling(Machines(plan(5, unavailable), records), "web-0")
+    if goes:
+        leave(made, "web-0")
+        return
+    with pytest.raises(RuntimeError, match="cannot spare"):
+        leave(made, "web-0")
+
+
+def test_two_that_go_at_once_do_not_both_count_on_each_other() -> None:
+    """max_unavailable 2, one broken: one of the pair may go, and the other sees that it does."""
+    machines = Machines(plan(5, 2), {"web-4": FAILED})
+    made = rolling(machines, "web-0", "web-1")
+
+    async def both() -> list[Any]:
+        going = [made.hooks["before_delete"][0](args(name)) for name in ("web-0", "web-1")]  # type: ignore[index]
+        return list(await asyncio.gather(*going, return_exceptions=True))
+
+    results = asyncio.run(both())
+    assert [isinstance(each, RuntimeError) for each in results] == [False, True]
+
+
+def test_a_member_that_is_removed_is_none_of_those_that_may_be_missing() -> None:
+    machines = Machines(plan(), {"web-1": FAILED})
+    leave(rolling(machines), "web-3")
+    machines.records["web-2"] = FAILED
+    with pytest.raises(RuntimeError, match="cannot spare web-3"):
+        leave(rolling(machines), "web-3")
+
+
+def test_a_pool_that_goes_whole_has_no_gate_but_its_nodes_are_drained() -> None:
+    made = rolling(Machines(plan(), {"web-1": FAILED}))
+
+    async def old() -> None:
+        await made.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
+
+    asyncio.run(old())
+    assert made.__dict__["drained"] == [("old-0", 600)]
+
+
+def test_when_the_whole_cluster_goes_nothing_is_asked() -> None:
+    """Its registration is answered: so it is not being replaced, and yet it is deleted."""
+    machines = Machines(plan(), {"web-1": FAILED})
+    made = rolling(machines)
+    made.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
+    leave(made, "web-0")
+    assert (machines.reads, "drained" in made.__dict__) == ([], False)
+
+
+def test_a_replaced_machine_is_waited_for_until_it_is_ready() -> None:
+    machines = Machines(plan(), age=timedelta(minutes=3))
+    made = rolling(machines, "web-0", simulated=False)
+    leave(made, "web-0")
+    answers = iter([ABSENT, RUNNING, READY])
+    machines.records = Answers({"web-0": answers})  # type: ignore[assignment]
+    arrive(made, "web-0")
+    assert list(answers) == []
+
+
+def test_one_that_started_too_long_ago_is_given_up() -> None:
+    machines = Machines(plan(), age=timedelta(minutes=31))
+    made = rolling(machines, "web-0", simulated=False)
+    leave(made, "web-0")
+    machines.records = {"web-0": RUNNING}
+    with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 says running"):
+        arrive(made, "web-0")
+
+
+def test_a_run_that_failed_is_given_up_at_once() -> None:
+    machines = Machines(plan(), age=timedelta(0))
+    made = rolling(machines, "web-0", simulated=False)
+    leave(made, "web-0")
+    machines.records = {"web-0": FAILED}
+    with pytest.raises(RuntimeError, match="No other machine of pool web goes now"):
+        arrive(made, "web-0")
+
+
+def test_a_new_member_keeps_nobody_waiting() -> None:
+    machines = Machines(plan(), {"web-0": ABSENT})
+    arrive(rolling(machines), "web-0")
+    assert machines.reads == []
+
+
+def test_the_next_waits_for_one_that_is_still_booting() -> None:
+    """One that a cut run made, and that was taken over, has no hook of its own."""
+    machines = Machines(plan(), age=timedelta(minutes=3))
+    machines.records = Answers({"web-0": iter([ABSENT, ABSENT, READY])})  # type: ignore[assignment]
+    leave(rolling(machines, "web-1", simulated=False), "web-1")
+    assert machines.reads.count("i-web-0") == 3
+
+
+def test_who_was_seen_ready_is_not_read_again_for_a_while() -> None:
+    machines = Machines(plan(9))
+    made = rolling(machines, "web-0", "web-1")
+    for name in ("web-0", "web-1"):
+        leave(made, name)
+        arrive(made, name)
+    assert sorted(machines.reads) == [f"i-web-{index}" for index in range(9)]
+
+
+class Answers(dict[str, Any]):
+    """Records that change from one look to the next."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return next(self[name], default) if name in self else default

@@ -1,0 +1,39 @@
+"""What the program tells the control plane's agents."""
+
+import hashlib
+import hmac
+import json
+
+from components.plan import plan_cluster
+from components.rollout import signed_documents
+from tests.components.node.samples import spec
+
+KEY = "a2V5"
+
+
+def test_a_serial_is_a_whole_number_though_the_engine_hands_on_floats() -> None:
+    text = signed_documents.pointer_document(KEY, "https://x", "1" * 64, "1.37.1", 1795285494.0, "1.36.3")
+    assert '"serial": 1795285494,' in text
+    body = json.loads(text)
+    mac = body.pop("mac")
+    message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    assert mac == hmac.new(KEY.encode(), message, hashlib.sha256).hexdigest()
+    assert isinstance(json.loads(signed_documents.members_document(KEY, [], 5.0))["serial"], int)
+
+
+def test_members_are_all_planned_machines_with_what_their_nodes_shall_have() -> None:
+    fields = {"count": 2, "labels": {"team": "b", "x": ""}, "taints": ["os=windows:NoSchedule", "gpu:NoExecute"]}
+    listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", fields)))
+    assert [each["name"] for each in listed] == ["control-plane-0", "pool-0", "pool-1"]
+    assert listed[0]["pool"] == "control-plane"
+    assert listed[1]["labels"] == {"mullion.dev/pool": "pool", "team": "b", "x": ""}
+    assert [each["key"] for each in listed[1]["taints"]] == ["os", "gpu"]
+    assert len({each["address"] for each in listed}) == 3
+    assert {each["pods"] for each in listed} == {None}, "overlay: the controller manager gives them out"
+
+
+def test_members_have_planned_pod_ranges_where_the_cloud_routes_pods() -> None:
+    listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", network={"mode": "l2bridge"})))
+    ranges = [each["pods"] for each in listed]
+    assert all(each.endswith("/24") for each in ranges)
+    assert len(set(ranges)) == len(ranges)

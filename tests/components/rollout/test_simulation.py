@@ -1,0 +1,20 @@
+"""Whether machines in the sandbox are real, as the program is told."""
+
+import pulumi
+import pytest
+
+from components.rollout import simulation
+
+URL = "https://127.0.0.1:4711"
+
+
+@pytest.mark.parametrize(
+    ("world", "told", "simulated"),
+    [("sandbox", None, True), ("sandbox", URL, False), ("cloud", None, False)],
+)
+def test_machines_are_only_written_down_in_a_sandbox_that_is_not_booted(
+    world: str, told: str | None, simulated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {simulation.BOOTED: told}
+    monkeypatch.setattr(pulumi.Config, "get", lambda self, key: given[self.full_key(key)])
+    assert (simulation.is_simulated(world), simulation.api()) == (simulated, told or "")

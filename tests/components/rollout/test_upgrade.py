@@ -1,0 +1,169 @@
+"""Which version the pools have in a run, and which changes of version there are."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.catalogue.artifacts import UnknownArtifact
+from components.releases.skew import refusal
+from components.rollout import upgrade
+from components.rollout.upgrade import Desired, Upgrade
+
+WANTED = "1.36.4"
+
+
+class Begins:
+    """Stands in for the Output: keeps what is to be done with it."""
+
+    def apply(self, decide: Any) -> Any:
+        return decide
+
+
+class Stores:
+    """What the control plane reports, look by look, and what the pointer says."""
+
+    def __init__(self, *reported: list[str], desired: tuple[str, str] | None = None) -> None:
+        """desired: the control plane's version and that of the pools."""
+        self.looks, self.pointer = list(reported), Desired(*desired) if desired else None
+
+    async def reported(self) -> list[str]:
+        return self.looks.pop(0) if len(self.looks) > 1 else self.looks[0]
+
+    async def desired(self) -> Desired | None:
+        return self.pointer
+
+
+@pytest.fixture(autouse=True)
+def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the program warned of."""
+    said: list[str] = []
+    monkeypatch.setattr(upgrade, "ResourceHook", lambda name, function: function)
+    monkeypatch.setattr(upgrade, "ResourceHookBinding", lambda **bound: bound)
+    monkeypatch.setattr(upgrade, "PAUSE", 0)
+    monkeypatch.setattr(pulumi, "warn", said.append)
+    return said
+
+
+def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
+    plan: Any = SimpleNamespace(
+        name="c",
+        spec=SimpleNamespace(kubernetes=WANTED),
+        pools=["web"],
+        control_plane=SimpleNamespace(machines=[1, 2, 3]),
+    )
+    found = Upgrade(plan, Begins(), simulated=simulated)  # type: ignore[arg-type]
+    found.source = stores
+    return found
+
+
+def version(stores: Stores, *, begins: bool = False) -> str:
+    decide: Any = made(stores).version
+    return asyncio.run(decide(begins))
+
+
+OLD = "1.35.8"
+
+
+@pytest.mark.parametrize(
+    ("reported", "desired", "pools"),
+    [
+        ([WANTED] * 3, (WANTED, OLD), WANTED),
+        ([OLD] * 3, (OLD, OLD), OLD),
+        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three is not there yet
+        (["1.36.3"] * 3, ("1.36.3", "1.36.3"), "1.36.3"),
+        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the silent one may still have the older version
+        ([], (WANTED, OLD), OLD),
+        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all of them were there once
+        ([], (WANTED, WANTED), WANTED),  # none reports, and nothing is asked for anew
+        ([], None, WANTED),  # the run that makes the cluster was cut off
+        ([WANTED], None, WANTED),
+    ],
+)
+def test_pools_have_the_version_that_the_slowest_control_plane_has(
+    reported: list[str], desired: tuple[str, str] | None, pools: str, warned: list[str]
+) -> None:
+    assert version(Stores(reported, desired=desired)) == pools
+    assert bool(warned) is (pools != WANTED)
+
+
+def test_a_cluster_that_is_made_now_asks_nobody() -> None:
+    assert version(Stores(["9.9.9"]), begins=True) == WANTED
+
+
+@pytest.mark.parametrize(
+    ("reported", "desired", "said"),
+    [
+        (["1.34.4"] * 3, (WANTED, "1.34.4"), "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35"),
+        (["1.36.4", "1.37.0"], None, "1.36.4 is older than 1.37.0"),
+        ([WANTED], ("1.37.0", WANTED), "1.36.4 is older than 1.37.0"),
+        ([], (OLD, OLD), "none of the control plane's 3 machines report which version they have"),
+        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot go from 1.35.8 to 1.36.4"),
+        ([OLD], None, "1 of the control plane's 3 machines"),
+    ],
+)
+def test_what_the_control_plane_cannot_do_ends_the_run(
+    reported: list[str], desired: tuple[str, str] | None, said: str
+) -> None:
+    with pytest.raises(pulumi.RunError, match=said):
+        version(Stores(reported, desired=desired))
+
+
+def reach(found: Upgrade) -> None:
+    decide: Any = found.version
+    asyncio.run(decide(False))
+    hooks: Any = found.hooks
+    assert hooks["after_update"] == hooks["after_create"], "some clouds make the pointer anew"
+    asyncio.run(hooks["after_update"][0](None))
+
+
+def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:
+    older, all_of_it = [OLD] * 3, [WANTED] * 3
+    stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, OLD, WANTED], all_of_it)
+    reach(made(stores, simulated=False))
+    assert stores.looks == [all_of_it]
+
+
+def test_one_that_does_not_get_there_is_said_with_what_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upgrade, "PATIENCE", 0)
+    for simulated in (True, False):
+        with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
+            reach(made(Stores([OLD] * 3), simulated=simulated))
+
+
+def test_another_change_of_the_pointer_waits_for_nothing() -> None:
+    stores = Stores([WANTED] * 3)
+    reach(made(stores, simulated=False))
+
+
+def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise UnknownArtifact("artifacts.json has no kubernetes-node 1.35.8 for windows; nearest are 1.35.7")
+
+    monkeypatch.setattr(upgrade, "pool_at", gone)
+    held: Any = SimpleNamespace(apply=lambda at: at(OLD))
+    found = made(Stores([OLD] * 3))
+    found.version = held
+    pool: Any = SimpleNamespace(name="web")
+    with pytest.raises(
+        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Put back"
+    ):
+        found.pool(pool)
+
+
+@pytest.mark.parametrize(
+    ("known", "wanted", "refused"),
+    [
+        (["1.36.4"], "1.36.4", False),
+        (["1.36.4"], "1.36.5", False),
+        (["1.36.4"], "1.37.0", False),
+        (["1.36.4"], "1.36.3", True),
+        (["1.36.4"], "1.38.0", True),
+        (["1.36.4", "1.37.0"], "1.37.1", False),
+        (["1.36.4", "1.37.0"], "1.38.0", True),
+    ],
+)
+def test_hops_are_up_and_by_one_minor(known: list[str], wanted: str, refused: bool) -> None:
+    assert bool(refusal(known, wanted)) is refused

@@ -1,0 +1,146 @@
+"""artifacts.file: read with the stack, part of the spec from then on, and exact about what is wrong in it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.catalogue.artifacts import catalogue
+from components.spec.report import Severity, SpecError
+from components.stack_files import artifact_file
+from components.stack_files.artifact_file import with_file
+from components.stack_files.stack import CLUSTER, Stack, read_stack, refuse_unready
+from tests.components.spec.documents import GOOD, REGION, changed, problems
+
+ENTRY: dict[str, Any] = {
+    "name": "kubernetes-node",
+    "version": "1.37.1",
+    "os": "linux",
+    "url": "https://files.example/node.tar.gz",
+    "sha256": 64 * "0",
+    "source": "our own build",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of Pulumi.yaml, which relative names start from."""
+    (tmp_path / "Pulumi.yaml").touch()
+    monkeypatch.setattr(artifact_file.with_file, "__defaults__", (tmp_path,))
+    return tmp_path
+
+
+def _stack(**cluster: Any) -> Stack:
+    return read_stack("aws-test", {**REGION, CLUSTER: changed(cluster)})
+
+
+def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project: Path) -> None:
+    (project / "own.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows"}]))
+    inline = {**ENTRY, "version": "1.37.2"}
+    stack = _stack(kubernetes="1.37.1", artifacts={"file": "own.json", "entries": [inline]})
+    assert [(each.version, each.os.value) for each in stack.spec.artifacts.entries] == [
+        ("1.37.1", "linux"),
+        ("1.37.1", "windows"),
+        ("1.37.2", "linux"),
+    ]
+    assert stack.warnings == (), "both programs have a digest now"
+    found = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
+    assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
+
+
+def test_an_absolute_name_needs_no_project(project: Path) -> None:
+    (project / "own.json").write_text(json.dumps([ENTRY]))
+    document, wrong = with_file({"artifacts": {"file": str(project / "own.json")}}, Path("/nowhere"))
+    assert (wrong, document["artifacts"]["entries"]) == ([], [ENTRY])
+
+
+def test_a_relative_name_without_a_project_says_what_to_write(tmp_path: Path) -> None:
+    _, [wrong] = with_file({"artifacts": {"file": "own.json"}}, tmp_path)
+    assert (wrong.id, wrong.path, wrong.severity) == ("artifact-file-relative", "artifacts.file", Severity.ERROR)
+    assert "artifacts.entries" in wrong.fix
+
+
+@pytest.mark.parametrize(
+    ("content", "id", "says"),
+    [
+        (None, "artifact-file-unreadable", "No such file"),
+        (b"{", "artifact-file-unreadable", "no JSON"),
+        (b"\xff\xfe[\x00", "artifact-file-unreadable", "no JSON"),
+        (b"[" * 100_000, "artifact-file-unreadable", "no JSON"),
+        (b'{"name": "x"}', "wrong-type", "a list of entries"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_problem(project: Path, content: bytes | None, id: str, says: str) -> None:
+    if content is not None:
+        (project / "own.json").write_bytes(content)
+    [found] = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert (found.id, found.path.partition(":")[0]) == (id, "artifacts.file")
+    assert says in f"{found.wrong} {found.fix}"
+
+
+WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
+    "short digest": ({"sha256": "abc"}, ".sha256", "wrong-value", "64 hexadecimal digits"),
+    "upper case": ({"sha256": 64 * "A"}, ".sha256", "wrong-value", "lower case"),
+    "two digests": ({"sha512": 128 * "0"}, "", "wrong-value", "exactly one"),
+    "no digest": ({"sha256": None}, "", "wrong-value", "exactly one"),
+    "another word": ({"sha256": None, "digest": "none"}, ".digest", "wrong-value", "sha256 or sha512"),
+    "another system": ({"os": "linus"}, ".os", "wrong-value", "linux, windows"),
+    "a signed URL": ({"url": "https://files.example/x?sig=1"}, ".url", "wrong-value", "plain address"),
+    "a user": ({"url": "https://me:pw@files.example/x"}, ".url", "wrong-value", "plain address"),
+    "no URL": ({"url": "files.example/x"}, ".url", "wrong-value", "https://host/path"),
+    "another key": ({"sha265": "x"}, ".sha265", "unknown-key", "write sha256"),
+    "a size as text": ({"size": "many"}, ".size", "wrong-type", "whole number"),
+    "no size": ({"size": 0}, ".size", "wrong-value", "whole number"),
+}
+
+
+@pytest.mark.parametrize(("change", "field", "id", "says"), WRONG.values(), ids=WRONG)
+def test_a_wrong_entry_is_named_by_its_place_in_the_file(
+    project: Path, change: dict[str, Any], field: str, id: str, says: str
+) -> None:
+    (project / "own.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows", **change}]))
+    found = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.file[1]{field}")]
+    assert says in f"{found[0].wrong} {found[0].fix}"
+
+
+@pytest.mark.parametrize(("change", "field", "id", "says"), WRONG.values(), ids=WRONG)
+def test_a_wrong_inline_entry_is_named_by_its_place_in_the_spec(
+    change: dict[str, Any], field: str, id: str, says: str
+) -> None:
+    found = problems(changed({"artifacts": {"entries": [{**ENTRY, **change}]}}))
+    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.entries.0{field}")]
+    assert says in f"{found[0].wrong} {found[0].fix}"
+
+
+@pytest.mark.parametrize("url", ["https://me:hunter2@files.example/x", "https://files.example/x?sig=hunter2"])
+def test_what_may_be_a_secret_in_a_url_is_not_shown(url: str) -> None:
+    [found] = problems(changed({"artifacts": {"mirror": url}}))
+    assert "files.example" in str(found)
+    assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize("artifacts", [[], 3, {"file": 3}, {"entries": 3}, {"file": "x", "entries": {}}])
+def test_wrong_shapes_around_the_file_are_problems_and_no_crash(artifacts: Any) -> None:
+    assert problems({**GOOD, "artifacts": artifacts})
+
+
+@pytest.mark.parametrize("mirror", ["mirror.example", "ftp://mirror.example", "https://me@mirror.example", "https://"])
+def test_a_mirror_is_a_plain_http_url(mirror: str) -> None:
+    [found] = problems(changed({"artifacts": {"mirror": mirror}}))
+    assert (found.id, found.path) == ("wrong-value", "artifacts.mirror")
+
+
+def test_what_has_no_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
+    reason = {"download-without-digest": "we check it by hand"}
+    for acknowledge in ({}, reason):
+        stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)
+        found = [each for each in stack.warnings if each.id == "download-without-digest"]
+        assert len(found) == 2, "for each system one"
+        assert {each.fix for each in found} == {"run: mullion pin kubernetes-node 1.37.1"}
+        with pytest.raises(SpecError) as refused:
+            refuse_unready(stack)
+        assert {each.severity for each in refused.value.problems} == {Severity.ERROR}
+        assert "mullion pin kubernetes-node 1.37.1" in str(refused.value)
+    refuse_unready(_stack(kubernetes="1.37.0"))

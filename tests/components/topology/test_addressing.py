@@ -1,0 +1,140 @@
+"""Subnets and addresses: properties that hold for every cluster, and the borders."""
+
+from ipaddress import IPv4Address, IPv4Network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.spec.models import ApiAccess, Cloud, ClusterSpec, Network, Pool
+from components.topology import addressing
+
+
+def network(**fields: object) -> Network:
+    return Network.model_validate({"zones": 3, "nat_gateways": "zonal", **fields})
+
+
+def pool(count: int, slot: int | None = None) -> Pool:
+    return Pool.model_validate({"os": "ubuntu-22.04", "size": "m6i.large", "count": count, "slot": slot})
+
+
+names = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
+
+
+@given(
+    prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX),
+    zones=st.integers(1, 3),
+    egress=st.sampled_from(["nat", "public"]),
+    access=st.sampled_from(list(ApiAccess)),
+)
+def test_subnets_lie_in_the_node_range_and_never_overlap(
+    prefix: int, zones: int, egress: str, access: ApiAccess
+) -> None:
+    """IPP-05, inside the cluster's own network."""
+    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}", zones=zones, egress=egress), access)
+    ranges = [each.cidr for each in plan.subnets]
+    assert all(each.subnet_of(plan.cidr) for each in ranges)
+    assert not any(a.overlaps(b) for i, a in enumerate(ranges) for b in ranges[i + 1 :])
+    assert all(16 <= each.prefixlen <= 28 for each in ranges), "AWS takes subnets of /16 to /28"
+    assert all(each.prefixlen <= 27 for each in (s.cidr for s in plan.edge)), "a load balancer wants a /27"
+    routed = [name for table in plan.tables for name in table.subnets]
+    assert sorted(routed) == sorted(each.name for each in plan.subnets), "each subnet has exactly one table"
+
+
+@given(pools=st.dictionaries(names, st.integers(0, 40), max_size=6), zones=st.integers(1, 3))
+def test_addresses_are_unique_unless_a_meeting_is_reported(pools: dict[str, int], zones: int) -> None:
+    plan = addressing.network_plan(network(zones=zones), ApiAccess.PRIVATE)
+    specs = {name: pool(count) for name, count in pools.items()}
+    workers = [a for name, each in specs.items() for a in addressing.worker_addresses(plan, name, each)]
+    control = [addressing.control_plane_address(plan, index) for index in range(3)]
+    if not list(addressing.meetings(plan, specs)):
+        assert len({*workers, *control}) == len(workers) + len(control)
+    for index, address in enumerate(addressing.worker_addresses(plan, "web", pool(9))):
+        subnet = plan.machines[index % zones].cidr
+        assert address in subnet
+        assert subnet[addressing.WORKER_OFFSET] <= address < subnet[-1]
+
+
+@given(count=st.integers(0, 50), more=st.integers(0, 50), others=st.dictionaries(names, st.integers(0, 9), max_size=4))
+def test_scaling_or_adding_pools_moves_no_address(count: int, more: int, others: dict[str, int]) -> None:
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    before = addressing.worker_addresses(plan, "web", pool(count))
+    assert addressing.worker_addresses(plan, "web", pool(count + more))[:count] == before
+    assert {name: addressing.worker_addresses(plan, name, pool(each)) for name, each in others.items()} == {
+        name: addressing.worker_addresses(plan, name, pool(each)) for name, each in reversed(others.items())
+    }
+
+
+def test_a_change_of_api_access_moves_no_machine() -> None:
+    private = addressing.network_plan(network(egress="public"), ApiAccess.PRIVATE)
+    public = addressing.network_plan(network(egress="public"), ApiAccess.PUBLIC)
+    assert private.machines == public.machines
+    assert private.edge == () and len(public.edge) == 3
+
+
+def test_pools_that_meet_are_named_with_a_slot_that_is_free() -> None:
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
+    [meeting] = addressing.meetings(plan, pools)
+    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is the one to move"
+    assert meeting.free is not None
+    moved = {**pools, "b": pool(3, slot=meeting.free)}
+    assert list(addressing.meetings(plan, moved)) == []
+
+
+def test_a_pool_may_wrap_around_the_end_of_its_range() -> None:
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    slots = addressing.Slots.of(plan.machines[0].cidr)
+    last = addressing.worker_addresses(plan, "web", pool(200, slot=slots.count - 1))
+    assert len(set(last)) == 200
+    assert all(any(a in each.cidr for each in plan.machines) for a in last)
+
+
+@pytest.mark.parametrize(("prefix", "expected"), [(16, 48_912), (22, 3 * 176)])
+def test_capacity_counts_what_the_zones_hold(prefix: int, expected: int) -> None:
+    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}"), ApiAccess.PRIVATE)
+    assert addressing.capacity(plan) == expected
+
+
+def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
+    single = addressing.network_plan(network(nat_gateways="single"), ApiAccess.PRIVATE)
+    zonal = addressing.network_plan(network(nat_gateways="zonal"), ApiAccess.PRIVATE)
+    assert [each.name for each in single.gateways] == ["nat-0"]
+    assert [each.subnet for each in zonal.gateways] == ["edge-0", "edge-1", "edge-2"]
+    assert {table.routes[0].target for table in single.tables} == {"internet", "nat-0"}
+
+
+@pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])
+def test_gateways_and_balancers_of_a_region_stand_in_no_subnet_and_machines_are_where_they_are_on_aws(
+    cloud: Cloud,
+) -> None:
+    zonal = network(nat_gateways="zonal")
+    plan, aws = (addressing.network_plan(zonal, ApiAccess.PUBLIC, each) for each in (cloud, Cloud.AWS))
+    assert plan.edge == () and plan.machines == aws.machines
+    assert [(each.name, each.subnet) for each in plan.gateways] == [("nat-0", ""), ("nat-1", ""), ("nat-2", "")]
+    assert addressing.balancer_addresses(plan, cloud) == addressing.balancer_addresses(aws, Cloud.AWS)[:1]
+
+
+def test_the_range_of_the_defaults_is_private() -> None:
+    spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13"})
+    assert spec.network.nodes.subnet_of(IPv4Network("10.0.0.0/8"))
+
+
+@given(prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX), zones=st.integers(1, 3))
+def test_net_05_each_node_address_owns_a_range_of_pods_that_no_other_has(prefix: int, zones: int) -> None:
+    """IPP-02. The smallest range of pods that the check takes: a /24 for each address of the node range."""
+    routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
+    plan = addressing.network_plan(routed, ApiAccess.PRIVATE)
+    addresses = [addressing.control_plane_address(plan, index) for index in range(3)]
+    addresses += addressing.worker_addresses(plan, "web", pool(40))
+    addresses += [plan.cidr[0], plan.cidr[-1]]
+    ranges = [addressing.pod_range(routed, each) for each in addresses]
+    assert all(each.prefixlen == 24 and each.subnet_of(routed.pods) for each in ranges)
+    assert len(set(ranges)) == len(set(addresses))
+
+
+def test_a_pod_range_without_a_place_for_a_node_is_refused() -> None:
+    small = network(nodes="10.20.0.0/22", pods="10.244.0.0/16")
+    assert addressing.pod_range(small, IPv4Address("10.20.0.255")) == IPv4Network("10.244.255.0/24")
+    with pytest.raises(IndexError, match=r"no /24 for 10\.20\.1\.0"):
+        addressing.pod_range(small, IPv4Address("10.20.1.0"))

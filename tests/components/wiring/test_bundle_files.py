@@ -1,0 +1,49 @@
+"""Bundles wait for upload as files: whole, the user's alone, and what they say they are."""
+
+from pathlib import Path
+
+import pytest
+
+from components.machine.bundle import Bundle
+from components.wiring import bundle_files
+
+BUNDLE = Bundle("web", b"content of a bundle", "0" * 64, "bundles/web/0.zip")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def stored() -> Path:
+    return Path(str(bundle_files.asset(BUNDLE).path))
+
+
+def test_a_bundle_is_stored_once_in_a_folder_of_the_users_own() -> None:
+    first = stored()
+    written = first.stat().st_mtime_ns
+    assert stored().stat().st_mtime_ns == written
+    assert first.read_bytes() == BUNDLE.content
+    assert first.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_was_changed_is_written_again_even_at_the_same_size() -> None:
+    stored().write_bytes(b"x" * len(BUNDLE.content))
+    assert stored().read_bytes() == BUNDLE.content
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(BUNDLE.content)
+    path = stored()
+    path.unlink()
+    path.symlink_to(elsewhere)
+    assert not stored().is_symlink()
+    assert elsewhere.read_bytes() == BUNDLE.content
+
+
+def test_a_relative_cache_folder_is_ignored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert bundle_files.directory() == tmp_path / ".cache" / "mullion" / "bundles"

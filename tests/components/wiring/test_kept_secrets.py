@@ -1,0 +1,281 @@
+"""Generated secrets: kept by the real engine, rotated one by one, never in plain text."""
+
+import base64
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pytest
+import yaml
+from cryptography.hazmat.primitives import serialization
+from pulumi import automation as auto
+
+from components.machine import pki
+from components.spec.models import Rotation
+from components.wiring.kept_secrets import Generated
+
+URL = "https://api.ci.mullion.internal:6443"
+OUTPUTS = {  # output -> whether it is secret
+    "ca_certificate": False,
+    "ca_hash": False,
+    "control_plane_secret": True,
+    "desired_state_key": True,
+    "administrator": True,
+    "kubeconfig": True,
+    "suffix": False,
+}
+STASHES = {
+    "ci-cluster-ca",
+    "ci-front-proxy-ca",
+    "ci-etcd-ca",
+    "ci-service-account-0",
+    "ci-encryption-0",
+    "ci-desired-state",
+    "ci-administrator",
+    "ci-suffix",
+}
+MEMBERS = ["ca.crt", "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "etcd/ca.crt", "etcd/ca.key"]
+MEMBERS += ["service-account-keys", "encryption-keys"]
+
+
+SECRET = "4dabf18193072939515e22adb298388d"
+"""The key by which Pulumi marks special values."""
+
+pytestmark = [
+    pytest.mark.engine,
+    # A refused run leaves the SDK's event loop open: its server cleans up tasks, one raises, the close is skipped.
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one `up` left: its outputs, the operations by resource name, and the state as written."""
+
+    outputs: dict[str, Any]
+    operations: dict[str, str]
+    state: dict[str, Any]
+
+    @property
+    def files(self) -> dict[str, Any]:
+        """The control plane's secret, parsed."""
+        return json.loads(self.outputs["control_plane_secret"])
+
+
+class Lab:
+    """One throw-away stack with `Generated` in it, on the real engine and a file backend."""
+
+    def __init__(self, folder: Path) -> None:
+        backend = folder / "backend"
+        backend.mkdir()
+        environment = {
+            "PULUMI_HOME": str(folder / "home"),
+            "PULUMI_BACKEND_URL": backend.as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE": "only for this test",
+            "PULUMI_SKIP_UPDATE_CHECK": "true",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        }
+        settings = auto.ProjectSettings("tried", "python", backend=auto.ProjectBackend(backend.as_uri()))
+        options = auto.LocalWorkspaceOptions(
+            work_dir=str(folder), env_vars=environment, pulumi_home=str(folder / "home"), project_settings=settings
+        )
+        self.stack = auto.create_or_select_stack("ci", project_name="tried", program=lambda: None, opts=options)
+        self._state = backend / ".pulumi" / "stacks" / "tried" / "ci.json"
+        self.log: list[str] = []
+        """Everything the engine said: its events and its output, in all runs."""
+
+    def _listen(self, operations: dict[str, str]) -> Callable[[auto.EngineEvent], None]:
+        def on_event(event: auto.EngineEvent) -> None:
+            self.log.append(json.dumps(event, default=lambda each: getattr(each, "__dict__", None) or str(each)))
+            step = event.resource_pre_event.metadata if event.resource_pre_event else None
+            if step and step.op in {"create", "update", "replace", "delete"} and "pulumi:providers" not in step.urn:
+                operations[step.urn.split("::")[-1]] = step.op
+
+        return on_event
+
+    def preview(self, **rotation: int) -> dict[str, str]:
+        """Preview with these generations; return the operations by resource name."""
+        operations: dict[str, str] = {}
+        self.stack.workspace.program = program(rotation)
+        self.stack.preview(on_event=self._listen(operations), on_output=self.log.append)
+        return operations
+
+    def up(self, **rotation: int) -> Run:
+        """Run `up` with these generations."""
+        operations: dict[str, str] = {}
+        self.stack.workspace.program = program(rotation)
+        result = self.stack.up(on_event=self._listen(operations), on_output=self.log.append)
+        for name, secret in OUTPUTS.items():
+            assert result.outputs[name].secret == secret, f"{name} is secret: {secret}"
+        return Run({name: result.outputs[name].value for name in OUTPUTS}, operations, self.state())
+
+    def state(self) -> dict[str, Any]:
+        """The state as it lies on the disk, secrets encrypted."""
+        return json.loads(self._state.read_text())
+
+
+def program(rotation: dict[str, int]) -> Callable[[], None]:
+    def run() -> None:
+        generated = Generated("ci", cluster="ci", rotation=Rotation(**rotation))
+        for name in OUTPUTS:
+            value = getattr(generated, name)
+            pulumi.export(name, value(URL, "api.ci.mullion.internal") if name == "kubeconfig" else value)
+
+    return run
+
+
+def stashes(state: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the Stashes of a state by name."""
+    listed = state["checkpoint"]["latest"]["resources"]
+    return {each["urn"].split("::")[-1]: each for each in listed if each["type"] == "pulumi:index:Stash"}
+
+
+@pytest.fixture(scope="module")
+def lab(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
+        yield Lab(tmp_path_factory.mktemp("generated"))
+
+
+STEPS: list[tuple[str, dict[str, int]]] = [
+    ("first", {}),
+    ("again", {}),
+    ("service account", {"service_account": 1}),
+    ("encryption", {"service_account": 1, "encryption": 1}),
+    ("desired state", {"service_account": 1, "encryption": 1, "desired_state": 1}),
+    ("administrator", {"service_account": 1, "encryption": 1, "desired_state": 1, "administrator": 1}),
+    ("signer", {"service_account": 2, "encryption": 1, "desired_state": 1, "administrator": 1}),
+]
+"""Each step raises one generation more than the one before it."""
+
+
+@pytest.fixture(scope="module")
+def runs(lab: Lab) -> dict[str, Run]:
+    """One life of a stack: a preview of nothing, then each step, made once for all tests of this module."""
+    assert set(lab.preview()) >= STASHES, "a preview before the first up shows all"
+    return {name: lab.up(**rotation) for name, rotation in STEPS}
+
+
+ROTATED = [  # step, the operations it may cause, outputs and files of the control plane's secret that must change
+    ("again", {}, set(), set()),
+    ("service account", {"ci-service-account-1": "create"}, set(), {"service-account-keys"}),
+    ("encryption", {"ci-encryption-1": "create"}, set(), {"encryption-keys"}),
+    ("desired state", {"ci-desired-state": "replace"}, {"desired_state_key"}, set()),
+    ("administrator", {"ci-administrator": "replace"}, {"administrator", "kubeconfig"}, set()),
+    (
+        "signer",
+        {"ci-service-account-2": "create", "ci-service-account-0": "delete"},
+        set(),
+        {"service-account-keys"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "operations", "outputs", "files"), ROTATED, ids=[each[0] for each in ROTATED])
+def test_a_raised_generation_changes_that_item_and_what_derives_from_it_only(
+    runs: dict[str, Run], step: str, operations: dict[str, str], outputs: set[str], files: set[str]
+) -> None:
+    names = [name for name, _ in STEPS]
+    before, after = runs[names[names.index(step) - 1]], runs[step]
+    assert after.operations == operations
+    changed = {name for name in OUTPUTS if before.outputs[name] != after.outputs[name]}
+    assert changed - {"control_plane_secret"} == outputs
+    assert {name for name in MEMBERS if before.files[name] != after.files[name]} == files
+    assert ("control_plane_secret" in changed) == bool(files)
+
+
+def test_every_certificate_verifies_against_the_stored_authority_after_each_rotation(runs: dict[str, Run]) -> None:
+    for run in runs.values():
+        outputs = run.outputs
+        assert run.files["ca.crt"] == outputs["ca_certificate"]
+        assert outputs["ca_hash"] == pki.ca_hash(outputs["ca_certificate"])
+        pki.verify(outputs["administrator"]["certificate"], outputs["ca_certificate"])
+        kubeconfig = yaml.safe_load(outputs["kubeconfig"])
+        client = kubeconfig["users"][0]["user"]["client-certificate-data"]
+        assert base64.b64decode(client).decode() == outputs["administrator"]["certificate"]
+        assert kubeconfig["clusters"][0]["cluster"]["server"] == URL
+        for path in ("ca", "front-proxy-ca", "etcd/ca"):
+            pair: pki.KeyPair = {"certificate": run.files[f"{path}.crt"], "key": run.files[f"{path}.key"]}
+            leaf = pki.administrator_certificate(pair, "ci")  # the stored key is the stored certificate's
+            pki.verify(leaf["certificate"], pair["certificate"])
+
+
+def test_the_control_planes_secret_has_kubeadms_files_and_fits_every_cloud(runs: dict[str, Run]) -> None:
+    assert list(runs["first"].files) == MEMBERS
+    size = len(runs["signer"].outputs["control_plane_secret"])
+    assert size < 25_600, "Key Vault takes 25 KiB, Secrets Manager and Secret Manager 64 KiB"
+
+
+def test_encryption_keys_are_listed_newest_first_and_old_ones_stay(runs: dict[str, Run]) -> None:
+    (old,) = runs["first"].files["encryption-keys"]
+    newest, kept = runs["encryption"].files["encryption-keys"]
+    assert kept == old, "Secrets were written with it"
+    assert newest != old
+    assert {len(base64.b64decode(each, validate=True)) for each in (old, newest)} == {32}, "secretbox takes 32 bytes"
+
+
+def test_of_service_account_keys_the_newest_and_the_one_before_are_there(runs: dict[str, Run]) -> None:
+    """What the one before signed is good until the next raise; each has its number, which is its age."""
+    first, second, third = (runs[each].files["service-account-keys"] for each in ("first", "service account", "signer"))
+    assert [[each["number"] for each in keys] for keys in (first, second, third)] == [[1], [2, 1], [3, 2]]
+    assert (second[1], third[1]) == (first[0], second[0])
+    for each in (*second, third[0]):
+        key = serialization.load_pem_private_key(each["private"].encode(), None)
+        form = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        assert key.public_key().public_bytes(*form).decode() == each["public"]
+
+
+def test_the_suffix_is_six_lower_case_letters_that_stay(runs: dict[str, Run]) -> None:
+    assert re.fullmatch("[a-z]{6}", runs["first"].outputs["suffix"])
+    assert {run.outputs["suffix"] for run in runs.values()} == {runs["first"].outputs["suffix"]}
+
+
+def test_all_stashes_are_children_of_the_component(runs: dict[str, Run]) -> None:
+    kept = stashes(runs["first"].state)
+    assert set(kept) == STASHES
+    assert {each["parent"].split("::", 2)[-1] for each in kept.values()} == {"mullion:index:Generated::ci"}
+    assert all(each["ignoreChanges"] == ["input"] for each in kept.values())
+
+
+def test_a_bare_rotation_of_the_authorities_is_refused_and_changes_nothing(lab: Lab, runs: dict[str, Run]) -> None:
+    before = {name: each["id"] for name, each in stashes(lab.state()).items()}
+    settled = STEPS[-1][1]
+    others = {"service_account": 2, "encryption": 2, "administrator": 2, "desired_state": 2}
+    for attempt in (lab.preview, lab.up):
+        with pytest.raises(auto.CommandError, match=r"generation 0\..*nothing generated was changed.*docs/pki\.md"):
+            attempt(**{**others, "certificate_authorities": 1})
+    assert {name: each["id"] for name, each in stashes(lab.state()).items()} == before
+    after = lab.up(**settled)
+    assert after.operations == {}, "with the option set back, it goes on as if nothing had been tried"
+    assert after.outputs == runs["signer"].outputs
+
+
+def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Run]) -> None:
+    """SEC: the real values are searched for, as they are, as JSON, in base64, and line by line."""
+    values: set[str] = set()
+    for run in runs.values():
+        keys = [value for name, value in run.files.items() if name.endswith(".key")]
+        keys += run.files["encryption-keys"]
+        keys += [each["private"] for each in run.files["service-account-keys"]]
+        keys += [run.outputs["desired_state_key"], run.outputs["administrator"]["key"], run.outputs["kubeconfig"]]
+        for key in keys:
+            values |= {key, json.dumps(key)[1:-1], base64.b64encode(key.encode()).decode()}
+            values |= {
+                line for line in key.splitlines() if len(line) > 40 and "-----" not in line and "cert" not in line
+            }
+    assert len(values) > 40
+    places = {"log": "\n".join(lab.log)}
+    folder = Path(lab.stack.workspace.work_dir)
+    places |= {str(each): each.read_text(errors="replace") for each in folder.rglob("*") if each.is_file()}
+    assert any(name.endswith("ci.json") for name in places), "the state is among the places"
+    assert runs["first"].outputs["ca_hash"] in places["log"], "the log holds what is not secret"
+    found = {name for name, text in places.items() for value in values if value in text}
+    assert not found
+    for name, each in stashes(lab.state()).items():
+        if name != "ci-suffix":
+            assert set(each["outputs"]["output"]) == {SECRET, "ciphertext"}, f"{name} is encrypted as a whole"

@@ -1,0 +1,33 @@
+"""Tags carry a resource's URN in a form that AWS takes, and from which the resource can be found."""
+
+import re
+
+from components.wiring.tags import LONGEST, descendant, label, tag_value, urn_digest
+
+ROOT = "urn:pulumi:prod::mullion::mullion:index:MixedCluster::prod"
+
+
+def test_a_descendants_urn_is_the_engines_own() -> None:
+    types = "mullion:aws:Workers$aws:ec2/instance:Instance"
+    expected = f"urn:pulumi:prod::mullion::mullion:index:MixedCluster${types}::prod-web-0"
+    assert descendant(ROOT, types, "prod-web-0") == expected
+
+
+def test_a_tag_value_has_only_characters_that_every_service_takes() -> None:
+    value = tag_value(descendant(ROOT, "mullion:aws:Api$aws:lb/listener:Listener", "prod-api-public"))
+    assert re.fullmatch(r"[\w .:/=+@-]+", value)
+
+
+def test_a_long_urn_keeps_its_head_and_ends_in_a_digest_of_the_whole() -> None:
+    one, other = (tag_value(f"{ROOT}{'x' * 300}{end}") for end in "ab")
+    assert len(one) == len(other) == LONGEST
+    assert one[:190] == other[:190]
+    assert one != other
+    assert re.fullmatch(r"[\w .:/=+@-]+", one)
+
+
+def test_a_label_is_lower_case_and_has_a_digest_in_the_urns_place() -> None:
+    assert label(("mullion:expires", "2026-12-24T18:00:00Z")) == ("mullion_expires", "2026-12-24t18_00_00z")
+    assert len(label(("k", "v" * 100))[1]) == 63
+    assert re.fullmatch(r"[0-9a-f]{40}", urn_digest("urn:pulumi:a::b::c::d"))
+    assert urn_digest("urn:pulumi:a::b::c::d") != urn_digest("urn:pulumi:a::b::c::e")

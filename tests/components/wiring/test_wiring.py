@@ -1,0 +1,169 @@
+"""What holds of every cloud's wiring, on a recording monitor."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from components.node.merge import merge
+from components.stack_files.stack import CLUSTER
+from operations.clouds import cloud_tables as commands
+from operations.recorder.recorder import Recording, record
+from sandbox import clouds
+from sandbox.values import Secret
+from tests.components.recorded_wiring import ROOT, config, plan, recording
+
+STACKS = (
+    *(f"{cloud}-{kind}" for cloud in ("aws", "azure", "gcp") for kind in ("dev", "ci", "prod")),
+    "aws-docker",
+    "aws-routed",
+)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
+    """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
+    urns = sorted(each.urn for each in recording(stack).resources.values())
+    assert len(set(urns)) == len(recording(stack).resources)
+    assert urns == (ROOT / "tests" / "golden" / "urns" / f"{stack}.txt").read_text().splitlines()
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_resource_has_a_parent_below_the_cluster(stack: str) -> None:
+    by_urn = {each.urn: each for each in recording(stack).resources.values()}
+    for each in by_urn.values():
+        if each.type == "mullion:index:MixedCluster":
+            continue
+        above = each
+        while above.parent in by_urn:
+            above = by_urn[above.parent]
+        assert above.type == "mullion:index:MixedCluster", f"{each.urn} hangs below {above.urn}"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_component_registers_its_outputs_and_has_children(stack: str) -> None:
+    found = recording(stack).resources.values()
+    parents = {each.parent for each in found}
+    for each in found:
+        if not each.custom:
+            assert each.outputs, f"{each.urn} registers no outputs"
+            assert each.urn in parents, f"{each.urn} has no children"
+
+
+PINNED = {
+    "aws": "ami-0123456789abcdef0",
+    "azure": "MicrosoftWindowsServer:WindowsServer:2022-datacenter-core-smalldisk-g2:20348.4405.251112",
+    "gcp": "projects/windows-cloud/global/images/windows-server-2022-dc-core-v20251112",
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "as its file says": {},
+    "public": {
+        "network": {"egress": "public", "zones": 3},
+        "api": {"access": "public", "allow": ["203.0.113.0/24"]},
+        "control_plane": {"count": 3},
+        "expires": "8h",
+    },
+    "routed": {
+        "network": {"mode": "l2bridge", "pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"},
+        "protect": True,
+        "owner": "platform-team",
+        "tags": {"environment": "production"},
+    },
+}
+"""What a stack may say that makes other resources, or gives them other properties; some stacks have it of their own."""
+
+
+def _registered(stack: str, options: str) -> Recording:
+    """The stack with these options."""
+    if not OPTIONS[options]:
+        return recording(stack)
+    cloud = stack.partition("-")[0]
+    asked = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
+    found = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], asked)})
+    assert found.errors == []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("stack", "options"),
+    [
+        *((stack, "as its file says") for stack in STACKS),
+        *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
+    ],
+)
+def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str, options: str) -> None:
+    cloud = clouds.of(stack.partition("-")[0])
+    found = _registered(stack, options).resources.values()
+    ours = [each for each in found if each.type.startswith(f"{cloud.name}:")]
+    assert len(ours) > 40, stack
+    for each in ours:
+        failures = cloud.shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
+        assert failures == [], each.urn
+
+
+REQUIRED = {
+    "aws": ("aws:ec2/subnet:Subnet", "vpcId"),
+    "azure": ("azure-native:network:Subnet", "virtualNetworkName"),
+    "gcp": ("gcp:compute/subnetwork:Subnetwork", "network"),
+}
+"""A type of each cloud, and an input that its SDK asks for."""
+
+
+@pytest.mark.parametrize("name", REQUIRED)
+def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) -> None:
+    """At the top and further in."""
+    check = clouds.of(name).shapes.check
+    found = recording(f"{name}-dev").resources.values()
+    machine = next(each for each in found if each.type == commands.CLOUDS[name].machine)
+    inputs = {key: _plain(value) for key, value in machine.inputs.items()}
+    inner = next(key for key, value in inputs.items() if isinstance(value, dict) and "ags" not in key)
+    assert check(machine.type, inputs) == []
+    for wrong in ({"nmae": "x"}, {inner: {**inputs[inner], "wrongly": "x"}}, {inner: 7}):
+        assert check(machine.type, {**inputs, **wrong}) != [], wrong
+    kind, required = REQUIRED[name]
+    subnet = next(each for each in found if each.type == kind)
+    assert check(kind, {key: value for key, value in subnet.inputs.items() if key != required}) != []
+
+
+FACADE = "cluster.py"
+
+
+def test_the_facade_alone_chooses_a_cloud_and_no_cloud_names_another() -> None:
+    """What differs in data (sizes, images, limits) are tables with a row for each; code of a cloud is in its folder."""
+    for path in sorted((ROOT / "components").rglob("*.py")):
+        text, place = path.read_text(), path.relative_to(ROOT / "components")
+        imported = set(re.findall(r"from components\.(aws|azure|gcp)\b", text))
+        if place.parts[0] in clouds.CLOUDS:
+            named = {each for each in NAMED if re.search(NAMED[each], text, re.IGNORECASE)}
+            assert imported | named <= {place.parts[0]}, place
+        else:
+            assert imported == (set(clouds.CLOUDS) if str(place) == FACADE else set()), place
+
+
+NAMED = {"aws": r"\baws\b|amazon", "azure": r"\bazure\b|microsoft", "gcp": r"\bgcp\b|google"}
+
+
+HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits", "Destroy"]
+
+
+@pytest.mark.parametrize("name", clouds.CLOUDS)
+def test_the_page_of_a_cloud_has_the_same_headings_and_what_plan_prints(name: str) -> None:
+    page, stack = (ROOT / "docs" / f"{name}.md").read_text(), f"{name}-dev"
+    found, planned = recording(stack), plan(stack)
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
+    numbers = re.search(r"(\d+) machines, (\d+) (?:security group|firewall) rules,\s(\d+) resources", page)
+    assert numbers, "the numbers that `plan --resources` prints"
+    assert tuple(map(int, numbers.groups())) == (len(planned.machines), len(planned.rules), len(found.resources))
+    policies = re.findall(r"^ *```json\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
+    assert all(json.loads(each) for each in policies), "can be pasted"
+    assert policies or re.search(r"^ *```(?:sh|yaml)\n", page.partition("## Set-up")[0], re.MULTILINE)
+
+
+def _plain(value: Any) -> Any:
+    return value.value if isinstance(value, Secret) else value
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
+    assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)

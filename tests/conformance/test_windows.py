@@ -1,0 +1,101 @@
+"""The conformance suite against node.ps1, on one Windows machine for all cases of a worker."""
+
+import itertools
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from typing import NoReturn
+
+import pytest
+
+from sandbox.boot.windows.winpwsh import new_machine
+from tests.cloud_init.cloud import Cloud, serving
+from tests.conformance import on_windows
+from tests.conformance.case import Case, cases
+from tests.conformance.downloads import Downloads
+from tests.conformance.downloads import serving as serving_downloads
+from tests.conformance.windows_machine import Driver, small_disk
+from tests.seed import SEED
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+CASES = [case for case in cases() if "windows" in case.systems]
+TLS = ("$tls", "$fartls")
+"""Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302): tests/cloud_init/
+test_windows_certificates.py judges the part of it that is ours, with real chains."""
+NUMBERS = itertools.count()
+SAMPLED = 6
+"""Cases with cuts, drawn by chance, that `make test` plays: each takes a machine of Wine's about ten seconds. Soak, and
+Linux in every run, play them all."""
+
+
+def takes_tls(case: Case) -> bool:
+    """Whether the case downloads by https."""
+    return any(each in case.model_dump_json() for each in TLS)
+
+
+def fills_a_disk(case: Case) -> bool:
+    """Whether a disk is full in one of its runs."""
+    return any(run.disk for run in case.runs)
+
+
+def is_cut(case: Case) -> bool:
+    """Whether the power goes in one of its runs."""
+    return any(run.cut for run in case.runs)
+
+
+PLAIN = [case for case in CASES if not takes_tls(case) and not fills_a_disk(case)]
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Downloads]:
+    """The download server."""
+    with serving_downloads() as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    """Metadata, stores and secrets."""
+    with serving(tmp_path_factory.mktemp("cloud")) as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud) -> Iterator[Driver]:
+    """A machine with the executor."""
+    machine = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
+    on_windows.install(machine, cloud)
+    here = Driver(machine)
+    yield here
+    here.kill()
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.soak] * is_cut(case), id=case.name) for case in PLAIN]
+)
+def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+    problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+    assert not problems, "\n".join(problems)
+
+
+def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+    for case in random.Random(SEED).sample([case for case in PLAIN if is_cut(case)], SAMPLED):
+        print(f"MULLION_SEED={SEED}: {case.name}")  # noqa: T201 - shown where it fails
+        problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+        assert not problems, "\n".join([case.name, *problems])
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
+def test_on_a_small_disk(
+    case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: Cloud,
+    missing: Callable[[str, str], NoReturn],
+) -> None:  # fmt: skip
+    """A real one, full to the last byte."""
+    if os.geteuid() != 0 or not shutil.which("nsenter"):
+        missing("linuxnode", "a disk of its own takes a mount namespace, which takes root, unshare and nsenter")
+    machine = new_machine(winpwsh, tmp_path_factory.mktemp("small") / "machine")
+    on_windows.install(machine, cloud)
+    with small_disk(machine) as driver:
+        problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
+    assert not problems, "\n".join(problems)

@@ -1,0 +1,239 @@
+"""What Windows keeps, by area of tests/conformance/state.py: in the stand-ins' books, and in the registry."""
+
+import json
+import uuid
+from collections.abc import Callable
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+CURRENT = r"HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion"
+MEMORY = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management"
+NAME = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName"
+AUTOMATIC = [r"?:\pagefile.sys"]
+DEFAULT = "0.0.0.0/0"
+"""A machine has this route, to interface 7, unless a case says otherwise: null for none."""
+BUILD = {"build": 17763, "ubr": 6293}
+
+
+def text(data: Any, kind: str = "String") -> dict[str, Any]:
+    """A registry value."""
+    return {"type": kind, "data": data}
+
+
+def value_place(path: str) -> dict[str, str]:
+    """key\\value, with the hive's full name."""
+    key, _, name = path.rpartition("\\")
+    _, _, below = key.partition("\\")
+    return {"key": f"HKEY_LOCAL_MACHINE\\{below}", "name": name}
+
+
+def values(area: str, wanted: Any) -> list[dict[str, Any]]:
+    """Registry values that an area is made of."""
+    if area == "registry":
+        return [{**value_place(path), "value": each} for path, each in wanted.items()]
+    if area == "build":
+        pairs = {"CurrentBuildNumber": text(str(wanted["build"])), "UBR": text(wanted["ubr"], "DWord")}
+        return [{"key": CURRENT, "name": name, "value": each} for name, each in pairs.items()]
+    if area == "hostname":
+        return [{"key": NAME, "name": "ComputerName", "value": text(wanted)}]
+    if area == "pagefile":
+        lines = (
+            AUTOMATIC if wanted == "automatic" else [f"C:\\pagefile.sys {wanted['initial_mb']} {wanted['maximum_mb']}"]
+        )
+        return [{"key": MEMORY, "name": "PagingFiles", "value": text(lines, "MultiString")}]
+    return []
+
+
+Books = dict[str, Any]
+
+
+def _rules(wanted: dict[str, Any]) -> Books:
+    return {
+        name: None
+        if each is None
+        else {
+            "Direction": "Inbound", "Action": "Allow", "Enabled": "True", "Protocol": each["protocol"].upper(),
+            "LocalPort": each["ports"], "RemoteAddress": each.get("sources"),
+        }
+        for name, each in wanted.items()
+    }  # fmt: skip
+
+
+def _seen_rules(books: Books) -> Any:
+    return {
+        name: {"protocol": each["Protocol"].lower(), "ports": each["LocalPort"]}
+        | ({"sources": each["RemoteAddress"]} if each.get("RemoteAddress") else {})
+        for name, each in books.items()
+    }
+
+
+def _networks(wanted: dict[str, Any]) -> Books:
+    books: Books = {}
+    for name, each in wanted.items():
+        if each is None:
+            continue
+        policies = [{"Type": "VSID", "VSID": each["vni"]}] if "vni" in each else []
+        subnet = {"AddressPrefix": each["subnet"], "GatewayAddress": each["gateway"], "Policies": policies}
+        identity = f"00000000-0000-0000-0000-{len(books) + 1:012}"
+        books[identity] = {"ID": identity, "Name": name, "Type": each["type"], "Subnets": [subnet]}
+    return books
+
+
+def _seen_networks(books: Books) -> Any:
+    seen: dict[str, Any] = {}
+    for each in books.values():
+        (subnet,) = each["Subnets"]
+        policies = subnet.get("Policies") or []
+        vni = {"vni": policies[0]["VSID"]} if policies else {}
+        seen[each["Name"]] = {
+            "type": each["Type"], "subnet": subnet["AddressPrefix"], "gateway": subnet["GatewayAddress"], **vni
+        }  # fmt: skip
+    return seen
+
+
+def _tasks(wanted: dict[str, Any]) -> Books:
+    return {f"mullion-{name}": each for name, each in wanted.items()}
+
+
+def _schedule(task: dict[str, Any]) -> dict[str, Any]:
+    interval = task["trigger"]["Repetition"]["Interval"]
+    if not interval:
+        return {"boot": True}
+    hours, _, rest = interval.removeprefix("PT").rpartition("H")
+    return {"every_minutes": 60 * int(hours or 0) + int(rest.removesuffix("M") or 0)}
+
+
+def _seen_tasks(books: Books) -> Any:
+    return {name.removeprefix("mullion-"): _schedule(each) for name, each in books.items()}
+
+
+def _seen_routes(books: Books) -> Any:
+    return {prefix: each["InterfaceIndex"] for prefix, each in books.items()}
+
+
+def _routes(wanted: dict[str, Any]) -> Books:
+    return {
+        prefix: each and {"DestinationPrefix": prefix, "InterfaceIndex": each, "NextHop": "10.20.0.1"}
+        for prefix, each in wanted.items()
+    }
+
+
+_PROFILES = {"on": ["True", "NotConfigured"], "off": ["False", "NotConfigured"], "open": ["True", "Allow"]}
+
+
+def _profiles(wanted: dict[str, Any]) -> Books:
+    return {name: _PROFILES[each] for name, each in wanted.items()}
+
+
+def _seen_profiles(books: Books) -> Any:
+    return {
+        name: "off" if enabled != "True" else "open" if inbound == "Allow" else "on"
+        for name, (enabled, inbound) in books.items()
+    }
+
+
+def _same(books: Any) -> Any:
+    return books
+
+
+def _policies(wanted: dict[str, Any]) -> Books:
+    identities = {name: str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in wanted}
+    return {identities[name]: each and {"ID": identities[name], "Name": name} for name, each in wanted.items()}
+
+
+def _flannel(wanted: dict[str, Any]) -> Books:
+    gateway = str(next(IPv4Network(wanted["subnet"]).hosts()))
+    ((identity, network),) = _networks(
+        {wanted["network"]: {"type": "Overlay", "subnet": wanted["subnet"], "gateway": gateway, "vni": 4096}}
+    ).items()
+    lines = ["FLANNEL_NETWORK=10.244.0.0/16", f"FLANNEL_SUBNET={gateway}/24", "FLANNEL_MTU=8951", "FLANNEL_IPMASQ=true"]
+    text = "\n".join([*lines, ""])
+    work = {"networks": {identity: network}, "path": wanted["file"], "text": text}
+    return {"left": wanted["works_at"], "service": wanted["service"], **work}
+
+
+KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
+    "tasks": ("tasks", _tasks, _seen_tasks),
+    "rules": ("rules", _rules, _seen_rules),
+    "features": ("features", _same, _same),
+    "port_ranges": ("ports", _same, _same),
+    "defender": ("defender", _same, _same),
+    "profiles": ("profiles", _profiles, _seen_profiles),
+    "local_users": ("users", _same, _same),
+    "routes": ("routes", _routes, _seen_routes),
+    "networks": ("networks", _networks, _seen_networks),
+    "policies": ("policylists", _policies, lambda books: {each["Name"]: True for each in books.values()}),
+    "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
+    "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "flannel": ("flannel", _flannel, _same),
+}
+"""Area -> the stand-ins' book, and its shape there and in cases."""
+
+
+def keep(fakes: Path, area: str, wanted: Any) -> None:
+    """Write an area into the stand-ins' books: what it names, nothing else."""
+    book, shape, _ = KEPT[area]
+    place = fakes / f"{book}.json"
+    books = json.loads(place.read_text()) if place.exists() else {}
+    if area == "networks":
+        books = {identity: each for identity, each in books.items() if each["Name"] not in wanted}
+    books |= shape(wanted)
+    lost = [name for name, each in books.items() if each is None and name != DEFAULT]
+    place.write_text(json.dumps({name: each for name, each in books.items() if name not in lost}))
+
+
+def kept(fakes: Path, area: str) -> Any:
+    """An area as the stand-ins keep it."""
+    book, _, seen = KEPT[area]
+    place = fakes / f"{book}.json"
+    return seen(json.loads(place.read_text()) if place.exists() else {})
+
+
+def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> None:
+    """Endpoints that are there: none of the name, others, or new ones."""
+    books = {area: read(fakes, area) for area in ("networks", "endpoints")}
+    ids = {each["Name"]: each["ID"] for each in books["networks"].values()}
+    kept: Books = {}
+    for identity, each in books["endpoints"].items():
+        change = wanted.get(each["Name"], {})
+        if change is not None:
+            attached = {} if change.get("attached", True) else {"SharedContainers": []}
+            kept[identity] = each | attached
+    there = {each["Name"] for each in kept.values()}
+    for name, each in wanted.items():
+        if each is not None and name not in there:
+            identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
+            place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
+            kept[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
+    off = {id for id, each in kept.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
+    forwarding = {key: each for key, each in read(fakes, "forwarding").items() if key not in off}
+    for book, left in (("endpoints", kept), ("forwarding", forwarding)):
+        (fakes / f"{book}.json").write_text(json.dumps(left))
+
+
+def endpoints(fakes: Path) -> Any:
+    """name -> {network, address, attached, forwarding}."""
+    books = {area: read(fakes, area) for area in ("networks", "endpoints", "forwarding")}
+    return {
+        each["Name"]: {
+            "network": books["networks"].get(each["VirtualNetwork"], {}).get("Name"),
+            "address": each["IPAddress"],
+            "attached": bool(each.get("SharedContainers")),
+            "forwarding": books["forwarding"].get(each["ID"]) == "Enabled",
+        }
+        for each in books["endpoints"].values()
+    }
+
+
+def read(fakes: Path, book: str) -> Books:
+    """A book of the stand-ins; empty before it is written."""
+    place = fakes / f"{book}.json"
+    return json.loads(place.read_text()) if place.exists() else {}
+
+
+def lose(fakes: Path) -> None:
+    """What HNS does not keep over a boot: endpoints, and overlay networks, which flanneld makes so (NonPersistent)."""
+    networks = {key: each for key, each in read(fakes, "networks").items() if each["Type"] != "Overlay"}
+    for book, left in (("networks", networks), ("endpoints", {}), ("forwarding", {})):
+        (fakes / f"{book}.json").write_text(json.dumps(left))

@@ -1,0 +1,210 @@
+"""One case on a Windows machine: its folders there, how its state is made, and how it is read."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sandbox.boot.windows.winpwsh import Machine
+from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.conformance import authority, windows_areas, windows_programs
+from tests.conformance.case import Case, placed
+from tests.conformance.downloads import Downloads
+from tests.conformance.state import State
+from tests.conformance.windows_access import access_of, sddl
+from tests.conformance.windows_machine import Driver
+
+
+@dataclass
+class WindowsCase:
+    """A case, and the machine it shares with others."""
+
+    case: Case
+    driver: Driver
+    downloads: Downloads
+    cloud: Cloud
+    number: int
+    starts: dict[str, int] = field(default_factory=dict[str, int])
+    """How often a step started a service."""
+    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    wanted: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def machine(self) -> Machine:
+        """The machine it shares with others."""
+        return self.driver.machine
+
+    @property
+    def home(self) -> str:
+        """The case's own folder."""
+        return rf"C:\case\{self.number}"
+
+    @property
+    def fakes(self) -> Path:
+        """The stand-ins' books."""
+        return self.machine.path(rf"{self.home}\fakes")
+
+    def fill(self, kind: str, name: str) -> str:
+        """What a placeholder stands for."""
+        if kind == "root":
+            root = [r"C:\full"] if self.driver.full else [self.home, "root"]
+            return "\\".join([*root, *name.split("/")]).rstrip("\\")
+        if kind == "programs":
+            return windows_programs.name(rf"{self.home}\programs", name, self.case.programs.get(name))
+        if kind in ("sha256", "sha512"):
+            return self.downloads.digest(kind, name)
+        if kind == "port":
+            return self.downloads.urls["url"].rpartition(":")[2]
+        if kind in ("machine", "instance"):
+            return "web-0" if kind == "machine" else INSTANCE
+        if kind == "certificate":
+            return authority.node_pem(name)
+        if kind == "ca":
+            return authority.other_pem() if name else authority.pem(authority.authority())
+        return f"{self.downloads.urls[kind]}/{name}".rstrip("/")
+
+    def told(self) -> dict[str, Any]:
+        """machine.json."""
+        facts = {"cloud": "aws", "region": "eu-west-1", "world": "sandbox", "secret_service": f"{self.cloud.url}/"}
+        facts |= {"join_secret": "join", "pki_secret": "pki", "status_url": f"{self.cloud.url}/status/AROAEXAMPLE%3A"}
+        facts |= {"bundle_store": f"{self.cloud.url}/bundles"} | self.case.facts
+        return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}
+
+    def filled(self, state: State) -> State:
+        """The state with placeholders filled in."""
+        return State.model_validate(placed(state.model_dump(), self.fill))
+
+    def cleared(self) -> State:
+        """What earlier cases on this machine may have left in places that this one uses."""
+        steps = placed(self.case.steps, self.fill)
+        system: dict[str, Any] = {"build": windows_areas.BUILD, "pagefile": "automatic", "hostname": "web-0"}
+        named = [each["service"] for each in steps if isinstance(each.get("service"), str)]
+        system["services"] = dict.fromkeys([*named, *self.case.start.system.get("services", {})], "absent")
+        system["variables"] = {each["variable"]: None for each in steps if "variable" in each}
+        registry = [each for each in steps if each["kind"] == "registry" and "key" in each and "value" in each]
+        system["registry"] = {f"{each['key']}\\{each['value']}": None for each in registry}
+        return State(system=system)
+
+    def arrange(self, state: State, *, boot: bool = False) -> None:
+        """Files, rights and what the system keeps, as the state says."""
+        system = state.system
+        self.cloud.secrets |= system.get("secrets", {})
+        for area in system.keys() & windows_areas.KEPT.keys():
+            windows_areas.keep(self.fakes, area, system[area])
+        windows_areas.change_endpoints(self.fakes, system.get("endpoints", {}))
+        for name, status in system.get("services", {}).items():
+            windows_programs.service(self.driver, name, status)
+        values = [each for area in system for each in windows_areas.values(area, system[area])]
+        variables = system.get("variables", {})
+        if values or variables or boot or system.get("services"):
+            services = system.get("services", {})
+            self.driver.call(
+                "arrange", fakes=self.fake_folder, values=values, variables=variables, services=services, boot=boot
+            )
+        self.arrange_files(state)
+
+    @property
+    def fake_folder(self) -> str:
+        """The stand-ins' books, as the machine sees them."""
+        return rf"{self.home}\fakes"
+
+    def arrange_files(self, state: State) -> None:
+        """Files and their rights."""
+        for path in state.folders:
+            self.place(path).mkdir(parents=True, exist_ok=True)
+        for path, text in state.files.items():
+            self.place(path).parent.mkdir(parents=True, exist_ok=True)
+            self.place(path).write_bytes(text.encode())
+        book = self.book("access")
+        for path, access in {**state.folders, **state.access}.items():
+            known, *readers = access.split(", ")
+            book[path] = sddl(known, readers, folder=self.place(path).is_dir())
+        links = self.book("links")
+        for path, target in state.links.items():
+            self.place(path).parent.mkdir(parents=True, exist_ok=True)
+            self.place(path).write_text("link")
+            links[path] = target
+        for path in state.absent:
+            place = self.place(path)
+            shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
+        for name, kept in (("access", book), ("links", links)):
+            (self.fakes / f"{name}.json").write_text(json.dumps(kept))
+
+    def book(self, name: str) -> dict[str, Any]:
+        """One book of the stand-ins."""
+        place = self.fakes / f"{name}.json"
+        return json.loads(place.read_text()) if place.exists() else {}
+
+    @property
+    def data(self) -> Path:
+        """The executor's own folder of this case."""
+        return self.machine.path(rf"{self.home}\data\mullion")
+
+    def look(self, end: State) -> None:
+        """Ask the machine for what the judge will want to know."""
+        values = [each for area in end.system for each in windows_areas.values(area, end.system[area])]
+        places = [{"key": each["key"], "name": each["name"]} for each in values]
+        named = {area: sorted(end.system.get(area, {})) for area in ("services", "variables")}
+        look: dict[str, Any] = {**named, "values": places}
+        self.found = {**(self.driver.call("look", **look) if any(look.values()) else look), "places": places}
+        self.wanted = end.system
+
+    def place(self, path: str) -> Path:
+        """For the judge: where the path lies."""
+        if self.driver.full and path.startswith(r"C:\full"):
+            return self.driver.full.joinpath(*path.split("\\")[2:])
+        return self.machine.path(path)
+
+    def access(self, path: str) -> str:
+        """For the judge: private, public, or the rules."""
+        return access_of(self.book("access").get(path, "inherited"))
+
+    def owner(self, path: str) -> str:
+        """For the judge: Linux has owners."""
+        raise NotImplementedError(path)
+
+    def executable(self, path: str) -> bool:
+        """For the judge: on Windows always so."""
+        return self.place(path).exists()
+
+    def link(self, path: str) -> str | None:
+        """For the judge."""
+        return self.book("links").get(path) if self.place(path).exists() else None
+
+    def system(self, area: str) -> Any:
+        """For the judge."""
+        if area in windows_areas.KEPT:
+            return windows_areas.kept(self.fakes, area)
+        values = dict(zip((each["name"] for each in self.found["places"]), self.found["values"], strict=True))
+        readers: dict[str, Callable[[], Any]] = {
+            "services": lambda: self.found["services"],
+            "variables": lambda: self.found["variables"],
+            "starts": lambda: {name: self.starts.get(name, 0) for name in self.wanted["starts"]},
+            "hostname": lambda: values["ComputerName"]["data"],
+            "build": lambda: {"build": int(values["CurrentBuildNumber"]["data"]), "ubr": values["UBR"]["data"]},
+            "pagefile": lambda: page_file(values["PagingFiles"]["data"]),
+            "registry": lambda: dict(zip(self.wanted["registry"], self.found["values"], strict=True)),
+            "secrets": lambda: dict(self.cloud.secrets),
+            "addresses": self.addresses,
+            "endpoints": lambda: windows_areas.endpoints(self.fakes),
+        }
+        return readers[area]()
+
+    def addresses(self) -> list[str]:
+        """Those that a stand-in of host-local holds."""
+        folders = [self.place(self.filled_text(each.holds)) for each in self.case.programs.values() if each.holds]
+        return sorted(file.name for folder in folders for file in folder.rglob("*.*.*.*"))
+
+    def filled_text(self, text: str) -> str:
+        """A text with placeholders filled in."""
+        return placed(text, self.fill)
+
+
+def page_file(lines: list[str]) -> Any:
+    """As cases write it."""
+    if lines == windows_areas.AUTOMATIC:
+        return "automatic"
+    _, initial, maximum = lines[0].split()
+    return {"initial_mb": int(initial), "maximum_mb": int(maximum)}

@@ -1,0 +1,130 @@
+"""The administrator's kubeconfig: the stored one while it lasts, then one issued from the stored authority."""
+
+import base64
+import json
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import yaml
+from pulumi import automation as auto
+from typer.testing import Result
+
+from components.machine import pki
+from operations.commands import kubeconfig
+from operations.console.exits import Exit, Stop
+
+AUTHORITY = pki.certificate_authority("kubernetes")
+
+
+def stored(days: int) -> str:
+    administrator = pki.administrator_certificate(AUTHORITY, "dev", days)
+    url, own = "https://people.example:6443", "api.dev.mullion.internal"
+    return pki.administrator_kubeconfig("dev", url, own, AUTHORITY["certificate"], administrator)
+
+
+def engine_stack() -> auto.Stack:
+    """A stack whose export holds the authority as `pulumi stack export --show-secrets` writes it."""
+    secret = {
+        "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+        "plaintext": json.dumps(AUTHORITY),
+    }
+    row: dict[str, Any] = {
+        "type": "pulumi:index:Stash",
+        "urn": "a::b::c::dev-cluster-ca",
+        "outputs": {"output": secret},
+    }
+    deployment = auto.Deployment(version=3, deployment={"resources": [row]})
+    return cast(auto.Stack, SimpleNamespace(workspace=SimpleNamespace(export_stack=lambda _: deployment)))
+
+
+def certificate(text: str) -> str:
+    return base64.b64decode(yaml.safe_load(text)["users"][0]["user"]["client-certificate-data"]).decode()
+
+
+@pytest.mark.parametrize(("days", "renewed"), [(30, False), (6, False), (4, True), (0, True)])
+def test_a_certificate_within_five_days_of_its_end_is_issued_anew(
+    days: int, renewed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = stored(days)
+    text = kubeconfig.current("dev", before, engine_stack())
+    assert (text != before) == renewed
+    pki.verify(certificate(text), AUTHORITY["certificate"])
+    assert [each["cluster"] for each in yaml.safe_load(text)["clusters"]] == [
+        each["cluster"] for each in yaml.safe_load(before)["clusters"]
+    ]
+    assert "PRIVATE KEY" not in "".join(capsys.readouterr()), "keys go nowhere but into the file"
+
+
+@pytest.fixture
+def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A built stack without an engine: its kubeconfig."""
+    text = stored(30)
+
+    @contextmanager
+    def stack(name: str) -> Iterator[Any]:
+        yield SimpleNamespace(outputs=lambda: {"kubeconfig": SimpleNamespace(value=text, secret=True)})
+
+    monkeypatch.setattr(kubeconfig, "built", stack)
+    return text
+
+
+def test_a_file_is_replaced_for_this_user_alone_and_a_link_to_it_stays(built: str, tmp_path: Path) -> None:
+    path, link = tmp_path / "config", tmp_path / "link"
+    path.write_text("old")
+    path.chmod(0o644)
+    link.symlink_to(path)
+    kubeconfig.kubeconfig("small", str(link))
+    assert link.is_symlink()
+    assert path.read_text() == built
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(built: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, heard = tmp_path / "pipe", list[str]()
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: heard.append(path.read_text()), daemon=True)
+    reader.start()
+    kubeconfig.kubeconfig("small", str(path))
+    reader.join(10)
+    assert heard == [built]
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert capsys.readouterr().out == "", "it may be the pipe that this would go to"
+
+
+def test_a_process_substitution_is_written_to(built: str) -> None:
+    reads, writes = os.pipe()
+    kubeconfig.kubeconfig("small", f"/dev/fd/{writes}")
+    os.close(writes)
+    with os.fdopen(reads) as file:
+        assert file.read() == built
+
+
+@pytest.mark.parametrize("output", ["", ".", "/proc/x", "stacks/Pulumi.small.yaml/sub", "loop", "loop/x", "/dev/full"])
+def test_a_place_that_cannot_be_written_is_refused(
+    output: str, built: str, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(clone)
+    (clone / "loop").symlink_to("loop")
+    with pytest.raises(Stop, match="name a file") as stop:
+        kubeconfig.kubeconfig("small", output)
+    assert stop.value.code is Exit.USAGE
+    assert built not in str(stop.value)
+
+
+@pytest.mark.parametrize("command", ["kubeconfig", "outputs"])
+def test_a_stack_that_was_never_built_is_not_looked_for_in_an_account(
+    command: str, clone: Path, mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PULUMI_ACCESS_TOKEN", raising=False)
+    monkeypatch.setattr(kubeconfig, "backend", lambda: "")
+    monkeypatch.setattr(kubeconfig.locate, "find", lambda: None)
+    result = mullion(command, "small")
+    assert result.exit_code == 1
+    assert "small was never built; `mullion up small` first" in result.stderr

@@ -1,0 +1,105 @@
+"""`mullion logs`: which object a machine is asked by, what of an answer is taken, what an issue should say."""
+
+import base64
+import io
+import zipfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from operations.clouds import cloud_tables
+from operations.commands import logs
+from operations.console.exits import Exit, Stop
+from operations.engine import state
+from operations.stacks import stack_files
+
+Mullion = Callable[..., Result]
+
+
+def resource(type: str, name: str, **outputs: Any) -> dict[str, Any]:
+    """One of a state."""
+    return {"type": type, "urn": f"urn:pulumi:small::mullion::{type}::small-{name}", "outputs": outputs, "id": "i-1"}
+
+
+RESOURCES = [
+    *(
+        resource(cloud_tables.AWS.machine, name, tags={"mullion:cluster": "small", "mullion:pool": pool})
+        for name, pool in (("control-plane-0", "control-plane"), ("web-0", "web"))
+    ),
+    resource(cloud_tables.AWS.bucket, "bundles", bucket="small-bundles-1"),
+    resource(cloud_tables.AWS.bucket, "snapshots", bucket="small-snapshots-1"),
+    resource("aws:iam/role:Role", "control-plane", uniqueId="AROACONTROL"),
+    resource("aws:iam/role:Role", "workers", uniqueId="AROAWORKERS"),
+]
+
+
+def zipped(name: str = "note.txt") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr(name, "text")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("machine", "key"), [("web-0", "AROAWORKERS:i-1.json"), ("control-plane-0", "AROACONTROL:i-1.json")]
+)
+def test_a_machine_is_asked_by_the_role_and_instance_that_it_signs_with(machine: str, key: str) -> None:
+    found = logs.find("small", machine, RESOURCES)
+    assert (found.bucket, found.key) == ("small-bundles-1", key)
+
+
+def test_a_machine_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(Stop, match="it has control-plane-0, web-0") as refused:
+        logs.find("small", "web-1", RESOURCES)
+    assert refused.value.code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({}, "did not answer in 8 minutes"),
+        ({"id": "a"}, "no archive"),
+        ({"id": "a", "archive": 5}, "no archive"),
+        ({"id": "a", "archive": "%%%"}, "no archive"),
+        ({"id": "a", "archive": base64.b64encode(b"MZ").decode()}, "no zip archive"),
+    ],
+)
+def test_what_is_no_archive_is_not_written(
+    answer: dict[str, Any], said: str, clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds a machine may answer anything."""
+    ran = run(mullion, monkeypatch, answer)
+    assert ran.exit_code == Exit.FAILED
+    assert said in ran.output
+    assert not list(clone.rglob("*.zip"))
+
+
+def test_the_archive_is_written_as_it_came_and_never_unpacked(
+    clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = zipped("../../evil.txt")
+    ran = run(mullion, monkeypatch, {"id": "a", "archive": base64.b64encode(content).decode()})
+    assert ran.exit_code == Exit.OK, ran.output
+    [written] = clone.rglob("*.zip")
+    assert written.read_bytes() == content
+    assert not list(clone.rglob("evil.txt"))
+
+
+def run(mullion: Mullion, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]) -> Result:
+    """`mullion logs small web-0` of a machine that answers so."""
+    monkeypatch.setattr(logs, "built", nullcontext)
+    monkeypatch.setattr(state, "resources", lambda stack: RESOURCES)
+    monkeypatch.setattr(logs, "_answer", lambda *_, **__: answer)
+    return mullion("logs", "small", "web-0")
+
+
+def test_ops_02_an_issue_calls_sig_windows_and_says_what_the_machines_are(clone: Path) -> None:
+    text = logs.issue(stack_files.load("small"), "web")
+    for fact in ("/sig windows", "Kubernetes: 1.36.4", "aws, eu-west-1, ", "windows-2022 (build 10.0.20348",
+                 "containerd ", "overlay", "#sig-windows"):  # fmt: skip
+        assert fact in text, text
+    assert "/sig node" in logs.issue(stack_files.load("small"), "control-plane")

@@ -1,0 +1,229 @@
+"""`mullion plan`: the document, its text, and what it says against an earlier state."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from operations.stacks.paths import REPOSITORY
+from tests.operations.conftest import STACK
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def planned(clone: Path, mullion: Run) -> Callable[..., dict[str, Any]]:
+    """Plan the small stack, after replacing texts in its file, and return the document."""
+
+    def plan(*words: str, **replaced: str) -> dict[str, Any]:
+        text = STACK
+        for old, new in zip(list(replaced.values())[::2], list(replaced.values())[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new)
+        (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
+        result = mullion("plan", "small", "--json", *words)
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    return plan
+
+
+def test_the_document_has_every_machine_with_its_address(planned: Callable[..., dict[str, Any]]) -> None:
+    whole = planned()
+    assert [each["name"] for each in whole["machines"]] == ["control-plane-0", "linux-0", "web-0", "web-1"]
+    assert len({each["address"] for each in whole["machines"]}) == 4
+    assert whole["ways"]["missing"] == []
+    assert whole["endpoint"]["url"] == "https://api.small.mullion.internal:6443"
+
+
+def test_both_minimum_sizes_of_the_pod_range_are_shown_ipp_02_ipp_03(planned: Callable[..., dict[str, Any]]) -> None:
+    pods = planned()["network"]["pod_addresses"]
+    nodes = 4 + 2  # each pool may have one more while it is replaced
+    assert pods == {
+        "available": 65536,
+        "needed_by_node": nodes * 256,
+        "needed_by_pods": nodes + nodes * 110,
+        "nodes": nodes,
+    }
+
+
+def test_what_pods_can_have_is_shown_per_pool_res_06(planned: Callable[..., dict[str, Any]]) -> None:
+    web = next(each for each in planned()["pools"] if each["name"] == "web")
+    gib = 2**30
+    # m6i.xlarge: 4 vCPU, 16 GiB; less 500m and 2 GiB for the system, and the hard eviction threshold
+    assert web["allocatable"]["cpu_milli"] == 3500
+    assert 13 * gib < web["allocatable"]["memory_bytes"] < 14 * gib
+    assert web["user_data"]["bytes"] < web["user_data"]["limit"] == 16384
+
+
+def test_the_text_says_what_the_document_says(clone: Path, mullion: Run) -> None:
+    result = mullion("plan", "small")
+    assert result.exit_code == 0
+    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "all 14 exist", "never replaced"):
+        assert word in result.stdout, word
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), "plain text, no control characters"
+
+
+def test_acknowledged_warnings_come_with_their_reason(planned: Callable[..., dict[str, Any]], mullion: Run) -> None:
+    planned(a="pools:", b="acknowledge: {kubernetes-end-of-life: tried on it}\n    pools:", c="1.36.4", d="1.32.13")
+    assert "acknowledged: tried on it" in mullion("plan", "small").stdout
+
+
+def test_resources_are_counted_by_type(planned: Callable[..., dict[str, Any]]) -> None:
+    counts = planned("--resources")["resources"]
+    assert counts["aws:ec2/instance:Instance"] == 4
+    assert counts["mullion:index:MixedCluster"] == 1
+
+
+CHANGES = {
+    "nothing": ({}, [], [], [], None),
+    "one machine more": ({"a": "count: 2", "b": "count: 3"}, ["web-2"], [], [], None),
+    "one machine less": ({"a": "count: 2", "b": "count: 1"}, [], ["web-1"], [], None),
+    "another size": ({"a": "count: 2", "b": "count: 2, size: m6i.2xlarge"}, [], [], ["web-0", "web-1"], None),
+    "another reserve": (
+        {"a": "count: 2", "b": "count: 2, kubelet: {system_reserved: {memory: 3Gi}}"},
+        [],
+        [],
+        ["web-0", "web-1"],
+        None,
+    ),
+    "a label": ({"a": "count: 2", "b": "count: 2, labels: {team: web}"}, [], [], [], None),
+    "the control plane's kubelet": (
+        {"a": "    pools:", "b": "    control_plane: {kubelet: {verbosity: 4}}\n    pools:"},
+        [],
+        [],
+        [],
+        "pointer",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_against_an_earlier_plan_each_machine_is_added_removed_replaced_or_kept(
+    change: str, planned: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    replaced, added, removed, anew, note = CHANGES[change]
+    (tmp_path / "earlier.json").write_text(json.dumps(planned()))
+    found = planned("--against", str(tmp_path / "earlier.json"), **replaced)["against"]
+    assert found["added"] == added
+    assert found["removed"] == removed
+    assert sorted(found["replaced"]) == anew
+    assert (found["control_plane"] is not None) == (note is not None)
+    assert "control-plane-0" in found["kept"], "the control plane is never replaced"
+
+
+def test_the_reason_of_a_replacement_is_named(planned: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "earlier.json").write_text(json.dumps(planned()))
+    against = ["--against", str(tmp_path / "earlier.json")]
+    found = planned(*against, a="count: 2", b="count: 2, size: m6i.2xlarge")["against"]["replaced"]
+    assert found["web-0"] == "size m6i.xlarge -> m6i.2xlarge"
+    found = planned(*against, a="    pools:", b="    network: {nodes: 10.50.0.0/16}\n    pools:")["against"]["replaced"]
+    assert found["web-0"].startswith("address 10.20."), "the address is fixed, so another one is another machine"
+
+
+def test_against_an_exported_state_tags_say_what_machines_were_made_as(
+    planned: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    whole = planned()
+    (tmp_path / "state.json").write_text(json.dumps(exported(whole, stale="web-1")))
+    found = planned("--against", str(tmp_path / "state.json"))["against"]
+    assert list(found["replaced"]) == ["web-1"]
+    assert found["kept"] == ["control-plane-0", "linux-0", "web-0"]
+    assert found["control_plane"], "the state's control-plane bundle is another one"
+
+
+def exported(whole: dict[str, Any], stale: str) -> dict[str, Any]:
+    """A state with the document's machines, one of them made of something else."""
+    digests = {each["name"]: each["replace_digest"][:16] for each in whole["pools"]}
+    rows = []
+    for each in whole["machines"]:
+        tags = {"mullion:cluster": "small", "mullion:pool": each["pool"]}
+        if each["pool"] != "control-plane":
+            tags["mullion:digest"] = "0" * 16 if each["name"] == stale else digests[each["pool"]]
+        urn = f"urn:pulumi:small::mullion::x$aws:ec2/instance:Instance::small-{each['name']}"
+        given = {"tags": tags, "privateIp": each["address"]}
+        rows.append({"type": "aws:ec2/instance:Instance", "urn": urn, "inputs": given})
+    rows.append({**rows[-1], "delete": True, "inputs": {}})
+    bundle = {"inputs": {"key": f"bundles/control-plane/{'0' * 64}.zip"}}
+    rows.append({"type": "aws:s3/bucketObjectv2:BucketObjectv2", "urn": "a::b::c::bundle-control-plane", **bundle})
+    return {"version": 3, "deployment": {"resources": rows}}
+
+
+def test_errors_of_the_spec_are_all_printed_with_exit_code_2(clone: Path, mullion: Run) -> None:
+    path = clone / "stacks" / "Pulumi.small.yaml"
+    path.write_text(STACK.replace("count: 1", "cuont: 1").replace("aws:region: eu-west-1", "aws:region: nowhere"))
+    result = mullion("plan", "small")
+    assert result.exit_code == 2
+    assert "2 errors" in result.stderr
+    assert "cuont" in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("smal", "did you mean small?"),
+        ("../x", "made of lower-case letters"),
+        ("Small", "made of lower-case letters"),
+        ("other", "there is no stack 'other'. Stacks here: small."),
+    ],
+)
+def test_a_stack_that_is_not_there_is_answered_with_those_that_are(
+    name: str, says: str, clone: Path, mullion: Run
+) -> None:
+    result = mullion("plan", name)
+    assert result.exit_code == 2
+    assert says in result.stderr
+
+
+def command(stdout: int) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "operations", "plan", "aws-dev", "--json"]
+    return subprocess.run(words, cwd=REPOSITORY, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+
+
+@pytest.mark.subprocess
+def test_a_reader_that_leaves_early_is_no_fault() -> None:
+    reads, writes = os.pipe()
+    os.close(reads)
+    done = command(writes)
+    os.close(writes)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.subprocess
+def test_a_full_output_is_said_without_a_traceback() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = command(full.fileno())
+    assert done.returncode == 1
+    assert re.fullmatch(r"mullion: standard output: .*No space.*\n", done.stderr)
+
+
+def modules_after(*words: str) -> set[str]:
+    """Names of the top-level modules that a process of the command has imported at its end."""
+    code = (
+        "import sys, operations.__main__ as m\n"
+        f"sys.argv = ['mullion', *{words!r}]\n"
+        "try:\n    m.main()\nexcept SystemExit:\n    pass\n"
+        "print('MODULES', *{name.split('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("MODULES")[2].split())
+
+
+@pytest.mark.subprocess
+def test_help_imports_neither_pulumi_nor_pydantic_nor_rich() -> None:
+    assert not modules_after("--help") & {"pulumi", "pydantic", "rich", "yaml"}
+
+
+@pytest.mark.subprocess
+def test_plan_imports_no_pulumi_and_no_rich() -> None:
+    found = modules_after("plan", "aws-dev")
+    assert "pydantic" in found, "it did plan"
+    assert not found & {"pulumi", "rich", "cryptography"}

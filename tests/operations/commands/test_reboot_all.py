@@ -1,0 +1,65 @@
+"""`mullion verify --reboot`: each machine of a booted sandbox, workers first, until it is as planned again."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from operations.commands import reboot_all, sandbox_boot
+from operations.console.exits import Exit, Stop
+from operations.stacks import boot_site
+from sandbox.boot import machine_status
+from sandbox.boot.machine_status import Standing, Wish
+from sandbox.cloud_state import World
+from tests.sandbox.boot.cloud_states import has
+
+MACHINES = ("control-plane-0", "linux-0", "web-0", "web-1")
+
+
+@pytest.fixture
+def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is rebooted, in order, in a booted sandbox with one machine that cannot boot."""
+    order: list[str] = []
+    world = World(tmp_path / "world.db")
+    machine_status.tell(
+        world,
+        {
+            name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
+            for name in MACHINES
+        },
+    )  # fmt: skip
+    has(world, **{name: name for name in MACHINES})
+    world.close()
+
+    def change(name: str, machine: str, *, quiet: bool, boots: int) -> None:
+        order.append(machine)
+
+    def record(world: World, instance: str) -> Mapping[str, Any]:
+        return {"time": order.count(instance), "state": "registered" if instance == "web-0" else "ready"}
+
+    monkeypatch.setattr(boot_site, "api", lambda name: "https://127.0.0.1:1")
+    monkeypatch.setattr(reboot_all, "world_file", lambda name: tmp_path / "world.db")
+    monkeypatch.setattr(sandbox_boot, "change", change)
+    monkeypatch.setattr(sandbox_boot, "record", record)
+    return order
+
+
+def test_workers_come_first_and_what_is_not_booted_is_left_alone(rebooted: list[str]) -> None:
+    reboot_all.reboot_all("small")
+    assert rebooted == ["linux-0", "web-0", "control-plane-0"]
+
+
+def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_boot, "record", lambda world, instance: {"time": len(rebooted), "state": "running"})
+    monkeypatch.setattr(reboot_all, "PATIENCE", 0)
+    with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
+        reboot_all.reboot_all("small")
+    assert rebooted == ["linux-0"]
+
+
+def test_a_stack_that_is_not_booted_says_how_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boot_site, "api", lambda name: "")
+    with pytest.raises(Stop, match="mullion sandbox boot small") as stop:
+        reboot_all.reboot_all("small")
+    assert stop.value.code == Exit.USAGE

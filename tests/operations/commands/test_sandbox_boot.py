@@ -1,0 +1,96 @@
+"""What `mullion sandbox ls` tells of booted machines, and what stops `mullion sandbox boot`."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from operations.commands import sandbox_boot
+from operations.console.exits import Exit, Stop
+from sandbox.boot import machine_status
+from sandbox.boot.machine_status import Standing, Wish
+from sandbox.boot.windows.hosts import HOSTS
+from sandbox.cloud_state import World
+from tests.sandbox.boot.cloud_states import has
+
+SAID = {"state": "ready", "phase": "ready", "step": "node-ready", "time": "2026-01-02T03:04:05Z"}
+"""A record."""
+LIVES = {
+    "of this life": ("2026-01-02T03:04:04Z", ("ready", "ready/node-ready")),
+    "of the life before": ("2026-01-02T03:04:06Z", ("absent", "")),
+    "of the moment in which it was put on": ("2026-01-02T03:04:05Z", ("absent", "")),
+}
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A booted sandbox's world, with no machine yet; each has the same record."""
+    world = World(tmp_path / "world.db")
+
+    @contextmanager
+    def kept(name: str) -> Iterator[World]:
+        yield world
+
+    monkeypatch.setattr(sandbox_boot, "_kept", kept)
+    monkeypatch.setattr(sandbox_boot, "record", lambda world, instance: SAID)
+    return world
+
+
+@pytest.mark.parametrize("of", LIVES)
+def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
+    of: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    since, told = LIVES[of]
+    has(world, **{"linux-0": "i-1"})
+    machine_status.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
+    sandbox_boot.ls("small", as_json=True)
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
+    assert (found["record"], found["step"]) == told
+    assert (found["power"], found["network"], found["address"]) == ("on", "2mbit", "10.20.0.9")
+
+
+def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its keeper takes a moment to cut what `up` has deleted or replaced."""
+    standing = Standing("i-1", "10.20.0.9", "on", "", Wish())
+    machine_status.tell(world, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
+    has(world, **{"linux-0": "i-1", "linux-1": "i-3"})
+    sandbox_boot.ls("small", as_json=True)
+    assert list(json.loads(capsys.readouterr().out)["machines"]) == ["linux-0"]
+    with pytest.raises(Stop, match="has no machine 'linux-1'; it has linux-0"):
+        sandbox_boot.change("small", "linux-1", boots=1)
+
+
+def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has(world, **{"linux-0": "i-1"})
+    machine_status.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish())})
+    monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(world))
+    with pytest.raises(Stop, match="linux-0 is gone: it was deleted or replaced meanwhile"):
+        sandbox_boot.change("small", "linux-0", on=False)
+
+
+def test_a_file_of_windows_servers_that_is_wrong_is_told_before_anything_boots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "hosts.yaml"
+    file.write_text("web-0: {link: tap3}\n")
+    monkeypatch.setenv(HOSTS, str(file))
+    monkeypatch.setattr(sandbox_boot.stack_files, "load", lambda name: SimpleNamespace(spec=None))
+    monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: None)
+    monkeypatch.setattr(sandbox_boot.boot_overlay, "is_chosen", lambda name: True)
+    monkeypatch.setattr(sandbox_boot, "world_file", lambda name: file)
+    monkeypatch.setattr(sandbox_boot, "lacking", str)
+    with pytest.raises(
+        Stop, match=re.escape(f"{file}: web-0.card: Field required; write what Windows calls")
+    ) as raised:
+        sandbox_boot.boot("small", "20m")
+    assert raised.value.code is Exit.USAGE

@@ -1,0 +1,114 @@
+"""`mullion sandbox`: faults, changes behind the program's back, and what machines wait for."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from operations.console.exits import Exit
+from operations.engine.workspace import world_file
+from sandbox.aws.cloud import AWS
+from sandbox.cloud_state import World
+from sandbox.provider import Provider
+from sandbox.records import Boot
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def world(clone: Path) -> Iterator[World]:
+    """The sandbox of the stack `small`, with a VPC and an address, both named `same`, and one more VPC."""
+    file = world_file("small")
+    file.parent.mkdir(parents=True)
+    made = World(file, seed="test")
+    provider = Provider(AWS, made)
+    provider.configure({"region": "eu-west-1"})
+    for type, name, inputs in (
+        ("aws:ec2/vpc:Vpc", "same", {"cidrBlock": "10.0.0.0/16", "tags": {"owner": "us"}}),
+        ("aws:ec2/eip:Eip", "same", {}),
+        ("aws:ec2/vpc:Vpc", "net", {"cidrBlock": "10.1.0.0/16"}),
+    ):
+        provider.create(f"urn:pulumi:small::mullion::{type}::{name}", inputs, preview=False)
+    yield made
+    made.close()
+
+
+def test_faults_are_planned_listed_and_forgotten(world, mullion: Run) -> None:
+    result = mullion("sandbox", "fault", "small", "--fail", "3", "--throttle", "1", "--tries", "7", "--type", "Vpc")
+    assert result.exit_code == 0, result.output
+    assert [(each.kind, each.nth, each.type, each.amount) for each in world.faults()] == [
+        ("fail", 3, "Vpc", 0),
+        ("throttle", 1, "Vpc", 7),
+    ]
+    listed = mullion("sandbox", "fault", "small", "--list")
+    assert "throttle" in listed.stdout
+    assert "InternalFailure" in listed.stdout
+    assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault waits in the sandbox of small\n"
+    assert world.faults() == []
+
+
+KINDS = [
+    (("--die-before", "4"), ("die-before", 4, 0)),
+    (("--die-after", "2"), ("die-after", 2, 0)),
+    (("--unseen", "1"), ("unseen", 1, 3)),
+    (("--slow", "2.5", "--at", "6"), ("slow", 6, 2.5)),
+    (("--late", "1.5", "--at", "2"), ("late", 2, 1.5)),
+]
+
+
+@pytest.mark.parametrize(("words", "planned"), KINDS)
+def test_each_kind_of_fault_has_its_option(world, mullion: Run, words, planned) -> None:
+    assert mullion("sandbox", "fault", "small", *words, "--times", "2").exit_code == 0
+    [fault] = world.faults()
+    assert (fault.kind, fault.nth, fault.amount) == planned
+    assert fault.times == 2
+
+
+WRONG = [
+    (("fault", "small"), "say which fault"),
+    (("fault", "small", "--fail", "1", "--type", "Machine"), "no type 'Machine'"),
+    (("fault", "large", "--fail", "1"), "mullion up large --sandbox"),
+    (("change", "small", "nothing", "a=b"), "there is no 'nothing'"),
+    (("change", "small", "same", "a=b"), "say which: Vpc/same, Eip/same"),
+    (("change", "small", "net", "owner"), "is not PROPERTY=VALUE"),
+    (("change", "small", "net", "enableDnsHostname=true"), "did you mean enableDnsHostnames"),
+    (("change", "small", "net", "enableDnsHostnames=maybe"), "must be a boolean"),
+    (("change", "small", "net", "cidrBlock=10.9.0.0/16"), "cannot be changed in place"),
+    (("remove", "small", "nothing"), "there is no 'nothing'"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), WRONG)
+def test_what_makes_no_sense_changes_nothing_and_says_what_would(world, mullion: Run, words, message) -> None:
+    before = world.resources()
+    result = mullion("sandbox", *words)
+    assert result.exit_code == Exit.USAGE
+    assert message in result.stderr
+    assert (world.resources(), world.faults()) == (before, [])
+
+
+def test_a_thing_is_changed_by_its_type_and_name_or_its_id(world, mullion: Run) -> None:
+    assert (
+        mullion("sandbox", "change", "small", "Vpc/same", "tags.owner=them", "enableDnsHostnames=true").exit_code == 0
+    )
+    [same, net] = world.resources("aws:ec2/vpc:Vpc")
+    assert same.inputs["tags"] == same.tags == {"owner": "them"}
+    assert same.inputs["enableDnsHostnames"] is True
+    assert mullion("sandbox", "change", "small", net.id, 'tags={"a": "1"}').exit_code == 0
+    assert world.resources("aws:ec2/vpc:Vpc")[1].tags == {"a": "1"}
+
+
+def test_a_thing_is_removed(world, mullion: Run) -> None:
+    assert mullion("sandbox", "remove", "small", "net").stdout == "removed Vpc/net\n"
+    assert [each.name for each in world.resources()] == ["same", "same"]
+
+
+def test_machines_that_wait_are_shown_with_what_is_in_their_way(world, mullion: Run) -> None:
+
+    world.put_boot(
+        Boot("i-1", "web-0", "0" * 64, "waiting", "there is no object x in bucket b", "2026-01-01T00:00:00Z")
+    )
+    result = mullion("sandbox", "boots", "small")
+    assert "web-0" in result.stdout
+    assert "there is no object x in bucket b" in result.stdout

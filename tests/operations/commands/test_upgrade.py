@@ -1,0 +1,70 @@
+"""`mullion upgrade`: the version in the stack file, checked, and then the cluster."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from operations.commands import up_and_down
+from tests.operations.conftest import STACK
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def upped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of stacks for which an `up` was started, instead of starting it."""
+    names: list[str] = []
+    monkeypatch.setattr(up_and_down, "up", lambda name, **_: names.append(name))
+    return names
+
+
+def test_the_version_alone_changes_in_the_file_and_the_machines_it_replaces_are_named(
+    clone: Path, mullion: Run, upped: list[str]
+) -> None:
+    result = mullion("upgrade", "small", "1.37.1", "--sandbox", "--yes")
+    assert result.exit_code == 0, result.output
+    assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == STACK.replace('"1.36.4"', '"1.37.1"')
+    assert "1.36.4 -> 1.37.1: the control plane first" in result.stdout
+    assert "replaced: linux-0, web-0, web-1" in result.stdout
+    assert upped == ["small"]
+
+
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        ("1.35.8", "is older than 1.36.4"),
+        ("1.34.1", "older"),
+        ("1.99.1", "kubernetes-too-new"),
+        ("latest", "kubernetes"),
+    ],
+)
+def test_what_cannot_be_reached_is_refused_and_the_file_stays(
+    version: str, says: str, clone: Path, mullion: Run, upped: list[str]
+) -> None:
+    result = mullion("upgrade", "small", version)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.output
+    assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == STACK
+    assert upped == []
+
+
+def test_two_minors_at_once_are_refused_with_the_one_to_go_to_first(
+    clone: Path, mullion: Run, upped: list[str]
+) -> None:
+    file = clone / "stacks" / "Pulumi.small.yaml"
+    older = STACK.replace("1.36.4", "1.35.8")
+    file.write_text(older)
+    result = mullion("upgrade", "small", "1.37.1")
+    assert result.exit_code == 2
+    assert "write a 1.36 first" in result.stderr
+    assert file.read_text() == older
+    assert upped == []
+
+
+def test_the_version_that_is_there_changes_nothing(clone: Path, mullion: Run, upped: list[str]) -> None:
+    result = mullion("upgrade", "small", "1.36.4")
+    assert (result.exit_code, upped) == (0, [])
+    assert "has 1.36.4 already" in result.stdout

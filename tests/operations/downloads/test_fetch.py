@@ -1,0 +1,179 @@
+"""Downloads against a server with faults, on loopback."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from operations.downloads import fetch
+from tests.conformance.downloads import Downloads, serving
+from tests.conformance.state import Fault, Served
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Waits between tries, which nobody sits out."""
+    waits: list[float] = []
+    monkeypatch.setattr(fetch.time, "sleep", waits.append)
+    return waits
+
+
+@pytest.fixture
+def downloads() -> Iterator[Downloads]:
+    with serving() as here:
+        yield here
+
+
+def served(downloads: Downloads, *faults: Fault, ranges: bool = True) -> tuple[str, str]:
+    """A file of three blocks or so under these faults: its address and its digest."""
+    downloads.serve({"file": Served(size=3_000_000, faults=list(faults), ranges=ranges)}, downloads.urls)
+    return f"{downloads.urls['url']}/file", downloads.digest("sha256", "file")
+
+
+def test_a_right_file_is_there_under_its_name_and_nothing_else_is(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads)
+    heard: list[tuple[int, int | None]] = []
+    assert fetch.fetch(url, tmp_path / "new" / "f", digest, lambda *each: heard.append(each)) == digest
+    assert [each.name for each in (tmp_path / "new").iterdir()] == ["f"]
+    assert heard[-1] == (3_000_000, 3_000_000)
+
+
+def test_a_wrong_file_never_gets_its_name_and_what_was_there_stays(downloads: Downloads, tmp_path: Path) -> None:
+    url, _ = served(downloads)
+    (tmp_path / "f").write_text("before")
+    with pytest.raises(fetch.WrongDigest, match=f"and not sha256:{'0' * 64}"):
+        fetch.fetch(url, tmp_path / "f", f"sha256:{'0' * 64}")
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["before"], "no part is left of a wrong file"
+
+
+def test_a_truncated_answer_is_gone_on_with_where_it_ended(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads, Fault(truncate=1_500_000))
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+    assert [each.first for each in downloads.asked] == [0, 1_500_000]
+
+
+def test_a_server_without_ranges_gives_all_again(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads, Fault(truncate=1_500_000), ranges=False)
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+    assert downloads.count("file") == 2
+
+
+def test_a_part_of_another_file_is_thrown_away_and_the_file_fetched_whole(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads)
+    (tmp_path / "f.part").write_bytes(b"x" * 1000)
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+    assert [each.first for each in downloads.asked] == [1000, 0]
+
+
+def test_a_part_that_is_whole_is_taken(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads)
+    (tmp_path / "f.part").write_bytes(downloads.files["file"])
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 408])
+def test_an_error_that_passes_is_waited_out(
+    downloads: Downloads, tmp_path: Path, quick: list[float], status: int
+) -> None:
+    url, digest = served(downloads, Fault(status=status, times=2))
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+    assert quick == [1, 3]
+
+
+def test_an_error_that_stays_is_said_after_some_tries(downloads: Downloads, tmp_path: Path) -> None:
+    url, digest = served(downloads, Fault(status=503, times=9))
+    with pytest.raises(fetch.Unreachable, match="/file: HTTP status 503"):
+        fetch.fetch(url, tmp_path / "f", digest)
+    assert downloads.count("file") == 1 + len(fetch.WAITS)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_a_refusal_is_said_at_once(downloads: Downloads, tmp_path: Path, status: int) -> None:
+    url, digest = served(downloads, Fault(status=status))
+    with pytest.raises(fetch.Unreachable, match=str(status)) as refused:
+        fetch.fetch(url, tmp_path / "f", digest)
+    assert refused.value.status == status
+    assert downloads.count("file") == 1
+
+
+def test_a_server_that_stalls_is_left_and_gone_on_with(
+    downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "STALLED_SECONDS", 0.3)
+    url, digest = served(downloads, Fault(stall=1_100_000))
+    assert fetch.fetch(url, tmp_path / "f", digest) == digest
+
+
+def test_redirects_are_followed(downloads: Downloads, tmp_path: Path) -> None:
+    downloads.serve({"file": Served(size=10), "old": Served(faults=[Fault(redirect="$other/file")])}, downloads.urls)
+    digest = downloads.digest("sha256", "file")
+    assert fetch.fetch(f"{downloads.urls['url']}/old", tmp_path / "f", digest) == digest
+
+
+def test_a_redirect_from_https_to_http_is_not_followed() -> None:
+    request = fetch.urllib.request.Request("https://one.test/a")
+    with pytest.raises(fetch.Unreachable, match="plain http"):
+        fetch._SameSecurity().redirect_request(request, None, 302, "Found", {}, "http://two.test/a")
+
+
+def test_nobody_at_the_address_is_said_with_the_address(tmp_path: Path) -> None:
+    with pytest.raises(fetch.Unreachable, match=r"http://127\.0\.0\.1:9/f: .*refused") as silent:
+        fetch.fetch("http://127.0.0.1:9/f", tmp_path / "f", None)
+    assert silent.value.status is None
+
+
+@pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/f", "f"])
+def test_only_web_addresses_are_opened(url: str, tmp_path: Path) -> None:
+    with pytest.raises(fetch.Unreachable, match="no http or https address"):
+        fetch.fetch(url, tmp_path / "f", None)
+
+
+def test_a_file_that_cannot_fit_is_refused_before_a_byte_is_written(
+    downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, digest = served(downloads)
+    usage = fetch.shutil.disk_usage(tmp_path)._replace(free=2_000_000)
+    monkeypatch.setattr(fetch.shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(fetch.NoSpace, match="1 MiB free, and 2 MiB are to come"):
+        fetch.fetch(url, tmp_path / "f", digest)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_of_many_megabytes_is_no_checksum_file(downloads: Downloads) -> None:
+    downloads.serve({"file": Served(size=fetch.LARGEST_TEXT + 1)}, downloads.urls)
+    with pytest.raises(fetch.Unreachable, match="no checksum file"):
+        fetch.text(f"{downloads.urls['url']}/file")
+
+
+def test_the_proxy_of_the_environment_is_used(
+    downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served(downloads)
+    monkeypatch.setenv("http_proxy", downloads.urls["proxy"])
+    digest = downloads.digest("sha256", "file")
+    assert fetch.fetch("http://far.test/file", tmp_path / "f", digest) == digest
+    assert downloads.count("proxy") == 1
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+def test_a_password_does_not_go_to_another_host(elsewhere: bool) -> None:
+    heard: list[str | None] = []
+
+    class Moved(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None: ...
+
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("Authorization"))
+            here, _, port = str(self.headers["Host"]).rpartition(":")
+            self.send_response(200 if self.path == "/there" else 302)
+            self.send_header("Location", f"http://{'localhost' if elsewhere else here}:{port}/there")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Moved) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        fetch.remote_digest(f"http://127.0.0.1:{server.server_port}/", "sha256", {"Authorization": "Basic eA=="})
+        server.shutdown()
+    assert heard == ["Basic eA==", None if elsewhere else "Basic eA=="]

@@ -1,0 +1,150 @@
+"""Engine events become counts, lines and short errors."""
+
+from typing import Any
+
+import pytest
+from pulumi import automation as auto
+
+from operations.engine import failures, progress
+from operations.engine.events import Tally
+
+URN = "urn:pulumi:dev::mullion::mullion:index:MixedCluster$aws:ec2/vpc:Vpc::dev-vpc"
+STACK = "urn:pulumi:dev::mullion::pulumi:pulumi:Stack::mullion-dev"
+
+
+def metadata(op: str, urn: str = URN, *, retain: bool = False) -> dict[str, Any]:
+    type_ = urn.split("::")[2].rpartition("$")[2]
+    old = {"type": type_, "urn": urn, "id": "", "parent": "", "provider": "", "inputs": {}, "outputs": {}}
+    return {"op": op, "urn": urn, "type": type_, "provider": "", "old": old | {"retainOnDelete": retain}}
+
+
+def event(kind: str, **content: Any) -> auto.EngineEvent:
+    return auto.EngineEvent.from_json({"sequence": 1, "timestamp": 1, kind: content})
+
+
+def begun(op: str, urn: str = URN) -> auto.EngineEvent:
+    return event("resourcePreEvent", metadata=metadata(op, urn))
+
+
+def finished(op: str, urn: str = URN, *, retain: bool = False) -> auto.EngineEvent:
+    return event("resOutputsEvent", metadata=metadata(op, urn, retain=retain))
+
+
+def fault(message: str, urn: str = URN) -> auto.EngineEvent:
+    return event("diagnosticEvent", message=message, color="never", severity="error", urn=urn)
+
+
+@pytest.fixture
+def tally() -> Tally:
+    return Tally(total=5)
+
+
+def test_a_finished_resource_is_one_line_with_counts(tally: Tally) -> None:
+    assert tally.hear(begun("create")) is None
+    assert progress.waiting(tally, None) == "waiting for dev-vpc"
+    step = tally.hear(finished("create"))
+    assert step
+    assert progress.line(tally, step, None) == "[1/5] created dev-vpc (aws:ec2/vpc:Vpc)"
+    assert progress.waiting(tally, None) == ""
+    assert tally.summary() == "1 created"
+
+
+def test_real_time_is_predicted_where_it_is_known(tally: Tally) -> None:
+    tally.hear(begun("create"))
+    assert progress.waiting(tally, lambda _: 125).endswith("(about 2 min 5 s on the real cloud)")
+    step = tally.hear(finished("create"))
+    assert step
+    assert progress.line(tally, step, lambda _: 125).endswith("(about 2 min 5 s on the real cloud)")
+
+
+def test_what_is_kept_by_the_cloud_is_not_called_deleted(tally: Tally) -> None:
+    step = tally.hear(finished("delete", retain=True))
+    assert step
+    assert "left in place" in progress.line(tally, step, None)
+
+
+@pytest.mark.parametrize("op", ["same", "refresh", "replace"])
+def test_steps_without_a_change_of_their_own_have_no_line(op: str, tally: Tally) -> None:
+    assert tally.hear(finished(op)) is None
+    assert tally.count == "1/5"
+    assert tally.summary() == "no changes"
+
+
+def test_components_and_the_stack_are_not_counted(tally: Tally) -> None:
+    tally.hear(finished("create", STACK))
+    tally.hear(finished("create", URN.replace("$aws:ec2/vpc:Vpc", "")))
+    assert tally.count == "0/5"
+
+
+@pytest.mark.parametrize(
+    ("message", "urn", "shown"),
+    [
+        (
+            "<{%fg 1%}>creating Vpc: VpcLimitExceeded: 5<{%reset%}>\n",
+            URN,
+            "dev-vpc (aws:ec2/vpc:Vpc): creating Vpc: VpcLimitExceeded: 5",
+        ),
+        ("the spec is wrong", STACK, "the spec is wrong"),
+        ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", STACK, "KeyError: 'a'"),
+        ("beep \x07\x1b[31mred", URN, "dev-vpc (aws:ec2/vpc:Vpc): beep [31mred"),
+    ],
+)
+def test_errors_name_the_resource_and_are_plain_text(message: str, urn: str, shown: str, tally: Tally) -> None:
+    tally.hear(fault(message, urn))
+    tally.hear(fault("update failed", STACK))
+    assert tally.errors == [shown]
+
+
+def test_the_same_error_heard_twice_is_said_once(tally: Tally) -> None:
+    tally.hear(fault("no"))
+    tally.hear(fault("no", STACK))
+    assert len(tally.errors) == 1
+
+
+def failure(stderr: str, code: int = 255) -> auto.CommandError:
+    return auto.errors.create_command_error(auto.CommandResult("", stderr, code))
+
+
+@pytest.mark.parametrize(
+    ("stderr", "says"),
+    [
+        ("error: the stack is currently locked by 1 lock(s)", "pulumi cancel --yes --stack dev"),
+        (
+            "error: the stack is currently locked by 1 lock(s)\n  s3://b/l.json: created by ann@ci (pid 7) at noon",
+            "stack dev is locked by ann@ci (pid 7) at noon. Wait",
+        ),
+        ("error: PULUMI_ACCESS_TOKEN must be set for login", "pulumi login"),
+        ("error: disk on fire", "the engine ended with: disk on fire"),
+    ],
+)
+def test_what_the_engine_could_not_start_is_said_with_the_way_out(stderr: str, says: str) -> None:
+    assert says in failures.message("dev", failure(stderr), None)
+
+
+def test_an_engine_that_was_killed_is_said_to_be() -> None:
+    text = failures.message("dev", failure("", -9), None)
+    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` clears up and goes on"
+
+
+def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> None:
+    tally.hear(fault("AccessDenied: no"))
+    text = failures.message("dev", failure("error: update failed"), tally)
+    assert "dev-vpc (aws:ec2/vpc:Vpc): AccessDenied: no" in text
+    assert "stderr" not in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(0.4, "0 s"), (59, "59 s"), (60, "1 min"), (125, "2 min 5 s"), (3780, "1 h 3 min")]
+)
+def test_durations_are_for_people(seconds: float, shown: str) -> None:
+    assert progress.duration(seconds) == shown
+
+
+def test_what_hooks_warn_of_is_kept_once_and_what_the_stack_file_warns_of_is_not(tally: Tally) -> None:
+    """The command says the latter itself, before it begins."""
+    cluster = "urn:pulumi:dev::mullion::mullion:index:MixedCluster::dev"
+    for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster)):
+        tally.hear(
+            event("diagnosticEvent", message=f"<{{%fg 3%}}>{text}\n", color="never", severity="warning", urn=urn)
+        )
+    assert tally.warnings == ["not drained"]

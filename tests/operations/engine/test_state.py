@@ -1,0 +1,42 @@
+"""What the state says of a cluster, and what is taken off it before the whole goes."""
+
+from typing import Any
+
+from pulumi import automation as auto
+
+from operations.engine import state
+from sandbox.values import SECRET, SIGNATURE
+
+
+def workers(kubernetes: str) -> dict[str, Any]:
+    return {"type": "mullion:aws:Workers", "outputs": {"kubernetes": kubernetes}}
+
+
+def test_pools_that_wait_for_the_control_plane_are_known_by_their_version() -> None:
+    assert state.held([workers("1.35.8"), workers("1.35.8")], "1.36.4") == "1.35.8"
+    assert state.held([workers("1.36.4")], "1.36.4") == ""
+    assert state.held([{"type": "mullion:aws:Workers"}, {"type": "x"}], "1.36.4") == "", "made by an earlier release"
+
+
+def test_protection_and_hooks_are_taken_off_and_nothing_else() -> None:
+    made: state.State = [
+        {"urn": "a", "protect": True, "type": "t"},
+        {"urn": "b", "resourceHooks": {"before_delete": ["dev-leave"]}, "retainOnDelete": True},
+    ]
+    assert state.released(made)
+    assert made == [{"urn": "a", "type": "t"}, {"urn": "b", "retainOnDelete": True}]
+    assert not state.released(made)
+
+
+def test_outputs_are_those_of_the_stack_itself_and_secrets_are_opened_and_marked() -> None:
+    secret = {SIGNATURE: SECRET, "plaintext": '"hidden"'}
+    outputs = {"endpoint": "https://a", "machines": {"web-0": "10.0.0.1"}, "kubeconfig": secret, "parts": [1, secret]}
+    rows = [{"type": "t", "outputs": {"x": 1}}, {"type": "pulumi:pulumi:Stack", "outputs": outputs}]
+    found = state.outputs(auto.Deployment(3, {"resources": rows}))
+    assert {name: (each.value, each.secret) for name, each in found.items()} == {
+        "endpoint": ("https://a", False),
+        "machines": ({"web-0": "10.0.0.1"}, False),
+        "kubeconfig": ("hidden", True),
+        "parts": ([1, "hidden"], True),
+    }
+    assert state.outputs(auto.Deployment(3, {})) == {}

@@ -1,0 +1,147 @@
+"""A stack remembers its world, and the sandbox leads nowhere else."""
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from operations.console.exits import Exit, Stop
+from operations.engine import workspace
+from operations.stacks import stack_files, target
+from operations.stacks.target import World
+
+SANDBOX, REAL = World("sandbox"), World("aws", "111122223333", "eu-west-1")
+
+
+def test_a_stack_belongs_to_no_world_until_one_is_remembered(clone: Path) -> None:
+    assert target.recall("small") is None
+    target.check("small", SANDBOX)
+    target.check("small", REAL)
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "refused"),
+    [
+        (SANDBOX, SANDBOX, False),
+        (SANDBOX, REAL, True),
+        (REAL, SANDBOX, True),
+        (REAL, REAL, False),
+        (REAL, World("aws", "444455556666", "eu-west-1"), True),
+        (REAL, World("aws", "111122223333", "us-east-1"), True),
+        (REAL, World("aws", "", "eu-west-1"), False),
+    ],
+)
+def test_another_world_is_refused_with_the_way_out(clone: Path, first: World, then: World, refused: bool) -> None:
+    target.remember("small", first)
+    assert target.recall("small") == first
+    if not refused:
+        target.check("small", then)
+        return
+    with pytest.raises(Stop, match="mullion down small") as stop:
+        target.check("small", then)
+    assert stop.value.code is Exit.REFUSED
+
+
+def test_a_forgotten_world_makes_room_for_another(clone: Path) -> None:
+    target.remember("small", SANDBOX)
+    target.forget("small")
+    target.check("small", REAL)
+
+
+@pytest.mark.parametrize("world", [SANDBOX, REAL])
+def test_each_run_is_noted_and_the_world_stays(clone: Path, world: World) -> None:
+    assert target.began("small") == 0
+    target.remember("small", world)
+    os.utime(target.folder("small") / "world.json", (1, 1))
+    first = target.began("small")
+    target.remember("small", World("azure"))
+    assert target.began("small") > first
+    assert target.recall("small") == world
+
+
+def test_a_stack_whose_file_is_gone_is_known_by_its_world(clone: Path) -> None:
+    target.remember("lost", SANDBOX)
+    target.remember("small", SANDBOX)
+    assert [name for name in ("lost", "small", "never", "../lost", "x/../lost") if stack_files.gone(name)] == ["lost"]
+    assert stack_files.config("lost") == {}, "`down` needs none"
+    assert workspace.sandbox_config("lost") == {"mullion:world": "sandbox"}
+    assert workspace._lay_out("lost").is_dir()
+    with pytest.raises(Stop, match="there is no stack 'lost'"):
+        stack_files.load("lost")
+
+
+def test_a_memory_that_cannot_be_read_is_not_taken_for_none(clone: Path) -> None:
+    target.remember("small", SANDBOX)
+    (target.folder("small") / "world.json").write_text("{")
+    with pytest.raises(Stop, match="cannot be read"):
+        target.recall("small")
+
+
+def test_files_are_for_this_user_alone_and_written_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = target.folder("small") / "kubeconfig"
+    target.write(path, "first")
+    assert path.stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        target.write(path, "second")
+    assert path.read_text() == "first"
+    assert len(list(path.parent.iterdir())) == 1, "no half-written file stays"
+
+
+LEAKS = {
+    "AWS_ACCESS_KEY_ID": "AKIA",
+    "AWS_SECRET_ACCESS_KEY": "s",
+    "AWS_SESSION_TOKEN": "s",
+    "AWS_PROFILE": "prod",
+    "AWS_ROLE_ARN": "a",
+    "AWS_WEB_IDENTITY_TOKEN_FILE": "/f",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI": "u",
+    "AWS_ENDPOINT_URL": "u",
+    "ARM_CLIENT_SECRET": "s",
+    "AZURE_CLIENT_SECRET": "s",
+    "GOOGLE_CREDENTIALS": "s",
+    "GOOGLE_OAUTH_ACCESS_TOKEN": "s",
+    "GCLOUD_KEYFILE_JSON": "s",
+    "CLOUDSDK_AUTH_ACCESS_TOKEN": "s",
+    "PULUMI_ACCESS_TOKEN": "s",
+    "PULUMI_CONFIG_PASSPHRASE": "s",
+    "PULUMI_BACKEND_URL": "s3://elsewhere",
+    "PULUMI_CONFIG": "{}",
+}
+
+
+def test_in_the_sandbox_no_credential_reaches_the_engine_and_all_come_back_after(
+    clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in LEAKS.items():
+        monkeypatch.setenv(name, value)
+    before = dict(os.environ)
+    with workspace.environment(workspace.REMOVED, workspace.sandbox_environment(clone)):
+        inside = dict(os.environ)
+    assert not {name for name, value in LEAKS.items() if inside.get(name) == value}
+    assert inside["AWS_SHARED_CREDENTIALS_FILE"] == inside["AWS_CONFIG_FILE"] == os.devnull
+    assert inside["AWS_EC2_METADATA_DISABLED"] == "true"
+    assert inside["PULUMI_BACKEND_URL"].startswith(clone.as_uri())
+    assert inside["PATH"] == before["PATH"]
+    assert dict(os.environ) == before
+
+
+def test_the_sandbox_has_a_copy_of_the_stack_without_other_settings(clone: Path) -> None:
+    path = clone / "stacks" / "Pulumi.small.yaml"
+    path.write_text(path.read_text() + "  aws:secretKey: {secure: v1:abc}\n  aws:accessKey: AKIA\n")
+    before = path.read_bytes()
+    folder = workspace._lay_out("small")
+    copy = folder / "stacks" / "Pulumi.small.yaml"
+    config = yaml.safe_load(copy.read_text())["config"]
+    assert set(config) == {"aws:region", "mullion:cluster", "mullion:world"}
+    assert config["mullion:world"] == "sandbox"
+    assert path.read_bytes() == before
+    assert (folder.parent / "passphrase").stat().st_mode & 0o777 == 0o600
+    assert folder.parent.stat().st_mode & 0o777 == 0o700
+
+    copy.write_text(copy.read_text() + "encryptionsalt: v1:kept\n")
+    passphrase = (folder.parent / "passphrase").read_text()
+    workspace._lay_out("small")
+    assert yaml.safe_load(copy.read_text())["encryptionsalt"] == "v1:kept", "else the state could not be read again"
+    assert (folder.parent / "passphrase").read_text() == passphrase

@@ -1,0 +1,132 @@
+"""A booted machine of the sandbox's Azure writes its status record, if nothing of its own is in its way."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.machine import user_data
+from sandbox.records import Boot
+from sandbox.values import Asset
+from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.scenes import Scene, filled
+
+from .conftest import IN, SCENES, WINDOWS, configuration, profile, rule
+
+STORE = "https://mulliona1b2.blob.core.windows.net/bundles"
+CONTENT = "a bundle"
+SHA256 = hashlib.sha256(CONTENT.encode()).hexdigest()
+READER = "/providers/Microsoft.Authorization/roleDefinitions/2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
+WRITER = "/providers/Microsoft.Authorization/roleDefinitions/ba92f5b4-2d11-453d-a403-e96b0029c9fe"
+Make = Callable[..., Thing]
+
+
+@pytest.fixture
+def site(account: Account, scene: Scene) -> Make:
+    """Make a machine with all that it needs; `machine` and `without` change that."""
+
+    def make(without: str = "", pods: str = "", password: str = "", **machine: Any) -> Thing:
+        container, identity = scene("container"), scene("identity")
+        place = IN | {"accountName": "mulliona1b2", "containerName": "bundles"}
+        if without != "bundle":
+            source = Asset(pulumi.runtime.rpc._special_asset_sig, SHA256, text=CONTENT)
+            account.create("Blob", "b", **place, blobName="bundles/x.zip", source=source)
+        rights = {"scope": container.id, "principalId": identity.outputs["principalId"]}
+        for name, role in (("read", READER), ("write", WRITER)):
+            if name not in without:
+                account.create("RoleAssignment", name, roleDefinitionId=role, **rights)
+        found = {"name": "web-0", **({"pod_cidr": pods} if pods else {})}
+        facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/web%3A"}
+        text = user_data.user_data("linux", user_data.document(f"{STORE}/bundles/x.zip", SHA256, found, facts), "azure")
+        known = {"adminPassword": password} if password else {}
+        plain = profile(customData=base64.b64encode(text.encode()).decode(), **known)
+        plain["identity"] = {"type": "UserAssigned", "userAssignedIdentities": [identity.id]}
+        return account.create("VirtualMachine", "vm", **filled(SCENES["vm"][1] | plain | machine, scene))
+
+    return make
+
+
+def boot(account: Account) -> Boot:
+    [found] = account.world.boots()
+    return found
+
+
+def test_it_is_ready_and_its_record_bears_the_vms_own_id(account: Account, site: Make) -> None:
+    machine = site()
+    assert boot(account).state == "ready", boot(account).reason
+    stored = account.world.object("mulliona1b2/bundles", f"status/web:{machine.outputs['vmId']}.json")
+    assert stored is not None
+    told = json.loads(stored.content)
+    assert (told["machine"], told["instance"], told["bundle"]) == ("web-0", machine.outputs["vmId"], SHA256)
+
+
+LACKING: dict[str, tuple[dict[str, Any], str]] = {
+    "no right to read": ({"without": "read write"}, "authorization to perform action"),
+    "no right to write": ({"without": "write"}, "blobs/write'"),
+    "no bundle": ({"without": "bundle"}, "no object bundles/x.zip in bucket mulliona1b2/bundles"),
+    "no identity": ({"identity": None}, "no user-assigned identity"),
+    "pods that it may not forward": ({"pods": "10.244.1.0/24"}, "without IP forwarding"),
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_what_is_in_its_way_is_named(account: Account, site: Make, case: str) -> None:
+    changes, words = LACKING[case]
+    site(**changes)
+    assert (boot(account).state, words in boot(account).reason) == ("waiting", True), boot(account).reason
+
+
+def test_it_forwards_what_its_pods_send_where_its_interface_does(account: Account, scene: Scene, site: Make) -> None:
+    face = scene("nic")
+    account.update(face, enableIPForwarding=True)
+    site(pods="10.244.1.0/24")
+    assert boot(account).state == "ready", boot(account).reason
+
+
+def test_without_a_nat_gateway_it_needs_an_address_of_its_own(account: Account, scene: Scene, site: Make) -> None:
+    sub = scene("sub")
+    account.update(sub, natGateway=None)
+    site()
+    assert "has no NAT gateway, and the machine has no public address" in boot(account).reason
+    account.delete(scene("nat"))
+    public = filled(configuration(publicIPAddress={"id": "$pip"}), scene)
+    account.update(scene("nic"), **public)
+    assert boot(account).state == "ready", boot(account).reason
+
+
+def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_not(
+    account: Account, scene: Scene, site: Make
+) -> None:
+    group = scene("nsg")
+    out = {"direction": "Outbound", "destinationAddressPrefix": "Internet", "sourceAddressPrefix": "*"}
+    deny = rule(name="deny", access="Deny", protocol="*", priority=4000, destinationPortRange="*", **out)
+    group = account.update(group, securityRules=[deny])
+    site()
+    assert "security rule deny denies tcp 443" in boot(account).reason
+    account.update(group, securityRules=[deny, rule(name="https", destinationPortRange="443", **out)])
+    assert boot(account).state == "ready", boot(account).reason
+
+
+def test_windows_waits_for_the_extension_that_starts_its_loader(account: Account, site: Make) -> None:
+    disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
+    site(password="A-password-1", storageProfile=disk)
+    assert (boot(account).state, "no extension starts the loader" in boot(account).reason) == ("waiting", True)
+    account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
+    assert boot(account).state == "ready", boot(account).reason
+
+
+@pytest.mark.parametrize("goes", ["extension", "machine"])
+def test_what_an_extension_alone_is_told_is_kept_for_its_machine_and_goes_with_either(
+    goes: str, account: Account, site: Make
+) -> None:
+    disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
+    machine = site(password="A-password-1", storageProfile=disk)
+    extension = account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
+    told = [json.loads(each) for each in account.world.secret_values(machine.id).values()]
+    assert told == [{"commandToExecute": "powershell"}]
+    account.delete({"extension": extension, "machine": machine}[goes])
+    assert account.world.secret_values(machine.id) == {}

@@ -1,0 +1,137 @@
+"""What is around booted machines on Azure: security groups, names, load balancers and customData."""
+
+import base64
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.azure import regions
+from sandbox.azure.boot_services import AROUND
+from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
+from sandbox.boot import cloud_services, name_server
+from sandbox.boot.firewalls import ANYWHERE, Permission
+from sandbox.cloud_state import World
+from sandbox.records import Record
+
+Row = tuple[str, str, dict[str, Any], dict[str, Any]]
+OUT = Permission(False, "-1", 0, 0, (ANYWHERE,))
+"""What Azure's own rules let out."""
+PARTS = {"frontendIPConfiguration": {"id": "b/f/in"}, "backendAddressPool": {"id": "b/p/api"}, "probe": {"id": "b/o/x"}}
+BALANCED = {
+    "frontendIPConfigurations": [{"name": "in", "privateIPAddress": "10.20.0.9"}, {"name": "public"}],
+    "probes": [{"name": "x", "protocol": "Https", "port": 6443, "requestPath": "/readyz"}],
+    "loadBalancingRules": [
+        {**PARTS, "frontendPort": 6443, "backendPort": 6443},
+        {**PARTS, "frontendIPConfiguration": {"id": "b/f/public"}, "frontendPort": 6443, "backendPort": 6443},
+    ],
+}
+
+
+def rule(name: str, priority: int, ports: str, **more: Any) -> dict[str, Any]:
+    """A rule that lets TCP in."""
+    fixed = {"access": "Allow", "direction": "Inbound", "protocol": "Tcp", "destinationAddressPrefix": "*"}
+    return {**fixed, "name": name, "priority": priority, "destinationPortRange": ports, **more}
+
+
+LAST = rule("no-one-else", 4096, "*", access="Deny", sourceAddressPrefix="*")
+HEADS = {"sourceApplicationSecurityGroups": [{"id": "asg-head"}]}
+RULES_OF = {
+    "head": [rule("people", 100, "6443", sourceAddressPrefix="203.0.113.0/24"), LAST],
+    "worker": [LAST, rule("kubelet", 100, "10250", **HEADS), rule("pods", 101, "*", protocol="*", **HEADS)],
+}
+
+
+def machine(name: str, address: str, **more: Any) -> list[Row]:
+    """A machine, its interface and its group of rules."""
+    face: dict[str, Any] = {"privateIPAddress": address, "applicationSecurityGroups": [{"id": f"asg-{name}"}], **more}
+    data = base64.b64encode(f"#cloud-config {name}".encode()).decode()
+    inputs = {"osProfile": {"customData": data}, "networkProfile": {"networkInterfaces": [{"id": f"nic-{name}"}]}}
+    return [
+        (RULES.token, f"nsg-{name}", {"securityRules": RULES_OF[name]}, {}),
+        (INTERFACE.token, f"nic-{name}", {"networkSecurityGroup": {"id": f"nsg-{name}"}}, {"ipConfigurations": [face]}),
+        (MACHINE.token, f"vm-{name}", inputs, {"vmId": f"id-{name}"}),
+    ]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    record = {"recordType": "A", "aRecords": [{"ipv4Address": "10.20.0.9"}]}
+    rows: list[Row] = [
+        (NETWORK.token, "n", {"addressSpace": {"addressPrefixes": ["10.20.0.0/16"]}}, {}),
+        *machine("head", "10.20.0.4", loadBalancerBackendAddressPools=[{"id": "b/p/api"}]),
+        *machine("worker", "10.20.0.5"),
+        (RECORD.token, "r", record, {"fqdn": "api.c.mullion.internal."}),
+        (BALANCER.token, "b", BALANCED, {}),
+    ]
+    made = World(tmp_path / "world.db")
+    with made.transaction():
+        for number, (type, id, inputs, outputs) in enumerate(rows, 1):
+            made.put(Record(number, type, id, id, f"urn::{id}", "r", inputs, {**inputs, **outputs}, ""))
+    return made
+
+
+def found(world: World, name: str) -> Record:
+    there = AROUND.find(world, f"id-{name}")
+    assert there
+    return there
+
+
+def test_a_world_of_azure_s_things_is_in_azure(world: World) -> None:
+    assert cloud_services.of(world) is AROUND
+    assert AROUND.range(world) == IPv4Network("10.20.0.0/16")
+    assert AROUND.address(world, found(world, "worker")) == "10.20.0.5"
+    assert AROUND.user_data(found(world, "worker"), lambda *_: b"") == b"#cloud-config worker"
+
+
+def test_rules_know_machines_by_their_groups_and_what_comes_through_a_balancer_comes_from_it(world: World) -> None:
+    peer = ("10.20.0.4",)
+    assert AROUND.permissions(world, found(world, "worker")) == [
+        Permission(True, "tcp", 10250, 10250, peer),
+        Permission(True, "-1", 0, 65535, peer),
+        OUT,
+    ]
+    assert AROUND.permissions(world, found(world, "head")) == [
+        Permission(True, "tcp", 6443, 6443, ("203.0.113.0/24",)),
+        OUT,
+        Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
+    ]
+
+
+def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_for_none(world: World) -> None:
+    [group] = [each for each in world.resources(RULES.token) if each.id == "nsg-worker"]
+    denial = rule("closed", 99, "443", access="Deny", direction="Outbound", sourceAddressPrefix="*")
+    world.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
+    with pytest.raises(ValueError, match="closed"):
+        AROUND.permissions(world, found(world, "worker"))
+
+
+def test_a_balancer_forwards_from_its_private_address_to_its_pool(world: World) -> None:
+    [one] = AROUND.forwarders(world)
+    check = {"protocol": "HTTPS", "path": "/readyz", "port": 6443, "matcher": "200"}
+    assert (one.address, one.port, one.check, one.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("api.c.mullion.internal", ["10.20.0.9"]),
+        ("bundles1.blob.core.windows.net", ["10.20.0.1"]),
+        ("vault-1.vault.azure.net", ["10.20.0.1"]),
+        ("management.azure.com", ["10.20.0.1"]),
+        (name_server.MIRROR, ["10.20.0.1"]),
+        ("other.c.mullion.internal", None),
+        ("a.blob.core.windows.net.example.org", None),
+    ],
+)
+def test_names_of_the_zone_and_the_services_are_known_and_no_others(
+    world: World, name: str, expected: list[str] | None
+) -> None:
+    assert name_server.addresses(world, name, "10.20.0.1") == expected
+
+
+def test_images_for_a_spec_are_such_as_azure_has_and_trusted_launch_takes() -> None:
+    for each in regions.images("westeurope"):
+        reference: dict[str, str] = dict(zip(("publisher", "offer", "sku", "version"), each.split(":"), strict=True))
+        assert regions.disk(reference) is not None and regions.second_generation(reference), each

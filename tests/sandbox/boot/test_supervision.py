@@ -1,0 +1,65 @@
+"""Who keeps a booted sandbox, and what comes after who was killed."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from lab.linuxnode import machine, network
+from operations.stacks.paths import REPOSITORY
+from sandbox.boot import machine_status, supervision
+from sandbox.cloud_state import World
+from sandbox.simulated_boot import BOOTED
+
+HOLD = "import sys, time; from pathlib import Path; from sandbox.boot import supervision\n"
+HOLD += "with supervision.held(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)"
+
+
+@pytest.mark.subprocess
+def test_one_process_keeps_a_sandbox_and_who_is_killed_keeps_it_no_more(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "held\n"
+        assert supervision.keeper(tmp_path) == process.pid
+        with pytest.raises(BlockingIOError), supervision.held(tmp_path):
+            pass
+        process.kill()
+        process.wait(10)
+    assert supervision.keeper(tmp_path) is None
+
+
+def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    monkeypatch.setattr(machine, "stop", lambda folder: ended.append(folder.name))
+    monkeypatch.setattr(network, "down", lambda net: ended.append(net))
+    (supervision.disks(tmp_path) / "linux-0-i-1").mkdir(parents=True)
+    world = World(supervision.world(tmp_path))
+    with world.transaction():
+        world.set_setting(BOOTED, "yes")
+    machine_status.open_site(world, net="n", api="https://127.0.0.1:1")
+    supervision.clean(tmp_path)
+    assert ended == ["linux-0-i-1", supervision.net(tmp_path)]
+    assert (world.setting(BOOTED), machine_status.site(world)) == ("", {})
+    assert supervision.disks(tmp_path).exists()
+    supervision.clean(tmp_path, disks_too=True)
+    assert not supervision.disks(tmp_path).exists()
+
+
+@pytest.mark.subprocess
+def test_a_number_that_became_another_processs_is_no_machine(tmp_path: Path) -> None:
+    (tmp_path / "pid").write_text(str(os.getpid()))
+    assert not machine.running(tmp_path), "or a cut would kill somebody else"
+    words = [sys.executable, "-c", "import time; time.sleep(60)", str(tmp_path)]
+    with subprocess.Popen(words) as process:
+        (tmp_path / "pid").write_text(str(process.pid))
+        end = time.monotonic() + 10
+        while not machine.running(tmp_path) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert machine.running(tmp_path)
+        process.kill()

@@ -1,0 +1,107 @@
+"""A booted machine of the sandbox's GCP writes its status record, if nothing of its own is in its way."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from components.machine import user_data
+from sandbox.records import Boot
+from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.scenes import Scene, filled
+
+from .conftest import SCENES
+
+STORE = "https://storage.googleapis.com/bundles"
+CONTENT = "a bundle"
+SHA256 = hashlib.sha256(CONTENT.encode()).hexdigest()
+EMAIL = "node-account@mullion-sandbox.iam.gserviceaccount.com"
+Make = Callable[..., Thing]
+
+
+@pytest.fixture
+def site(account: Account, scene: Scene) -> Make:
+    """Make a machine with all that it needs; `machine` and `without` change that."""
+
+    def member(name: str, role: str, prefix: str) -> None:
+        expression = f'resource.name.startsWith("projects/_/buckets/bundles/objects/{prefix}")'
+        given: dict[str, Any] = {"bucket": "bundles", "member": f"serviceAccount:{EMAIL}", "role": role}
+        account.create("BucketIAMMember", name, **given, condition={"title": name, "expression": expression})
+
+    def make(without: str = "", pods: str = "", **machine: Any) -> Thing:
+        scene("bucket")
+        scene("node")
+        if without != "nat":
+            scene("nat")
+        gateway = {"nextHopGateway": "default-internet-gateway", "destRange": "0.0.0.0/0"}
+        if without != "route":
+            account.create("Route", "out", name="out", network=scene("net").id, **gateway)
+        if without != "bundle":
+            account.create("BucketObject", "b", bucket="bundles", name="bundles/x.zip", content=CONTENT)
+        for name, role, prefix in (("read", "objectViewer", "bundles/"), ("write", "objectUser", "status/web%3A")):
+            if without != name:
+                member(name, f"roles/storage.{role}", prefix.replace("%3A", ":"))
+        found = {"name": "web-0", **({"pod_cidr": pods} if pods else {})}
+        facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/web%3A"}
+        document = user_data.document(f"{STORE}/bundles/x.zip", SHA256, found, facts)
+        key = "user-data"
+        plain = {
+            "metadata": {key: user_data.user_data("linux", document, "gcp")},
+            "serviceAccount": {"email": EMAIL, "scopes": ["cloud-platform"]},
+        }
+        return account.create("Instance", "machine", **filled(SCENES["machine"][1] | plain | machine, scene))
+
+    return make
+
+
+def boot(account: Account) -> Boot:
+    [found] = account.world.boots()
+    return found
+
+
+def test_it_is_ready_and_its_record_bears_the_instances_number(account: Account, site: Make) -> None:
+    machine = site()
+    assert boot(account).state == "ready", boot(account).reason
+    stored = account.world.object("bundles", f"status/web:{machine.outputs['instanceId']}.json")
+    assert stored is not None
+    told = json.loads(stored.content)
+    assert (told["machine"], told["instance"], told["bundle"]) == ("web-0", machine.outputs["instanceId"], SHA256)
+
+
+def test_the_windows_script_carries_the_document_too(account: Account, site: Make) -> None:
+    facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/web%3A"}
+    document = user_data.document(f"{STORE}/bundles/x.zip", SHA256, {"name": "web-0"}, facts)
+    site(metadata={"windows-startup-script-ps1": user_data.user_data("windows", document, "gcp")})
+    assert boot(account).state == "ready", boot(account).reason
+
+
+LACKING: dict[str, tuple[dict[str, Any], str]] = {
+    "no NAT gateway": ({"without": "nat"}, "has no Cloud NAT"),
+    "no right to read": ({"without": "read"}, "does not have storage.objects.get access"),
+    "no right to write": ({"without": "write"}, "does not have storage.objects.create access"),
+    "no bundle": ({"without": "bundle"}, "no object bundles/x.zip in bucket bundles"),
+    "no identity": ({"serviceAccount": None}, "no service account"),
+    "narrow scopes": ({"serviceAccount": {"email": EMAIL, "scopes": ["compute-ro"]}}, "compute-ro"),
+    "pods that it may not forward": ({"pods": "10.244.1.0/24"}, "without canIpForward"),
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_what_is_in_its_way_is_named(account: Account, site: Make, case: str) -> None:
+    changes, words = LACKING[case]
+    site(**changes)
+    assert (boot(account).state, words in boot(account).reason) == ("waiting", True), boot(account).reason
+
+
+def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_not(
+    account: Account, scene: Scene, site: Make
+) -> None:
+    deny = {"network": scene("net").id, "direction": "EGRESS", "destinationRanges": ["0.0.0.0/0"]}
+    account.create("Firewall", "deny", name="deny", denies=[{"protocol": "all"}], priority=2000, **deny)
+    site()
+    assert "firewall rule deny denies tcp 443" in boot(account).reason
+    https = [{"protocol": "tcp", "ports": ["443"]}]
+    account.create("Firewall", "allow", name="allow", allows=https, targetServiceAccounts=[EMAIL], **deny)
+    assert boot(account).state == "ready", boot(account).reason

@@ -1,0 +1,136 @@
+"""What is around booted machines on GCP: firewall rules, names, load balancers and user-data, from a world's things."""
+
+from ipaddress import IPv4Network
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.boot import cloud_services, firewalls, name_server
+from sandbox.boot.firewalls import ANYWHERE, Permission
+from sandbox.cloud_state import World
+from sandbox.gcp.boot_services import AROUND
+from sandbox.gcp.dns import RECORD
+from sandbox.gcp.names import BACKEND, CHECK, COMPUTE, FIREWALL, FORWARDING, GROUP, INSTANCE, NETWORK, SUBNETWORK
+from sandbox.records import Record
+
+NET, SERVICE, MEMBERS, READY = "projects/p/global/networks/n", "backends/b", "groups/g", "checks/c"
+OUT = Permission(False, "-1", 0, 0, (ANYWHERE,))
+"""What no rule denies may go out."""
+
+
+def instance(name: str, address: str) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
+    """A machine whose service account is called like it."""
+    faces = [{"networkIp": address, "network": COMPUTE + NET}]
+    account = {"email": f"{name}@p"}
+    return INSTANCE, f"zones/z/{name}", {"serviceAccount": account}, {"networkInterfaces": faces, "instanceId": address}
+
+
+def firewall(name: str, target: str, **more: Any) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
+    """A rule for machines with an account."""
+    return FIREWALL, name, {"name": name, "network": NET, "targetServiceAccounts": [f"{target}@p"], **more}, {}
+
+
+BALANCER = {"ipAddress": "10.20.0.9", "ports": ["6443"], "loadBalancingScheme": "INTERNAL"}
+TCP = [{"protocol": "tcp", "ports": ["10250", "30000-32767"]}]
+ROWS = [
+    (NETWORK, NET, {"name": "n"}, {}),
+    (SUBNETWORK, "s0", {"ipCidrRange": "10.20.0.0/19"}, {}),
+    (SUBNETWORK, "s1", {"ipCidrRange": "10.20.32.0/19"}, {}),
+    instance("head", "10.20.0.4"),
+    instance("worker", "10.20.0.5"),
+    firewall("kubelet", "worker", direction="INGRESS", sourceServiceAccounts=["head@p"], allows=TCP),
+    firewall("people", "head", sourceRanges=["203.0.113.0/24"], allows=[{"protocol": "all"}]),
+    firewall("off", "worker", sourceRanges=["0.0.0.0/0"], allows=[{"protocol": "all"}], disabled=True),
+    (RECORD, "r", {"name": "api.c.mullion.internal.", "type": "A", "rrdatas": ["10.20.0.9"]}, {}),
+    (GROUP, MEMBERS, {}, {"instances": [f"{COMPUTE}zones/z/head"]}),
+    (CHECK, READY, {"httpsHealthCheck": {"port": 6443, "requestPath": "/readyz"}}, {}),
+    (BACKEND, SERVICE, {"healthChecks": READY, "backends": [{"group": MEMBERS}]}, {}),
+    (FORWARDING, "f", {**BALANCER, "backendService": SERVICE}, {}),
+    (FORWARDING, "e", {**BALANCER, "backendService": SERVICE, "loadBalancingScheme": "EXTERNAL"}, {}),
+]
+
+
+def worded(world: World, rows: list[tuple[str, str, dict[str, Any], dict[str, Any]]], first: int) -> World:
+    with world.transaction():
+        for number, (type, id, inputs, outputs) in enumerate(rows, first):
+            world.put(Record(number, type, id, id, f"urn::{id}", "r", inputs, {**inputs, **outputs}, ""))
+            if type == FIREWALL:
+                world.link(number, [("network", NETWORK, NET, "refuse")])
+    return world
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return worded(World(tmp_path / "world.db"), ROWS, 1)
+
+
+def machine(world: World, name: str) -> Record:
+    found = world.find(INSTANCE, f"zones/z/{name}")
+    assert found
+    return found
+
+
+def test_a_world_of_gcp_s_things_is_in_gcp(world: World) -> None:
+    assert cloud_services.of(world) is AROUND
+    assert AROUND.range(world) == IPv4Network("10.20.0.0/18"), "the smallest range with both subnetworks"
+    found = AROUND.find(world, "10.20.0.5")
+    assert found and AROUND.address(world, found) == "10.20.0.5"
+
+
+def test_rules_are_for_accounts_and_what_comes_through_a_balancer_comes_from_it(world: World) -> None:
+    peer = ("10.20.0.4",)
+    assert AROUND.permissions(world, machine(world, "worker")) == [
+        Permission(True, "tcp", 10250, 10250, peer),
+        Permission(True, "tcp", 30000, 32767, peer),
+        OUT,
+    ]
+    assert AROUND.permissions(world, machine(world, "head")) == [
+        Permission(True, "-1", 0, 65535, ("203.0.113.0/24",)),
+        OUT,
+        Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
+    ]
+
+
+def test_a_rule_that_denies_is_refused_by_its_name_since_it_would_be_taken_for_none(world: World) -> None:
+    worded(world, [firewall("closed", "worker", direction="EGRESS", denies=[{"protocol": "all"}])], 99)
+    with pytest.raises(ValueError, match="closed"):
+        AROUND.permissions(world, machine(world, "worker"))
+
+
+def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(world: World) -> None:
+    check = {"protocol": "HTTPS", "path": "/readyz", "matcher": "200", "port": 6443}
+    [found] = AROUND.forwarders(world)
+    assert (found.address, found.port, found.check, found.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("api.c.mullion.internal", ["10.20.0.9"]),
+        ("metadata.google.internal", ["169.254.169.254"]),
+        ("storage.googleapis.com", ["10.20.0.1"]),
+        ("secretmanager.googleapis.com", ["10.20.0.1"]),
+        (name_server.MIRROR, ["10.20.0.1"]),
+        ("other.c.mullion.internal", None),
+        ("storage.googleapis.com.example.org", None),
+    ],
+)
+def test_names_of_the_zone_and_the_services_are_known_and_no_others(
+    world: World, name: str, expected: list[str] | None
+) -> None:
+    assert name_server.addresses(world, name, "10.20.0.1") == expected
+
+
+def test_user_data_is_a_value_of_the_metadata_server_which_answers_for_names_too(world: World) -> None:
+    asked: list[tuple[str, str, dict[str, str]]] = []
+
+    def ask(method: str, path: str, headers: dict[str, str]) -> bytes:
+        asked.append((method, path, headers))
+        return b"#cloud-config"
+
+    assert AROUND.user_data(machine(world, "worker"), ask) == b"#cloud-config"
+    assert asked == [("GET", "/computeMetadata/v1/instance/attributes/user-data", {"Metadata-Flavor": "Google"})]
+    resolver = AROUND.resolver(IPv4Network("10.20.0.0/18"))
+    text = firewalls.rules([], "10.20.0.0/18", "10.20.0.1", resolver, routed=False)
+    assert "ip daddr { 169.254.169.254 } accept" in text

@@ -1,0 +1,79 @@
+"""Secrets Manager as a real SDK sees it."""
+
+import pytest
+
+from tests.sandbox.services.aws.test_s3 import code
+from tests.sandbox.services.conftest import Site
+
+
+def test_a_value_is_read_by_name_arn_and_arn_without_its_end(site: Site) -> None:
+    manager, arn = site.client("secretsmanager"), site.secrets["pki"]
+    for name in ("pki", arn, arn[:-7]):
+        got = manager.get_secret_value(SecretId=name)
+        assert (got["SecretString"], got["ARN"], got["Name"]) == ("ca.key", arn, "pki")
+        assert got["VersionStages"] == ["AWSCURRENT"]
+
+
+def test_the_newest_value_is_current_and_the_one_before_is_kept(site: Site) -> None:
+    manager = site.client("secretsmanager")
+    ids = [manager.put_secret_value(SecretId="join", SecretString=text)["VersionId"] for text in ("a", "b", "c")]
+    assert manager.get_secret_value(SecretId="join")["SecretString"] == "c"
+    assert manager.get_secret_value(SecretId="join", VersionStage="AWSPREVIOUS")["SecretString"] == "b"
+    assert manager.get_secret_value(SecretId="join", VersionId=ids[1])["SecretString"] == "b"
+    stages = manager.describe_secret(SecretId="join")["VersionIdsToStages"]
+    assert stages == {ids[2]: ["AWSCURRENT"], ids[1]: ["AWSPREVIOUS"]}
+    assert code(lambda: manager.get_secret_value(SecretId="join", VersionId=ids[0])) == "ResourceNotFoundException"
+
+
+def test_a_request_token_makes_a_write_happen_once(site: Site) -> None:
+    manager, token = site.client("secretsmanager"), "t" * 32
+    for _ in range(2):
+        made = manager.put_secret_value(SecretId="join", SecretString="a", ClientRequestToken=token)
+        assert made["VersionId"] == token
+    again = {"SecretId": "join", "SecretString": "b", "ClientRequestToken": token}
+    assert code(lambda: manager.put_secret_value(**again)) == "ResourceExistsException"
+
+
+def test_a_machine_reads_what_its_role_may_and_nothing_else(site: Site) -> None:
+    site.client("secretsmanager").put_secret_value(SecretId="join", SecretString="token")
+    manager = site.client("secretsmanager", "web")
+    assert manager.get_secret_value(SecretId="join")["SecretString"] == "token"
+    denied = [
+        lambda: manager.get_secret_value(SecretId="pki"),
+        lambda: manager.get_secret_value(SecretId="nothing"),
+        lambda: manager.put_secret_value(SecretId="join", SecretString="x"),
+        lambda: manager.describe_secret(SecretId="join"),
+    ]
+    assert [code(call) for call in denied] == ["AccessDeniedException"] * len(denied)
+
+
+CASES = {
+    "a secret that is not there": ({"SecretId": "nothing"}, "ResourceNotFoundException"),
+    "a secret without a value": ({"SecretId": "join"}, "ResourceNotFoundException"),
+    "a stage that is not there": ({"SecretId": "pki", "VersionStage": "AWSPREVIOUS"}, "ResourceNotFoundException"),
+}
+
+
+@pytest.mark.parametrize(("asked", "expected"), CASES.values(), ids=CASES)
+def test_what_is_not_there_is_not_found(site: Site, asked: dict, expected: str) -> None:
+    assert code(lambda: site.client("secretsmanager").get_secret_value(**asked)) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"secret_key": "x"}, "InvalidSignatureException"),
+        ({"token": "x/y"}, "UnrecognizedClientException"),
+        ({"access_key": "ASIAX"}, "UnrecognizedClientException"),
+    ],
+)
+def test_wrong_credentials_are_refused_in_its_own_words(site: Site, changes: dict, expected: str) -> None:
+    manager = site.client("secretsmanager", "cp", **changes)
+    assert code(lambda: manager.get_secret_value(SecretId="pki")) == expected
+
+
+def test_no_value_stands_in_the_worlds_own_file_or_among_what_was_asked(site: Site) -> None:
+    site.client("secretsmanager").put_secret_value(SecretId="join", SecretString="not-for-everyone")
+    files = site.account.world.path.parent.glob("world*")
+    assert [path.name for path in files if b"not-for-everyone" in path.read_bytes()] == ["world.secrets"]
+    assert "not-for-everyone" not in repr(site.services.asked)

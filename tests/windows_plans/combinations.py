@@ -1,0 +1,103 @@
+"""The Windows nodes that are proven: this repository's own stacks, and what a row changes in one."""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from components.node.downloads import wanted
+from components.node.plan import NodePlan
+from components.node.role import role
+from components.plan import Machine, MachineGroup, plan_cluster
+from components.spec.models import ClusterSpec, NetworkMode
+from components.stack_files.stack import CLUSTER, read_stack
+from components.topology.addressing import pod_range
+from operations.stacks import stack_files
+from tests.windows_plans.publisher import publish
+
+WARNINGS = "the tests want just this combination"
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A pool of a stack; `cluster` and `pool_options` are merged over what the stack file says."""
+
+    stack: str
+    pool: str
+    cluster: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    pool_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    build: tuple[int, int] = (17763, 6293)
+    """Build and update revision of the machine."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A combination as the product renders it, and what it downloads."""
+
+    spec: ClusterSpec
+    group: MachineGroup
+    files: dict[str, bytes]
+    """What the mirror has, by <host>/<path>."""
+    build: tuple[int, int]
+
+    @property
+    def plan(self) -> NodePlan:
+        """The plan of its machines."""
+        return self.group.node_plan
+
+    def machine(self, name: str, address: str) -> dict[str, str]:
+        """What the user-data tells a machine of the pool that has this name and address."""
+        network, own = self.spec.network, IPv4Address(address)
+        pods = pod_range(network, own) if network.mode is NetworkMode.L2BRIDGE else None
+        return self.group.machine_document(Machine(name, 0, 0, own, pods))
+
+
+SERVER_2022, SERVER_2025 = (20348, 2849), (26100, 2314)
+L2BRIDGE: dict[str, Any] = {"network": {"mode": "l2bridge", "nodes": "10.20.0.0/22", "pods": "10.244.0.0/14"}}
+
+COMBINATIONS: dict[str, Combination] = {
+    "containerd-overlay": Combination("aws-dev", "web"),
+    "docker-overlay": Combination("aws-docker", "legacy"),
+    "containerd-l2bridge": Combination("aws-routed", "web", build=SERVER_2022),
+    "docker-l2bridge": Combination("aws-docker", "legacy", L2BRIDGE),
+    "cri-dockerd": Combination("aws-dev", "web", {}, {"runtime": "docker"}),
+    "windows-2022": Combination("aws-ci", "windows", build=SERVER_2022),
+    "windows-2025": Combination("aws-ci", "windows", {}, {"os": "windows-2025"}, build=SERVER_2025),
+}
+
+FOUR = ("containerd-overlay", "docker-overlay", "containerd-l2bridge", "docker-l2bridge")
+"""Runtimes by networks; the others differ by tables alone."""
+
+CUT = "docker-l2bridge"
+"""The one that `make test` cuts the power of, and so sees in its end; all others it leaves to `make soak`."""
+
+VETERAN = "containerd-overlay"
+"""The one that events happen to, once its first day was looked at."""
+
+
+def rendered(name: str, mirror: str, standins: Path) -> Rendered:
+    """The plan of a combination, whose downloads come from the mirror under the digests of stand-ins."""
+    chosen = COMBINATIONS[name]
+    config = copy.deepcopy(stack_files.config(chosen.stack))
+    document = config[CLUSTER]
+    document["network"] = {**document.get("network", {}), **chosen.cluster.get("network", {})}
+    document |= {key: value for key, value in chosen.cluster.items() if key != "network"}
+    document["pools"][chosen.pool] |= chosen.pool_options
+    document["acknowledge"] = _all_warnings(chosen.stack, config)
+    files, entries = publish(wanted(role(chosen.stack, _spec(chosen.stack, config), chosen.pool)), standins)
+    document["artifacts"] = {"mirror": mirror, "entries": entries}
+    spec = _spec(chosen.stack, config)
+    group = next(each for each in plan_cluster(chosen.stack, spec).pools if each.name == chosen.pool)
+    return Rendered(spec, group, files, chosen.build)
+
+
+def _all_warnings(stack: str, config: dict[str, Any]) -> dict[str, str]:
+    """Old versions warn; here they are meant."""
+    found = read_stack(stack, config).warnings
+    return {each.id: WARNINGS for each in found}
+
+
+def _spec(stack: str, config: dict[str, Any]) -> ClusterSpec:
+    return read_stack(stack, config).spec

@@ -1,0 +1,33 @@
+"""What all tests of this folder share: stand-in programs, and the place where machines stand."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from lab import build
+from lab.linuxnode.image import lacking
+from lab.programs import STAND_IN
+from tests.cloud_init.conftest import pytest_configure, winpwsh
+from tests.windows_plans.site import Site, site
+
+__all__ = ["pytest_configure", "winpwsh"]
+
+
+@pytest.fixture(scope="session")
+def standins(missing: Callable[[str, str], NoReturn]) -> Path:
+    """The program of all stand-ins; Go makes it in a minute, once."""
+    try:
+        return build.build(STAND_IN, build.say)
+    except build.NotBuilt as why:
+        missing("standins", str(why))
+
+
+@pytest.fixture(scope="session")
+def place(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A network with the cloud, the publishers and an API server."""
+    if why := lacking():
+        missing("linuxnode", why)
+    with site(tmp_path_factory.mktemp("site")) as here:
+        yield here

@@ -1,0 +1,128 @@
+"""What a node is in the end: every file, right, registry value, rule, network and Kubernetes object of it, as JSON.
+
+Goldens hold it: MULLION_RECORD=1 writes them anew from what was found, and a change shows in review.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.conformance.windows_access import access_of
+from tests.windows_plans.registry import gained
+from tests.windows_plans.server import Node
+
+GOLDEN = Path(__file__).with_name("golden")
+RECORD = "MULLION_RECORD"
+OUTSIDE = ("windows", "fakes", "jobs", "users", "Program Files/mullion")
+"""Folders of C: that are Windows', the stand-ins', or the loader's."""
+MEMORY = "ProgramData/mullion/"
+"""The executor's own: what it remembers and reports."""
+BOOKS = ("rules", "profiles", "routes", "features", "ports", "defender", "tasks", "images", "policylists", "forwarding")
+CHANGING = ("ID", "VirtualNetwork", "HostComputeNetwork")
+"""Fields of HNS that are other ones each time."""
+
+_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_VERSION = re.compile(rb"\nversion=(v[\w.-]+)\n\Z")
+_PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTALL)
+
+
+def state(node: Node, fresh: Path) -> dict[str, Any]:
+    """Everything of a node that is off; `fresh` is the folder of a machine that nothing was done to."""
+    drive, access = node.machine.drive, node.last["access"]
+    files = {name: place for name, place in _files(drive) if not (fresh / "drive_c" / name).exists()}
+    return {
+        "files": {
+            windows(name): {"access": access_of(access.get(windows(name), "inherited")), "content": text(place, node)}
+            for name, place in sorted(files.items())
+        },
+        "folders": {
+            path: access_of(rules) for path, rules in sorted(access.items()) if node.machine.path(path).is_dir()
+        },
+        "registry": gained(node.machine.folder, fresh),
+        **{name: anonymous(node.last.get(name, {})) for name in BOOKS},
+        **{name: nameless(node.last.get(name, {})) for name in ("networks", "endpoints")},
+        "node": shown(node.site.api.nodes.get(node.name)),
+    }
+
+
+def _files(drive: Path) -> Iterator[tuple[str, Path]]:
+    for folder, folders, names in os.walk(drive):
+        inside = Path(folder).relative_to(drive).as_posix()
+        folders[:] = [each for each in folders if f"{inside}/{each}".removeprefix("./") not in OUTSIDE]
+        for name in names:
+            found = f"{inside}/{name}".removeprefix("./")
+            if not found.startswith(MEMORY) or "/downloads/" in found:
+                yield found, Path(folder) / name
+
+
+def windows(name: str) -> str:
+    """The path on the machine."""
+    return "C:\\" + name.replace("/", "\\")
+
+
+def text(place: Path, node: Node) -> str:
+    """A file's content as goldens have it: without what differs from run to run."""
+    if place.suffix in (".gz", ".tgz", ".zip"):
+        return "(archive)"
+    if "var/log" in place.as_posix():
+        return "(log)"
+    content = place.read_bytes()
+    if program := _VERSION.search(content):
+        return f"({'program' if content.startswith(b'MZ') else 'file'} of {program[1].decode()})"
+    shown = _PEM.sub(lambda found: f"({found[1].lower()})\n", content.decode())
+    for changing, name in ((node.site.cloud.url, "(services)"), (node.site.mirror, "(mirror)")):
+        shown = shown.replace(changing, name)
+    return shown
+
+
+def asked(node: Node) -> list[Any]:
+    """What the stand-ins of Windows' modules were asked, in order; what HNS got as documents, as such."""
+    found = node.lines("asked")
+    for each in (one["asked"] for one in found):
+        each |= {"Data": json.loads(each["Data"])} if "Data" in each else {}
+    return anonymous(found)
+
+
+def anonymous(found: Any) -> Any:
+    """Without the ids that HNS gives."""
+    return json.loads(_ID.sub("(id)", json.dumps(found)))
+
+
+def nameless(book: dict[str, Any]) -> list[Any]:
+    """HNS objects by name, without ids."""
+    plain = ({key: value for key, value in each.items() if key not in CHANGING} for each in book.values())
+    return sorted(plain, key=lambda each: str(each.get("Name")))
+
+
+def shown(found: dict[str, Any] | None) -> Any:
+    """A Node object without its uid."""
+    if found is None:
+        return None
+    metadata = {key: value for key, value in found["metadata"].items() if key != "uid"}
+    return {**found, "metadata": metadata}
+
+
+def record(name: str, found: dict[str, Any]) -> None:
+    """With MULLION_RECORD the golden becomes what was found."""
+    if os.environ.get(RECORD):
+        GOLDEN.mkdir(exist_ok=True)
+        text = json.dumps(found, indent=1, sort_keys=True) + "\n"
+        (GOLDEN / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def differences(name: str, found: dict[str, Any]) -> list[str]:
+    """What is not as the golden says, of what was looked at."""
+    wanted = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
+    seen = json.loads(json.dumps(found))
+    return list(_unlike({key: wanted.get(key) for key in seen}, seen, name))
+
+
+def _unlike(wanted: Any, found: Any, where: str) -> Iterator[str]:
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        for key in sorted(wanted.keys() | found.keys()):
+            yield from _unlike(wanted.get(key), found.get(key), f"{where}: {key}")
+    elif wanted != found:
+        yield f"{where} is {json.dumps(found)[:600]}, the golden says {json.dumps(wanted)[:600]}"

@@ -1,0 +1,94 @@
+"""Where Windows nodes of these tests stand: a network of their own with the cloud, the publishers and an API server."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components import naming
+from components.machine.pki import ca_hash
+from lab.linuxnode import network
+from sandbox.boot.network_namespaces import within
+from tests.cloud_init.cloud import Cloud, serving
+from tests.conformance.downloads import Downloads
+from tests.conformance.downloads import serving as publishing
+from tests.conformance.state import Served
+from tests.windows_plans.api import Api, Authority
+from tests.windows_plans.combinations import Rendered
+
+NODES, ROUTER = "10.20.0.0/16", "10.20.0.1"
+METADATA = "169.254.169.254"
+CLUSTER = "dev"
+API_HOST = naming.api_host(CLUSTER)
+TOKEN = "abcdef.0123456789abcdef"
+
+
+@dataclass
+class Site:
+    """What all machines reach."""
+
+    net: str
+    cloud: Cloud
+    downloads: Downloads
+    api: Api
+
+    @property
+    def mirror(self) -> str:
+        """Base URL of the mirror."""
+        return self.downloads.urls["url"]
+
+    def facts(self) -> dict[str, str]:
+        """Facts of the cluster, as its wiring tells them to Windows workers."""
+        url = self.cloud.url
+        return {
+            "cloud": "aws", "region": "eu-west-1", "world": "sandbox", "cluster": CLUSTER,
+            "api_host": API_HOST, "api_url": f"https://{API_HOST}:6443", "ca_hash": ca_hash(self.api.authority.pem),
+            "ca_url": f"{url}/bundles/ca.crt", "bundle_store": f"{url}/bundles", "secret_service": f"{url}/",
+            "join_secret": "join", "status_url": f"{url}/status/AROAEXAMPLE%3A",
+        }  # fmt: skip
+
+    def publish(self, rendered: Rendered) -> None:
+        """Let the mirror have what a plan downloads, and the cluster be its version, without nodes."""
+        self.downloads.files = rendered.files
+        self.downloads.served = {name: Served() for name in rendered.files}
+        self.downloads.forget()
+        self.api.reset(rendered.spec.kubernetes)
+
+    def space(self, node: str, address: str) -> str:
+        """The network namespace of a machine."""
+        network.add(self.net, node, address)
+        return f"{self.net}-{node}"
+
+    def leave(self, space: str) -> None:
+        """The namespace of a machine that is off."""
+        network.run("netns", "del", space)
+
+    def ip(self, space: str, *words: object) -> None:
+        """ip, in a machine's namespace."""
+        network.run("-n", space, *words)
+
+
+@contextmanager
+def site(folder: Path) -> Iterator[Site]:
+    """A site; it ends with its network."""
+    net = f"win{os.getpid()}"
+    network.up(net, NODES)
+    try:
+        network.run("-n", net, "addr", "add", f"{METADATA}/32", "dev", "br0")
+        api = Api(Authority(), API_HOST, TOKEN)
+        servers: list[Any] = [within(net, lambda: api.start(ROUTER, 6443))]
+
+        def here(start: Any) -> Any:
+            return within(net, start)
+
+        with serving(folder, ROUTER, here) as cloud, publishing(ROUTER, here) as downloads:
+            cloud.secrets["join"] = TOKEN
+            cloud.objects["/bundles/ca.crt"] = api.authority.pem.encode()
+            yield Site(net, cloud, downloads, api)
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+    finally:
+        network.down(net)

@@ -1,0 +1,66 @@
+"""What happens to Windows nodes that were ready: each ends well, or with the number of what is wrong."""
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.boot.windows.winpwsh import new_machine
+from tests.conformance.judge import CODES
+from tests.windows_plans.becoming import becomes_ready
+from tests.windows_plans.combinations import VETERAN, rendered
+from tests.windows_plans.events import EVENTS, SHORT, Event
+from tests.windows_plans.health import problems
+from tests.windows_plans.server import Node, node, outcomes, steps
+from tests.windows_plans.site import Site
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) for name in EVENTS]
+
+
+@pytest.fixture(scope="module")
+def veteran(winpwsh: str, place: Site, standins: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+    """A node that became ready, and is off; what one event leaves is what the next begins with."""
+    made = rendered(VETERAN, place.mirror, standins)
+    place.publish(made)
+    folder = tmp_path_factory.mktemp("veteran")
+    fresh = new_machine(winpwsh, folder / "fresh").folder
+    with node(winpwsh, place, folder / "machine", made) as here:
+        becomes_ready(here, VETERAN, fresh)
+        yield here
+
+
+def planned(here: Node, event: Event) -> dict[str, Any]:
+    """The plan, with other timeouts where the event says so."""
+    plan, others = copy.deepcopy(here.made.plan.document()), dict(event.seconds)
+    for step in steps(plan):
+        if step["name"] in others:
+            step["timeout_seconds"] = others[step["name"]]
+    return plan
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str, veteran: Node) -> None:
+    event = EVENTS[name]
+    if event.on and not veteran.is_on:
+        veteran.power_on()
+    if veteran.is_on and not event.on:
+        veteran.off()
+    veteran.take(planned(veteran, event))
+    event.happens(veteran)
+    result = veteran.run() if event.on else veteran.power_on()
+    assert result
+    try:
+        if event.fails:
+            found = (result["state"], result.get("name"), result["code"], result["step"])
+            assert found == ("failed", event.fails, CODES[event.fails], event.at), (result, veteran.log())
+            assert veteran.status()["state"] == "failed"
+        else:
+            assert result["state"] == "done", (result, veteran.log())
+            assert not list(problems(veteran))
+            assert {step for step, outcome in outcomes(result).items() if outcome == "set"} <= set(event.sets)
+            assert not veteran.site.api.refused
+    finally:
+        veteran.recover()

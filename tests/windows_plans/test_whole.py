@@ -1,0 +1,26 @@
+"""Whole Windows nodes: the product's own plans under PowerShell for Windows, from a fresh disk to Ready (OPS-01)."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.boot.windows.winpwsh import new_machine
+from tests.windows_plans.becoming import becomes_ready
+from tests.windows_plans.combinations import COMBINATIONS, CUT, FOUR, VETERAN, rendered
+from tests.windows_plans.server import node
+from tests.windows_plans.site import Site
+
+pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
+SHORT = set(FOUR) - {CUT, VETERAN}
+NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) for name in COMBINATIONS]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says(
+    name: str, winpwsh: str, place: Site, standins: Path, tmp_path: Path
+) -> None:
+    made = rendered(name, place.mirror, standins)
+    place.publish(made)
+    fresh = new_machine(winpwsh, tmp_path / "fresh").folder
+    with node(winpwsh, place, tmp_path / "machine", made) as here:
+        becomes_ready(here, name, fresh)
