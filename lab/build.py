@@ -15,8 +15,8 @@ from pathlib import Path
 from components import releases
 from components.sdk import cache
 from lab import modules
+from lab.go_toolchain import GoError, find_go
 from lab.programs import KUBERNETES, Program
-from operations.engine.build import EngineError, find_go
 
 Announce = Callable[[str], None]
 """Takes one line for the person who waits."""
@@ -117,7 +117,7 @@ def _compile(program: Program, scratch: Path, product: Path, announce: Announce)
         )
     except subprocess.CalledProcessError as failure:
         raise NotBuilt(f"{program.name} {program.version} for {program.os}: {_end(failure.stderr)}") from failure
-    except (subprocess.TimeoutExpired, EngineError) as failure:
+    except (subprocess.TimeoutExpired, GoError) as failure:
         raise NotBuilt(f"{program.name} {program.version} for {program.os}: {failure}") from failure
 
 

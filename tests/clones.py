@@ -26,7 +26,7 @@ def up(folder: Path, name: str, text: str) -> World:
     (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
     with pytest.MonkeyPatch.context() as patch:
         work_in(folder, patch)
-        file = workspace.world_file(name)
+        file = target.world_file(name)
         file.parent.mkdir(parents=True)
         world = World(file)
         with world.transaction():

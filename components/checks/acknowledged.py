@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.checks.check import Check, Finding, Subject, at, error
 from components.spec.report import Severity
-from components.stack_files.validation_errors import nearest
+from components.spec.wording import nearest
 
 
 def acknowledged_checks(rows: Sequence[Check]) -> tuple[Check, ...]:

@@ -8,7 +8,7 @@ from components import releases
 from components.checks.check import Finding, Path, Rule, Subject, at, error
 from components.checks.user_config import Document, kube_proxies, kubeadms, kubelets
 from components.checks.versions import supported
-from components.stack_files.validation_errors import known_words, shown
+from components.spec.wording import known_words, shown
 
 _DURATION = re.compile(r"[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+")
 """What Go's time.ParseDuration takes."""

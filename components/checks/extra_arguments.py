@@ -6,7 +6,7 @@ from typing import Any, cast
 from components import releases
 from components.checks.check import Finding, Path, Subject, at, error
 from components.checks.versions import supported
-from components.stack_files.validation_errors import known_words
+from components.spec.wording import known_words
 
 PROGRAMS = {
     "apiServer": "kube-apiserver",

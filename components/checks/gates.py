@@ -7,7 +7,7 @@ from components import releases
 from components.checks.check import Finding, Rule, Subject, at, error
 from components.checks.user_config import Document, kube_proxies, kubeadms, kubelets
 from components.checks.versions import supported
-from components.stack_files.validation_errors import known_words
+from components.spec.wording import known_words
 
 _Documents = Callable[[Subject], Iterator[Document]]
 

@@ -7,7 +7,7 @@ from components import releases
 from components.checks.check import Finding, Path, Rule, Subject, at, error, warning
 from components.checks.user_config import containerds, everywhere, kubelets, walk
 from components.checks.versions import supported
-from components.stack_files.validation_errors import shown
+from components.spec.wording import shown
 
 
 def _hyperv(below: Path, value: Any) -> bool:

@@ -9,7 +9,7 @@ from components import releases
 from components.checks.check import Finding, Group, Path, Rule, Subject, at, error, warning
 from components.checks.versions import supported
 from components.spec.models import Runtime
-from components.stack_files.validation_errors import known_words, shown
+from components.spec.wording import known_words, shown
 
 Document = tuple[str, Path, Mapping[str, Any], Callable[[str], frozenset[str]]]
 """Key of releases.set_by_us, path in the spec, the user's fields, and what the version knows."""

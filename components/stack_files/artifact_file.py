@@ -12,7 +12,8 @@ from components.checks.check import Path as Place
 from components.spec.form import FORMS
 from components.spec.options import ArtifactEntry
 from components.spec.report import Problem
-from components.stack_files.validation_errors import explain, shown
+from components.spec.wording import shown
+from components.stack_files.validation_errors import explain
 
 PROJECT = Path(__file__).resolve().parents[2]
 """The folder of Pulumi.yaml in a clone or a project made from the template: relative names start here."""

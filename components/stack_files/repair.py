@@ -15,7 +15,8 @@ from components.checks.check import Path
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem
-from components.stack_files.validation_errors import annotation_at, expected, explain, shown
+from components.spec.wording import shown
+from components.stack_files.validation_errors import annotation_at, expected, explain
 
 DEEPEST = 24
 """No option lies deeper than half of this; a YAML alias that holds itself is endless."""

@@ -10,10 +10,10 @@ from components.checks.check import Path, Subject
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity, SpecError
+from components.spec.wording import nearest, shown
 from components.stack_files import repair
 from components.stack_files.artifact_file import with_file
 from components.stack_files.stack_file import stack_file_config
-from components.stack_files.validation_errors import nearest, shown
 
 __all__ = ["CLUSTER", "REGIONS", "WORLD", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 

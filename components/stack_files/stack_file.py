@@ -7,7 +7,7 @@ import yaml
 
 from components.spec.form import FORMS
 from components.spec.report import Problem, SpecError
-from components.stack_files.validation_errors import shown
+from components.spec.wording import shown
 
 MOST = 100_000
 """Values of a file with aliases written out; nobody writes as many by hand."""

@@ -1,8 +1,6 @@
 """pydantic's errors, said for the person who wrote the stack file."""
 
-import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Network, ip_interface
 from types import NoneType, UnionType
@@ -15,9 +13,7 @@ from components.checks.check import Path
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec, OperatingSystem
 from components.spec.report import Problem
-
-LONGEST = 60
-"""Characters of a value that a message shows."""
+from components.spec.wording import known_words, nearest, shown
 
 SCALARS: dict[Any, str] = {
     str: "text",
@@ -52,35 +48,6 @@ def explain(path: Path, failure: ErrorDetails) -> Problem:
         return FORMS["wrong-type"].problem(where, value=shown(value), expected=expected(path))
     reason, _, instead = _reason(failure, value).partition("; write ")
     return FORMS["wrong-value"].problem(where, value=shown(value), reason=reason, expected=instead or expected(path))
-
-
-def shown(value: Any) -> str:
-    """A value in few words, without what may be a secret in a URL: a user, a query."""
-    if value is None:
-        return "an empty value"
-    if isinstance(value, str) and value.startswith(("http://", "https://")):
-        value = re.sub(r"(?<=//)[^/@]*@", "...@", re.sub(r"\?.*", "?...", value))
-    text = repr(value.value if isinstance(value, Enum) else value)
-    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
-
-
-READABLE = 40
-"""So many words can be read in one message; programs know hundreds of flags and gates."""
-
-
-def nearest(word: str, known: list[str]) -> str | None:
-    """The known word most like the one written, whatever the case, if any is."""
-    lower = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
-    return lower[close[0]] if close else None
-
-
-def known_words(word: str, known: list[str]) -> str:
-    """What to write instead of an unknown word: the nearest known one, or all of them where they can be read."""
-    near = nearest(word, known)
-    if near:
-        return f"write {near}, or remove it"
-    return f"remove it; known here: {', '.join(known)}" if len(known) <= READABLE else "remove it"
 
 
 def _instead(key: str, known: list[str]) -> str:

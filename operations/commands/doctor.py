@@ -11,9 +11,8 @@ from pathlib import Path
 
 from components.plan import plan_cluster
 from components.spec.report import SpecError
-from operations.console.exits import Exit, Stop
+from operations.console.exits import EngineError, Exit, Stop
 from operations.engine import failures, locate, locks, workspace
-from operations.engine.build import EngineError
 from operations.recovery import recovery, state_check
 from operations.stacks import stack_files, target
 from operations.stacks.paths import REPOSITORY

@@ -6,8 +6,8 @@ import time
 from components.naming import CONTROL_PLANE
 from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
-from operations.engine.workspace import world_file
 from operations.stacks import boot_site
+from operations.stacks.target import world_file
 from sandbox.boot.cloud_services import of
 from sandbox.cloud_state import World
 

@@ -6,7 +6,6 @@ from typing import Any
 from components.plan import ClusterPlan
 from operations.clouds import cloud_tables
 from operations.console.table import table
-from operations.engine import workspace
 from operations.engine.progress import duration
 from operations.engine.state import State, instances, kept, waits
 from operations.stacks import target
@@ -67,7 +66,7 @@ def timeline(planned: ClusterPlan, state: State) -> str:
 def remains(name: str, state: State, *, sandbox: bool) -> str:
     """Say what `down` leaves: on purpose, and in the sandbox's world at all. state: as it was before."""
     by_hand = cloud_tables.of(state).removal
-    removal = f"rm -r {workspace.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
+    removal = f"rm -r {target.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
     lines = [
         f"Kept on purpose: bucket {bucket} with the etcd snapshots."
         f" To remove it: {removal.format(bucket, *bucket.split('/'))}"
@@ -77,7 +76,7 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
         return "\n".join(lines)
     from sandbox.cloud_state import World
 
-    world = World(workspace.world_file(name))
+    world = World(target.world_file(name))
     try:
         left = [(each.type, each.id) for each in world.resources()]
     finally:

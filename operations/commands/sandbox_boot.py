@@ -19,8 +19,8 @@ from operations.commands import kubeconfig, report, wait
 from operations.commands.wait import Awaited, Seen
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
-from operations.engine.workspace import sandbox_folder, world_file
 from operations.stacks import boot_overlay, boot_site, stack_files
+from operations.stacks.target import sandbox_folder, world_file
 from sandbox.boot import machine_status, supervision
 from sandbox.boot.cloud_services import of
 from sandbox.boot.machine import KUBECTL

@@ -7,7 +7,7 @@ from typing import Any
 
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
-from operations.engine.workspace import world_file
+from operations.stacks.target import world_file
 from sandbox import clouds, tamper
 from sandbox.cloud_state import World
 from sandbox.faults import KINDS

@@ -19,12 +19,12 @@ from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, policy_preview, progress, state
 from operations.engine.events import Step, Tally
 from operations.engine.state import State
-from operations.engine.workspace import Run, opened, sandbox_config, world_file
+from operations.engine.workspace import Run, opened, sandbox_config
 from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
 from operations.stacks import boot_overlay, boot_site, stack_files, target
-from operations.stacks.target import SANDBOX, World
+from operations.stacks.target import SANDBOX, World, world_file
 
 
 def up(

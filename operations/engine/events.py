@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 
 from pulumi import automation as auto
 
-from operations.engine import policy_preview
-
 DONE = {
     "create": "created",
     "update": "updated",
@@ -71,7 +69,7 @@ class Tally:
             self.failed.append(event.res_op_failed_event.metadata)
             self.awaited.pop(self.failed[-1].urn, None)
         elif event.policy_event and event.policy_event.enforcement_level == "mandatory":
-            self.errors.append(policy_preview.violation(event.policy_event))
+            self.errors.append(violation(event.policy_event))
         elif event.diagnostic_event and event.diagnostic_event.severity == "error":
             self._fault(event.diagnostic_event)
         elif event.diagnostic_event and event.diagnostic_event.severity == "warning":
@@ -121,3 +119,11 @@ def _plain(text: str) -> str:
 def _type(urn: str) -> str:
     parts = urn.split("::")
     return parts[2].rpartition("$")[2] if len(parts) > 3 else urn
+
+
+def violation(event: auto.PolicyEvent) -> str:
+    """Say what a broken rule says, on one line: resource, what is wrong, the rule's name."""
+    # the engine puts the rule's description before the message
+    said = event.message.strip().splitlines()[-1]
+    who = (event.resource_urn or "").rpartition("::")[2]
+    return f"{who}: {said.removeprefix(f'{who}: ')} [{event.policy_name}]"

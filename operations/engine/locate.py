@@ -17,8 +17,10 @@ from enum import Enum
 from pathlib import Path
 
 from components.sdk import cache
+from lab.go_toolchain import Announce
+from operations.console.exits import EngineError
 from operations.engine import build
-from operations.engine.build import INSTALL_PAGE, Announce, EngineError
+from operations.engine.build import INSTALL_PAGE
 
 OLDEST = (3, 230, 0)
 """The first engine with all that the program uses (Stash, replacement triggers, resource hooks)."""

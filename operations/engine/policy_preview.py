@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pulumi import automation as auto
 
 from operations.console.exits import Exit, Stop
+from operations.engine.events import violation
 from operations.stacks.paths import REPOSITORY
 
 PACK = REPOSITORY / "policies"
@@ -97,14 +98,6 @@ def planned(metadata: auto.StepEventMetadata) -> Planned:
     """Take from an event what `together` judges."""
     changes = frozenset(re.split(r"[.\[]", each)[0] for each in metadata.diffs or [])
     return Planned(metadata.urn, str(getattr(metadata.op, "value", metadata.op)), changes)
-
-
-def violation(event: auto.PolicyEvent) -> str:
-    """Say what a broken rule says, on one line: resource, what is wrong, the rule's name."""
-    # the engine puts the rule's description before the message
-    said = event.message.strip().splitlines()[-1]
-    who = (event.resource_urn or "").rpartition("::")[2]
-    return f"{who}: {said.removeprefix(f'{who}: ')} [{event.policy_name}]"
 
 
 def _refused(name: str, reasons: list[str]) -> str:

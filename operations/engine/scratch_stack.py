@@ -11,8 +11,9 @@ from pulumi import automation as auto
 from operations.clouds import cloud_tables
 from operations.engine import failures, locate
 from operations.engine.process import EngineCommand
-from operations.engine.workspace import QUIET, REMOVED, environment, opened, sandbox_environment, sandbox_folder
+from operations.engine.workspace import QUIET, REMOVED, environment, opened, sandbox_environment
 from operations.stacks import stack_files
+from operations.stacks.target import sandbox_folder
 
 
 @contextmanager

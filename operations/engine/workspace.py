@@ -58,16 +58,6 @@ def _logged_in() -> str:
         return ""
 
 
-def sandbox_folder(name: str) -> Path:
-    """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
-    return target.root() / "sandbox" / name
-
-
-def world_file(name: str) -> Path:
-    """Return the file of the world that a stack's sandbox is."""
-    return sandbox_folder(name) / "world.db"
-
-
 def prepare(folder: Path) -> dict[str, str]:
     """Make a sandbox's state, home and passphrase, where they are not there; return what the engine sees in it."""
     from sandbox import home
@@ -119,7 +109,7 @@ def environment(removed: tuple[str, ...], added: Mapping[str, str]) -> Iterator[
 def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWorkspace]:
     """Give the workspace of a stack; while it is open, this process's environment is the engine's."""
     folder = _lay_out(name) if sandbox else REPOSITORY
-    removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
+    removed, added = (REMOVED, sandbox_environment(target.sandbox_folder(name))) if sandbox else ((), QUIET)
     with environment(removed, {**added, **policy_preview.environment()}):
         yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
 
@@ -154,7 +144,7 @@ def existing(name: str, workspace: auto.LocalWorkspace) -> Run | None:
 
 def _lay_out(name: str) -> Path:
     """Make or renew a stack's sandbox, and return the folder the engine works in: copies of project and stack file."""
-    folder = sandbox_folder(name)
+    folder = target.sandbox_folder(name)
     prepare(folder)
     for part in ("work", "work/stacks"):
         (folder / part).mkdir(mode=0o700, exist_ok=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from operations.engine.events import SILENT
 from operations.engine.state import State
-from operations.engine.workspace import sandbox_folder, world_file
 from operations.stacks import target
+from operations.stacks.target import sandbox_folder, world_file
 
 Thing = tuple[str, str]
 """Type and id: what both sides know a resource by."""

@@ -9,9 +9,9 @@ import time
 import yaml
 
 from operations.console.exits import Exit, Stop
-from operations.engine.workspace import sandbox_folder, world_file
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
+from operations.stacks.target import sandbox_folder, world_file
 
 PATIENCE = 60
 """Seconds for a site to come up, and for its machines to be cut."""

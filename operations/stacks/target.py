@@ -39,6 +39,16 @@ def folder(stack: str) -> Path:
     return root() / stack
 
 
+def sandbox_folder(name: str) -> Path:
+    """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
+    return root() / "sandbox" / name
+
+
+def world_file(name: str) -> Path:
+    """Return the file of the world that a stack's sandbox is."""
+    return sandbox_folder(name) / "world.db"
+
+
 def recall(stack: str) -> World | None:
     """Return the world a stack belongs to; None where it belongs to none yet."""
     path = folder(stack) / "world.json"

@@ -9,9 +9,8 @@ from typer.testing import Result
 
 from operations.__main__ import app
 from operations.commands import up_and_down
-from operations.console.exits import MEANINGS, Exit
+from operations.console.exits import MEANINGS, EngineError, Exit
 from operations.engine import locate
-from operations.engine.build import EngineError
 from operations.stacks import account, target
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import World

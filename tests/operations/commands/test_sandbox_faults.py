@@ -7,7 +7,7 @@ import pytest
 from typer.testing import Result
 
 from operations.console.exits import Exit
-from operations.engine.workspace import world_file
+from operations.stacks.target import world_file
 from sandbox.aws.cloud import AWS
 from sandbox.cloud_state import World
 from sandbox.provider import Provider

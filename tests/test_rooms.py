@@ -1,0 +1,115 @@
+"""Rooms and the imports that are allowed between them: no circle, no arrow upwards (docs/architecture.md)."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+PACKAGES = ("components", "lab", "sandbox", "operations", "tools")
+"""Each imports itself and those before it. Programs beside them (`__main__.py`, policies) import components alone."""
+
+ROOMS = {
+    "components": (
+        *("version", "naming", "sdk", "spec"),
+        *("catalogue", "releases", "topology"),
+        *("node", "checks", "stack_files"),
+        *("machine", "plan", "rollout", "wiring"),
+        *("aws", "azure", "gcp"),
+        *("cluster_args", "cluster", "__main__"),
+    ),
+    "operations": (
+        *("console", "clouds", "stacks"),
+        *("downloads", "recorder", "verification"),
+        *("engine", "recovery"),
+        *("commands", "chaos"),
+        "__main__",
+    ),
+}
+"""Rooms of a package, each may import those before it."""
+
+CLOUDS = ("aws", "azure", "gcp")
+"""No cloud imports another one."""
+
+
+def modules() -> dict[str, Path]:
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return {_dotted(path): path for path in files}
+
+
+def _dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(path: Path, known: dict[str, Path]) -> set[str]:
+    """Modules of ours that a file imports, also inside functions."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                member = f"{node.module}.{alias.name}"
+                found.add(member if member in known else node.module)
+    return {name for name in found if name.partition(".")[0] in PACKAGES}
+
+
+def _room(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+KNOWN = modules()
+IMPORTS = {module: imports(path, KNOWN) for module, path in KNOWN.items()}
+
+
+def test_no_package_imports_one_above_it() -> None:
+    upwards = [
+        f"{module} imports {target}"
+        for module, targets in IMPORTS.items()
+        for target in targets
+        if PACKAGES.index(target.partition(".")[0]) > PACKAGES.index(module.partition(".")[0])
+    ]
+    assert not upwards
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_no_room_imports_one_above_it(package: str) -> None:
+    order = ROOMS[package]
+    upwards = [
+        f"{module} imports {target}"
+        for module, targets in IMPORTS.items()
+        for target in targets
+        if module.partition(".")[0] == target.partition(".")[0] == package
+        and _room(module)
+        and _room(target)
+        and order.index(_room(target)) > order.index(_room(module))
+    ]
+    assert not upwards
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_every_room_has_a_place_in_the_order(package: str) -> None:
+    assert {_room(module) for module in KNOWN if module.startswith(f"{package}.")} == set(ROOMS[package])
+
+
+def test_no_cloud_imports_another_cloud() -> None:
+    crossing = [
+        f"{module} imports {target}"
+        for module, targets in IMPORTS.items()
+        for target in targets
+        if module.startswith("components.") and target.startswith("components.")
+        if {_room(module), _room(target)} <= set(CLOUDS) and _room(module) != _room(target)
+    ]
+    assert not crossing
+
+
+@pytest.mark.parametrize("package", ["components", "lab", "operations", "tools"])
+def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
+    graph = {module: targets & set(KNOWN) for module, targets in IMPORTS.items() if module.startswith(package)}
+    left = dict(graph)
+    while ready := [module for module, targets in left.items() if not (targets - {module}) & set(left)]:
+        for module in ready:
+            del left[module]
+    assert not left, "these modules are in a circle, or import one: " + ", ".join(sorted(left))
