@@ -57,7 +57,7 @@ class MixedCluster(pulumi.ComponentResource):
         begin_registering()
 
     def _build(self, plan: ClusterPlan, tags: Tags) -> None:
-        world = pulumi.Config("mullion").get("world") or "cloud"
+        target = pulumi.Config("mullion").get("world") or "cloud"
         generated = Generated(
             plan.name,
             cluster=plan.name,
@@ -70,8 +70,8 @@ class MixedCluster(pulumi.ComponentResource):
             from components.gcp import build
         else:
             from components.azure import build
-        upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(world))
-        parts = build(Blueprint(plan, generated, tags, upgrade, world), self)
+        upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(target))
+        parts = build(Blueprint(plan, generated, tags, upgrade, target), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = parts.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

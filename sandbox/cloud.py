@@ -15,7 +15,7 @@ from sandbox.shapes import Failure, Shapes
 from sandbox.values import select
 
 if TYPE_CHECKING:
-    from sandbox.cloud_state import Record, World
+    from sandbox.cloud_state import CloudState, Record
     from sandbox.faults import Failures
 
 
@@ -51,7 +51,7 @@ class Request:
 
     type: str
     inputs: dict[str, Any]
-    world: World
+    cloud_state: CloudState
     place: Place
     sequence: int
     id: str = ""
@@ -69,7 +69,7 @@ class Request:
 
     def digits(self, length: int, salt: str = "") -> str:
         """Hexadecimal digits, the same at each call for this resource and salt."""
-        return self.world.digits(self.sequence, salt)[:length]
+        return self.cloud_state.digits(self.sequence, salt)[:length]
 
     def format(self, template: str) -> str:
         """Fill a template: {id}, {region}, {account}, {hex:LENGTH:SALT}, {in_.NAME}."""
@@ -202,7 +202,7 @@ class ResourceType:
     created: Rule | None = None
     deleted: Rule | None = None
     replaces: Callable[[dict[str, Any], dict[str, Any]], list[str]] | None = None
-    apart: Callable[[World, Record], dict[str, str]] | None = None
+    apart: Callable[[CloudState, Record], dict[str, str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -241,8 +241,8 @@ class Cloud:
     seconds: Callable[[str, str], float]
     tagging: Tagging
     failures: Failures
-    settle: Callable[[World], None] | None = None
-    reads: Mapping[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
+    settle: Callable[[CloudState], None] | None = None
+    reads: Mapping[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = field(default_factory=dict)
     region: str = "region"
     project: str = ""
     deletes_first: bool = False

@@ -23,7 +23,7 @@ SERVICES = "services"
 TABLES = Path(__file__).with_name("cloud_state.sql").read_text(encoding="utf-8")
 
 
-class World:
+class CloudState:
     """One embedded cloud. Opens the file, or makes a new world with a seed of its own."""
 
     def __init__(self, path: Path, *, seed: str | None = None) -> None:

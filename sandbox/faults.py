@@ -16,7 +16,7 @@ from sandbox.cloud import Refusal
 from sandbox.records import Fault
 
 if TYPE_CHECKING:
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
 
 KINDS = {
     "fail": "the call fails by a fault of the cloud's own (on AWS InternalFailure)",
@@ -76,40 +76,40 @@ RETRIED = ("throttle", "unseen")
 """Kinds of faults after which the provider asks again."""
 
 
-def plan(world: World, kind: str, nth: int, *, type: str | None, amount: float, times: int) -> Fault:
+def plan(cloud_state: CloudState, kind: str, nth: int, *, type: str | None, amount: float, times: int) -> Fault:
     """Write a fault into the world; ValueError says what makes no sense."""
     if kind not in KINDS:
         raise ValueError(f"no fault {kind!r}; there are: {', '.join(KINDS)}")
     if nth < 1 or times < 1 or amount < 0:
         raise ValueError("a fault comes at call 1 or later, at least once, and its amount is not negative")
     amount = amount or (1 if kind in RETRIED else 0)
-    with world.transaction():
+    with cloud_state.transaction():
         statement = "INSERT INTO faults (kind, type, nth, amount, times) VALUES (?, ?, ?, ?, ?)"
-        sequence = world.connection.execute(statement, (kind, type, nth, amount, times)).lastrowid or 0
+        sequence = cloud_state.connection.execute(statement, (kind, type, nth, amount, times)).lastrowid or 0
     return Fault(sequence, kind, type, nth, amount, times)
 
 
-def planned(world: World) -> list[Fault]:
+def planned(cloud_state: CloudState) -> list[Fault]:
     """The faults that wait, oldest first."""
-    return [Fault(*row) for row in world.connection.execute("SELECT * FROM faults ORDER BY sequence")]
+    return [Fault(*row) for row in cloud_state.connection.execute("SELECT * FROM faults ORDER BY sequence")]
 
 
-def due(world: World, type: str, failures: Failures) -> list[Fault]:
+def due(cloud_state: CloudState, type: str, failures: Failures) -> list[Fault]:
     """Count a call of a type: the faults that come now, used up by one time each."""
-    if not planned(world):
+    if not planned(cloud_state):
         return []
     short = type.rsplit(":", 1)[-1]
-    with world.transaction():
+    with cloud_state.transaction():
         matching = [
             fault
-            for fault in planned(world)
+            for fault in planned(cloud_state)
             if (fault.type or (failures.unseen_by if fault.kind == "unseen" else short)) in (type, short)
         ]
         for fault in matching:
             nth, times = (fault.nth - 1, fault.times) if fault.nth > 1 else (1, fault.times - 1)
             statement = "UPDATE faults SET nth = ?, times = ? WHERE sequence = ?"
-            world.connection.execute(statement, (nth, times, fault.sequence))
-        world.connection.execute("DELETE FROM faults WHERE times < 1")
+            cloud_state.connection.execute(statement, (nth, times, fault.sequence))
+        cloud_state.connection.execute("DELETE FROM faults WHERE times < 1")
     return [fault for fault in matching if fault.nth == 1]
 
 

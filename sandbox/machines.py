@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.cloud_state import World, now
+from sandbox.cloud_state import CloudState, now
 from sandbox.records import Boot, Record
 
 _DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
@@ -27,12 +27,12 @@ class Machines:
     user_data: Callable[[dict[str, Any]], str]
     instance: Callable[[Record], str]
     place: Callable[[str], tuple[str, str]]
-    not_allowed: Callable[[World, Record, str, str], str]
+    not_allowed: Callable[[CloudState, Record, str, str], str]
     read: str
     write: str
-    versioned: Callable[[World, str], bool]
-    key: Callable[[World, str], str]
-    ways: tuple[Callable[[World, Record, dict[str, Any]], str], ...]
+    versioned: Callable[[CloudState, str], bool]
+    key: Callable[[CloudState, str], str]
+    ways: tuple[Callable[[CloudState, Record, dict[str, Any]], str], ...]
 
     def document(self, inputs: dict[str, Any]) -> dict[str, Any] | None:
         """The JSON that a machine's user-data carries, {"bundle", "machine", "facts"}; None where there is none."""
@@ -45,7 +45,7 @@ class Machines:
 
     def write_status(
         self,
-        world: World,
+        cloud_state: CloudState,
         machine: Record,
         boot: Boot,
         found: dict[str, Any],
@@ -69,4 +69,4 @@ class Machines:
             "time": now(),
         }
         content = json.dumps(record, sort_keys=True).encode()
-        world.put_object(bucket, key, content, "application/json", versioned=self.versioned(world, bucket))
+        cloud_state.put_object(bucket, key, content, "application/json", versioned=self.versioned(cloud_state, bucket))

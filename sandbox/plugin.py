@@ -16,7 +16,7 @@ def main() -> int:
     from components.sdk.garbage import collect_rarely
 
     collect_rarely()
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
     from sandbox.clouds import of
     from sandbox.provider import Provider
     from sandbox.server import serve
@@ -25,9 +25,9 @@ def main() -> int:
     if not path:
         sys.stderr.write(f"{WORLD} is not set: it names the file of the sandbox's world\n")
         return 2
-    world = World(Path(path))
-    serve(Provider(of(sys.argv[1]), world), os.environ.get("MULLION_SANDBOX_VERSION", "0.0.0"), engine)
-    world.close()
+    cloud_state = CloudState(Path(path))
+    serve(Provider(of(sys.argv[1]), cloud_state), os.environ.get("MULLION_SANDBOX_VERSION", "0.0.0"), engine)
+    cloud_state.close()
     os._exit(0)  # nobody waits any more for calls that are slow
 
 

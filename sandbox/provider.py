@@ -13,7 +13,7 @@ from typing import Any
 from sandbox import faults
 from sandbox.checks import DEFAULTS, conditions, with_name
 from sandbox.cloud import Cloud, Place, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import SERVICES, Record, World, now
+from sandbox.cloud_state import SERVICES, CloudState, Record, now
 from sandbox.difference import Difference, compare
 from sandbox.shapes import Failure
 from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redacted
@@ -22,9 +22,9 @@ from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redact
 class Provider:
     """One configured provider of one cloud, on one world."""
 
-    def __init__(self, cloud: Cloud, world: World) -> None:
+    def __init__(self, cloud: Cloud, cloud_state: CloudState) -> None:
         self.cloud = cloud
-        self.world = world
+        self.cloud_state = cloud_state
         self.place = Place(cloud.account, "")
         self.pause: Callable[[float], None] = time.sleep
 
@@ -40,7 +40,7 @@ class Provider:
             tags = json.loads(tags) if isinstance(tags, str) else tags
         account = plain(settings.get(self.cloud.project)) or self.cloud.account
         tags = tags if self.cloud.tagging.default else {}
-        self.place = Place(account, region, tags, self.world.setting(SERVICES) or "")
+        self.place = Place(account, region, tags, self.cloud_state.setting(SERVICES) or "")
         return []
 
     def check(
@@ -81,9 +81,9 @@ class Provider:
             unknown = [*self.cloud.shapes.outputs(type), *(name for name in row.chosen if name not in given)]
             unknown += [name for name in row.completed if name in given]
             return "", self._outputs(type, given, dict.fromkeys(unknown, UNKNOWN))
-        request = Request(type, plain(inputs), self.world, self.place, 0)
+        request = Request(type, plain(inputs), self.cloud_state, self.place, 0)
         with self._call("create", urn, request):
-            request.sequence = self.world.next_sequence()
+            request.sequence = self.cloud_state.next_sequence()
             request.inputs = dict(row.fallback) | request.inputs
             self._accept(row, request)
             request.id = row.id(request) if callable(row.id) else request.format(row.id)
@@ -106,9 +106,9 @@ class Provider:
             changing = [*row.volatile, *(name for name in row.completed if name in given)]
             return self._outputs(type, given, computed | dict.fromkeys(changing, UNKNOWN))
         chosen = {name: plain(state[name]) for name in row.chosen if name in state}
-        request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.world, self.place, 0, id)
+        request = Request(type, dict(row.fallback) | chosen | plain(inputs), self.cloud_state, self.place, 0, id)
         with self._call("update", urn, request):
-            request.old = self.world.find(type, id)
+            request.old = self.cloud_state.find(type, id)
             if request.old is None:
                 raise Refusal("NotFound", f"{id} does not exist")
             request.sequence = request.old.sequence
@@ -123,20 +123,20 @@ class Provider:
         """Take a resource away; one that is gone already is no error."""
         type = _type(urn)
         row = self.cloud.types[type]
-        record = self.world.find(type, id)
+        record = self.cloud_state.find(type, id)
         if record is None:
             return
-        request = Request(type, plain(state), self.world, self.place, record.sequence, id, record)
+        request = Request(type, plain(state), self.cloud_state, self.place, record.sequence, id, record)
         with self._call("delete", urn, request):
-            holders = [one for one in self.world.referrers(type, id, "refuse") if one.sequence != record.sequence]
+            holders = [one for one in self.cloud_state.referrers(type, id, "refuse") if one.sequence != record.sequence]
             if holders:
                 code, message = row.in_use
                 raise Refusal(code, message.format(id=id, holder=holders[0].id))
             for rule in row.delete_rules:
                 rule(request)
-            for dependent in self.world.referrers(type, id, "vanish"):
-                self.world.remove(dependent.sequence)
-            self.world.remove(record.sequence)
+            for dependent in self.cloud_state.referrers(type, id, "vanish"):
+                self.cloud_state.remove(dependent.sequence)
+            self.cloud_state.remove(record.sequence)
             if row.deleted:
                 row.deleted(request)
 
@@ -144,12 +144,12 @@ class Provider:
         self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """Inputs and outputs as the world has them, or None where it is gone; files come from the state."""
-        record = self.world.find(_type(urn), id)
+        record = self.cloud_state.find(_type(urn), id)
         if record is None:
             return None
         row = self.cloud.types[record.type]
         known = state | (
-            {name: Secret(value) for name, value in row.apart(self.world, record).items()} if row.apart else {}
+            {name: Secret(value) for name, value in row.apart(self.cloud_state, record).items()} if row.apart else {}
         )
         outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
         asked = record.inputs
@@ -169,21 +169,21 @@ class Provider:
         place = replace(self.place, region=region)
         if token in self.cloud.reads:
             if self.cloud.settle:  # what was waited for may have come meanwhile
-                with self.world.transaction():
-                    self.cloud.settle(self.world)
-            return self.cloud.reads[token](self.world, place, values)
+                with self.cloud_state.transaction():
+                    self.cloud.settle(self.cloud_state)
+            return self.cloud.reads[token](self.cloud_state, place, values)
         return self.cloud.functions[token](place, values)
 
     def _accept(self, row: ResourceType, request: Request) -> None:
         """Everything the cloud checks before it acts; raises Refusal."""
         for reference in row.references:
             for id in reference.ids(request):
-                if self.world.find(reference.target, id) is None:
+                if self.cloud_state.find(reference.target, id) is None:
                     raise Refusal(reference.code, reference.message.format(id=id, path=reference.path))
         for rule in row.rules:
             rule(request)
         for unique, key in _claims(row, request):
-            owner, until = self.world.claim(unique.kind, key) or (request.sequence, None)
+            owner, until = self.cloud_state.claim(unique.kind, key) or (request.sequence, None)
             if until is not None:
                 raise Refusal(*unique.kept)
             if owner != request.sequence:
@@ -225,7 +225,7 @@ class Provider:
         created = request.old.created if request.old else now()
         name = urn.rsplit("::", 1)[-1]
         inputs, results = redacted(marked), redacted(outputs)
-        self.world.put(
+        self.cloud_state.put(
             Record(request.sequence, request.type, request.id, name, urn, request.region, inputs, results, created)
         )
         links = [
@@ -233,24 +233,26 @@ class Provider:
             for reference in row.references
             for id in reference.ids(request)
         ]
-        self.world.link(request.sequence, links)
-        self.world.set_claims(request.sequence, [(unique.kind, key) for unique, key in _claims(row, request)])
+        self.cloud_state.link(request.sequence, links)
+        self.cloud_state.set_claims(request.sequence, [(unique.kind, key) for unique, key in _claims(row, request)])
 
     @contextmanager
     def _call(self, kind: str, urn: str, request: Request) -> Iterator[None]:
         """One call in one transaction, logged either way; a refusal changes nothing."""
         failures = self.cloud.failures
-        due = faults.due(self.world, request.type, failures)
+        due = faults.due(self.cloud_state, request.type, failures)
         try:
             waited = faults.before(due, failures, self.pause)
-            with self.world.transaction():
+            with self.cloud_state.transaction():
                 yield
                 if self.cloud.settle:
-                    self.cloud.settle(self.world)
-                self.world.log(kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind) + waited)
+                    self.cloud.settle(self.cloud_state)
+                self.cloud_state.log(
+                    kind, request.type, urn, request.id, self.cloud.seconds(request.type, kind) + waited
+                )
         except Refusal as refusal:
-            with self.world.transaction():
-                self.world.log(kind, request.type, urn, request.id, 0, str(refusal))
+            with self.cloud_state.transaction():
+                self.cloud_state.log(kind, request.type, urn, request.id, 0, str(refusal))
             raise
         faults.after(due, self.pause)
 

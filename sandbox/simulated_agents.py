@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
 from sandbox.records import ObjectRecord, Record
 
@@ -20,56 +20,56 @@ last; refused: ETag of one that it did not take."""
 POINTER = "desired-state.json"
 
 
-def add(world: World, instance: str, bucket: str, kubernetes: str | None) -> None:
+def add(cloud_state: CloudState, instance: str, bucket: str, kubernetes: str | None) -> None:
     """A control plane is ready, and follows the pointer in the bucket from now on."""
     taken = {"bucket": bucket, "etag": "", "serial": 0, "kubernetes": kubernetes, "refused": ""}
-    _keep(world, {**_all(world), instance: taken})
+    _keep(cloud_state, {**_all(cloud_state), instance: taken})
 
 
-def follow(machines: Machines, world: World) -> None:
+def follow(machines: Machines, cloud_state: CloudState) -> None:
     """Let every control plane look at the pointer; nothing happens where that has not changed."""
-    before = _all(world)
+    before = _all(cloud_state)
     after: dict[str, Any] = {}
     for instance, taken in before.items():
-        stored = world.object(taken["bucket"], POINTER)
+        stored = cloud_state.object(taken["bucket"], POINTER)
         if stored is None or stored.etag == taken["etag"]:
             after[instance] = taken
-        elif machine := world.find(machines.type, instance):
-            after[instance] = _followed(machines, world, machine, taken, stored)
+        elif machine := cloud_state.find(machines.type, instance):
+            after[instance] = _followed(machines, cloud_state, machine, taken, stored)
     if after != before:
-        _keep(world, after)
+        _keep(cloud_state, after)
 
 
 def _followed(
-    machines: Machines, world: World, machine: Record, taken: dict[str, Any], stored: ObjectRecord
+    machines: Machines, cloud_state: CloudState, machine: Record, taken: dict[str, Any], stored: ObjectRecord
 ) -> dict[str, Any]:
     """What the machine took of the pointer, newly or before."""
     found = machines.document(machine.inputs)
-    boot = next((each for each in world.boots("ready") if each.instance == machine.id), None)
+    boot = next((each for each in cloud_state.boots("ready") if each.instance == machine.id), None)
     if found is None or boot is None:
         return taken
     pointer, url = json.loads(stored.content), f"{found['facts']['bundle_store']}/{POINTER}"
-    reason = machines.not_allowed(world, machine, machines.read, url)
-    reason = reason or _refused(machines, world, found, pointer, taken)
+    reason = machines.not_allowed(cloud_state, machine, machines.read, url)
+    reason = reason or _refused(machines, cloud_state, found, pointer, taken)
     if not reason:
         told = replace(boot, bundle=pointer["sha256"])
-        machines.write_status(world, machine, told, found, pointer["kubernetes"])
+        machines.write_status(cloud_state, machine, told, found, pointer["kubernetes"])
         new = {"etag": stored.etag, "serial": pointer["serial"], "kubernetes": pointer["kubernetes"], "refused": ""}
         return {**taken, **new}
     if stored.etag != taken["refused"]:
         message = f"the desired-state pointer is refused: {reason}"
-        machines.write_status(world, machine, boot, found, taken["kubernetes"], message)
+        machines.write_status(cloud_state, machine, boot, found, taken["kubernetes"], message)
     return {**taken, "refused": stored.etag}  # and looked at again: the key may change after the pointer
 
 
 def _refused(
-    machines: Machines, world: World, found: dict[str, Any], pointer: dict[str, Any], taken: dict[str, Any]
+    machines: Machines, cloud_state: CloudState, found: dict[str, Any], pointer: dict[str, Any], taken: dict[str, Any]
 ) -> str:
     """Why a pointer does not count; empty where it does."""
     body = {name: value for name, value in pointer.items() if name != "mac"}
     message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
     mac = hmac.new(
-        _key(machines, world, found["facts"]["desired_state_secret"]).encode(), message, hashlib.sha256
+        _key(machines, cloud_state, found["facts"]["desired_state_secret"]).encode(), message, hashlib.sha256
     ).hexdigest()
     if not hmac.compare_digest(mac, str(pointer.get("mac"))):
         return "its MAC is not of the desired-state key"
@@ -83,18 +83,18 @@ def _refused(
     return ""
 
 
-def _key(machines: Machines, world: World, name: str) -> str:
+def _key(machines: Machines, cloud_state: CloudState, name: str) -> str:
     """The newest value of a secret; empty where there is none."""
-    return next(reversed(world.secret_values(machines.key(world, name)).values()), "")
+    return next(reversed(cloud_state.secret_values(machines.key(cloud_state, name)).values()), "")
 
 
 def _minor(version: str | None) -> int:
     return int(version.split(".")[1]) if version else 0
 
 
-def _all(world: World) -> dict[str, Any]:
-    return json.loads(world.setting(FOLLOWERS) or "{}")
+def _all(cloud_state: CloudState) -> dict[str, Any]:
+    return json.loads(cloud_state.setting(FOLLOWERS) or "{}")
 
 
-def _keep(world: World, followers: dict[str, Any]) -> None:
-    world.set_setting(FOLLOWERS, json.dumps(followers))
+def _keep(cloud_state: CloudState, followers: dict[str, Any]) -> None:
+    cloud_state.set_setting(FOLLOWERS, json.dumps(followers))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sandbox.records import ALL_TAGS, bucket_name, object_place, secret_version
 
 if TYPE_CHECKING:
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
     from sandbox.records import Record
 
 
@@ -34,27 +34,27 @@ def changed(record: Record, changes: Mapping[str, Any]) -> Record:
     return replace(record, inputs=inputs, outputs=outputs)
 
 
-def change(world: World, record: Record, changes: Mapping[str, Any]) -> None:
+def change(cloud_state: CloudState, record: Record, changes: Mapping[str, Any]) -> None:
     """Set inputs of a thing; the `content` of an object is also what one reads in its bucket."""
     after = changed(record, changes)
-    with world.transaction():
+    with cloud_state.transaction():
         place = object_place(after)
         if isinstance(changes.get("content"), str) and place:
-            etag = world.put_object(*place, changes["content"].encode(), "text/plain", versioned=False)
+            etag = cloud_state.put_object(*place, changes["content"].encode(), "text/plain", versioned=False)
             after.outputs.update({"etag": etag} if "etag" in after.outputs else {})
-        world.put(after)
+        cloud_state.put(after)
 
 
-def remove(world: World, record: Record) -> None:
+def remove(cloud_state: CloudState, record: Record) -> None:
     """Take a thing away, with what the cloud takes along: parts of it, objects, secret values."""
-    with world.transaction():
-        for dependent in world.referrers(record.type, record.id, "vanish"):
-            world.remove(dependent.sequence)
-        world.remove(record.sequence)
-        world.empty_bucket(bucket_name(record))
+    with cloud_state.transaction():
+        for dependent in cloud_state.referrers(record.type, record.id, "vanish"):
+            cloud_state.remove(dependent.sequence)
+        cloud_state.remove(record.sequence)
+        cloud_state.empty_bucket(bucket_name(record))
         if place := object_place(record):
-            world.remove_object(*place)
-        world.remove_secret(*secret_version(record))
+            cloud_state.remove_object(*place)
+        cloud_state.remove_secret(*secret_version(record))
 
 
 def _set(values: dict[str, Any], parts: list[str], value: Any) -> None:

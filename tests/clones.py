@@ -9,7 +9,7 @@ from operations.__main__ import app
 from operations.engine import workspace
 from operations.stacks import stack_files, target
 from operations.stacks.paths import REPOSITORY
-from sandbox.cloud_state import SERVICES, World
+from sandbox.cloud_state import SERVICES, CloudState
 
 
 def work_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
@@ -19,7 +19,7 @@ def work_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(module, "REPOSITORY", folder)
 
 
-def up(folder: Path, name: str, text: str) -> World:
+def up(folder: Path, name: str, text: str) -> CloudState:
     """Make a stack, whose file has this text, by the command in a clone of its own; its world, served over http."""
     (folder / "stacks").mkdir()
     (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(text, encoding="utf-8")
@@ -28,9 +28,9 @@ def up(folder: Path, name: str, text: str) -> World:
         work_in(folder, patch)
         file = target.world_file(name)
         file.parent.mkdir(parents=True)
-        world = World(file)
-        with world.transaction():
-            world.set_setting(SERVICES, "http")
+        cloud_state = CloudState(file)
+        with cloud_state.transaction():
+            cloud_state.set_setting(SERVICES, "http")
         done = CliRunner().invoke(app, ["up", name, "--sandbox", "--yes"])
         assert done.exit_code == 0, done.output
-    return world
+    return cloud_state

@@ -25,7 +25,7 @@ from components.wiring.result import Parts
 
 def build(given: Blueprint, parent: pulumi.Resource) -> Parts:
     """Registers every resource of the cluster under `parent`."""
-    plan, tags, world, child = given.plan, given.tags, given.world, ResourceOptions(parent=parent)
+    plan, tags, target, child = given.plan, given.tags, given.target, ResourceOptions(parent=parent)
     name, spec, invoke = plan.name, plan.spec, InvokeOptions(parent=parent)
     found = Images("aws", plan, images.newest, images.zones, images.WITHDRAWN, opts=child)
     network = Network(name, plan.network, found.zone_names, spec.network, tags, protect=spec.protect, opts=child)
@@ -50,8 +50,8 @@ def build(given: Blueprint, parent: pulumi.Resource) -> Parts:
     secrets = aws.get_service_output(service_id="secretsmanager", opts=invoke).dns_name
     services = {
         "region": here.region,
-        "secret_service": secrets.apply(lambda name: service_url("secret_service", name, world)),
-        "compute_service": here.endpoint.apply(lambda name: service_url("compute_service", name, world)),
+        "secret_service": secrets.apply(lambda name: service_url("secret_service", name, target)),
+        "compute_service": here.endpoint.apply(lambda name: service_url("compute_service", name, target)),
     }
     known = told(given, storage, api.public_host, identity.role_ids, storage.secret_names, services)
     site = Site(given, machine_subnets, firewall.group_ids, identity.profiles, found.ids)

@@ -46,7 +46,7 @@ class Storage(Stores):
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
         self.bundle_bucket, self._bucket_id = bundles.bucket, bundles.id
         self.bundle_store, self.snapshot_store = (
-            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, world=given.world))
+            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=given.target))
             for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
         )
         self._publish(given)

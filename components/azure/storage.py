@@ -70,7 +70,7 @@ class Storage(Stores):
     """URL of Resource Manager, up to the cluster's resource group."""
 
     def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
-        name, plan, world = given.plan.name, given.plan, given.world
+        name, plan, target = given.plan.name, given.plan, given.target
         groups = [each.name for each in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
         self._given, self._cluster, self._subnets, self._place = given, name, network.subnet_ids, place
@@ -84,12 +84,12 @@ class Storage(Stores):
         self.containers = {"bundles": held.id, "snapshots": kept.id}
         self.bundle_store, self.snapshot_store = (
             Output.concat(account.primary_endpoints.apply(lambda known: known.blob), container.name).apply(
-                partial(service_url, fact, world=world)
+                partial(service_url, fact, target=target)
             )
             for fact, account, container in (("bundle_store", bundles, held), ("snapshot_store", snapshots, kept))
         )
         manager = Output.concat(self.bundle_store.apply(lambda url: urlsplit(url).scheme), "://", MANAGER, place.id)
-        self.compute_service = manager.apply(partial(service_url, "compute_service", world=world))
+        self.compute_service = manager.apply(partial(service_url, "compute_service", target=target))
         self._publish(given)
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
@@ -217,6 +217,6 @@ class Vault(pulumi.ComponentResource):
         self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in SECRETS.values()}
         address = made.properties.apply(lambda known: known.vault_uri or "")
         self.url = Output.all(address, *written).apply(
-            lambda known: service_url("secret_service", known[0].rstrip("/"), given.world)
+            lambda known: service_url("secret_service", known[0].rstrip("/"), given.target)
         )
         self.register_outputs({"url": self.url})

@@ -39,7 +39,7 @@ class Storage(Stores):
         self.buckets = {"bundles": self._bundles.name, "snapshots": snapshots.name}
         scheme = self._bundles.self_link.apply(lambda link: urlsplit(link).scheme)  # in the sandbox it may be another
         self.bundle_store, self.snapshot_store, secret_service, compute_service = (
-            Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, world=given.world))
+            Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, target=given.target))
             for fact, before, after in (
                 ("bundle_store", f"{HOST}/", self._bundles.name),
                 ("snapshot_store", f"{HOST}/", snapshots.name),

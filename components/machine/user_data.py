@@ -29,11 +29,11 @@ LIMITS: dict[str, int] = {
 SCRIPT = {"aws": ("<powershell>\n", "</powershell>\n")}
 """What stands before and after a PowerShell script, by cloud; elsewhere user-data is the script itself."""
 
-WORLD = "world"
+TARGET = "world"
 """The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
 
 _MACHINE = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("machine."))
-_FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {WORLD}
+_FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {TARGET}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
 """The line of a loader where the document goes: the files are complete, with an empty one."""

@@ -13,6 +13,6 @@ def api() -> str:
     return pulumi.Config("mullion").get("booted") or ""
 
 
-def is_simulated(world: str) -> bool:
+def is_simulated(target: str) -> bool:
     """Whether machines are only written down: they are ready within the call that makes them."""
-    return world == SANDBOX and not api()
+    return target == SANDBOX and not api()

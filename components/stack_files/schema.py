@@ -7,7 +7,7 @@ default that depends on others is simply not required.
 from typing import Any, cast
 
 from components.spec.models import ClusterSpec
-from components.stack_files.stack import CLUSTER, REGIONS, WORLD
+from components.stack_files.stack import CLUSTER, REGIONS, TARGET
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 """What the YAML language server reads best."""
@@ -37,10 +37,10 @@ def stack_schema() -> dict[str, Any]:
     regions = {
         key: {"type": "string", "description": f"Region, e.g. {example}."} for key, example, _ in REGIONS.values()
     }
-    world = {"type": "string", "description": "The world the stack belongs to; written by the command."}
+    target = {"type": "string", "description": "The world the stack belongs to; written by the command."}
     config = {
         "type": "object",
-        "properties": {**regions, CLUSTER: {"$ref": "#/definitions/ClusterSpec"}, WORLD: world},
+        "properties": {**regions, CLUSTER: {"$ref": "#/definitions/ClusterSpec"}, TARGET: target},
         "required": [CLUSTER],
         "patternProperties": {"^(?!mullion:)[^:]+:": {"description": "Configuration of a provider."}},
         "additionalProperties": False,

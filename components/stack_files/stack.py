@@ -15,9 +15,9 @@ from components.stack_files import repair
 from components.stack_files.artifact_file import with_file
 from components.stack_files.stack_file import stack_file_config
 
-__all__ = ["CLUSTER", "REGIONS", "WORLD", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
+__all__ = ["CLUSTER", "REGIONS", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 
-CLUSTER, WORLD = "mullion:cluster", "mullion:world"
+CLUSTER, TARGET = "mullion:cluster", "mullion:world"
 """The spec, and which world (sandbox or a real account) the stack belongs to."""
 
 REGIONS = {
@@ -92,7 +92,7 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, Problem | None]
 
 def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:
     """Keys of ours that do not exist, and keys without a provider's name in front, which Pulumi would refuse."""
-    known = [CLUSTER, WORLD]
+    known = [CLUSTER, TARGET]
     ours = [key for key in config if (key.startswith("mullion:") or ":" not in key) and key not in known]
     return [
         FORMS["unknown-config-key"].problem(

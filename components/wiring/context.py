@@ -20,7 +20,7 @@ class Blueprint:
     generated: Generated
     tags: Tags
     upgrade: Upgrade
-    world: str
+    target: str
     """The one it is built in (components/machine/service_urls.py)."""
 
     def access(self, public_host: Output[str]) -> Output[Access]:

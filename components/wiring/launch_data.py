@@ -61,7 +61,7 @@ def told(
     """
     plan = given.plan
     common = Output.all(
-        world=given.world,
+        world=given.target,
         cloud=plan.spec.cloud.value,
         cluster=plan.name,
         api_host=plan.endpoint.host,

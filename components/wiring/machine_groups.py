@@ -163,7 +163,7 @@ def machines(
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
     """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
-    plan, upgrade, simulated = given.plan, given.upgrade, simulation.is_simulated(given.world)
+    plan, upgrade, simulated = given.plan, given.upgrade, simulation.is_simulated(given.target)
     rollout = Rollout(plan, records(Group.WORKERS), given.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, ways, protect=plan.spec.protect, opts=opts)
     upgrade.source = ControlPlaneRecords(records(Group.CONTROL_PLANE), control_plane.instance_ids)

@@ -22,7 +22,7 @@ from operations.engine.locate import Engine
 from operations.engine.process import end_session
 from operations.engine.workspace import REMOVED, sandbox_environment
 from operations.stacks.paths import REPOSITORY
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
 STASH = "pulumi:index:Stash"
@@ -112,13 +112,13 @@ class Replica:
         return self.run("up", self.stack, "--sandbox", "--yes", *more)
 
     @contextmanager
-    def world(self) -> Iterator[World]:
+    def cloud_state(self) -> Iterator[CloudState]:
         """Open the embedded cloud. Closed late, SQLite would take away files of the next world at this place."""
-        world = World(self.sandbox / "world.db")
+        cloud_state = CloudState(self.sandbox / "world.db")
         try:
-            yield world
+            yield cloud_state
         finally:
-            world.close()
+            cloud_state.close()
 
     def locks(self) -> list[Path]:
         """Lock files of the backend."""

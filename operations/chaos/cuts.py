@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 
 from operations.chaos.clone import PATIENCE, Replica
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 HELD = 10 * PATIENCE
 """Seconds a call is held: longer than any run."""
@@ -30,8 +30,8 @@ fewer. No fault is left waiting."""
 
 def _provider_dies(kind: str, replica: Replica, words: tuple[str, ...], call: int) -> Done:
     """The provider ends; the engine lives on and reports a failure."""
-    with replica.world() as world:
-        world.plan_fault(kind, call, amount=QUIET, times=ALL)
+    with replica.cloud_state() as cloud_state:
+        cloud_state.plan_fault(kind, call, amount=QUIET, times=ALL)
     done = replica.run(*words)
     _forget(replica)
     return done
@@ -84,24 +84,24 @@ def _held(
     call: int,
 ) -> Done:
     """Hold calls, each for so long, and cut once nothing else goes on."""
-    with replica.world() as world:
-        world.plan_fault(kind, call, amount=seconds, times=ALL)
+    with replica.cloud_state() as cloud_state:
+        cloud_state.plan_fault(kind, call, amount=seconds, times=ALL)
         with replica.start(*words) as run:
-            if _nothing_goes_on(world, run):
+            if _nothing_goes_on(cloud_state, run):
                 cut(run)
             output, errors = run.communicate(timeout=PATIENCE)
     _forget(replica)
     return Done(words, run.returncode, output, errors)
 
 
-def _nothing_goes_on(world: World, run: subprocess.Popen[str]) -> bool:
+def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> bool:
     """Wait until calls are held and no others come; False where the run ends before."""
     end, seen, since = time.monotonic() + PATIENCE, None, 0.0
     while run.poll() is None:
         now = time.monotonic()
         if now > end:
             raise subprocess.TimeoutExpired(run.args, PATIENCE)
-        faults, made = world.faults(), len(world.operations())
+        faults, made = cloud_state.faults(), len(cloud_state.operations())
         if (faults, made) != seen:
             seen, since = (faults, made), now
         elif any(each.times < ALL for each in faults) and now - since > QUIET:
@@ -111,5 +111,5 @@ def _nothing_goes_on(world: World, run: subprocess.Popen[str]) -> bool:
 
 
 def _forget(replica: Replica) -> None:
-    with replica.world() as world:
-        world.clear_faults()
+    with replica.cloud_state() as cloud_state:
+        cloud_state.clear_faults()

@@ -11,7 +11,7 @@ from operations.chaos.clone import Replica
 from operations.clouds import cloud_tables
 from operations.recovery import state_check
 from operations.recovery.state_check import Thing
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, SECRET, SIGNATURE
 
@@ -73,19 +73,22 @@ class Asked:
 
 def snapshot(replica: Replica) -> Snapshot:
     """Look at a replica as it is now."""
-    with replica.world() as world:
-        there, calls = tuple(world.resources()), tuple(world.operations())
-        reported = _reported(world)
+    with replica.cloud_state() as cloud_state:
+        there, calls = tuple(cloud_state.resources()), tuple(cloud_state.operations())
+        reported = _reported(cloud_state)
     secrets = {urn: digest for urn, digest in replica.secrets().items() if GENERATED in urn}
     kept = frozenset(state_check.kept_in(replica.sandbox))
     left = (*replica.locks(), *replica.rolls())
     return Snapshot(replica.state(), there, calls, secrets, kept, left, reported)
 
 
-def _reported(world: World) -> dict[str, str]:
+def _reported(cloud_state: CloudState) -> dict[str, str]:
     """What status records say, of machines that are ready."""
     stored = (
-        each for bucket in world.buckets() for key, each in world.objects(bucket).items() if key.startswith("status/")
+        each
+        for bucket in cloud_state.buckets()
+        for key, each in cloud_state.objects(bucket).items()
+        if key.startswith("status/")
     )
     records = [json.loads(each.content) for each in stored]
     return {each["instance"]: each["kubernetes"] for each in records if each["state"] in ("ready", "registered")}

@@ -44,10 +44,10 @@ class Violation(Exception):
 
 def _fault(kind: str, amount: float, times: int) -> Cut:
     def disturbed(replica: Replica, words: tuple[str, ...], call: int) -> Done:
-        with replica.world() as world:
+        with replica.cloud_state() as world:
             world.plan_fault(kind, call, amount=amount, times=times)
         done = replica.run(*words)
-        with replica.world() as world:
+        with replica.cloud_state() as world:
             world.clear_faults()
         return done
 

@@ -9,7 +9,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from operations.stacks.target import world_file
 from sandbox.boot.cloud_services import of
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 THERE = ("ready", "registered")
 """States of a record of a machine that is as its plan says."""
@@ -21,28 +21,28 @@ def reboot_all(name: str) -> None:
     """Cut and boot each machine, workers first, and wait until it says that it is as planned again; Stop else."""
     if not boot_site.api(name):
         raise Stop(Exit.USAGE, f"--reboot is for booted sandboxes; do that: mullion sandbox boot {name}")
-    world = World(world_file(name))
+    cloud_state = CloudState(world_file(name))
     try:
-        on = [one for one, each in sandbox_boot.standing(world).items() if each.state == "on"]
-        for machine in sorted(on, key=lambda each: (_pool(world, each) == CONTROL_PLANE, each)):
-            _reboot(name, world, machine)
+        on = [one for one, each in sandbox_boot.standing(cloud_state).items() if each.state == "on"]
+        for machine in sorted(on, key=lambda each: (_pool(cloud_state, each) == CONTROL_PLANE, each)):
+            _reboot(name, cloud_state, machine)
     finally:
-        world.close()
+        cloud_state.close()
 
 
-def _pool(world: World, machine: str) -> str:
-    around = of(world)
-    found = (around.machines.document(each.inputs) for each in around.records(world))
+def _pool(cloud_state: CloudState, machine: str) -> str:
+    around = of(cloud_state)
+    found = (around.machines.document(each.inputs) for each in around.records(cloud_state))
     return next((each["machine"]["pool"] for each in found if each and each["machine"]["name"] == machine), "")
 
 
-def _reboot(name: str, world: World, machine: str) -> None:
-    instance = sandbox_boot.standing(world)[machine].instance
-    before = sandbox_boot.record(world, instance).get("time")
+def _reboot(name: str, cloud_state: CloudState, machine: str) -> None:
+    instance = sandbox_boot.standing(cloud_state)[machine].instance
+    before = sandbox_boot.record(cloud_state, instance).get("time")
     print(f"mullion: rebooting {machine}", file=sys.stderr, flush=True)
     sandbox_boot.change(name, machine, quiet=True, boots=1)
     end = time.monotonic() + PATIENCE
-    while (now := sandbox_boot.record(world, instance)).get("time") == before or now.get("state") not in THERE:
+    while (now := sandbox_boot.record(cloud_state, instance)).get("time") == before or now.get("state") not in THERE:
         if time.monotonic() > end:
             raise Stop(Exit.FAILED, f"{machine} is not as planned {PATIENCE} s after its reboot: {now.get('state')}")
         time.sleep(1)

@@ -74,12 +74,12 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     ]
     if not sandbox:
         return "\n".join(lines)
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
 
-    world = World(target.world_file(name))
+    cloud_state = CloudState(target.world_file(name))
     try:
-        left = [(each.type, each.id) for each in world.resources()]
+        left = [(each.type, each.id) for each in cloud_state.resources()]
     finally:
-        world.close()
+        cloud_state.close()
     lines.append(f"Left in the sandbox's world: {len(left) or 'nothing'}")
     return "\n".join([*lines, table(("type", "id"), left)]) if left else "\n".join(lines)

@@ -26,7 +26,7 @@ from sandbox.boot.cloud_services import of
 from sandbox.boot.machine import KUBECTL
 from sandbox.boot.machine_status import Standing, Wish
 from sandbox.boot.windows import hosts
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 PAUSE = 0.5
 """Seconds between two looks."""
@@ -61,9 +61,9 @@ def boot(name: str, timeout: str) -> None:
         raise Stop(Exit.USAGE, str(error)) from error
     began = time.monotonic()
     boot_site.start(name)
-    with _world(name) as world:
-        last = _watch(name, world, plan, seconds)
-        head = _head(name, world)
+    with _world(name) as cloud_state:
+        last = _watch(name, cloud_state, plan, seconds)
+        head = _head(name, cloud_state)
     print(f"\n{wait.shown(last)}\n")
     if missing := wait.lacking(last):
         raise Stop(Exit.FAILED, "\n".join([f"after {timeout} {len(missing)} of {len(last)} are not there:", *missing]))
@@ -77,18 +77,18 @@ def boot(name: str, timeout: str) -> None:
     print(f"To end it: mullion sandbox stop {name} (disks stay), or mullion down {name} --sandbox")
 
 
-def _watch(name: str, world: World, plan: ClusterPlan, seconds: float) -> list[Seen]:
+def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[Seen]:
     """Every machine as it is once nothing is lacking, or after so many seconds; each change is printed."""
     end, told = time.monotonic() + seconds, dict[str, str]()
     while True:
-        known, last = machine_status.standing(world), list[Seen]()
-        for each in _awaited(world, plan):
+        known, last = machine_status.standing(cloud_state), list[Seen]()
+        for each in _awaited(cloud_state, plan):
             here = known.get(each.name)
             if here and here.state in ("not booted", "failed"):
                 _tell(told, each.name, f"{here.state}: {here.why}")
                 last += [Seen(each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}")]
                 continue
-            found = record(world, each.instance)
+            found = record(cloud_state, each.instance)
             now = wait.seen(each, found, None)
             state = found["state"] if found["state"] != "absent" or here is None else here.state
             _tell(told, each.name, f"{state} {now.where}".rstrip())
@@ -107,31 +107,31 @@ def _tell(told: dict[str, str], name: str, now: str) -> None:
         print(f"{time.strftime('%H:%M:%S')}  {name}: {wait.plain(now)}", flush=True)
 
 
-def _awaited(world: World, plan: ClusterPlan) -> list[Awaited]:
+def _awaited(cloud_state: CloudState, plan: ClusterPlan) -> list[Awaited]:
     """The plan's machines that the world has."""
-    around = of(world)
+    around = of(cloud_state)
     made = {
         found["machine"]["name"]: around.machines.instance(each)
-        for each in around.records(world)
+        for each in around.records(cloud_state)
         if (found := around.machines.document(each.inputs))
     }
     return [each for each in wait.planned(plan, made) if each.instance]
 
 
-def record(world: World, instance: str) -> Mapping[str, Any]:
+def record(cloud_state: CloudState, instance: str) -> Mapping[str, Any]:
     """The status record of an instance; absent where there is none yet."""
-    around = of(world)
-    record = around.find(world, instance)
+    around = of(cloud_state)
+    record = around.find(cloud_state, instance)
     place = around.status(record) if record else None
-    stored = world.object(*place) if place else None
+    stored = cloud_state.object(*place) if place else None
     return json.loads(stored.content) if stored else {"state": "absent"}
 
 
-def _head(name: str, world: World) -> Path:
+def _head(name: str, cloud_state: CloudState) -> Path:
     """The disk of a control plane that is on."""
-    around = of(world)
-    for one, each in machine_status.standing(world).items():
-        found = around.find(world, each.instance)
+    around = of(cloud_state)
+    for one, each in machine_status.standing(cloud_state).items():
+        found = around.find(cloud_state, each.instance)
         told = around.machines.document(found.inputs) if found else None
         if told and told["machine"]["pool"] == CONTROL_PLANE and each.state == "on":
             return supervision.disks(sandbox_folder(name)) / f"{one}-{each.instance}"
@@ -168,22 +168,22 @@ def _kubeconfig(name: str) -> str:
 
 
 @contextmanager
-def _world(name: str) -> Iterator[World]:
-    world = World(world_file(name))
+def _world(name: str) -> Iterator[CloudState]:
+    cloud_state = CloudState(world_file(name))
     try:
-        yield world
+        yield cloud_state
     finally:
-        world.close()
+        cloud_state.close()
 
 
 @contextmanager
-def _kept(name: str) -> Iterator[World]:
+def _kept(name: str) -> Iterator[CloudState]:
     """The world of a stack that is booted; Stop where it is not."""
     if supervision.keeper(sandbox_folder(name)) is None:
         boot_site.stop(name)  # what a killed keeper left
         raise Stop(Exit.USAGE, f"the sandbox of {name} is not booted; do that: mullion sandbox boot {name}")
-    with _world(name) as world:
-        yield world
+    with _world(name) as cloud_state:
+        yield cloud_state
 
 
 def stop(name: str) -> None:
@@ -195,8 +195,8 @@ def stop(name: str) -> None:
 
 def ls(name: str, *, as_json: bool) -> None:
     """Show how each machine is."""
-    with _kept(name) as world:
-        shown, about = machines(world), machine_status.site(world)
+    with _kept(name) as cloud_state:
+        shown, about = machines(cloud_state), machine_status.site(cloud_state)
     if as_json:
         print(json.dumps({"api": about.get("api"), "machines": shown}))
         return
@@ -204,16 +204,16 @@ def ls(name: str, *, as_json: bool) -> None:
     print(table(["machine", "instance", "address", "power", "network", "record", "phase/step"], rows))
 
 
-def machines(world: World) -> dict[str, dict[str, str]]:
+def machines(cloud_state: CloudState) -> dict[str, dict[str, str]]:
     """Each machine as `ls` shows it, by name."""
-    return {one: _told(each, record(world, each.instance)) for one, each in standing(world).items()}
+    return {one: _told(each, record(cloud_state, each.instance)) for one, each in standing(cloud_state).items()}
 
 
-def standing(world: World) -> dict[str, Standing]:
+def standing(cloud_state: CloudState) -> dict[str, Standing]:
     """Booted machines that the world has. What `up` has just deleted is on a moment longer: its keeper cuts it."""
-    around = of(world)
-    there = {around.machines.instance(each) for each in around.records(world)}
-    return {name: each for name, each in machine_status.standing(world).items() if each.instance in there}
+    around = of(cloud_state)
+    there = {around.machines.instance(each) for each in around.records(cloud_state)}
+    return {name: each for name, each in machine_status.standing(cloud_state).items() if each.instance in there}
 
 
 def _cable(wish: Wish) -> str:
@@ -233,15 +233,15 @@ def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
 
 def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> None:
     """Do something to a machine: what the keeper does for a wish. It is done when this returns."""
-    with _kept(name) as world:
-        known = standing(world)
+    with _kept(name) as cloud_state:
+        known = standing(cloud_state)
         if machine not in known:
             raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known))}")
         if known[machine].state == "not booted":
             raise Stop(Exit.USAGE, f"{machine} is not booted: {known[machine].why}")
-        wanted = machine_status.wish(world, machine, **changes)
+        wanted = machine_status.wish(cloud_state, machine, **changes)
         end = time.monotonic() + DONE
-        while (now := standing(world).get(machine)) and now.wish != wanted:
+        while (now := standing(cloud_state).get(machine)) and now.wish != wanted:
             if time.monotonic() > end:
                 raise Stop(
                     Exit.FAILED, f"{machine} is not so after {DONE} s; see {supervision.log(sandbox_folder(name))}"

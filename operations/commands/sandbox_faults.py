@@ -9,22 +9,22 @@ from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.stacks.target import world_file
 from sandbox import clouds, tamper
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.faults import KINDS
 from sandbox.records import Record
 
 
 @contextmanager
-def opened(stack: str) -> Iterator[World]:
+def opened(stack: str) -> Iterator[CloudState]:
     """The world of a stack's sandbox; Stop where there is none yet."""
     file = world_file(stack)
     if not file.exists():
         raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; make it: mullion up {stack} --sandbox")
-    world = World(file)
+    cloud_state = CloudState(file)
     try:
-        yield world
+        yield cloud_state
     finally:
-        world.close()
+        cloud_state.close()
 
 
 def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:
@@ -33,30 +33,30 @@ def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, 
         raise Stop(
             Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
         )
-    with opened(stack) as world:
-        types = _types(world)
+    with opened(stack) as cloud_state:
+        types = _types(cloud_state)
         short = {token.rsplit(":", 1)[-1] for token in types}
         if kind_of is not None and kind_of not in short and kind_of not in types:
             raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")
         for kind, (nth, amount) in wanted.items():
             try:
-                world.plan_fault(kind, nth, type=kind_of, amount=amount, times=times)
+                cloud_state.plan_fault(kind, nth, type=kind_of, amount=amount, times=times)
             except ValueError as error:
                 raise Stop(Exit.USAGE, str(error)) from None
     show(stack)
 
 
-def _types(world: World) -> list[str]:
+def _types(cloud_state: CloudState) -> list[str]:
     """Tokens of the world's cloud; of all clouds where nothing is in it yet."""
-    there = next(iter(world.resources()), None)
+    there = next(iter(cloud_state.resources()), None)
     found = [clouds.of_type(there.type)] if there else [clouds.of(name) for name in clouds.CLOUDS]
     return [token for cloud in found for token in cloud.types]
 
 
 def show(stack: str) -> None:
     """Print the faults that wait."""
-    with opened(stack) as world:
-        faults = world.faults()
+    with opened(stack) as cloud_state:
+        faults = cloud_state.faults()
     if not faults:
         print(f"no fault waits in the sandbox of {stack}")
         return
@@ -67,35 +67,35 @@ def show(stack: str) -> None:
 
 def clear(stack: str) -> None:
     """Forget the faults that wait."""
-    with opened(stack) as world:
-        world.clear_faults()
+    with opened(stack) as cloud_state:
+        cloud_state.clear_faults()
     show(stack)
 
 
 def change(stack: str, name: str, settings: Sequence[str]) -> None:
     """Change a thing behind the program's back: PROPERTY=VALUE each, the value as JSON or a plain text."""
     changes = dict(_setting(each) for each in settings)
-    with opened(stack) as world:
-        record = _find(world, name)
+    with opened(stack) as cloud_state:
+        record = _find(cloud_state, name)
         wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
         if wrong:
             raise Stop(Exit.USAGE, "\n".join([f"nothing of {_named(record)} was changed:", *wrong]))
-        world.tamper(record, changes)
+        cloud_state.tamper(record, changes)
     print(f"changed {_named(record)}: {', '.join(settings)}")
 
 
 def remove(stack: str, name: str) -> None:
     """Delete a thing behind the program's back."""
-    with opened(stack) as world:
-        record = _find(world, name)
-        world.tamper(record, None)
+    with opened(stack) as cloud_state:
+        record = _find(cloud_state, name)
+        cloud_state.tamper(record, None)
     print(f"removed {_named(record)}")
 
 
 def boots(stack: str) -> None:
     """Print how far each machine got, and what is in its way."""
-    with opened(stack) as world:
-        rows = [[each.machine or "?", each.instance, each.state, each.at, each.reason] for each in world.boots()]
+    with opened(stack) as cloud_state:
+        rows = [[each.machine or "?", each.instance, each.state, each.at, each.reason] for each in cloud_state.boots()]
     print(table(["machine", "instance", "state", "since", "in its way"], rows))
 
 
@@ -109,12 +109,12 @@ def _setting(text: str) -> tuple[str, Any]:
         return path, value
 
 
-def _find(world: World, name: str) -> Record:
+def _find(cloud_state: CloudState, name: str) -> Record:
     """The one thing of this logical name or id; TYPE/NAME where several types have the name."""
     kind_of, _, rest = name.partition("/")
     found = [
         each
-        for each in world.resources()
+        for each in cloud_state.resources()
         if name in (each.name, each.id) or (rest == each.name and kind_of == each.type.rsplit(":", 1)[-1])
     ]
     if len(found) == 1:

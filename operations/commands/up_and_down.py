@@ -24,7 +24,7 @@ from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
 from operations.stacks import boot_overlay, boot_site, stack_files, target
-from operations.stacks.target import SANDBOX, World, world_file
+from operations.stacks.target import SANDBOX, Target, world_file
 
 
 def up(
@@ -161,8 +161,8 @@ class _Work:
         return {key: value.value for key, value in result.outputs.items()}, after
 
 
-def _world(sandbox: bool, cloud: str, region: str) -> World:
-    return World(SANDBOX) if sandbox else World(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
+def _world(sandbox: bool, cloud: str, region: str) -> Target:
+    return Target(SANDBOX) if sandbox else Target(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
 
 
 def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
@@ -201,13 +201,13 @@ def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | 
     return lambda step: clouds.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
 
 
-def _where(world: World) -> str:
+def _where(world: Target) -> str:
     cloud = cloud_tables.CLOUDS[world.name]
     account = world.account or cloud.unknown
     return f"account {account} by {identity.chosen(cloud)}, region {world.region or 'unknown'}"
 
 
-def _ask_up(planned: ClusterPlan, stack: Stack, world: World, work: _Work, *, yes: bool) -> None:
+def _ask_up(planned: ClusterPlan, stack: Stack, world: Target, work: _Work, *, yes: bool) -> None:
     """Show account, region and counts, and ask."""
     print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
     if yes:
@@ -227,7 +227,7 @@ def _ask_up(planned: ClusterPlan, stack: Stack, world: World, work: _Work, *, ye
 
 def _ask_down(
     name: str,
-    world: World,
+    world: Target,
     before: state.State,
     *,
     sandbox: bool,

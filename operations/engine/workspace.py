@@ -17,7 +17,7 @@ from pulumi import automation as auto
 from pulumi.automation._stack import StackInitMode
 
 from components.rollout.simulation import BOOTED
-from components.stack_files.stack import CLUSTER, WORLD
+from components.stack_files.stack import CLUSTER, TARGET
 from operations.clouds import cloud_tables
 from operations.engine import policy_preview, state
 from operations.engine.locate import Engine
@@ -161,7 +161,7 @@ def sandbox_config(name: str) -> dict[str, Any]:
 
     config = stack_files.config(name)
     kept = (CLUSTER, *cloud_tables.KEYS)
-    here = {WORLD: target.SANDBOX, BOOTED: boot_site.api(name)}
+    here = {TARGET: target.SANDBOX, BOOTED: boot_site.api(name)}
     return {key: config[key] for key in kept if key in config} | {key: each for key, each in here.items() if each}
 
 

@@ -45,7 +45,7 @@ def given(resource: Resource) -> dict[str, Any]:
 
 def in_sandbox(world_file: Path, cluster: str) -> Lookup:
     """Look in the sandbox's world."""
-    from sandbox.cloud_state import Record, World
+    from sandbox.cloud_state import CloudState, Record
     from sandbox.clouds import of_type
     from sandbox.provider import Provider
 
@@ -59,16 +59,18 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
         return given(resource).items() <= _plain(known).items() and ours
 
     def find(resource: Resource, others: set[str]) -> Found | None:
-        world = World(world_file)
+        cloud_state = CloudState(world_file)
         try:
-            for record in world.resources(resource["type"]):
+            for record in cloud_state.resources(resource["type"]):
                 if record.id not in others and same(record, resource):
                     inputs = dict(resource["inputs"])
                     # what the world keeps no copy of, such as files, is as the program gave it
-                    read = Provider(of_type(resource["type"]), world).read(resource["urn"], record.id, inputs, inputs)
+                    read = Provider(of_type(resource["type"]), cloud_state).read(
+                        resource["urn"], record.id, inputs, inputs
+                    )
                     return Found(record.id, *map(_recorded, read)) if read else None
         finally:
-            world.close()
+            cloud_state.close()
         return None
 
     return find

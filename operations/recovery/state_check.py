@@ -37,13 +37,13 @@ class Disagreement:
         return bool(self.orphans or self.missing)
 
 
-def compare(state: State, world: Iterable[Thing], kept: Collection[Thing] = ()) -> Disagreement:
+def compare(state: State, cloud_state: Iterable[Thing], kept: Collection[Thing] = ()) -> Disagreement:
     """Compare a state with what there is; kept: what earlier runs left on purpose.
 
     Two resources of a state with one id are two in the world too (a bucket and its own settings differ by type).
     """
     recorded = things(state)
-    there = list(world)
+    there = list(cloud_state)
     orphans = [each for each in there if each not in recorded and each not in kept]
     return Disagreement(tuple(sorted(orphans)), tuple(sorted(set(recorded) - set(there))))
 
@@ -56,15 +56,15 @@ def things(state: State) -> list[Thing]:
 
 def in_sandbox(world_file: Path) -> list[Thing]:
     """Return all things of a sandbox's world; none where there is no world yet."""
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
 
     if not world_file.exists():
         return []
-    world = World(world_file)
+    cloud_state = CloudState(world_file)
     try:
-        return [(each.type, each.id) for each in world.resources()]
+        return [(each.type, each.id) for each in cloud_state.resources()]
     finally:
-        world.close()
+        cloud_state.close()
 
 
 def faults(name: str, state: State) -> list[str]:

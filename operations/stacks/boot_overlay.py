@@ -35,7 +35,7 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
 
     Stop where the world has machines that were not made to boot, or where programs of the version are missing.
     """
-    from sandbox.cloud_state import SERVICES, World
+    from sandbox.cloud_state import SERVICES, CloudState
 
     cluster = config.get(CLUSTER) or {}
     own = str(cluster.get("kubernetes", ""))
@@ -50,10 +50,10 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
             f"mullion down {name} --sandbox, then: mullion up {name} --sandbox --bootable",
         )
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    world = World(made)
-    with world.transaction():
-        world.set_setting(SERVICES, "http")
-    world.close()
+    cloud_state = CloudState(made)
+    with cloud_state.transaction():
+        cloud_state.set_setting(SERVICES, "http")
+    cloud_state.close()
     target.write(memory, json.dumps({"of": own, "kubernetes": version}) + "\n")
 
 

@@ -22,15 +22,15 @@ def api(name: str) -> str:
     if not boot_overlay.is_chosen(name):
         return ""
     from sandbox.boot import machine_status, supervision
-    from sandbox.cloud_state import World
+    from sandbox.cloud_state import CloudState
 
     if supervision.keeper(sandbox_folder(name)) is None:
         return ""
-    world = World(world_file(name))
+    cloud_state = CloudState(world_file(name))
     try:
-        return machine_status.site(world).get("api", "")
+        return machine_status.site(cloud_state).get("api", "")
     finally:
-        world.close()
+        cloud_state.close()
 
 
 def reached(name: str, kubeconfig: str) -> str:

@@ -16,7 +16,7 @@ SANDBOX = "sandbox"
 
 
 @dataclass(frozen=True)
-class World:
+class Target:
     """`name` is sandbox or a cloud; account and region are for clouds, empty where unknown."""
 
     name: str
@@ -49,12 +49,12 @@ def world_file(name: str) -> Path:
     return sandbox_folder(name) / "world.db"
 
 
-def recall(stack: str) -> World | None:
+def recall(stack: str) -> Target | None:
     """Return the world a stack belongs to; None where it belongs to none yet."""
     path = folder(stack) / "world.json"
     try:
         found = json.loads(path.read_text("utf-8"))
-        return World(found["world"], found.get("account", ""), found.get("region", ""))
+        return Target(found["world"], found.get("account", ""), found.get("region", ""))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -69,7 +69,7 @@ def in_sandbox(stack: str) -> bool:
     return known is not None and known.name == SANDBOX
 
 
-def check(stack: str, wanted: World) -> None:
+def check(stack: str, wanted: Target) -> None:
     """Stop where a stack belongs to another world than the wanted one."""
     known = recall(stack)
     if known is None:
@@ -87,7 +87,7 @@ def check(stack: str, wanted: World) -> None:
         )
 
 
-def remember(stack: str, world: World) -> None:
+def remember(stack: str, world: Target) -> None:
     """Write down that a stack belongs to a world, unless it does already, and that a run in it begins now."""
     path = folder(stack) / "world.json"
     if recall(stack) is None:

@@ -23,11 +23,11 @@ def free_address(request: Request, subnet: str) -> str:
 
     AWS picks any free one; a program must not count on where.
     """
-    record = request.world.find(SUBNET, subnet)
+    record = request.cloud_state.find(SUBNET, subnet)
     block = ipaddress.IPv4Network(record.inputs["cidrBlock"] if record else "10.0.0.0/16")
     for number in range(block.num_addresses - 2, 3, -1):
         address = str(block[number])
-        if request.world.claim(ADDRESS.kind, json.dumps([subnet, address])) is None:
+        if request.cloud_state.claim(ADDRESS.kind, json.dumps([subnet, address])) is None:
             return address
     raise Refusal("InsufficientFreeAddressesInSubnet", f"The subnet {subnet} has no free address")
 
@@ -39,7 +39,7 @@ def check_address(request: Request) -> None:
 
 def check_in_subnet(request: Request, address: str | None, subnet: str | None) -> None:
     """An address lies in the subnet and is none that AWS reserves (the first four and the last)."""
-    record = request.world.find(SUBNET, subnet) if subnet else None
+    record = request.cloud_state.find(SUBNET, subnet) if subnet else None
     if address is None or record is None:
         return
     block = ipaddress.IPv4Network(record.inputs["cidrBlock"])
@@ -73,5 +73,5 @@ def public_name(request: Request, address: str) -> str:
 
 def vpc_of(request: Request, subnet: Any) -> str:
     """The VPC of a subnet, or an empty text."""
-    record = request.world.find(SUBNET, str(subnet))
+    record = request.cloud_state.find(SUBNET, str(subnet))
     return record.inputs["vpcId"] if record else ""

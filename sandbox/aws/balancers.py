@@ -33,7 +33,7 @@ def _kind(inputs: dict[str, Any]) -> str:
 def _zones(request: Request) -> None:
     """One subnet a zone; an application load balancer needs two zones."""
     subnets = _subnets(request.inputs)
-    records = [request.world.find(SUBNET, subnet) for subnet in subnets]
+    records = [request.cloud_state.find(SUBNET, subnet) for subnet in subnets]
     found = [record.outputs["availabilityZone"] for record in records if record]
     if len(set(found)) < len(found):
         raise Refusal(
@@ -53,7 +53,7 @@ def _networks(request: Request) -> None:
             "InvalidConfigurationRequest", f"All subnets must belong to the same VPC: {', '.join(sorted(vpcs))}"
         )
     for group in request.inputs.get("securityGroups") or []:
-        record = request.world.find(GROUP, group)
+        record = request.cloud_state.find(GROUP, group)
         if record and record.inputs.get("vpcId") not in vpcs:
             raise Refusal("InvalidConfigurationRequest", f"One or more security groups are invalid: {group}")
     vpc = next(iter(vpcs), "")
@@ -91,7 +91,7 @@ def _late_groups(request: Request) -> None:
 def _balancers(request: Request) -> None:
     """Network load balancers have a quota of their own."""
     if request.old is None and _kind(request.inputs) == "network":
-        there = request.world.counts(request.type, request.region, "loadBalancerType").get("network", 0)
+        there = request.cloud_state.counts(request.type, request.region, "loadBalancerType").get("network", 0)
         QUOTAS.refuse_over(request, "network load balancers per region", there + 1)
 
 

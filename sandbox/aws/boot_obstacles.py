@@ -7,54 +7,54 @@ from sandbox.aws import machine as one
 from sandbox.aws.network import ASSOCIATION, EGRESS, GATEWAY, GROUP, INSTANCE, NAT, ROUTE, SUBNET, TABLE
 from sandbox.aws.s3 import is_versioned
 from sandbox.aws.secretsmanager import ENTRY
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
 from sandbox.records import Record
 
 HTTPS = 443
 
 
-def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """To the internet gateway with a public address of its own, or by a NAT gateway that can do so."""
     subnet = machine.inputs.get("subnetId", "")
-    gateway, nat = _default_route(world, subnet)
+    gateway, nat = _default_route(cloud_state, subnet)
     if gateway:
         return "" if machine.outputs.get("publicIp") else f"{subnet} routes to {gateway}, but it has no public address"
     if nat is None:
         return f"{subnet} has no route to the internet"
-    further, _ = _default_route(world, nat.inputs.get("subnetId", ""))
+    further, _ = _default_route(cloud_state, nat.inputs.get("subnetId", ""))
     return "" if further else f"{nat.id} is in a subnet without a route to an internet gateway"
 
 
-def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """What leaves a machine with routed pods bears their addresses, which the check takes for forged."""
     dropped = "pod_cidr" in found["machine"] and machine.inputs.get("sourceDestCheck") is not False
     return "its source/destination check drops what its pods send" if dropped else ""
 
 
-def _default_route(world: World, subnet: str) -> tuple[str, Record | None]:
+def _default_route(cloud_state: CloudState, subnet: str) -> tuple[str, Record | None]:
     """Id of the internet gateway, or the NAT gateway, that 0.0.0.0/0 goes to from a subnet."""
-    tables = [one.inputs["routeTableId"] for one in world.referrers(SUBNET, subnet) if one.type == ASSOCIATION]
-    found = [one.inputs for table in tables for one in world.referrers(TABLE, table) if one.type == ROUTE]
-    for table in filter(None, (world.find(TABLE, table) for table in tables)):
+    tables = [one.inputs["routeTableId"] for one in cloud_state.referrers(SUBNET, subnet) if one.type == ASSOCIATION]
+    found = [one.inputs for table in tables for one in cloud_state.referrers(TABLE, table) if one.type == ROUTE]
+    for table in filter(None, (cloud_state.find(TABLE, table) for table in tables)):
         found += [{**row, "destinationCidrBlock": row.get("cidrBlock")} for row in table.inputs.get("routes") or []]
     for route in found:
         if route.get("destinationCidrBlock") == "0.0.0.0/0":
-            gateway = world.find(GATEWAY, route.get("gatewayId") or "")
-            return gateway.id if gateway else "", world.find(NAT, route.get("natGatewayId") or "")
+            gateway = cloud_state.find(GATEWAY, route.get("gatewayId") or "")
+            return gateway.id if gateway else "", cloud_state.find(NAT, route.get("natGatewayId") or "")
     return "", None
 
 
-def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """One of its security groups lets https out to everywhere; without groups it has the VPC's own, which does."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     for group in groups:
-        record = world.find(GROUP, group)
+        record = cloud_state.find(GROUP, group)
         inline = (record.inputs.get("egress") or []) if record else []
         rules = [{**rule, "ipProtocol": rule["protocol"], "peers": rule.get("cidrBlocks") or []} for rule in inline]
         rules += [
             one.inputs | {"peers": [one.inputs.get("cidrIpv4")]}
-            for one in world.referrers(GROUP, group, "vanish")
+            for one in cloud_state.referrers(GROUP, group, "vanish")
             if one.type == EGRESS
         ]
         if any(_lets_out(rule) for rule in rules):
@@ -70,8 +70,8 @@ def _lets_out(rule: dict[str, Any]) -> bool:
     return str(rule["ipProtocol"]) in ("tcp", "6") and rule["fromPort"] <= HTTPS <= rule["toPort"]
 
 
-def _key(world: World, name: str) -> str:
-    return next((entry.id for entry in world.resources(ENTRY) if entry.inputs.get("name") == name), "")
+def _key(cloud_state: CloudState, name: str) -> str:
+    return next((entry.id for entry in cloud_state.resources(ENTRY) if entry.inputs.get("name") == name), "")
 
 
 MACHINES = Machines(

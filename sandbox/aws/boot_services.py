@@ -15,7 +15,7 @@ from sandbox.aws.targets import LISTENER, TARGETS
 from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import Around, Ask
 from sandbox.boot.firewalls import NUMBERS, Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 ATTACHMENT, RECORD = "aws:lb/targetGroupAttachment:TargetGroupAttachment", "aws:route53/record:Record"
@@ -27,15 +27,15 @@ def _user_data(ask: Ask) -> bytes:
     return ask("GET", "/latest/user-data", {"X-aws-ec2-metadata-token": token})
 
 
-def addresses(world: World, name: str) -> list[str] | None:
+def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
     """Every address of a name of the private zones, or of a load balancer."""
-    for balancer in world.resources(BALANCER):
+    for balancer in cloud_state.resources(BALANCER):
         if balancer.outputs.get("dnsName", "").lower() == name:
             return places(balancer)
-    for record in world.resources(RECORD):
+    for record in cloud_state.resources(RECORD):
         if record.inputs.get("type") == "A" and record.outputs["fqdn"] == name:
             aliases = [each["name"].rstrip(".").lower() for each in record.inputs.get("aliases") or []]
-            found = [addresses(world, alias) or [] for alias in aliases]
+            found = [addresses(cloud_state, alias) or [] for alias in aliases]
             return [*(record.inputs.get("records") or []), *(address for each in found for address in each)]
     return None
 
@@ -46,23 +46,23 @@ def places(balancer: Record) -> list[str]:
     return [each["privateIpv4Address"] for each in mappings if each.get("privateIpv4Address")]
 
 
-def permissions(world: World, machine: Record) -> list[Permission]:
+def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
     """What the groups of a machine let in and out."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     rows = (
         (type == INGRESS, each.inputs)
         for group in groups
         for type in (INGRESS, EGRESS)
-        for each in world.resources(type)
+        for each in cloud_state.resources(type)
         if each.inputs["securityGroupId"] == group
     )
-    found = [_permission(world, ingress, rule) for ingress, rule in rows]
-    return [*found, *_inline(world, groups)]
+    found = [_permission(cloud_state, ingress, rule) for ingress, rule in rows]
+    return [*found, *_inline(cloud_state, groups)]
 
 
-def _inline(world: World, groups: list[str]) -> Iterator[Permission]:
+def _inline(cloud_state: CloudState, groups: list[str]) -> Iterator[Permission]:
     """Rules that stand in the groups themselves."""
-    for record in filter(None, (world.find(GROUP, each) for each in groups)):
+    for record in filter(None, (cloud_state.find(GROUP, each) for each in groups)):
         for side in ("ingress", "egress"):
             for rule in record.inputs.get(side) or []:
                 protocol = NUMBERS.get(str(rule["protocol"]), str(rule["protocol"]))
@@ -70,32 +70,32 @@ def _inline(world: World, groups: list[str]) -> Iterator[Permission]:
                 yield Permission(side == "ingress", protocol, int(rule["fromPort"]), int(rule["toPort"]), peers)
 
 
-def _permission(world: World, ingress: bool, rule: dict[str, Any]) -> Permission:
+def _permission(cloud_state: CloudState, ingress: bool, rule: dict[str, Any]) -> Permission:
     protocol = NUMBERS.get(str(rule["ipProtocol"]), str(rule["ipProtocol"]))
     other = rule.get("referencedSecurityGroupId")
-    peers = tuple(_members(world, other)) if other else (rule.get("cidrIpv4"),)
+    peers = tuple(_members(cloud_state, other)) if other else (rule.get("cidrIpv4"),)
     return Permission(
         ingress, protocol, int(rule.get("fromPort") or 0), int(rule.get("toPort") or 0), tuple(filter(None, peers))
     )
 
 
-def _members(world: World, group: str) -> Iterator[str]:
+def _members(cloud_state: CloudState, group: str) -> Iterator[str]:
     """Addresses of a group's machines and load balancers."""
-    for machine in world.resources(INSTANCE):
+    for machine in cloud_state.resources(INSTANCE):
         if group in (machine.inputs.get("vpcSecurityGroupIds") or []):
             yield machine.outputs["privateIp"]
-    for balancer in world.resources(BALANCER):
+    for balancer in cloud_state.resources(BALANCER):
         if group in (balancer.inputs.get("securityGroups") or []):
             yield from places(balancer)
 
 
-def forwarders(world: World) -> list[Forwarder]:
+def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     """Those that the world's internal load balancers are."""
     made: list[Forwarder] = []
-    attached = world.resources(ATTACHMENT)
-    for listener in world.resources(LISTENER):
-        balancer = world.find(BALANCER, listener.inputs["loadBalancerArn"])
-        group = world.find(TARGETS, listener.inputs["defaultActions"][0].get("targetGroupArn") or "")
+    attached = cloud_state.resources(ATTACHMENT)
+    for listener in cloud_state.resources(LISTENER):
+        balancer = cloud_state.find(BALANCER, listener.inputs["loadBalancerArn"])
+        group = cloud_state.find(TARGETS, listener.inputs["defaultActions"][0].get("targetGroupArn") or "")
         if balancer is None or group is None:
             continue
         mine = [each.inputs for each in attached if each.inputs["targetGroupArn"] == group.id]
@@ -109,7 +109,7 @@ AROUND = Around(
     machines=MACHINES,
     address=lambda _, machine: machine.outputs["privateIp"],
     user_data=lambda _, ask: _user_data(ask),
-    range=lambda world: IPv4Network(world.resources("aws:ec2/vpc:Vpc")[0].inputs["cidrBlock"]),
+    range=lambda cloud_state: IPv4Network(cloud_state.resources("aws:ec2/vpc:Vpc")[0].inputs["cidrBlock"]),
     resolver=lambda network: str(network[2]),
     services=SERVICES,
     names=addresses,

@@ -16,7 +16,7 @@ _ARN = "arn:aws:ec2:{region}:{account}:"
 def _nat(request: Request) -> dict[str, Any]:
     if request.old:
         return {}
-    eip = request.world.find(EIP, request.inputs.get("allocationId", ""))
+    eip = request.cloud_state.find(EIP, request.inputs.get("allocationId", ""))
     chosen = request.inputs.get("privateIp") or addresses.free_address(request, request.inputs.get("subnetId", ""))
     return {"privateIp": chosen, "publicIp": eip.outputs["publicIp"] if eip else ""}
 
@@ -30,8 +30,10 @@ def _attached(request: Request) -> None:
 
 def _in_zone(request: Request) -> int:
     """NAT gateways in the zone of this one's subnet."""
-    mine = request.world.find(SUBNET, request.inputs.get("subnetId", ""))
-    zones = [request.world.find(SUBNET, one.inputs.get("subnetId", "")) for one in request.world.resources(NAT)]
+    mine = request.cloud_state.find(SUBNET, request.inputs.get("subnetId", ""))
+    zones = [
+        request.cloud_state.find(SUBNET, one.inputs.get("subnetId", "")) for one in request.cloud_state.resources(NAT)
+    ]
     return sum(
         bool(mine and one and one.outputs["availabilityZone"] == mine.outputs["availabilityZone"]) for one in zones
     )
@@ -45,7 +47,7 @@ def _service(request: Request) -> None:
 
 def _eip(request: Request) -> dict[str, Any]:
     address = addresses.public_address(request, "public")
-    machine = request.world.find(INSTANCE, request.inputs.get("instance", ""))
+    machine = request.cloud_state.find(INSTANCE, request.inputs.get("instance", ""))
     private = machine.outputs["privateIp"] if machine else ""
     return {
         "publicIp": address,

@@ -81,7 +81,7 @@ def _trust_size(request: Request) -> None:
 def _policies_size(request: Request) -> None:
     """All inline policies of a role together."""
     role = request.inputs["role"]
-    others = [one for one in request.world.referrers(ROLE, role) if one.type == ROLE_POLICY]
+    others = [one for one in request.cloud_state.referrers(ROLE, role) if one.type == ROLE_POLICY]
     sizes = [_size(one.inputs["policy"]) for one in others if one.sequence != request.sequence]
     if sum(sizes) + _size(request.inputs["policy"]) > POLICIES_LIMIT:
         raise Refusal("LimitExceeded", f"Maximum policy size of {POLICIES_LIMIT} bytes exceeded for role {role}")

@@ -52,7 +52,7 @@ def _kind(request: Request) -> None:
             f"The architecture '{have}' of the specified instance type does not match the architecture '{want}' of the"
             " specified AMI. Specify an instance type and an AMI that have matching architectures, and try again.",
         )
-    subnet = request.world.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
+    subnet = request.cloud_state.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
     zone, offered = subnet.outputs["availabilityZone"] if subnet else "", offerings.offering(request.region, name)
     if zone and zone not in offered:
         raise Refusal(
@@ -111,11 +111,11 @@ def _root_volume(request: Request) -> None:
 
 def _one_network(request: Request) -> None:
     """Security groups belong to the subnet's VPC, and the zone is the subnet's."""
-    subnet = request.world.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
+    subnet = request.cloud_state.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
     if subnet is None:
         return
     for group in request.inputs.get("vpcSecurityGroupIds", []):
-        record = request.world.find(GROUP, group)
+        record = request.cloud_state.find(GROUP, group)
         if record and record.inputs.get("vpcId") != subnet.inputs["vpcId"]:
             raise Refusal(
                 "InvalidParameter", f"Security group {group} and subnet {subnet.id} belong to different networks."
@@ -128,7 +128,7 @@ def _one_network(request: Request) -> None:
 def _instance(request: Request) -> dict[str, Any]:
     if request.old:
         return {}
-    subnet = request.world.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
+    subnet = request.cloud_state.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
     private = request.inputs.get("privateIp") or addresses.free_address(request, subnet.id if subnet else "")
     wanted = request.inputs.get("associatePublicIpAddress")
     wanted = bool(subnet and subnet.outputs.get("mapPublicIpOnLaunch")) if wanted is None else wanted

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE, ROLE_POLICY
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 
@@ -32,26 +32,28 @@ def place(url: str) -> tuple[str, str]:
     return parts.netloc.partition(".s3.")[0], unquote(parts.path.lstrip("/"))
 
 
-def not_allowed(world: World, machine: Record, action: str, url: str) -> str:
+def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str) -> str:
     """Why the role's policies and the bucket's, together, do not let the machine do it; empty where they do."""
-    profile = world.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
-    role = world.find(ROLE, profile.inputs.get("role") or "") if profile else None
+    profile = cloud_state.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
+    role = cloud_state.find(ROLE, profile.inputs.get("role") or "") if profile else None
     if role is None:
         return "it has no instance profile with a role, so it has no credentials"
     if not policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com"):
         return f"role {role.id} does not let ec2.amazonaws.com assume it"
     bucket, key = place(url)
     context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
-    documents, object = policy_documents(world, role, bucket), f"arn:aws:s3:::{bucket}/{key}"
+    documents, object = policy_documents(cloud_state, role, bucket), f"arn:aws:s3:::{bucket}/{key}"
     return policies.refused(documents, action, object, role.outputs["arn"], context)
 
 
-def policy_documents(world: World, role: Record | None, bucket: str) -> list[Any]:
+def policy_documents(cloud_state: CloudState, role: Record | None, bucket: str) -> list[Any]:
     """Every policy that has a say: the role's (None: nobody's) and the bucket's (empty: no bucket is asked for)."""
     documents: list[Any] = []
     if role:
-        documents += [one.inputs["policy"] for one in world.referrers(ROLE, role.id) if one.type == ROLE_POLICY]
+        documents += [one.inputs["policy"] for one in cloud_state.referrers(ROLE, role.id) if one.type == ROLE_POLICY]
         documents += [one.get("policy") for one in role.inputs.get("inlinePolicies") or []]
     if bucket:
-        documents += [one.inputs["policy"] for one in world.referrers(BUCKET, bucket) if one.type == BUCKET_POLICY]
+        documents += [
+            one.inputs["policy"] for one in cloud_state.referrers(BUCKET, bucket) if one.type == BUCKET_POLICY
+        ]
     return documents

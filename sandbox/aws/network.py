@@ -41,11 +41,11 @@ def _vpc_range(request: Request) -> None:
 
 def _subnet_range(request: Request) -> None:
     block = addresses.network(request.inputs.get("cidrBlock", ""), "InvalidParameterValue")
-    vpc = request.world.find(VPC, request.inputs["vpcId"])
+    vpc = request.cloud_state.find(VPC, request.inputs["vpcId"])
     whole = addresses.network(vpc.inputs["cidrBlock"] if vpc else str(block), "InvalidVpc.Range")
     if not block.subnet_of(whole) or not 16 <= block.prefixlen <= 28:
         raise Refusal("InvalidSubnet.Range", f"The CIDR '{block}' is invalid.")
-    for other in request.world.referrers(VPC, request.inputs["vpcId"]):
+    for other in request.cloud_state.referrers(VPC, request.inputs["vpcId"]):
         same = other.type != SUBNET or other.sequence == request.sequence
         if not same and block.overlaps(addresses.network(other.inputs["cidrBlock"], "InvalidSubnet.Range")):
             raise Refusal("InvalidSubnet.Conflict", f"The CIDR '{block}' conflicts with another subnet")
@@ -53,13 +53,16 @@ def _subnet_range(request: Request) -> None:
 
 def has_gateway(request: Request, vpc: str) -> bool:
     """Whether an internet gateway is attached to a VPC."""
-    return any(one.type == GATEWAY for one in request.world.referrers(VPC, vpc))
+    return any(one.type == GATEWAY for one in request.cloud_state.referrers(VPC, vpc))
 
 
 def _route_range(request: Request) -> None:
     """A route's range is canonical, and not within the VPC's own, which is always local."""
-    cidr, table = request.inputs.get("destinationCidrBlock"), request.world.find(TABLE, request.inputs["routeTableId"])
-    vpc = request.world.find(VPC, table.inputs["vpcId"]) if table else None
+    cidr, table = (
+        request.inputs.get("destinationCidrBlock"),
+        request.cloud_state.find(TABLE, request.inputs["routeTableId"]),
+    )
+    vpc = request.cloud_state.find(VPC, table.inputs["vpcId"]) if table else None
     if cidr is None or vpc is None:
         return
     block = addresses.network(cidr, "InvalidParameterValue")
@@ -77,12 +80,12 @@ def _route_interface(request: Request) -> None:
     interface = request.inputs.get("networkInterfaceId")
     if interface is None:
         return
-    owners = request.world.resources(INSTANCE)
+    owners = request.cloud_state.resources(INSTANCE)
     owner = next((each for each in owners if each.outputs.get("primaryNetworkInterfaceId") == interface), None)
     if owner is None:
         raise Refusal("InvalidNetworkInterfaceID.NotFound", f"The networkInterface ID '{interface}' does not exist")
-    table = request.world.find(TABLE, request.inputs["routeTableId"])
-    subnet = request.world.find(SUBNET, owner.inputs.get("subnetId", ""))
+    table = request.cloud_state.find(TABLE, request.inputs["routeTableId"])
+    subnet = request.cloud_state.find(SUBNET, owner.inputs.get("subnetId", ""))
     if table and subnet and subnet.inputs["vpcId"] != table.inputs["vpcId"]:
         raise Refusal(
             "InvalidParameterValue", f"route table {table.id} and interface {interface} belong to different networks"
@@ -91,9 +94,9 @@ def _route_interface(request: Request) -> None:
 
 def _same_vpc(request: Request) -> None:
     """A route table, what it routes to, and the subnets that use it are in one VPC."""
-    table = request.world.find(TABLE, request.inputs.get("routeTableId", ""))
+    table = request.cloud_state.find(TABLE, request.inputs.get("routeTableId", ""))
     for type, path in ((GATEWAY, "gatewayId"), (SUBNET, "subnetId")):
-        other = request.world.find(type, request.inputs.get(path) or "")
+        other = request.cloud_state.find(type, request.inputs.get(path) or "")
         if table and other and other.inputs.get("vpcId") not in (None, table.inputs["vpcId"]):
             raise Refusal(
                 "InvalidParameterValue", f"route table {table.id} and {other.id} belong to different networks"
@@ -122,8 +125,8 @@ def _subnet(request: Request) -> dict[str, Any]:
 def _mapped_addresses(request: Request) -> None:
     """AWS detaches no gateway while machines, NAT gateways or load balancers of the VPC have public addresses."""
     vpc = request.inputs.get("vpcId", "")
-    for subnet in [record for record in request.world.referrers(VPC, vpc) if record.type == SUBNET]:
-        for user in request.world.referrers(SUBNET, subnet.id):
+    for subnet in [record for record in request.cloud_state.referrers(VPC, vpc) if record.type == SUBNET]:
+        for user in request.cloud_state.referrers(SUBNET, subnet.id):
             public = user.outputs.get("publicIp") or (user.type == BALANCER and not user.outputs.get("internal"))
             if public:
                 raise Refusal(
@@ -141,7 +144,7 @@ _LOCAL = 1
 
 def _routes_beside(request: Request) -> int:
     table = request.inputs["routeTableId"]
-    return _LOCAL + sum(one.type == ROUTE for one in request.world.referrers(TABLE, table))
+    return _LOCAL + sum(one.type == ROUTE for one in request.cloud_state.referrers(TABLE, table))
 
 
 _ROUTE_TARGETS = (

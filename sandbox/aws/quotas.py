@@ -59,6 +59,6 @@ def vcpus(request: Request) -> None:
     name = request.inputs.get("instanceType", "")
     if not offerings.is_standard(name):
         return
-    others = request.world.counts(request.type, request.region, "instanceType", without=request.sequence)
+    others = request.cloud_state.counts(request.type, request.region, "instanceType", without=request.sequence)
     used = sum(offerings.vcpus(each) * count for each, count in others.items() if each and offerings.is_standard(each))
     QUOTAS.refuse_over(request, VCPUS, used + offerings.vcpus(name))

@@ -7,25 +7,25 @@ from typing import Any
 from sandbox.aws.network import INSTANCE, SUBNET
 from sandbox.aws.s3 import BUCKET, is_versioned
 from sandbox.cloud import Place, Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 READABLE = re.compile(r"text/.*|application/(json|ld\+json|x-httpd-php|xhtml\+xml|x-csh|x-sh|xml|atom\+xml|x-sql|yaml)")
 """Content types whose body the provider gives (pulumi-aws, aws.s3.getObject)."""
-FILTERS: dict[str, Callable[[World, Record], Any]] = {
-    "vpc-id": lambda world, record: _subnet(world, record).get("vpcId"),
-    "subnet-id": lambda world, record: record.inputs.get("subnetId"),
-    "private-ip-address": lambda world, record: record.outputs.get("privateIp"),
-    "instance-type": lambda world, record: record.inputs.get("instanceType"),
+FILTERS: dict[str, Callable[[CloudState, Record], Any]] = {
+    "vpc-id": lambda cloud_state, record: _subnet(cloud_state, record).get("vpcId"),
+    "subnet-id": lambda cloud_state, record: record.inputs.get("subnetId"),
+    "private-ip-address": lambda cloud_state, record: record.outputs.get("privateIp"),
+    "instance-type": lambda cloud_state, record: record.inputs.get("instanceType"),
 }
 """Filters of DescribeInstances, and tag:KEY."""
 
 
-def get_object(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def get_object(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """s3.getObject: metadata, and the body where its content type is one that people read."""
     _only(arguments, "bucket", "key")
     bucket, key = arguments["bucket"], arguments["key"]
-    stored = world.object(bucket, key)
+    stored = cloud_state.object(bucket, key)
     if stored is None:
         raise Refusal(
             "NotFound",
@@ -42,18 +42,18 @@ def get_object(world: World, place: Place, arguments: dict[str, Any]) -> dict[st
         "key": key,
         "lastModified": stored.modified,
         "region": place.region,
-        "versionId": "" if not is_versioned(world, bucket) else stored.etag,
+        "versionId": "" if not is_versioned(cloud_state, bucket) else stored.etag,
     }
     return known | ({"body": stored.content.decode()} if READABLE.fullmatch(stored.content_type) else {})
 
 
-def get_objects(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """s3.getObjects: keys below a prefix, in their order; no more than asked for."""
     _only(arguments, "bucket", "prefix", "maxKeys")
     bucket, prefix = arguments["bucket"], arguments.get("prefix") or ""
-    if not any(each.id == bucket for each in world.resources(BUCKET)):
+    if not any(each.id == bucket for each in cloud_state.resources(BUCKET)):
         raise Refusal("NoSuchBucket", f"listing S3 Bucket ({bucket}) Objects: The specified bucket does not exist")
-    keys = sorted(key for key in world.objects(bucket) if key.startswith(prefix))
+    keys = sorted(key for key in cloud_state.objects(bucket) if key.startswith(prefix))
     return {
         "bucket": bucket,
         "commonPrefixes": [],
@@ -66,7 +66,7 @@ def get_objects(world: World, place: Place, arguments: dict[str, Any]) -> dict[s
     }
 
 
-def instances(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def instances(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """ec2.getInstances: ids and addresses, by filters, tags and states. Those of the sandbox all run."""
     _only(arguments, "filters", "instanceTags", "instanceStateNames")
     tests = [(each["name"], each["values"]) for each in arguments.get("filters") or []]
@@ -74,8 +74,10 @@ def instances(world: World, place: Place, arguments: dict[str, Any]) -> dict[str
     states = arguments.get("instanceStateNames") or ["running"]
     found = [
         each
-        for each in world.resources(INSTANCE)
-        if each.region == place.region and "running" in states and all(_passes(world, each, *test) for test in tests)
+        for each in cloud_state.resources(INSTANCE)
+        if each.region == place.region
+        and "running" in states
+        and all(_passes(cloud_state, each, *test) for test in tests)
     ]
     return {
         "filters": arguments.get("filters"),
@@ -89,10 +91,10 @@ def instances(world: World, place: Place, arguments: dict[str, Any]) -> dict[str
     }
 
 
-def instance(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """ec2.getInstance, by its id."""
     _only(arguments, "instanceId")
-    found = world.find(INSTANCE, arguments["instanceId"])
+    found = cloud_state.find(INSTANCE, arguments["instanceId"])
     if found is None or found.region != place.region:
         raise Refusal("InvalidInstanceID.NotFound", f"The instance ID '{arguments['instanceId']}' does not exist")
     names = ("ami", "availabilityZone", "instanceState", "instanceType", "privateIp", "publicIp", "subnetId")
@@ -106,20 +108,20 @@ def _only(arguments: dict[str, Any], *known: str) -> None:
         raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
 
 
-def _passes(world: World, record: Record, name: str, values: list[str]) -> bool:
+def _passes(cloud_state: CloudState, record: Record, name: str, values: list[str]) -> bool:
     if name.startswith("tag:"):
         return record.tags.get(name.removeprefix("tag:")) in values
     if name not in FILTERS:
         raise Refusal("InvalidParameterValue", f"The filter '{name}' is invalid")
-    return FILTERS[name](world, record) in values
+    return FILTERS[name](cloud_state, record) in values
 
 
-def _subnet(world: World, record: Record) -> dict[str, Any]:
-    found = world.find(SUBNET, record.inputs.get("subnetId") or "")
+def _subnet(cloud_state: CloudState, record: Record) -> dict[str, Any]:
+    found = cloud_state.find(SUBNET, record.inputs.get("subnetId") or "")
     return found.inputs if found else {}
 
 
-READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
+READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "aws:s3/getObject:getObject": get_object,
     "aws:s3/getObjects:getObjects": get_objects,
     "aws:ec2/getInstances:getInstances": instances,

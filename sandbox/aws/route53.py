@@ -37,7 +37,7 @@ def _private(request: Request) -> list[tuple[Unique, str]]:
 
 def _full_name(request: Request) -> str:
     """The record's name with its zone, as Route 53 keeps it; the program may give it with or without."""
-    zone = request.world.find(ZONE, request.inputs["zoneId"])
+    zone = request.cloud_state.find(ZONE, request.inputs["zoneId"])
     domain = zone.inputs["name"].rstrip(".") if zone else ""
     name = request.inputs["name"].rstrip(".").lower()
     return name if not name or name == domain or name.endswith(f".{domain}") else f"{name}.{domain}"
@@ -66,7 +66,7 @@ def _record_value(request: Request) -> None:
 
 def _canonical_name(request: Request) -> None:
     """A CNAME stands alone at its name, and never at the zone's own."""
-    zone, name = request.world.find(ZONE, request.inputs["zoneId"]), _full_name(request)
+    zone, name = request.cloud_state.find(ZONE, request.inputs["zoneId"]), _full_name(request)
     if zone is None:
         return
     alias = request.inputs["type"] == "CNAME"
@@ -74,7 +74,7 @@ def _canonical_name(request: Request) -> None:
         raise Refusal(
             "InvalidChangeBatch", f"RRSet of type CNAME with DNS name {name}. is not permitted at apex in zone {name}."
         )
-    for other in request.world.referrers(ZONE, zone.id):
+    for other in request.cloud_state.referrers(ZONE, zone.id):
         here = other.sequence != request.sequence and other.outputs.get("fqdn") == name
         if here and (alias != (other.inputs["type"] == "CNAME")):
             raise Refusal(
@@ -92,9 +92,9 @@ def _domain(request: Request) -> None:
 
 def _in_use(request: Request) -> None:
     if request.inputs.get("forceDestroy"):
-        for record in request.world.referrers(ZONE, request.id):
-            request.world.remove(record.sequence)
-    elif request.world.referrers(ZONE, request.id):
+        for record in request.cloud_state.referrers(ZONE, request.id):
+            request.cloud_state.remove(record.sequence)
+    elif request.cloud_state.referrers(ZONE, request.id):
         raise Refusal(
             "HostedZoneNotEmpty",
             f"The specified hosted zone {request.id} contains non-required resource record sets and so cannot be"

@@ -8,7 +8,7 @@ from sandbox.aws.quotas import QUOTAS
 from sandbox.aws.regions import REGIONS
 from sandbox.aws.tags import tag_rule
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World, object_etag
+from sandbox.cloud_state import CloudState, object_etag
 from sandbox.content import content
 
 KEY_LIMIT = 1024
@@ -35,8 +35,8 @@ def _bucket(request: Request) -> dict[str, Any]:
 def _emptied(request: Request) -> None:
     """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
     if request.inputs.get("forceDestroy"):
-        request.world.empty_bucket(request.id)
-    elif not request.world.is_empty(request.id):
+        request.cloud_state.empty_bucket(request.id)
+    elif not request.cloud_state.is_empty(request.id):
         raise Refusal(
             "BucketNotEmpty",
             f"The bucket you tried to delete is not empty: {request.id}. You must delete all versions in the bucket.",
@@ -61,7 +61,7 @@ def _policy(request: Request) -> None:
 
 def _not_public(request: Request, statements: list[dict[str, Any]]) -> None:
     """A bucket with a public access block takes no policy that lets everyone in."""
-    block = request.world.find(ACCESS_BLOCK, request.inputs["bucket"])
+    block = request.cloud_state.find(ACCESS_BLOCK, request.inputs["bucket"])
     everyone = ("*", {"AWS": "*"}, {"AWS": ["*"]})
     public = any(
         each["Effect"] == "Allow" and each.get("Principal") in everyone and not each.get("Condition")
@@ -90,28 +90,32 @@ def _key(request: Request) -> None:
         raise Refusal("KeyTooLongError", f"Your key is too long: {size} bytes, at most {KEY_LIMIT}")
 
 
-def is_versioned(world: World, bucket: str) -> bool:
+def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
     """Whether a bucket keeps older versions of its objects."""
-    record = world.find(VERSIONING, bucket)
+    record = cloud_state.find(VERSIONING, bucket)
     return record is not None and record.inputs["versioningConfiguration"]["status"] == "Enabled"
 
 
 def _store(request: Request) -> None:
     bucket, key = request.inputs["bucket"], request.inputs["key"]
     kind = request.inputs.get("contentType") or "application/octet-stream"
-    request.world.put_object(
-        bucket, key, content(request.inputs), kind, versioned=is_versioned(request.world, request.inputs["bucket"])
+    request.cloud_state.put_object(
+        bucket,
+        key,
+        content(request.inputs),
+        kind,
+        versioned=is_versioned(request.cloud_state, request.inputs["bucket"]),
     )
 
 
 def _object(request: Request) -> dict[str, Any]:
     data = content(request.inputs)
-    version = request.digits(32, str(data)) if is_versioned(request.world, request.inputs["bucket"]) else ""
+    version = request.digits(32, str(data)) if is_versioned(request.cloud_state, request.inputs["bucket"]) else ""
     return {"etag": object_etag(data), "versionId": version, "contentType": "application/octet-stream"}
 
 
 def _removed(request: Request) -> None:
-    request.world.remove_object(request.inputs["bucket"], request.inputs["key"])
+    request.cloud_state.remove_object(request.inputs["bucket"], request.inputs["key"])
 
 
 def _setting(*, immutable: tuple[str, ...] = ("bucket", "expectedBucketOwner"), **more: Any) -> ResourceType:

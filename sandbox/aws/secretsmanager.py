@@ -5,7 +5,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 ENTRY = "aws:secretsmanager/secret:Secret"
@@ -38,11 +38,11 @@ def _recovery(request: Request) -> None:
 
 def _deleted(request: Request) -> None:
     """The name stays taken for the recovery window; no window, no trace."""
-    request.world.remove_secret(request.id)
+    request.cloud_state.remove_secret(request.id)
     days = request.inputs.get("recoveryWindowInDays", 30)
     if days:
         until = datetime.now(timezone.utc) + timedelta(days=days)
-        request.world.keep_claim(_NAME.kind, str(_NAME.key(request)), until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+        request.cloud_state.keep_claim(_NAME.kind, str(_NAME.key(request)), until.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def _value(inputs: dict[str, Any]) -> str:
@@ -61,14 +61,14 @@ def _version(request: Request) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _apart(world: World, version: Record) -> dict[str, str]:
-    value = world.secret_values(version.inputs["secretId"]).get(version.id.rpartition("|")[2])
+def _apart(cloud_state: CloudState, version: Record) -> dict[str, str]:
+    value = cloud_state.secret_values(version.inputs["secretId"]).get(version.id.rpartition("|")[2])
     given = [name for name in ("secretString", "secretBinary") if name in version.inputs]
     return {} if value is None else dict.fromkeys(given, value)
 
 
 def _store(request: Request) -> None:
-    request.world.put_secret(request.inputs["secretId"], _version(request), _value(request.inputs))
+    request.cloud_state.put_secret(request.inputs["secretId"], _version(request), _value(request.inputs))
 
 
 TYPES: dict[str, ResourceType] = {
@@ -106,6 +106,8 @@ TYPES: dict[str, ResourceType] = {
         rules=(_value_size,),
         created=_store,
         apart=_apart,
-        deleted=lambda request: request.world.remove_secret(request.inputs["secretId"], request.id.rsplit("|", 1)[-1]),
+        deleted=lambda request: request.cloud_state.remove_secret(
+            request.inputs["secretId"], request.id.rsplit("|", 1)[-1]
+        ),
     ),
 }

@@ -54,12 +54,12 @@ def _whole(request: Request) -> None:
 
 def _target(request: Request) -> None:
     """An instance is in the target group's VPC; a group of addresses takes addresses."""
-    group = request.world.find(TARGETS, request.inputs["targetGroupArn"])
+    group = request.cloud_state.find(TARGETS, request.inputs["targetGroupArn"])
     target, kind = request.inputs["targetId"], group.outputs["targetType"] if group else ""
     if (kind == "instance") != target.startswith("i-") and kind in ("instance", "ip"):
         wanted = {"instance": "instance IDs", "ip": "IP addresses"}[kind]
         raise Refusal("ValidationError", f"'{target}' is not valid: the target group takes {wanted}")
-    machine = request.world.find(INSTANCE, target)
+    machine = request.cloud_state.find(INSTANCE, target)
     if group and machine and vpc_of(request, machine.inputs.get("subnetId")) != group.inputs.get("vpcId"):
         vpc = group.inputs.get("vpcId")
         raise Refusal("InvalidTarget", f"The following targets are not in the target group VPC '{vpc}': '{target}'")
@@ -73,14 +73,14 @@ def _listener(request: Request) -> None:
     if inputs.get("protocol") in ("TLS", "HTTPS") and not inputs.get("certificateArn"):
         raise Refusal("ValidationError", f"A certificate must be specified for {inputs['protocol']} listeners")
     for action in inputs["defaultActions"]:
-        group = request.world.find(TARGETS, action.get("targetGroupArn") or "")
+        group = request.cloud_state.find(TARGETS, action.get("targetGroupArn") or "")
         if group and group.inputs.get("protocol") not in _FITTING.get(inputs.get("protocol") or "", _PROTOCOLS):
             raise Refusal(
                 "IncompatibleProtocols",
                 f"The protocol '{group.inputs.get('protocol')}' of the target group '{group.id}' is not compatible with"
                 f" the listener's protocol '{inputs['protocol']}'",
             )
-        others = request.world.referrers(TARGETS, group.id, "refuse") if group else []
+        others = request.cloud_state.referrers(TARGETS, group.id, "refuse") if group else []
         if any(one.inputs["loadBalancerArn"] != inputs["loadBalancerArn"] for one in others if one.type == LISTENER):
             raise Refusal(
                 "TargetGroupAssociationLimit",

@@ -10,7 +10,7 @@ from sandbox.azure import rights
 from sandbox.azure.names import CONTAINER, EXTENSION, IDENTITY, INTERFACE, MACHINE, RULES, SECRET, STORE, SUBNET
 from sandbox.azure.stores import is_versioned
 from sandbox.azure.vaults import key
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
 from sandbox.records import Record
 
@@ -37,39 +37,41 @@ def place(url: str) -> tuple[str, str]:
     return f"{parts.netloc.partition('.')[0]}/{container}", unquote(name)
 
 
-def _not_allowed(world: World, machine: Record, action: str, url: str) -> str:
+def _not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str) -> str:
     identities = (machine.inputs.get("identity") or {}).get("userAssignedIdentities") or []
-    identity = world.find(IDENTITY.token, identities[0]) if identities else None
+    identity = cloud_state.find(IDENTITY.token, identities[0]) if identities else None
     if identity is None:
         return "it has no user-assigned identity, so it gets no tokens"
     path, name = place(url)
     account, _, container = path.partition("/")
-    store = next((one for one in world.resources(STORE.token) if one.inputs["accountName"] == account), None)
-    if store is None or not any(one.inputs["containerName"] == container for one in world.resources(CONTAINER.token)):
+    store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)
+    if store is None or not any(
+        one.inputs["containerName"] == container for one in cloud_state.resources(CONTAINER.token)
+    ):
         return f"there is no container {container} in storage account {account}"
     resource = f"{store.id}/blobServices/default/containers/{container}/blobs/{name}"
-    return rights.refused(world, identity.outputs["principalId"], action, resource, path=name)
+    return rights.refused(cloud_state, identity.outputs["principalId"], action, resource, path=name)
 
 
-def _key(world: World, name: str) -> str:
-    found = (one for one in world.resources(SECRET.token) if one.inputs["secretName"] == name)
+def _key(cloud_state: CloudState, name: str) -> str:
+    found = (one for one in cloud_state.resources(SECRET.token) if one.inputs["secretName"] == name)
     return next((key(one.inputs["vaultName"], name) for one in found), "")
 
 
-def _interface(world: World, machine: Record) -> Record | None:
+def _interface(cloud_state: CloudState, machine: Record) -> Record | None:
     faces = (machine.inputs.get("networkProfile") or {}).get("networkInterfaces") or [{}]
-    return world.find(INTERFACE.token, faces[0].get("id") or "")
+    return cloud_state.find(INTERFACE.token, faces[0].get("id") or "")
 
 
-def _subnet(world: World, face: Record | None) -> Record | None:
+def _subnet(cloud_state: CloudState, face: Record | None) -> Record | None:
     configurations = face.outputs["ipConfigurations"] if face else [{}]
-    return world.find(SUBNET.token, (configurations[0].get("subnet") or {}).get("id") or "")
+    return cloud_state.find(SUBNET.token, (configurations[0].get("subnet") or {}).get("id") or "")
 
 
-def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """A public address of its own, or a NAT gateway for its subnet; new networks have no default outbound access."""
-    face = _interface(world, machine)
-    subnet = _subnet(world, face)
+    face = _interface(cloud_state, machine)
+    subnet = _subnet(cloud_state, face)
     if face is None or subnet is None:
         return "it has no network interface in a subnet"
     if face.outputs["ipConfigurations"][0].get("publicIPAddress"):
@@ -78,11 +80,11 @@ def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
     return "" if gateway else f"{subnet.id} has no NAT gateway, and the machine has no public address"
 
 
-def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """What leaves passes the interface's group and the subnet's; each allows the internet unless a rule says no."""
-    face = _interface(world, machine)
-    for holder in (face, _subnet(world, face)):
-        group = world.find(
+    face = _interface(cloud_state, machine)
+    for holder in (face, _subnet(cloud_state, face)):
+        group = cloud_state.find(
             RULES.token, ((holder.inputs.get("networkSecurityGroup") if holder else None) or {}).get("id", "")
         )
         rules = [rule for rule in (group.inputs.get("securityRules") if group else None) or [] if _is_https(rule)]
@@ -102,19 +104,19 @@ def _is_https(rule: dict[str, Any]) -> bool:
     return outbound and port and bool(places & {"*", "Internet", "0.0.0.0/0"})
 
 
-def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """What leaves a machine with routed pods bears their addresses, which are dropped unless its interface forwards."""
-    face = _interface(world, machine)
+    face = _interface(cloud_state, machine)
     dropped = "pod_cidr" in found["machine"] and not (face and face.inputs.get("enableIPForwarding"))
     return "without IP forwarding on its interface what its pods send is dropped" if dropped else ""
 
 
-def _not_started(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _not_started(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """Windows runs nothing of customData: an extension must."""
     reference = (machine.inputs.get("storageProfile") or {}).get("imageReference") or {}
     if reference.get("publisher") != "MicrosoftWindowsServer":
         return ""
-    started = any(one.type == EXTENSION.token for one in world.referrers(MACHINE.token, machine.id))
+    started = any(one.type == EXTENSION.token for one in cloud_state.referrers(MACHINE.token, machine.id))
     return "" if started else "it runs Windows, which runs nothing of customData, and no extension starts the loader"
 
 

@@ -15,7 +15,7 @@ from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
 from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import Around, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.azure.machine import address
 
@@ -29,42 +29,42 @@ def _user_data(machine: Record) -> bytes:
     return base64.b64decode(machine.inputs["osProfile"]["customData"])
 
 
-def addresses(world: World, name: str) -> list[str] | None:
+def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
     """Every address of a name of the private zones."""
-    for record in world.resources(RECORD.token):
+    for record in cloud_state.resources(RECORD.token):
         if record.inputs["recordType"] == "A" and record.outputs["fqdn"].rstrip(".").lower() == name:
             return [each["ipv4Address"] for each in record.inputs.get("aRecords") or []]
     return None
 
 
-def _interfaces(world: World, machine: Record) -> list[Record]:
+def _interfaces(cloud_state: CloudState, machine: Record) -> list[Record]:
     named = (machine.inputs.get("networkProfile") or {}).get("networkInterfaces") or []
-    return list(filter(None, (world.find(INTERFACE.token, each["id"]) for each in named)))
+    return list(filter(None, (cloud_state.find(INTERFACE.token, each["id"]) for each in named)))
 
 
-def permissions(world: World, machine: Record) -> list[Permission]:
+def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
     """What the groups of a machine's interfaces let in and out; Azure's own rules let all out.
 
     ValueError for a denial before the last rule for what comes in.
     """
     found: list[Permission] = []
-    for face in _interfaces(world, machine):
-        group = world.find(RULES.token, (face.inputs.get("networkSecurityGroup") or {}).get("id") or "")
+    for face in _interfaces(cloud_state, machine):
+        group = cloud_state.find(RULES.token, (face.inputs.get("networkSecurityGroup") or {}).get("id") or "")
         rules = sorted((group.inputs.get("securityRules") if group else None) or [], key=lambda rule: rule["priority"])
         inward = [rule["name"] for rule in rules if rule["direction"] == "Inbound"]
         if denied := [each["name"] for each in rules if each["access"] == "Deny" and each["name"] not in inward[-1:]]:
             raise ValueError(f"security rules that deny are not imitated here: {', '.join(denied)}")
-        found += [each for rule in rules if rule["access"] == "Allow" for each in _permissions(world, rule)]
+        found += [each for rule in rules if rule["access"] == "Allow" for each in _permissions(cloud_state, rule)]
     out = Permission(False, "-1", 0, 0, (ANYWHERE,))
-    return [*found, out, *balanced(forwarders(world), address(world, machine))]
+    return [*found, out, *balanced(forwarders(cloud_state), address(cloud_state, machine))]
 
 
-def _permissions(world: World, rule: dict[str, Any]) -> Iterator[Permission]:
+def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Permission]:
     ingress = rule["direction"] == "Inbound"
     side = "source" if ingress else "destination"
     ranges = [rule.get(f"{side}AddressPrefix"), *(rule.get(f"{side}AddressPrefixes") or [])]
     groups = {each["id"] for each in rule.get(f"{side}ApplicationSecurityGroups") or []}
-    peers = (*_members(world, groups), *(ANYWHERE if each in ANYONE else each for each in ranges if each))
+    peers = (*_members(cloud_state, groups), *(ANYWHERE if each in ANYONE else each for each in ranges if each))
     protocol = str(rule["protocol"]).lower()
     ports: list[str | None] = [rule.get("destinationPortRange"), *(rule.get("destinationPortRanges") or [])]
     for port in filter(None, ports):
@@ -73,25 +73,25 @@ def _permissions(world: World, rule: dict[str, Any]) -> Iterator[Permission]:
         yield Permission(ingress, "-1" if known == "*" else known, int(first), int(last or first), peers)
 
 
-def _members(world: World, groups: set[str]) -> Iterator[str]:
+def _members(cloud_state: CloudState, groups: set[str]) -> Iterator[str]:
     """Addresses of application security groups' interfaces."""
-    for face in world.resources(INTERFACE.token):
+    for face in cloud_state.resources(INTERFACE.token):
         for each in face.outputs["ipConfigurations"]:
             if groups & {one["id"] for one in each.get("applicationSecurityGroups") or []}:
                 yield each["privateIPAddress"]
 
 
-def forwarders(world: World) -> list[Forwarder]:
+def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     """Those that the world's internal load balancers are."""
     made: list[Forwarder] = []
-    for balancer in world.resources(BALANCER.token):
+    for balancer in cloud_state.resources(BALANCER.token):
         places = {each["name"]: each.get("privateIPAddress") for each in balancer.inputs["frontendIPConfigurations"]}
         probes = {each["name"]: each for each in balancer.inputs.get("probes") or []}
         for rule in balancer.inputs.get("loadBalancingRules") or []:
             place = places.get(rule["frontendIPConfiguration"]["id"].rpartition("/")[2])
             if not place:  # one that faces the internet has no address here
                 continue
-            members = _pool(world, rule["backendAddressPool"]["id"])
+            members = _pool(cloud_state, rule["backendAddressPool"]["id"])
             probe = probes.get((rule.get("probe") or {}).get("id", "").rpartition("/")[2], {})
             targets = [(each, int(rule["backendPort"])) for each in members]
             made.append(Forwarder(place, int(rule["frontendPort"]), _check(probe), targets))
@@ -104,11 +104,11 @@ def _check(probe: Mapping[str, Any]) -> dict[str, Any]:
     return {"protocol": protocol, "path": probe.get("requestPath", "/"), "port": probe.get("port"), "matcher": "200"}
 
 
-def _pool(world: World, pool: str) -> list[str]:
+def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     """Addresses of the interfaces in a backend pool."""
     return [
         each["privateIPAddress"]
-        for face in world.resources(INTERFACE.token)
+        for face in cloud_state.resources(INTERFACE.token)
         for each in face.outputs["ipConfigurations"]
         if pool in {one["id"] for one in each.get("loadBalancerBackendAddressPools") or []}
     ]
@@ -118,7 +118,9 @@ AROUND = Around(
     machines=MACHINES,
     address=address,
     user_data=lambda machine, _: _user_data(machine),
-    range=lambda world: IPv4Network(world.resources(NETWORK.token)[0].inputs["addressSpace"]["addressPrefixes"][0]),
+    range=lambda cloud_state: IPv4Network(
+        cloud_state.resources(NETWORK.token)[0].inputs["addressSpace"]["addressPrefixes"][0]
+    ),
     resolver=lambda _: RESOLVER,
     services=SERVICES,
     names=addresses,

@@ -26,7 +26,7 @@ def _global(request: Request) -> None:
 def _linked(request: Request) -> None:
     """A network sees one zone of a name, and none that overlaps."""
     network, name = (request.inputs.get("virtualNetwork") or {}).get("id"), request.inputs["privateZoneName"]
-    for other in request.world.resources(LINK.token):
+    for other in request.cloud_state.resources(LINK.token):
         theirs = other.inputs["privateZoneName"]
         same = other.sequence != request.sequence and (other.inputs.get("virtualNetwork") or {}).get("id") == network
         if same and theirs == name:
@@ -40,7 +40,7 @@ def _linked(request: Request) -> None:
 
 def _nested(request: Request) -> None:
     """A zone goes only when no network is linked to it; its records go with it."""
-    if any(one.type == LINK.token for one in request.world.referrers(ZONE.token, request.id)):
+    if any(one.type == LINK.token for one in request.cloud_state.referrers(ZONE.token, request.id)):
         raise Refusal(
             "CannotDeleteResource",
             "Can not delete resource before nested resources are deleted. It has virtual network links.",

@@ -7,7 +7,7 @@ from sandbox.azure import signatures
 from sandbox.azure.names import MACHINE
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Place, Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 
 def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def machine(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def machine(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """compute.getVirtualMachine, by resource group and name; `expand` instanceView gives its state."""
     if more := sorted(set(arguments) - {"resourceGroupName", "vmName", "expand"}):
         raise Refusal(
@@ -28,7 +28,7 @@ def machine(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, 
         )
     group, name = arguments["resourceGroupName"], arguments["vmName"]
     id = f"/subscriptions/{place.account}/resourceGroups/{group}/providers/{MACHINE.path}/{name}"
-    found = world.find(MACHINE.token, id)
+    found = cloud_state.find(MACHINE.token, id)
     if found is None:
         raise Refusal(
             "ResourceNotFound",
@@ -44,7 +44,7 @@ def machine(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, 
 FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:authorization:getClientConfig": client,
 }
-READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
+READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "azure-native:compute:getVirtualMachine": machine,
     "azure-native:storage:getStorageAccount": signatures.account,
     "azure-native:storage:listStorageAccountServiceSAS": signatures.sign,

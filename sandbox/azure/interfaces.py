@@ -29,7 +29,7 @@ def _id(values: Configuration, name: str) -> str:
 
 def _check(request: Request, each: Configuration) -> None:
     """A static address lies in its subnet and is none that Azure keeps."""
-    subnet = request.world.find(SUBNET.token, _id(each, "subnet"))
+    subnet = request.cloud_state.find(SUBNET.token, _id(each, "subnet"))
     static, address = each.get("privateIPAllocationMethod") == "Static", each.get("privateIPAddress")
     if static and not address:
         raise Refusal("PrivateIPAddressNotSpecified", "A static private IP address must be given.")
@@ -55,10 +55,10 @@ def _check(request: Request, each: Configuration) -> None:
 
 def _free(request: Request, subnet: str) -> str:
     """A free address of a subnet, from its end, where fixed ones are rare."""
-    record = request.world.find(SUBNET.token, subnet)
+    record = request.cloud_state.find(SUBNET.token, subnet)
     whole = ipaddress.IPv4Network(prefix(record.inputs) if record else "10.0.0.0/24")
     for number in range(whole.num_addresses - 2, RESERVED - 1, -1):
-        if request.world.claim(_USED, _key(subnet, str(whole[number]))) is None:
+        if request.cloud_state.claim(_USED, _key(subnet, str(whole[number]))) is None:
             return str(whole[number])
     raise Refusal("SubnetIsFull", f"Subnet {subnet} does not have enough capacity for 1 IP address.")
 
@@ -102,7 +102,7 @@ def _interface(request: Request) -> None:
 
 
 def _in_balancer(request: Request, id: str, path: str) -> None:
-    balancer = request.world.find(BALANCER.token, id.partition(f"/{path}/")[0])
+    balancer = request.cloud_state.find(BALANCER.token, id.partition(f"/{path}/")[0])
     known = [each["id"] for each in (balancer.outputs.get(path) or [])] if balancer else []
     if id not in known:
         raise Refusal(

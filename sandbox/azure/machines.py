@@ -199,7 +199,7 @@ def _outputs(request: Request) -> dict[str, Any]:
 
 
 def _known_by(request: Request, id: str) -> dict[str, str]:
-    record = request.world.find(IDENTITY.token, id)
+    record = request.cloud_state.find(IDENTITY.token, id)
     return {name: record.outputs[name] for name in ("clientId", "principalId")} if record else {}
 
 
@@ -219,7 +219,7 @@ def _machine(request: Request) -> str:
 def _settings(request: Request) -> None:
     """Keep what the machine alone is told."""
     told = plain(request.inputs.get("protectedSettings")) or {}
-    request.world.put_secret(_machine(request), "protectedSettings", json.dumps(told))
+    request.cloud_state.put_secret(_machine(request), "protectedSettings", json.dumps(told))
 
 
 TYPES: dict[str, ResourceType] = {
@@ -235,7 +235,7 @@ TYPES: dict[str, ResourceType] = {
         ),
         claims=_attached,
         created=boot_obstacles.start,
-        deleted=lambda request: request.world.remove_secret(request.id),
+        deleted=lambda request: request.cloud_state.remove_secret(request.id),
         rules=(
             *(_names, _password, _custom_data, _size, _image, _interfaces, cores),
             changed("osProfile.customData", "osProfile.computerName", "osProfile.adminUsername"),
@@ -248,7 +248,7 @@ TYPES: dict[str, ResourceType] = {
         immutable=("publisher", "type"),
         secret=("protectedSettings",),
         created=_settings,
-        deleted=lambda request: request.world.remove_secret(_machine(request)),
+        deleted=lambda request: request.cloud_state.remove_secret(_machine(request)),
         references=(part_of(MACHINE),),
         unique=(
             Unique(

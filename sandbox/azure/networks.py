@@ -48,7 +48,7 @@ def block(text: str, where: str) -> ipaddress.IPv4Network:
 
 def quota(name: str) -> Any:
     """The rule of a quota that counts a type in its location."""
-    return QUOTAS.at_most(name, lambda request: len(request.world.resources(request.type)))
+    return QUOTAS.at_most(name, lambda request: len(request.cloud_state.resources(request.type)))
 
 
 def prefix(values: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def _range(request: Request) -> None:
     mine = block(prefix(request.inputs), name)
     if mine.prefixlen > 29:
         raise Refusal("NetcfgInvalidSubnet", f"Subnet '{name}' is not valid in virtual network '{network}'.")
-    parent = request.world.find(NETWORK.token, part_of(NETWORK).ids(request)[0])
+    parent = request.cloud_state.find(NETWORK.token, part_of(NETWORK).ids(request)[0])
     space = parent.inputs["addressSpace"]["addressPrefixes"] if parent else []
     if not any(mine.subnet_of(ipaddress.IPv4Network(each)) for each in space):
         raise Refusal(
@@ -78,7 +78,7 @@ def _range(request: Request) -> None:
             " network"
             f" '{network}'.",
         )
-    for other in request.world.referrers(NETWORK.token, parent.id if parent else ""):
+    for other in request.cloud_state.referrers(NETWORK.token, parent.id if parent else ""):
         if other.type != SUBNET.token or other.sequence == request.sequence:
             continue
         if mine.overlaps(ipaddress.IPv4Network(prefix(other.inputs))):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 ASSIGNMENT = "azure-native:authorization:RoleAssignment"
 DEFINITION = "azure-native:authorization:RoleDefinition"
@@ -36,29 +36,36 @@ ROLES: Mapping[str, Row] = {
 
 
 def refused(
-    world: World, principal: str, action: str, resource: str, *, data: bool = True, path: str = "", sub: str = ""
+    cloud_state: CloudState,
+    principal: str,
+    action: str,
+    resource: str,
+    *,
+    data: bool = True,
+    path: str = "",
+    sub: str = "",
 ) -> str:
     """Why a principal may not do something with a thing; empty where it may.
 
     resource: an ARM id; data: what is in it is asked for, not the thing itself. path: of a blob. sub: a sub-operation
     that conditions may name, such as Blob.List.
     """
-    for assignment in world.resources(ASSIGNMENT):
+    for assignment in cloud_state.resources(ASSIGNMENT):
         given = assignment.inputs
         scope = str(given["scope"]).rstrip("/").lower()
         inside = f"{resource.lower()}/".startswith(f"{scope}/")
         if given["principalId"] != principal or not inside:
             continue
-        allowed = any(_allows(row, action, data) for row in permissions(world, str(given["roleDefinitionId"])))
+        allowed = any(_allows(row, action, data) for row in permissions(cloud_state, str(given["roleDefinitionId"])))
         if allowed and holds(given.get("condition") or "", action, sub, path):
             return ""
     return f"{principal} does not have authorization to perform action '{action}' over scope '{resource}'"
 
 
-def permissions(world: World, role: str) -> list[Row]:
+def permissions(cloud_state: CloudState, role: str) -> list[Row]:
     """Rows of a built-in role, or of one that was defined."""
     id = role.rpartition("/")[2].lower()
-    for each in world.resources(DEFINITION):
+    for each in cloud_state.resources(DEFINITION):
         if role.lower() == each.id.lower() or id == str(each.inputs.get("roleDefinitionId", "")).lower():
             return list(each.inputs["permissions"])
     return [ROLES[id]] if id in ROLES else []

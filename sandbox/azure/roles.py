@@ -30,7 +30,7 @@ _PATH = "/providers/Microsoft.Authorization/"
 def _scope(request: Request) -> None:
     """A scope is the subscription, a resource group, or a thing in it that exists, or what is below one."""
     scope = str(request.inputs["scope"]).rstrip("/")
-    things = (one.id for one in request.world.resources())
+    things = (one.id for one in request.cloud_state.resources())
     if scope != f"/subscriptions/{request.account}" and not any(f"{scope}/".startswith(f"{each}/") for each in things):
         raise Refusal("ResourceNotFound", f"The Resource '{scope}' was not found.")
 
@@ -38,10 +38,10 @@ def _scope(request: Request) -> None:
 def _assigned(request: Request) -> None:
     role, principal = str(request.inputs["roleDefinitionId"]), str(request.inputs["principalId"])
     id = role.rpartition("/")[2].lower()
-    made = {one.id.rpartition("/")[2].lower() for one in request.world.resources(DEFINITION)}
+    made = {one.id.rpartition("/")[2].lower() for one in request.cloud_state.resources(DEFINITION)}
     if id not in BUILT_IN | made:
         raise Refusal("RoleDefinitionDoesNotExist", f"The specified role definition with ID '{id}' does not exist.")
-    if principal not in {one.outputs["principalId"] for one in request.world.resources(IDENTITY.token)}:
+    if principal not in {one.outputs["principalId"] for one in request.cloud_state.resources(IDENTITY.token)}:
         raise Refusal(
             "PrincipalNotFound",
             f"Principal {principal} does not exist in the directory {TENANT}. Check that you have the correct"
@@ -70,7 +70,7 @@ def _permissions(request: Request) -> None:
 
 def _in_use(request: Request) -> None:
     id = request.id.rpartition("/")[2]
-    if any(str(one.inputs["roleDefinitionId"]).endswith(id) for one in request.world.resources(ASSIGNMENT)):
+    if any(str(one.inputs["roleDefinitionId"]).endswith(id) for one in request.cloud_state.resources(ASSIGNMENT)):
         raise Refusal("RoleDefinitionHasAssignments", "There are existing role assignments referencing role.")
 
 

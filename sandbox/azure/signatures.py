@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlencode
 from sandbox.azure.names import CONTAINER, STORE
 from sandbox.azure.stores import bucket
 from sandbox.cloud import Place, Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.objects import newest, page
@@ -28,9 +28,9 @@ _SERVERS: dict[Path, str] = {}
 """Addresses of stores by the file of their world: one for each provider."""
 
 
-def sign(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def sign(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """storage.listStorageAccountServiceSAS, for a container and for reading."""
-    account = _account(world, place, arguments)
+    account = _account(cloud_state, place, arguments)
     found = CANONICAL.fullmatch(arguments.get("canonicalizedResource") or "")
     if found is None or found[1] != account.inputs["accountName"] or arguments.get("resource") != "c":
         raise Refusal("InvalidValuesForRequestParameters", "canonicalizedResource: /blob/ACCOUNT/CONTAINER")
@@ -42,20 +42,20 @@ def sign(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any
             "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
         )
     signed = {"sv": "2023-11-03", "sr": "c", "sp": permissions, "se": arguments["sharedAccessExpiryTime"]}
-    return {"serviceSasToken": urlencode(signed | {"sig": _signature(world, account, found[2], signed)})}
+    return {"serviceSasToken": urlencode(signed | {"sig": _signature(cloud_state, account, found[2], signed)})}
 
 
-def account(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def account(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """storage.getStorageAccount; its endpoint is one that this machine reaches, as an emulator's is: http, by path."""
-    known = _account(world, place, arguments)
+    known = _account(cloud_state, place, arguments)
     name = known.inputs["accountName"]
-    return {"id": known.id, "name": name, "primaryEndpoints": {"blob": f"{_server(world.path)}/{name}/"}}
+    return {"id": known.id, "name": name, "primaryEndpoints": {"blob": f"{_server(cloud_state.path)}/{name}/"}}
 
 
-def _account(world: World, place: Place, arguments: dict[str, Any]) -> Record:
+def _account(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> Record:
     name, group = arguments["accountName"], arguments["resourceGroupName"]
     id = f"/subscriptions/{place.account}/resourceGroups/{group}/providers/{STORE.path}/{name}"
-    found = world.find(STORE.token, id)
+    found = cloud_state.find(STORE.token, id)
     if found is None:
         raise Refusal(
             "ResourceNotFound", f"The Resource '{STORE.arm}/{name}' under resource group '{group}' was not found."
@@ -63,8 +63,8 @@ def _account(world: World, place: Place, arguments: dict[str, Any]) -> Record:
     return found
 
 
-def _signature(world: World, account: Record, container: str, signed: dict[str, str]) -> str:
-    key = world.digits(account.sequence, "key").encode()
+def _signature(cloud_state: CloudState, account: Record, container: str, signed: dict[str, str]) -> str:
+    key = cloud_state.digits(account.sequence, "key").encode()
     text = "\n".join((signed["sp"], signed["se"], f"/blob/{account.inputs['accountName']}/{container}", signed["sr"]))
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
 
@@ -87,11 +87,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         _, account, container, *name = unquote(path).split("/", 3)
-        world = World(self.path_of_world)
+        cloud_state = CloudState(self.path_of_world)
         try:
-            status, body, code = answer(world, account, container, "".join(name), dict(parse_qsl(query, True)))
+            status, body, code = answer(cloud_state, account, container, "".join(name), dict(parse_qsl(query, True)))
         finally:
-            world.close()
+            cloud_state.close()
         self.send_response(status)
         if code:
             self.send_header("x-ms-error-code", code)
@@ -100,25 +100,29 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def answer(world: World, account: str, container: str, name: str, query: dict[str, str]) -> tuple[int, bytes, str]:
+def answer(
+    cloud_state: CloudState, account: str, container: str, name: str, query: dict[str, str]
+) -> tuple[int, bytes, str]:
     """Status, body and error code of a GET of a blob, or of a container's list."""
-    store = next((one for one in world.resources(STORE.token) if one.inputs["accountName"] == account), None)
+    store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)
     place = bucket({"accountName": account, "containerName": container})
     signed = {key: query.get(key, "") for key in ("sp", "se", "sr")}
-    if store is None or not hmac.compare_digest(query.get("sig", ""), _signature(world, store, container, signed)):
+    if store is None or not hmac.compare_digest(
+        query.get("sig", ""), _signature(cloud_state, store, container, signed)
+    ):
         return 403, b"", "AuthenticationFailed"
     if datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") > signed["se"]:
         return 403, b"", "AuthenticationFailed"
     if ("r" if name else "l") not in signed["sp"]:
         return 403, b"", "AuthorizationPermissionMismatch"
-    if not any(bucket(one.inputs) == place for one in world.resources(CONTAINER.token)):
+    if not any(bucket(one.inputs) == place for one in cloud_state.resources(CONTAINER.token)):
         return 404, b"", "ContainerNotFound"
     if name:
-        found = newest(world, place, name)
+        found = newest(cloud_state, place, name)
         return (200, found.content, "") if found else (404, b"", "BlobNotFound")
     if (query.get("restype"), query.get("comp")) != ("container", "list"):
         return 400, b"", "InvalidQueryParameterValue"
-    here, more = page(world.objects(place), query.get("prefix", ""), "", query.get("marker", ""), MOST)
+    here, more = page(cloud_state.objects(place), query.get("prefix", ""), "", query.get("marker", ""), MOST)
     listed: dict[str, Any] = {"Blobs": {"Blob": [{"Name": each} for each in here]}}
     listed["NextMarker"] = here[-1] if more else ""
     return 200, xml.document("EnumerationResults", listed), ""

@@ -8,7 +8,7 @@ from typing import Any
 from sandbox.azure.names import BLOB, CONTAINER, POLICY, PROPERTIES, STORE, part_of, row
 from sandbox.azure.networks import quota
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.content import content
 
 NAME_LIMIT = 1024
@@ -55,7 +55,7 @@ def _endpoints(request: Request) -> dict[str, Any]:
 
 
 def _of_account(request: Request) -> dict[str, Any]:
-    record = request.world.find(STORE.token, part_of(STORE).ids(request)[0])
+    record = request.cloud_state.find(STORE.token, part_of(STORE).ids(request)[0])
     return record.inputs if record else {}
 
 
@@ -70,10 +70,10 @@ def bucket(inputs: dict[str, Any]) -> str:
     return _PATH.format(account=inputs["accountName"], container=inputs["containerName"])
 
 
-def is_versioned(world: World, container: str) -> bool:
+def is_versioned(cloud_state: CloudState, container: str) -> bool:
     """Whether a container's account keeps older versions of blobs."""
     account = container.partition("/")[0]
-    settings = [one for one in world.resources(PROPERTIES.token) if one.inputs["accountName"] == account]
+    settings = [one for one in cloud_state.resources(PROPERTIES.token) if one.inputs["accountName"] == account]
     return any(one.inputs.get("isVersioningEnabled") for one in settings)
 
 
@@ -101,8 +101,10 @@ def _md5(request: Request) -> str:
 
 def _store(request: Request) -> None:
     container, kind = bucket(request.inputs), request.inputs.get("contentType") or "application/octet-stream"
-    versioned = is_versioned(request.world, container)
-    request.world.put_object(container, request.inputs["blobName"], content(request.inputs), kind, versioned=versioned)
+    versioned = is_versioned(request.cloud_state, container)
+    request.cloud_state.put_object(
+        container, request.inputs["blobName"], content(request.inputs), kind, versioned=versioned
+    )
 
 
 def _url(request: Request) -> dict[str, str]:
@@ -112,13 +114,13 @@ def _url(request: Request) -> dict[str, str]:
 
 
 def _emptied(request: Request) -> None:
-    request.world.empty_bucket(bucket(request.inputs))
+    request.cloud_state.empty_bucket(bucket(request.inputs))
 
 
 def _all_emptied(request: Request) -> None:
-    for (name,) in request.world.connection.execute("SELECT DISTINCT bucket FROM objects").fetchall():
+    for (name,) in request.cloud_state.connection.execute("SELECT DISTINCT bucket FROM objects").fetchall():
         if name.startswith(f"{request.inputs['accountName']}/"):
-            request.world.empty_bucket(name)
+            request.cloud_state.empty_bucket(name)
 
 
 def _policy(request: Request) -> None:
@@ -179,7 +181,7 @@ TYPES: dict[str, ResourceType] = {
         references=(part_of(CONTAINER),),
         rules=(_blob,),
         created=_store,
-        deleted=lambda request: request.world.remove_object(bucket(request.inputs), request.inputs["blobName"]),
+        deleted=lambda request: request.cloud_state.remove_object(bucket(request.inputs), request.inputs["blobName"]),
     ),
     PROPERTIES.token: row(
         PROPERTIES,

@@ -7,7 +7,7 @@ from typing import Any
 from sandbox.azure.names import SECRET, VAULT, part_of, row
 from sandbox.azure.regions import TENANT
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.values import Secret, plain
 
 VALUE_LIMIT = 25600
@@ -75,7 +75,7 @@ def _vault(request: Request) -> None:
 
 def _kept(request: Request, unique: Unique, days: int) -> None:
     until = datetime.now(timezone.utc) + timedelta(days=days)
-    request.world.keep_claim(unique.kind, str(unique.key(request)), until.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    request.cloud_state.keep_claim(unique.kind, str(unique.key(request)), until.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
 def _deleted(request: Request) -> None:
@@ -103,7 +103,7 @@ def _size(request: Request) -> None:
 
 
 def _version(request: Request) -> str:
-    return request.digits(32, f"version {len(request.world.secret_values(_key(request)))}")
+    return request.digits(32, f"version {len(request.cloud_state.secret_values(_key(request)))}")
 
 
 def _key(request: Request) -> str:
@@ -119,28 +119,28 @@ def _secret(request: Request) -> dict[str, Any]:
 
 def _store(request: Request) -> None:
     """A value that changed is a new version."""
-    values = list(request.world.secret_values(_key(request)).values())
+    values = list(request.cloud_state.secret_values(_key(request)).values())
     if _value(request) != (values or [None])[-1]:
-        request.world.put_secret(_key(request), _version(request), _value(request))
+        request.cloud_state.put_secret(_key(request), _version(request), _value(request))
 
 
 def _removed(request: Request) -> None:
-    vault = request.world.find(VAULT.token, part_of(VAULT).ids(request)[0])
+    vault = request.cloud_state.find(VAULT.token, part_of(VAULT).ids(request)[0])
     days = vault.inputs["properties"].get("softDeleteRetentionInDays", KEPT_DAYS[1]) if vault else KEPT_DAYS[1]
-    request.world.remove_secret(_key(request))
+    request.cloud_state.remove_secret(_key(request))
     _kept(request, _IN_VAULT, days)
 
 
 def _gone(request: Request) -> None:
     """A vault's secrets go with it."""
-    for name in _secrets(request.world, request.inputs["vaultName"]):
-        request.world.remove_secret(name)
+    for name in _secrets(request.cloud_state, request.inputs["vaultName"]):
+        request.cloud_state.remove_secret(name)
     _deleted(request)
 
 
-def _secrets(world: World, vault: str) -> list[str]:
+def _secrets(cloud_state: CloudState, vault: str) -> list[str]:
     start = key(vault, "")
-    rows = world.connection.execute("SELECT DISTINCT secret FROM secrets.versions").fetchall()
+    rows = cloud_state.connection.execute("SELECT DISTINCT secret FROM secrets.versions").fetchall()
     return [secret for (secret,) in rows if secret.startswith(start)]
 
 

@@ -13,7 +13,7 @@ from typing import cast
 from sandbox import clouds
 from sandbox.boot.balancers import Forwarder
 from sandbox.boot.firewalls import Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
 from sandbox.records import Record
 
@@ -32,22 +32,22 @@ class Around:
     """
 
     machines: Machines
-    address: Callable[[World, Record], str]
+    address: Callable[[CloudState, Record], str]
     user_data: Callable[[Record, Ask], bytes]
-    range: Callable[[World], IPv4Network]
+    range: Callable[[CloudState], IPv4Network]
     resolver: Callable[[IPv4Network], str]
     services: re.Pattern[str]
-    names: Callable[[World, str], list[str] | None]
-    permissions: Callable[[World, Record], list[Permission]]
-    forwarders: Callable[[World], list[Forwarder]]
+    names: Callable[[CloudState, str], list[str] | None]
+    permissions: Callable[[CloudState, Record], list[Permission]]
+    forwarders: Callable[[CloudState], list[Forwarder]]
 
-    def records(self, world: World) -> list[Record]:
+    def records(self, cloud_state: CloudState) -> list[Record]:
         """All machines."""
-        return world.resources(self.machines.type)
+        return cloud_state.resources(self.machines.type)
 
-    def find(self, world: World, instance: str) -> Record | None:
+    def find(self, cloud_state: CloudState, instance: str) -> Record | None:
         """The machine that the cloud calls so towards itself."""
-        return next((each for each in self.records(world) if self.machines.instance(each) == instance), None)
+        return next((each for each in self.records(cloud_state) if self.machines.instance(each) == instance), None)
 
     def status(self, record: Record) -> tuple[str, str] | None:
         """Bucket and key of a machine's status record; None where its user-data has no document."""
@@ -63,8 +63,8 @@ def balanced(forwarders: Iterable[Forwarder], address: str) -> Iterator[Permissi
             yield Permission(True, "tcp", each.port, each.port, (each.address,))
 
 
-def of(world: World) -> Around:
+def of(cloud_state: CloudState) -> Around:
     """The cloud that a world's oldest thing is in; AWS's for a world with nothing in it."""
-    oldest = world.oldest()
+    oldest = cloud_state.oldest()
     package = clouds.package(oldest.type) if oldest else clouds.CLOUDS["aws"].package
     return cast("Around", importlib.import_module(f"{package}.boot_services").AROUND)

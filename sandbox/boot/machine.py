@@ -83,7 +83,7 @@ class Machine:
 
     def status(self) -> dict[str, Any]:
         """Its status record; empty where there is none."""
-        stored = self.site.world.object(*self.site.status(self.record))
+        stored = self.site.cloud_state.object(*self.site.status(self.record))
         return json.loads(stored.content) if stored else {}
 
     def until(self, state: str, seconds: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 WISHES, MACHINES, SITE = "booted/wishes", "booted/machines", "booted/site"
 """Settings of a world: {name: Wish}; {name: Standing}, and {net, api, gateway} of the site, while there is one."""
@@ -35,61 +35,61 @@ class Standing:
     since: str = ""
 
 
-def wishes(world: World) -> dict[str, Wish]:
+def wishes(cloud_state: CloudState) -> dict[str, Wish]:
     """By the machine's name; who is not named has the common wish."""
-    return {name: Wish(**each) for name, each in _read(world, WISHES).items()}
+    return {name: Wish(**each) for name, each in _read(cloud_state, WISHES).items()}
 
 
-def wish(world: World, name: str, **changes: Any) -> Wish:
+def wish(cloud_state: CloudState, name: str, **changes: Any) -> Wish:
     """Change what is wanted of a machine; boots=1 asks for one boot more."""
-    with world.transaction():
-        known = wishes(world)
+    with cloud_state.transaction():
+        known = wishes(cloud_state)
         before = known.get(name, Wish())
         known[name] = replace(before, **{**changes, "boots": before.boots + changes.get("boots", 0)})
-        _write(world, WISHES, {one: asdict(each) for one, each in known.items()})
+        _write(cloud_state, WISHES, {one: asdict(each) for one, each in known.items()})
     return known[name]
 
 
-def forget(world: World, name: str) -> None:
+def forget(cloud_state: CloudState, name: str) -> None:
     """Take back what was wanted of a machine that is gone: the next of its name has the common wish."""
-    with world.transaction():
-        _write(world, WISHES, {one: asdict(each) for one, each in wishes(world).items() if one != name})
+    with cloud_state.transaction():
+        _write(cloud_state, WISHES, {one: asdict(each) for one, each in wishes(cloud_state).items() if one != name})
 
 
-def standing(world: World) -> dict[str, Standing]:
+def standing(cloud_state: CloudState) -> dict[str, Standing]:
     """By the machine's name."""
-    found = _read(world, MACHINES).items()
+    found = _read(cloud_state, MACHINES).items()
     return {name: Standing(**{**each, "wish": Wish(**each["wish"])}) for name, each in found}
 
 
-def tell(world: World, machines: dict[str, Standing]) -> None:
+def tell(cloud_state: CloudState, machines: dict[str, Standing]) -> None:
     """Say how machines are."""
-    with world.transaction():
-        _write(world, MACHINES, {name: asdict(each) for name, each in machines.items()})
+    with cloud_state.transaction():
+        _write(cloud_state, MACHINES, {name: asdict(each) for name, each in machines.items()})
 
 
-def site(world: World) -> dict[str, str]:
+def site(cloud_state: CloudState) -> dict[str, str]:
     """Name of the network, the API's URL on this host, and where the mirror is; empty where nothing is booted."""
-    return _read(world, SITE)
+    return _read(cloud_state, SITE)
 
 
-def open_site(world: World, **about: str) -> None:
+def open_site(cloud_state: CloudState, **about: str) -> None:
     """Say that there is a site now, with nothing wished for yet."""
-    with world.transaction():
-        _write(world, SITE, about)
-        _write(world, WISHES, {})
+    with cloud_state.transaction():
+        _write(cloud_state, SITE, about)
+        _write(cloud_state, WISHES, {})
 
 
-def close_site(world: World) -> None:
+def close_site(cloud_state: CloudState) -> None:
     """Say that there is none any more."""
-    with world.transaction():
+    with cloud_state.transaction():
         for each in (SITE, MACHINES, WISHES):
-            world.set_setting(each, "{}")
+            cloud_state.set_setting(each, "{}")
 
 
-def _read(world: World, name: str) -> dict[str, Any]:
-    return json.loads(world.setting(name) or "{}")
+def _read(cloud_state: CloudState, name: str) -> dict[str, Any]:
+    return json.loads(cloud_state.setting(name) or "{}")
 
 
-def _write(world: World, name: str, content: Any) -> None:
-    world.set_setting(name, json.dumps(content))
+def _write(cloud_state: CloudState, name: str, content: Any) -> None:
+    cloud_state.set_setting(name, json.dumps(content))

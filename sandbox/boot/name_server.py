@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from sandbox.boot.cloud_services import of
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 MIRROR = "mirror.sandbox.internal"
 A, IN = 1, 1
@@ -18,10 +18,10 @@ _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
 """Flags: a response with authority, recursion there; the second with code NXDOMAIN. Seconds an answer is good for."""
 
 
-def addresses(world: World, name: str, services: str) -> list[str] | None:
+def addresses(cloud_state: CloudState, name: str, services: str) -> list[str] | None:
     """Every address of a name; None where there is no such name. services: where the cloud's services are."""
-    around = of(world)
-    return [services] if name == MIRROR or around.services.fullmatch(name) else around.names(world, name)
+    around = of(cloud_state)
+    return [services] if name == MIRROR or around.services.fullmatch(name) else around.names(cloud_state, name)
 
 
 def answer(question: bytes, find: Callable[[str], list[str] | None]) -> bytes:

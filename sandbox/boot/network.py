@@ -24,7 +24,7 @@ from sandbox.boot.machine import Machine
 from sandbox.boot.windows import hosts
 from sandbox.boot.windows.host import WindowsHost
 from sandbox.boot.windows.machine import WindowsMachine
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS, Services
 from sandbox.simulated_agents import FOLLOWERS
@@ -39,7 +39,7 @@ LINUX = "#cloud-config"
 class Site:
     """One world's network while it is up."""
 
-    world: World
+    cloud_state: CloudState
     around: Around
     services: Services
     net: str
@@ -71,17 +71,17 @@ class Site:
 
     def plan(self, record: Record) -> dict[str, Any]:
         """The plan in a machine's bundle."""
-        stored = self.world.object(*self.around.machines.place(self.told(record)["bundle"]["url"]))
+        stored = self.cloud_state.object(*self.around.machines.place(self.told(record)["bundle"]["url"]))
         with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
             return json.loads(bundle.read(PLAN))
 
     def machine(self, name: str) -> Machine:
         """The machine of this name, joined to the network; KeyError where the world has none."""
         if name not in self.machines:
-            records = {self.told(each)["machine"]["name"]: each for each in self.around.records(self.world)}
+            records = {self.told(each)["machine"]["name"]: each for each in self.around.records(self.cloud_state)}
             record = records[name]
             instance = self.around.machines.instance(record)
-            network.add(self.net, instance, self.around.address(self.world, record))
+            network.add(self.net, instance, self.around.address(self.cloud_state, record))
             folder, space = self.folder / f"{name}-{instance}", f"{self.net}-{instance}"
             form = Machine if self._is_linux(record) else _windows(name)
             self.machines[name] = form(self, record, name, folder, space, self.plan(record))
@@ -98,7 +98,7 @@ class Site:
     def firewall(self, record: Record) -> str:
         """A machine's security groups, as nft reads them."""
         routed = "pod_cidr" in self.told(record)["machine"]
-        found = self.around.permissions(self.world, record)
+        found = self.around.permissions(self.cloud_state, record)
         return firewalls.rules(found, self.range, self.gateway, self.resolver, routed=routed)
 
     def forget(self, name: str) -> None:
@@ -110,7 +110,7 @@ class Site:
 
     def names(self, pool: str) -> list[str]:
         """Names of a pool's machines, or of control-plane, in order."""
-        told = [self.told(each)["machine"] for each in self.around.records(self.world)]
+        told = [self.told(each)["machine"] for each in self.around.records(self.cloud_state)]
         return sorted(each["name"] for each in told if each["pool"] == pool)
 
     def status(self, record: Record) -> tuple[str, str]:
@@ -127,42 +127,42 @@ def _windows(name: str) -> Callable[..., Machine]:
     return partial(WindowsHost, host=host) if host else WindowsMachine
 
 
-def _begin(world: World, around: Around) -> None:
+def _begin(cloud_state: CloudState, around: Around) -> None:
     """Take away what the sandbox wrote in the place of its machines: from now on they are real."""
-    with world.transaction():
-        world.set_setting(BOOTED, "yes")
-        for record in around.records(world):
+    with cloud_state.transaction():
+        cloud_state.set_setting(BOOTED, "yes")
+        for record in around.records(cloud_state):
             if place := around.status(record):
-                world.remove_object(*place)
-        world.set_setting(FOLLOWERS, "{}")
+                cloud_state.remove_object(*place)
+        cloud_state.set_setting(FOLLOWERS, "{}")
 
 
 @contextmanager
-def site(world: World, net: str, folder: Path, versions: Sequence[str]) -> Iterator[Site]:
+def site(cloud_state: CloudState, net: str, folder: Path, versions: Sequence[str]) -> Iterator[Site]:
     """The network `net` with all that stands in it; machines are cut and all of it is gone when the context ends.
 
     versions: of Kubernetes, whose programs and images machines can download at the address that lab.yaml names.
     """
-    around = of(world)
-    _begin(world, around)
-    cidr = around.range(world)
+    around = of(cloud_state)
+    _begin(cloud_state, around)
+    cidr = around.range(cloud_state)
     gateway, resolver = str(cidr[1]), around.resolver(cidr)
     network.up(net, str(cidr))
     here: Site | None = None
     try:
-        forwarders = around.forwarders(world)
+        forwarders = around.forwarders(cloud_state)
         for address in sorted({METADATA_ADDRESS, resolver, *(each.address for each in forwarders)}):
             network.run("-n", net, "addr", "add", f"{address}/32", "dev", "br0")
-        way_in = _way_in(world, around, gateway)
+        way_in = _way_in(cloud_state, around, gateway)
         with (
-            Services(world.path) as services,
+            Services(cloud_state.path) as services,
             _mirror(net, gateway, [programs.folder(each) for each in versions]),
-            _loop(net, world, gateway, resolver, [*forwarders, way_in]),
+            _loop(net, cloud_state, gateway, resolver, [*forwarders, way_in]),
         ):
             for address in (gateway, METADATA_ADDRESS):
                 network_namespaces.within(net, partial(services.listen, address, 80))
             api = f"https://{way_in.address}:{way_in.port}"
-            here = Site(world, around, services, net, folder, str(cidr), api)
+            here = Site(cloud_state, around, services, net, folder, str(cidr), api)
             try:
                 yield here
             finally:
@@ -170,15 +170,17 @@ def site(world: World, net: str, folder: Path, versions: Sequence[str]) -> Itera
                     each.cut()
     finally:
         network.down(net)
-        with world.transaction():
-            world.set_setting(BOOTED, "")
+        with cloud_state.transaction():
+            cloud_state.set_setting(BOOTED, "")
 
 
-def _way_in(world: World, around: Around, services: str) -> balancers.Forwarder:
+def _way_in(cloud_state: CloudState, around: Around, services: str) -> balancers.Forwarder:
     """From a port of this host's loopback to where the endpoint's name leads."""
-    documents = (around.machines.document(each.inputs) for each in around.records(world))
+    documents = (around.machines.document(each.inputs) for each in around.records(cloud_state))
     hosts = {told["facts"]["api_host"] for told in documents if told}
-    targets = [(address, API_PORT) for host in hosts for address in name_server.addresses(world, host, services) or []]
+    targets = [
+        (address, API_PORT) for host in hosts for address in name_server.addresses(cloud_state, host, services) or []
+    ]
     listener = socket.create_server(("127.0.0.1", 0))
     address, port = listener.getsockname()
     return balancers.Forwarder(address, port, {}, targets, listener=listener)
@@ -198,13 +200,15 @@ def _mirror(net: str, address: str, made: Sequence[Path]) -> Iterator[None]:
 
 
 @contextmanager
-def _loop(net: str, world: World, gateway: str, resolver: str, forwarders: list[balancers.Forwarder]) -> Iterator[None]:
+def _loop(
+    net: str, cloud_state: CloudState, gateway: str, resolver: str, forwarders: list[balancers.Forwarder]
+) -> Iterator[None]:
     """Name server and load balancers, in a thread of their own."""
     ready = threading.Event()
     ends: list[Callable[[], object]] = []
 
     async def run() -> None:
-        loop, own = asyncio.get_running_loop(), World(world.path)
+        loop, own = asyncio.get_running_loop(), CloudState(cloud_state.path)
         done = asyncio.Event()
         ends.append(lambda: loop.call_soon_threadsafe(done.set))
         protocol = name_server.Names(lambda name: name_server.addresses(own, name, gateway))

@@ -12,13 +12,13 @@ from lab.linuxnode import machine, network
 from sandbox.boot import machine_status
 from sandbox.boot.windows import host as windows_host
 from sandbox.boot.windows import machine as windows
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.simulated_boot import BOOTED
 
 WAITS = "another cluster runs on this machine; this one comes up when that has ended"
 
 
-def world(folder: Path) -> Path:
+def cloud_state(folder: Path) -> Path:
     """The world of a sandbox's folder."""
     return folder / "world.db"
 
@@ -75,8 +75,8 @@ def clean(folder: Path, *, disks_too: bool = False) -> None:
                 stop = next((kind.stop for kind in (windows, windows_host) if kind.is_one(each)), machine.stop)
                 stop(each)
             network.down(net(folder))
-            if world(folder).exists():
-                here = World(world(folder))
+            if cloud_state(folder).exists():
+                here = CloudState(cloud_state(folder))
                 with here.transaction():
                     here.set_setting(BOOTED, "")
                 machine_status.close_site(here)

@@ -14,7 +14,7 @@ from sandbox.boot import firewalls, machine_status, supervision
 from sandbox.boot.host_lock import alone
 from sandbox.boot.machine_status import Standing, Wish
 from sandbox.boot.network import Site, site
-from sandbox.cloud_state import World, now
+from sandbox.cloud_state import CloudState, now
 from sandbox.records import Record
 
 PAUSE = 0.3
@@ -36,20 +36,20 @@ class Keeper:
     def look(self) -> None:
         """Make machines what the world and the wishes say now."""
         around = self.site.around
-        planned = {self._name(each): each for each in around.records(self.site.world)}
+        planned = {self._name(each): each for each in around.records(self.site.cloud_state)}
         there = {name: around.machines.instance(each) for name, each in planned.items()}
         for name in [one for one, each in self.standing.items() if there.get(one) != each.instance]:
             self._leave(name)
         for name in planned.keys() - self.standing.keys():
             self._join(name, planned[name])
-        wanted = machine_status.wishes(self.site.world)
+        wanted = machine_status.wishes(self.site.cloud_state)
         for name in list(self.standing):
             self._settle(name)
             self._grant(name, wanted.get(name, Wish()))
         self._protect(planned)
         if self.standing != self._told:
             self._told = dict(self.standing)
-            machine_status.tell(self.site.world, self._told)
+            machine_status.tell(self.site.cloud_state, self._told)
 
     def end(self) -> None:
         """Let boots end that have begun."""
@@ -63,7 +63,7 @@ class Keeper:
         """A machine that is new in the world."""
         around = self.site.around
         about = Standing(
-            around.machines.instance(record), around.address(self.site.world, record), "off", "", Wish(on=False)
+            around.machines.instance(record), around.address(self.site.cloud_state, record), "off", "", Wish(on=False)
         )
         why = NO_DOCUMENT if around.machines.document(record.inputs) is None else self.site.not_bootable(record)
         if why:
@@ -77,7 +77,7 @@ class Keeper:
         before = self.standing.pop(name)
         print(f"{name}: {before.instance} is gone", flush=True)
         self._firewalls.pop(name, None)
-        machine_status.forget(self.site.world, name)
+        machine_status.forget(self.site.cloud_state, name)
         if name in self.site.machines:
             self.site.machines[name].cut()  # which ends a boot that is under way
             if name in self._booting:
@@ -128,11 +128,11 @@ def keep(folder: Path) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # while it waits for its turn
     with supervision.held(folder), alone(lambda: print(supervision.WAITS, flush=True)):
         signal.signal(signal.SIGTERM, lambda *_: ends.set())
-        world = World(supervision.world(folder))
+        cloud_state = CloudState(supervision.cloud_state(folder))
         net, disks = supervision.net(folder), supervision.disks(folder)
         try:
-            with site(world, net, disks, programs.built(programs.LINUX)) as here:
-                machine_status.open_site(world, net=net, api=here.api, gateway=here.gateway)
+            with site(cloud_state, net, disks, programs.built(programs.LINUX)) as here:
+                machine_status.open_site(cloud_state, net=net, api=here.api, gateway=here.gateway)
                 keeper = Keeper(here)
                 try:
                     while not ends.is_set():
@@ -141,8 +141,8 @@ def keep(folder: Path) -> None:
                 finally:
                     keeper.end()
         finally:
-            machine_status.close_site(world)
-            world.close()
+            machine_status.close_site(cloud_state)
+            cloud_state.close()
 
 
 if __name__ == "__main__":

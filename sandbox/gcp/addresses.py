@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.names import (
     ADDRESS,
     AUTO_NAME,
@@ -40,7 +40,7 @@ def key(subnetwork: str, address: str) -> str:
 
 def check(request: Request, field: str, subnetwork: str, address: str) -> None:
     """A fixed address lies in its subnetwork and is none that GCP keeps: the first two and the last two."""
-    record = request.world.find(SUBNETWORK, subnetwork)
+    record = request.cloud_state.find(SUBNETWORK, subnetwork)
     block = ipaddress.IPv4Network(record.inputs["ipCidrRange"] if record else "0.0.0.0/0")
     try:
         number = int(ipaddress.IPv4Address(address)) - int(block.network_address)
@@ -54,12 +54,12 @@ def check(request: Request, field: str, subnetwork: str, address: str) -> None:
 
 def free(request: Request, subnetwork: str) -> str:
     """A free address of a subnetwork, from its end, where fixed ones are rare; a program must not count on where."""
-    record = request.world.find(SUBNETWORK, subnetwork)
+    record = request.cloud_state.find(SUBNETWORK, subnetwork)
     block = ipaddress.IPv4Network(record.inputs["ipCidrRange"] if record else "10.128.0.0/20")
-    reserved = {one.outputs.get("address") for one in request.world.referrers(SUBNETWORK, subnetwork)}
+    reserved = {one.outputs.get("address") for one in request.cloud_state.referrers(SUBNETWORK, subnetwork)}
     for number in range(block.num_addresses - 3, 1, -1):
         address = str(block[number])
-        if address not in reserved and request.world.claim(TAKEN.kind, key(subnetwork, address)) is None:
+        if address not in reserved and request.cloud_state.claim(TAKEN.kind, key(subnetwork, address)) is None:
             return address
     raise Refusal(
         "IP_SPACE_EXHAUSTED",
@@ -73,9 +73,9 @@ def public(request: Request, salt: str) -> str:
     return f"{('203.0.113', '198.51.100')[number % 2]}.{1 + (number // 2) % 254}"
 
 
-def resolve(world: World, value: str) -> str:
+def resolve(cloud_state: CloudState, value: str) -> str:
     """The address that a value stands for: itself, or that of a reserved one named by id or URL."""
-    record = world.find(ADDRESS, bare(value)) if "/" in value else None
+    record = cloud_state.find(ADDRESS, bare(value)) if "/" in value else None
     return str(record.outputs["address"]) if record else value
 
 
@@ -123,8 +123,8 @@ def _chosen(request: Request) -> dict[str, Any]:
 def _in_use(request: Request) -> None:
     """A reservation goes only when nothing has its address."""
     subnetwork = [*points_to(SUBNETWORK, "subnetwork").ids(request), ""][0]
-    owner = request.world.claim(TAKEN.kind, key(subnetwork, str(request.inputs["address"])))
-    users = [one for type in (INSTANCE, FORWARDING) for one in request.world.resources(type)]
+    owner = request.cloud_state.claim(TAKEN.kind, key(subnetwork, str(request.inputs["address"])))
+    users = [one for type in (INSTANCE, FORWARDING) for one in request.cloud_state.resources(type)]
     for one in users:
         if owner and one.sequence == owner[0]:
             message = f"The address resource '{request.id}' is already being used by '{one.id}'"

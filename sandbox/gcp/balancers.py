@@ -66,7 +66,7 @@ def _backend(request: Request) -> None:
         if scheme in ("INTERNAL", "EXTERNAL") and each.get("balancingMode", "UTILIZATION") != "CONNECTION":
             raise invalid("backends[0].balancingMode", each.get("balancingMode", "UTILIZATION"), "Must be CONNECTION.")
     for id in points_to(GROUP, "backends[].group").ids(request):
-        record = request.world.find(GROUP, id)
+        record = request.cloud_state.find(GROUP, id)
         if record is None:
             raise invalid("backends[0].group", id, "The referenced group resource cannot be found.")
         networks.add(record.outputs["network"])
@@ -85,14 +85,14 @@ _BALANCED = Unique(
 def _balanced(request: Request) -> list[tuple[Unique, str]]:
     scheme, claims = request.inputs.get("loadBalancingScheme"), list[tuple[Unique, str]]()
     for id in points_to(GROUP, "backends[].group").ids(request):
-        record = request.world.find(GROUP, id)
-        claims += [(_BALANCED, f"{scheme} {each}") for each in (members(request.world, record) if record else [])]
+        record = request.cloud_state.find(GROUP, id)
+        claims += [(_BALANCED, f"{scheme} {each}") for each in (members(request.cloud_state, record) if record else [])]
     return claims
 
 
 def _forwarding(request: Request) -> None:
     inputs, scheme = request.inputs, request.inputs.get("loadBalancingScheme", "EXTERNAL")
-    service = request.world.find(BACKEND, (points_to(BACKEND, "backendService").ids(request) or [""])[0])
+    service = request.cloud_state.find(BACKEND, (points_to(BACKEND, "backendService").ids(request) or [""])[0])
     if scheme == "INTERNAL" and service is None:
         raise invalid("backendService", "", "A backend service is required for internal load balancing.")
     if service and service.inputs.get("loadBalancingScheme", "EXTERNAL") != scheme:
@@ -121,7 +121,7 @@ def _place(request: Request, scheme: str) -> None:
         )
     address = request.inputs.get("ipAddress")
     if scheme == "INTERNAL" and address:
-        addresses.check(request, "IPAddress", subnetwork[0], addresses.resolve(request.world, address))
+        addresses.check(request, "IPAddress", subnetwork[0], addresses.resolve(request.cloud_state, address))
 
 
 def _address(request: Request) -> str:
@@ -130,7 +130,7 @@ def _address(request: Request) -> str:
     if request.old:
         return str(request.old.outputs["ipAddress"])
     if given:
-        return addresses.resolve(request.world, given)
+        return addresses.resolve(request.cloud_state, given)
     return addresses.free(request, subnetwork[0]) if subnetwork else addresses.public(request, "address")
 
 
@@ -154,7 +154,7 @@ def _used(request: Request) -> list[tuple[Unique, str]]:
     given = request.old.outputs["ipAddress"] if request.old else request.inputs.get("ipAddress")
     if not given:
         return []
-    address = addresses.resolve(request.world, given)
+    address = addresses.resolve(request.cloud_state, given)
     subnetwork = [*points_to(SUBNETWORK, "subnetwork").ids(request), ""][0]
     return [(addresses.taken(address), addresses.key(subnetwork, address))]
 

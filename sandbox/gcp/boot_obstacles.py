@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from sandbox import simulated_boot
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.names import FIREWALL, INSTANCE, NAT, NETWORK, ROUTE, ROUTER, bare
 from sandbox.gcp.networks import GATEWAY, LISTED
 from sandbox.gcp.rights import refused
@@ -35,7 +35,7 @@ def place(url: str) -> tuple[str, str]:
     return bucket, unquote(name)
 
 
-def _not_allowed(world: World, machine: Record, permission: str, url: str) -> str:
+def _not_allowed(cloud_state: CloudState, machine: Record, permission: str, url: str) -> str:
     account = machine.inputs.get("serviceAccount") or {}
     if not account.get("email"):
         return "it has no service account, so it has no credentials"
@@ -43,24 +43,24 @@ def _not_allowed(world: World, machine: Record, permission: str, url: str) -> st
         return f"the scopes of its service account ({', '.join(account['scopes'])}) do not let it use Cloud Storage"
     bucket, name = place(url)
     return refused(
-        world, f"serviceAccount:{account['email']}", permission, f"projects/_/buckets/{bucket}/objects/{name}"
+        cloud_state, f"serviceAccount:{account['email']}", permission, f"projects/_/buckets/{bucket}/objects/{name}"
     )
 
 
-def _key(world: World, name: str) -> str:
-    return next((each.id for each in world.resources(SECRET) if each.inputs["secretId"] == name), "")
+def _key(cloud_state: CloudState, name: str) -> str:
+    return next((each.id for each in cloud_state.resources(SECRET) if each.inputs["secretId"] == name), "")
 
 
 def _face(machine: Record) -> dict[str, Any]:
     return machine.outputs["networkInterfaces"][0]
 
 
-def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """A default route, and a public address of its own or a NAT gateway for its subnetwork."""
     face = _face(machine)
     subnetwork, network = bare(face["subnetwork"]), bare(face["network"])
-    record = world.find(NETWORK, network)
-    there = world.referrers(NETWORK, network)
+    record = cloud_state.find(NETWORK, network)
+    there = cloud_state.referrers(NETWORK, network)
     routes = [one.inputs for one in there if one.type == ROUTE and one.inputs["destRange"] == EVERYWHERE]
     made = record is not None and not record.inputs.get("deleteDefaultRoutesOnCreate")
     if not made and not any(str(route.get("nextHopGateway")).endswith(GATEWAY) for route in routes):
@@ -68,7 +68,7 @@ def _no_way_out(world: World, machine: Record, found: dict[str, Any]) -> str:
     if face.get("accessConfigs"):
         return ""
     routers = [one.id for one in there if one.type == ROUTER]
-    gateways = [one for router in routers for one in world.referrers(ROUTER, router) if one.type == NAT]
+    gateways = [one for router in routers for one in cloud_state.referrers(ROUTER, router) if one.type == NAT]
     region = subnetwork.split("/")[3]
     if any(_translates(one, subnetwork) for one in gateways if one.outputs["region"] == region):
         return ""
@@ -82,10 +82,10 @@ def _translates(gateway: Record, subnetwork: str) -> bool:
     return any(name in (subnetwork, subnetwork.rpartition("/")[2]) for name in names)
 
 
-def _firewall(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """Egress is allowed unless the first rule that matches denies it (VPC, "Firewall rules": implied rules)."""
     network, email = bare(_face(machine)["network"]), (machine.inputs.get("serviceAccount") or {}).get("email")
-    rules = [one.inputs for one in world.referrers(NETWORK, network) if one.type == FIREWALL]
+    rules = [one.inputs for one in cloud_state.referrers(NETWORK, network) if one.type == FIREWALL]
     matching = [
         rule
         for rule in rules
@@ -114,7 +114,7 @@ def _is_https(rule: dict[str, Any]) -> bool:
     return False
 
 
-def _pods(world: World, machine: Record, found: dict[str, Any]) -> str:
+def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
     """What leaves a machine with routed pods bears their addresses, which are dropped unless it may forward."""
     dropped = "pod_cidr" in found["machine"] and not machine.inputs.get("canIpForward")
     return "without canIpForward what its pods send is dropped" if dropped else ""

@@ -12,7 +12,7 @@ from typing import Any
 from sandbox.boot.balancers import Forwarder
 from sandbox.boot.cloud_services import Around, Ask, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.boot_obstacles import MACHINES, is_for
 from sandbox.gcp.dns import RECORD
 from sandbox.gcp.groups import members
@@ -32,42 +32,42 @@ def _face(machine: Record) -> dict[str, Any]:
     return machine.outputs["networkInterfaces"][0]
 
 
-def _range(world: World) -> IPv4Network:
+def _range(cloud_state: CloudState) -> IPv4Network:
     """The smallest range with every subnetwork in it: a network has none of its own."""
-    ranges = [IPv4Network(each.inputs["ipCidrRange"]) for each in world.resources(SUBNETWORK)]
+    ranges = [IPv4Network(each.inputs["ipCidrRange"]) for each in cloud_state.resources(SUBNETWORK)]
     whole = ranges[0]
     while not all(each.subnet_of(whole) for each in ranges):
         whole = whole.supernet()
     return whole
 
 
-def addresses(world: World, name: str) -> list[str] | None:
+def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
     """Every address of a name of the private zones, or of the metadata server."""
     if name == "metadata.google.internal":
         return [METADATA_ADDRESS]
-    found = [each.inputs for each in world.resources(RECORD) if each.inputs["type"] == "A"]
+    found = [each.inputs for each in cloud_state.resources(RECORD) if each.inputs["type"] == "A"]
     return next((each["rrdatas"] for each in found if each["name"].rstrip(".").lower() == name), None)
 
 
-def permissions(world: World, machine: Record) -> list[Permission]:
+def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
     """What the network's rules let in and out of a machine; what no rule denies may go out. ValueError for a denial."""
     network, email = bare(_face(machine)["network"]), _account(machine)
-    rules = [each.inputs for each in world.referrers(NETWORK, network) if each.type == FIREWALL]
+    rules = [each.inputs for each in cloud_state.referrers(NETWORK, network) if each.type == FIREWALL]
     mine = [rule for rule in rules if is_for(rule, email) and not rule.get("disabled")]
     if denied := [rule["name"] for rule in mine if rule.get("denies")]:
         raise ValueError(f"firewall rules that deny are not imitated here: {', '.join(denied)}")
-    found = [each for rule in mine for each in _permissions(world, rule)]
+    found = [each for rule in mine for each in _permissions(cloud_state, rule)]
     return [
         *found,
         Permission(False, "-1", 0, 0, (ANYWHERE,)),
-        *balanced(forwarders(world), _face(machine)["networkIp"]),
+        *balanced(forwarders(cloud_state), _face(machine)["networkIp"]),
     ]
 
 
-def _permissions(world: World, rule: dict[str, Any]) -> Iterator[Permission]:
+def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Permission]:
     ingress = rule.get("direction") != "EGRESS"
     accounts = rule.get("sourceServiceAccounts") or []
-    members = [_face(each)["networkIp"] for each in world.resources(INSTANCE) if _account(each) in accounts]
+    members = [_face(each)["networkIp"] for each in cloud_state.resources(INSTANCE) if _account(each) in accounts]
     ranges = rule.get("sourceRanges" if ingress else "destinationRanges") or ([] if ingress else [ANYWHERE])
     for each in rule.get("allows") or []:
         protocol = str(each["protocol"])
@@ -81,17 +81,17 @@ def _account(machine: Record) -> str:
     return (machine.inputs.get("serviceAccount") or {}).get("email") or ""
 
 
-def forwarders(world: World) -> list[Forwarder]:
+def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     """Those that the world's internal load balancers are."""
     made: list[Forwarder] = []
-    for rule in world.resources(FORWARDING):
-        service = world.find(BACKEND, bare(rule.inputs.get("backendService") or ""))
+    for rule in cloud_state.resources(FORWARDING):
+        service = cloud_state.find(BACKEND, bare(rule.inputs.get("backendService") or ""))
         if service is None or rule.inputs.get("loadBalancingScheme") != "INTERNAL":
             continue
-        groups = filter(None, (world.find(GROUP, bare(each["group"])) for each in service.inputs["backends"]))
-        found = (world.find(INSTANCE, each) for group in groups for each in members(world, group))
+        groups = filter(None, (cloud_state.find(GROUP, bare(each["group"])) for each in service.inputs["backends"]))
+        found = (cloud_state.find(INSTANCE, each) for group in groups for each in members(cloud_state, group))
         places = [_face(each)["networkIp"] for each in found if each]
-        check = _check(world.find(CHECK, bare(service.inputs["healthChecks"])))
+        check = _check(cloud_state.find(CHECK, bare(service.inputs["healthChecks"])))
         made += [
             Forwarder(rule.inputs["ipAddress"], int(port), check, [(each, int(port)) for each in places])
             for port in rule.inputs["ports"]

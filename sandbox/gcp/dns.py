@@ -37,13 +37,13 @@ def _emptied(request: Request) -> None:
     """A zone goes only when it has no record of its own; forceDestroy takes them along."""
     if request.inputs.get("forceDestroy"):
         return
-    if any(one.type == RECORD for one in request.world.referrers(ZONE, request.id)):
+    if any(one.type == RECORD for one in request.cloud_state.referrers(ZONE, request.id)):
         message = f"The resource named '{request.inputs['name']}' cannot be deleted because it contains one or more"
         raise Refusal("containerNotEmpty", f"googleapi: Error 400: {message} 'resource records'.")
 
 
 def _in_zone(request: Request) -> None:
-    zone = request.world.find(ZONE, in_zone("managedZone").ids(request)[0])
+    zone = request.cloud_state.find(ZONE, in_zone("managedZone").ids(request)[0])
     name, dns = request.inputs["name"], zone.inputs["dnsName"] if zone else ""
     if name != dns and not name.endswith(f".{dns}"):
         message = f"Invalid value for 'entity.change.additions[0].name': '{name}' is not in zone '{dns}'"

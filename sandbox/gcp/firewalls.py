@@ -65,7 +65,7 @@ def _accounts(request: Request) -> None:
     suffix = f"@{request.account}.iam.gserviceaccount.com"
     for name in ("sourceServiceAccounts", "targetServiceAccounts"):
         for email in request.inputs.get(name) or []:
-            known = request.world.find(ACCOUNT, f"projects/{request.account}/serviceAccounts/{email}")
+            known = request.cloud_state.find(ACCOUNT, f"projects/{request.account}/serviceAccounts/{email}")
             if email.endswith(suffix) and known is None:
                 raise Refusal("notFound", f"googleapi: Error 404: The service account '{email}' was not found")
 

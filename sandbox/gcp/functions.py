@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.cloud import Place, Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.instances import INSTANCE
 from sandbox.gcp.regions import IMAGES, NEWEST, zones
 from sandbox.gcp.storage import BUCKET
@@ -65,12 +65,12 @@ def image(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     raise Refusal("notFound", f"googleapi: Error 404: {message}")
 
 
-def instance(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """compute.getInstance, by its name and zone."""
     _only(arguments, "name", "zone", "project")
     project = arguments.get("project") or place.account
     id = f"projects/{project}/zones/{arguments.get('zone')}/instances/{arguments.get('name')}"
-    found = world.find(INSTANCE, id)
+    found = cloud_state.find(INSTANCE, id)
     if found is None:
         raise Refusal("notFound", f"googleapi: Error 404: The resource '{id}' was not found")
     known = ("creationTimestamp", "currentStatus", "instanceId", "labels", "machineType", "name", "networkInterfaces")
@@ -78,11 +78,11 @@ def instance(world: World, place: Place, arguments: dict[str, Any]) -> dict[str,
     return {name: found.outputs.get(name) for name in known} | {"id": id, "creationTimestamp": found.created}
 
 
-def text(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def text(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """storage.getBucketObjectContent: what an object holds, as text."""
     _only(arguments, "bucket", "name")
     bucket, name = arguments["bucket"], arguments["name"]
-    stored = world.object(bucket, name)
+    stored = cloud_state.object(bucket, name)
     if stored is None:
         raise Refusal("notFound", f"googleapi: Error 404: No such object: {bucket}/{name}")
     return {
@@ -95,16 +95,16 @@ def text(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any
     }
 
 
-def listing(world: World, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def listing(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     """storage.getBucketObjects: the objects whose names begin so, in order of their names."""
     _only(arguments, "bucket", "prefix", "matchGlob")
     bucket, prefix = arguments["bucket"], arguments.get("prefix", "")
-    if world.find(BUCKET, bucket) is None:
+    if cloud_state.find(BUCKET, bucket) is None:
         raise Refusal("notFound", "googleapi: Error 404: The specified bucket does not exist.")
     link = f"https://www.googleapis.com/storage/v1/b/{bucket}/o"
     found = [
         {"contentType": each.content_type, "name": key, "selfLink": f"{link}/{key}", "storageClass": "STANDARD"}
-        for key, each in sorted(world.objects(bucket).items())
+        for key, each in sorted(cloud_state.objects(bucket).items())
         if key.startswith(prefix)
     ]
     return {"bucket": bucket, "bucketObjects": found, "id": link, "prefix": prefix}
@@ -115,7 +115,7 @@ FUNCTIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "gcp:compute/getZones:getZones": names,
     "gcp:compute/getImage:getImage": image,
 }
-READS: dict[str, Callable[[World, Place, dict[str, Any]], dict[str, Any]]] = {
+READS: dict[str, Callable[[CloudState, Place, dict[str, Any]], dict[str, Any]]] = {
     "gcp:compute/getInstance:getInstance": instance,
     "gcp:storage/getBucketObjectContent:getBucketObjectContent": text,
     "gcp:storage/getBucketObjects:getBucketObjects": listing,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp import regions
 from sandbox.gcp.instances import zonal_name
 from sandbox.gcp.names import (
@@ -27,7 +27,7 @@ from sandbox.records import Record
 def _group(request: Request) -> None:
     zone = request.inputs.get("zone")
     for id in points_to(INSTANCE, "instances[]").ids(request):
-        record = request.world.find(INSTANCE, id)
+        record = request.cloud_state.find(INSTANCE, id)
         if record and record.outputs["zone"] != zone:
             raise invalid("instances", id, f"The instance is not in zone '{zone}' of the group.")
     if zone not in regions.zones(request.place.region):
@@ -36,16 +36,16 @@ def _group(request: Request) -> None:
 
 def _group_outputs(request: Request) -> dict[str, Any]:
     members = [COMPUTE + id for id in points_to(INSTANCE, "instances[]").ids(request)]
-    record = request.world.find(INSTANCE, members[0].removeprefix(COMPUTE)) if members else None
+    record = request.cloud_state.find(INSTANCE, members[0].removeprefix(COMPUTE)) if members else None
     network = record.outputs["networkInterfaces"][0]["network"] if record else ""
     given = points_to(NETWORK, "network").ids(request)
     return {"instances": members, "size": len(members), "network": COMPUTE + given[0] if given else network}
 
 
-def members(world: World, group: Record) -> list[str]:
+def members(cloud_state: CloudState, group: Record) -> list[str]:
     """Ids of the instances in a group: those that it names, and those that are members by a resource of their own."""
     named = [bare(link) for link in group.outputs.get("instances") or []]
-    own = (each.inputs["instance"] for each in world.referrers(GROUP, group.id) if each.type == MEMBERSHIP)
+    own = (each.inputs["instance"] for each in cloud_state.referrers(GROUP, group.id) if each.type == MEMBERSHIP)
     return [*named, *map(bare, own)]
 
 
@@ -65,8 +65,8 @@ def _group_id(request: Request, name: str) -> str:
 
 def _member(request: Request) -> None:
     """An instance is in groups of its own zone and network."""
-    group = request.world.find(GROUP, _IN_GROUP.ids(request)[0])
-    machine = request.world.find(INSTANCE, points_to(INSTANCE, "instance").ids(request)[0])
+    group = request.cloud_state.find(GROUP, _IN_GROUP.ids(request)[0])
+    machine = request.cloud_state.find(INSTANCE, points_to(INSTANCE, "instance").ids(request)[0])
     if group is None or machine is None:
         return  # refused already
     if machine.outputs["zone"] != group.outputs["zone"]:

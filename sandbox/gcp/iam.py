@@ -30,7 +30,7 @@ def grant(resource: str) -> Rule:
     def rule(request: Request) -> None:
         role, member = str(request.inputs["role"]), str(request.inputs["member"])
         custom = role.startswith(("projects/", "organizations/"))
-        if custom and request.world.find(ROLE, role) is None:
+        if custom and request.cloud_state.find(ROLE, role) is None:
             raise bad_request(f"The role name must be in the form of a role that exists; there is no {role}.")
         if not custom and role not in PREDEFINED:
             raise bad_request(f"Role {role} is not supported for this resource ({resource}).")
@@ -52,7 +52,7 @@ def _known(request: Request, member: str) -> None:
     kind, _, email = member.partition(":")
     suffix = f"@{request.place.account}.iam.gserviceaccount.com"
     id = f"projects/{request.place.account}/serviceAccounts/{email}"
-    if kind == "serviceAccount" and email.endswith(suffix) and request.world.find(ACCOUNT, id) is None:
+    if kind == "serviceAccount" and email.endswith(suffix) and request.cloud_state.find(ACCOUNT, id) is None:
         raise bad_request(f"Service account {email} does not exist.")
 
 

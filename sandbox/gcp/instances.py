@@ -87,7 +87,7 @@ def _network(request: Request) -> None:
         if region != regions.region_of(request.inputs["zone"]):
             raise invalid(f"{_FACE}.subnetwork", id, "The subnetwork must be in the region of the instance's zone.")
         if address := face.get("networkIp"):
-            addresses.check(request, f"{_FACE}.networkIP", id, addresses.resolve(request.world, address))
+            addresses.check(request, f"{_FACE}.networkIP", id, addresses.resolve(request.cloud_state, address))
 
 
 def _faces(request: Request) -> list[dict[str, Any]]:
@@ -98,9 +98,9 @@ def _faces(request: Request) -> list[dict[str, Any]]:
     for index, (face, subnetwork) in enumerate(
         zip(request.inputs["networkInterfaces"], _IN_SUBNETWORK.ids(request), strict=False)
     ):
-        record = request.world.find(SUBNETWORK, subnetwork)
+        record = request.cloud_state.find(SUBNETWORK, subnetwork)
         given = face.get("networkIp")
-        address = addresses.resolve(request.world, given) if given else addresses.free(request, subnetwork)
+        address = addresses.resolve(request.cloud_state, given) if given else addresses.free(request, subnetwork)
         accesses = [
             {
                 "networkTier": "PREMIUM",
@@ -119,7 +119,7 @@ def _used(request: Request) -> list[tuple[Unique, str]]:
     given = [face.get("networkIp") for face in faces]
     if request.old:
         given = [face["networkIp"] for face in request.old.outputs["networkInterfaces"]]
-    known = [addresses.resolve(request.world, each) if each else None for each in given]
+    known = [addresses.resolve(request.cloud_state, each) if each else None for each in given]
     pairs = zip(_IN_SUBNETWORK.ids(request), known, strict=False)
     return [(addresses.taken(each), addresses.key(subnetwork, each)) for subnetwork, each in pairs if each]
 

@@ -39,7 +39,7 @@ def network_range(field: str, text: str) -> ipaddress.IPv4Network:
 
 def subnetworks(request: Request, network: str) -> dict[str, ipaddress.IPv4Network]:
     """Ranges of a network's subnetworks by id, without the one that the request makes."""
-    found = [one for one in request.world.referrers(NETWORK, network) if one.type == SUBNETWORK]
+    found = [one for one in request.cloud_state.referrers(NETWORK, network) if one.type == SUBNETWORK]
     return {
         one.id: ipaddress.IPv4Network(one.inputs["ipCidrRange"]) for one in found if one.sequence != request.sequence
     }
@@ -112,9 +112,9 @@ def _nat(request: Request) -> None:
     ports = request.inputs.get("minPortsPerVm")
     if ports is not None and not 2 <= ports <= 65536:
         raise invalid("nats[0].minPortsPerVm", ports, "Must be between 2 and 65536.")
-    router = request.world.find(ROUTER, _router_of(request))
+    router = request.cloud_state.find(ROUTER, _router_of(request))
     for id in points_to(SUBNETWORK, "subnetworks[].name").ids(request):
-        there = request.world.find(SUBNETWORK, id)
+        there = request.cloud_state.find(SUBNETWORK, id)
         if router and there and there.outputs["network"] != router.outputs["network"]:
             raise invalid("nats[0].subnetworks[0].name", id, "The subnetwork must be in the network of the router.")
 

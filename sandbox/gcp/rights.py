@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 CUSTOM_ROLE = "gcp:projects/iAMCustomRole:IAMCustomRole"
 PROJECT_MEMBER = "gcp:projects/iAMMember:IAMMember"
@@ -36,35 +36,35 @@ _BUCKET = re.compile(r"projects/_/buckets/([^/]+)")
 _SECRET = re.compile(r"projects/[^/]+/secrets/([^/]+)")
 
 
-def refused(world: World, member: str, permission: str, resource: str) -> str:
+def refused(cloud_state: CloudState, member: str, permission: str, resource: str) -> str:
     """Why a member (serviceAccount:E-MAIL) may not do something with a thing; empty where it may.
 
     resource: its full name: projects/_/buckets/B, .../objects/KEY, projects/P/secrets/S, projects/P.
     """
-    for role, condition in _bindings(world, member, resource):
-        if permission in permissions(world, role) and holds(condition, resource):
+    for role, condition in _bindings(cloud_state, member, resource):
+        if permission in permissions(cloud_state, role) and holds(condition, resource):
             return ""
     return f"{member.partition(':')[2]} does not have {permission} access to {resource}"
 
 
-def permissions(world: World, role: str) -> set[str]:
+def permissions(cloud_state: CloudState, role: str) -> set[str]:
     """Those of a predefined role, or of one that the project made."""
     if role in ROLES:
         return ROLES[role]
-    for each in world.resources(CUSTOM_ROLE):
+    for each in cloud_state.resources(CUSTOM_ROLE):
         if role in (each.id, each.outputs.get("name")) or role.endswith(f"/roles/{each.inputs['roleId']}"):
             return set(each.inputs["permissions"])
     return set()
 
 
-def _bindings(world: World, member: str, resource: str) -> Iterator[tuple[str, str]]:
+def _bindings(cloud_state: CloudState, member: str, resource: str) -> Iterator[tuple[str, str]]:
     """Role and condition of each binding that is about the thing."""
     bucket, secret = _BUCKET.match(resource), _SECRET.match(resource)
     kinds: list[tuple[str, str, str]] = [(PROJECT_MEMBER, "", "")]
     kinds += [(BUCKET_MEMBER, "bucket", bucket[1])] if bucket else []
     kinds += [(ENTRY_MEMBER, "secretId", secret[1])] if secret else []
     for type, property, name in kinds:
-        for each in world.resources(type):
+        for each in cloud_state.resources(type):
             given: Any = each.inputs
             about = str(given.get(property, "")).rpartition("/")[2]
             if given["member"] == member and about == name:

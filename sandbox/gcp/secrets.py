@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
 from sandbox.records import Record
@@ -57,17 +57,17 @@ def _number(request: Request) -> str:
     """Versions count from 1."""
     if request.old:
         return request.old.id.rpartition("/")[2]
-    return str(1 + max((int(each) for each in request.world.secret_values(_secret_of(request))), default=0))
+    return str(1 + max((int(each) for each in request.cloud_state.secret_values(_secret_of(request))), default=0))
 
 
 def _store(request: Request) -> None:
     if request.inputs.get("enabled", True):
-        request.world.put_secret(_secret_of(request), request.id.rpartition("/")[2], _value(request.inputs))
+        request.cloud_state.put_secret(_secret_of(request), request.id.rpartition("/")[2], _value(request.inputs))
 
 
-def _apart(world: World, version: Record) -> dict[str, str]:
+def _apart(cloud_state: CloudState, version: Record) -> dict[str, str]:
     secret, _, number = version.id.rpartition("/versions/")
-    value = world.secret_values(secret).get(number)
+    value = cloud_state.secret_values(secret).get(number)
     given = [name for name in ("secretData", "secretDataWo") if name in version.inputs]
     return {} if value is None else dict.fromkeys(given, value)
 
@@ -108,7 +108,7 @@ TYPES: dict[str, ResourceType] = {
         ),
         rules=(_replicas,),
         delete_rules=(_protected,),
-        deleted=lambda request: request.world.remove_secret(request.id),
+        deleted=lambda request: request.cloud_state.remove_secret(request.id),
     ),
     VERSION: ResourceType(
         id=lambda request: f"{_secret_of(request)}/versions/{_number(request)}",
@@ -124,7 +124,7 @@ TYPES: dict[str, ResourceType] = {
         rules=(_size,),
         created=_store,
         apart=_apart,
-        deleted=lambda request: request.world.remove_secret(_secret_of(request), request.id.rpartition("/")[2]),
+        deleted=lambda request: request.cloud_state.remove_secret(_secret_of(request), request.id.rpartition("/")[2]),
     ),
     SECRET_MEMBER: member_type(
         "secrets",

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, Unique
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.content import content
 from sandbox.gcp.iam import member_type
 from sandbox.gcp.regions import NUMBER, REGIONS
@@ -57,14 +57,14 @@ def _rules(request: Request) -> None:
 def _emptied(request: Request) -> None:
     """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
     if request.inputs.get("forceDestroy"):
-        request.world.empty_bucket(request.id)
-    elif not request.world.is_empty(request.id):
+        request.cloud_state.empty_bucket(request.id)
+    elif not request.cloud_state.is_empty(request.id):
         raise Refusal("conflict", "googleapi: Error 409: The bucket you tried to delete is not empty.")
 
 
-def is_versioned(world: World, bucket: str) -> bool:
+def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
     """Whether a bucket keeps older versions of its objects."""
-    record = world.find(BUCKET, bucket)
+    record = cloud_state.find(BUCKET, bucket)
     return bool(record and (record.inputs.get("versioning") or {}).get("enabled"))
 
 
@@ -77,8 +77,8 @@ def _name_size(request: Request) -> None:
 
 def _store(request: Request) -> None:
     bucket, kind = request.inputs["bucket"], request.inputs.get("contentType") or "text/plain; charset=utf-8"
-    versioned = is_versioned(request.world, bucket)
-    request.world.put_object(bucket, request.inputs["name"], content(request.inputs), kind, versioned=versioned)
+    versioned = is_versioned(request.cloud_state, bucket)
+    request.cloud_state.put_object(bucket, request.inputs["name"], content(request.inputs), kind, versioned=versioned)
 
 
 def crc32c(data: bytes) -> int:
@@ -113,9 +113,9 @@ def _object(request: Request) -> dict[str, Any]:
     }
 
 
-def _apart(world: World, record: Record) -> dict[str, str]:
+def _apart(cloud_state: CloudState, record: Record) -> dict[str, str]:
     """A text, which the provider takes for a secret."""
-    stored = world.object(record.inputs["bucket"], record.inputs["name"]) if "content" in record.inputs else None
+    stored = cloud_state.object(record.inputs["bucket"], record.inputs["name"]) if "content" in record.inputs else None
     return {"content": stored.content.decode()} if stored else {}
 
 
@@ -134,7 +134,7 @@ def _base64(request: Request) -> None:
 
 
 def _public(request: Request) -> None:
-    bucket = request.world.find(BUCKET, request.inputs["bucket"])
+    bucket = request.cloud_state.find(BUCKET, request.inputs["bucket"])
     if bucket is None:
         return
     everyone = request.inputs["member"] in ("allUsers", "allAuthenticatedUsers")
@@ -213,7 +213,7 @@ TYPES: dict[str, ResourceType] = {
         references=(_in_bucket(),),
         rules=(_name_size, _base64),
         created=_store,
-        deleted=lambda request: request.world.remove_object(request.inputs["bucket"], request.inputs["name"]),
+        deleted=lambda request: request.cloud_state.remove_object(request.inputs["bucket"], request.inputs["name"]),
         apart=_apart,
     ),
     BUCKET_MEMBER: member_type(

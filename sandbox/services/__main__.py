@@ -15,7 +15,7 @@ ENDS = {signal.SIGINT, signal.SIGTERM}
 def main(words: list[str] | None = None) -> int:
     """Serve until a signal ends the program; each address goes to standard output once it listens."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.services", description=__doc__)
-    parser.add_argument("world", type=Path, help="file of the sandbox's world")
+    parser.add_argument("cloud_state", type=Path, help="file of the sandbox's world")
     parser.add_argument(
         "--address",
         action="append",
@@ -24,14 +24,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--machine", default="", help="instance that asks here (default: the one with the address)")
     parser.add_argument("--lifetime", type=int, default=LIFETIME, help="seconds that credentials are good for")
     given = parser.parse_args(words)
-    if not given.world.is_file():
-        parser.error(f"there is no world {given.world}; `mullion up STACK --sandbox` makes one")
+    if not given.cloud_state.is_file():
+        parser.error(f"there is no world {given.cloud_state}; `mullion up STACK --sandbox` makes one")
     # Blocked before there are threads: all of them leave these to sigwait.
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
-    with Services(given.world, lifetime=given.lifetime) as services:
-        if services.world.setting(SERVICES) != "http":
+    with Services(given.cloud_state, lifetime=given.lifetime) as services:
+        if services.cloud_state.setting(SERVICES) != "http":
             parser.error(
-                f"the machines of {given.world} look for services over https; make it with the setting"
+                f"the machines of {given.cloud_state} look for services over https; make it with the setting"
                 f" {SERVICES} = http, so that their facts say http"
             )
         for place in given.address or [f"{METADATA_ADDRESS}:80"]:

@@ -12,7 +12,7 @@ from typing import Any
 from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.network import INSTANCE
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.calls import Refused
 
@@ -48,10 +48,10 @@ class Caller:
         return f"{self.role.outputs['uniqueId']}:{self.instance.id}"
 
 
-def role_of(world: World, instance: Record) -> Record | None:
+def role_of(cloud_state: CloudState, instance: Record) -> Record | None:
     """The role in the machine's instance profile, or None."""
-    profile = world.find(PROFILE, instance.inputs.get("iamInstanceProfile") or "")
-    return world.find(ROLE, profile.inputs.get("role") or "") if profile else None
+    profile = cloud_state.find(PROFILE, instance.inputs.get("iamInstanceProfile") or "")
+    return cloud_state.find(ROLE, profile.inputs.get("role") or "") if profile else None
 
 
 def may_assume(role: Record) -> bool:
@@ -59,23 +59,23 @@ def may_assume(role: Record) -> bool:
     return policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com")
 
 
-def issue(world: World, instance: str, role: Record, now: float, lifetime: int = LIFETIME) -> Credentials:
+def issue(cloud_state: CloudState, instance: str, role: Record, now: float, lifetime: int = LIFETIME) -> Credentials:
     """The credentials that are current for a machine at a time; the same until newer ones are due."""
     period = lifetime - min(OVERLAP, lifetime // 2)
     issued = int(now // period * period)
     said = {"instance": instance, "role": role.outputs["uniqueId"], "issued": issued, "expires": issued + lifetime}
     body = base64.b64encode(json.dumps(said, sort_keys=True).encode()).decode()
-    return _of(world, f"{body}/{_mac(world, body).hex()}")
+    return _of(cloud_state, f"{body}/{_mac(cloud_state, body).hex()}")
 
 
-def caller(world: World, key_id: str, token: str, now: float) -> tuple[Caller, str]:
+def caller(cloud_state: CloudState, key_id: str, token: str, now: float) -> tuple[Caller, str]:
     """Who has these credentials, and their secret key. Refused where they are unknown, of someone gone, or expired."""
     body, _, mac = token.partition("/")
-    if not token or not hmac.compare_digest(_mac(world, body).hex(), mac):
+    if not token or not hmac.compare_digest(_mac(cloud_state, body).hex(), mac):
         raise Refused("bad-token", "The provided token is malformed or otherwise invalid.")
-    found = _of(world, token)
-    instance = world.find(INSTANCE, found.instance)
-    role = role_of(world, instance) if instance else None
+    found = _of(cloud_state, token)
+    instance = cloud_state.find(INSTANCE, found.instance)
+    role = role_of(cloud_state, instance) if instance else None
     same_role = role is not None and role.outputs["uniqueId"] == _said(token)["role"]
     if key_id != found.key_id or instance is None or role is None or not same_role:
         raise Refused("unknown-key", "The AWS Access Key Id you provided does not exist in our records.")
@@ -84,10 +84,10 @@ def caller(world: World, key_id: str, token: str, now: float) -> tuple[Caller, s
     return Caller(instance, role), found.secret
 
 
-def _of(world: World, token: str) -> Credentials:
+def _of(cloud_state: CloudState, token: str) -> Credentials:
     said = _said(token)
     key_id = "ASIA" + base64.b32encode(hashlib.sha256(token.encode()).digest()).decode()[:16]
-    secret = base64.b64encode(_mac(world, f"secret key of {token}")).decode()[:40]
+    secret = base64.b64encode(_mac(cloud_state, f"secret key of {token}")).decode()[:40]
     return Credentials(key_id, secret, token, said["instance"], said["issued"], said["expires"])
 
 
@@ -95,18 +95,18 @@ def _said(token: str) -> dict[str, Any]:
     return json.loads(base64.b64decode(token.partition("/")[0]))
 
 
-def _mac(world: World, text: str) -> bytes:
-    return hmac.new(signing_key(world), text.encode(), hashlib.sha256).digest()
+def _mac(cloud_state: CloudState, text: str) -> bytes:
+    return hmac.new(signing_key(cloud_state), text.encode(), hashlib.sha256).digest()
 
 
-def signing_key(world: World) -> bytes:
+def signing_key(cloud_state: CloudState) -> bytes:
     """The world's key for credentials and metadata tokens, made when first asked for."""
-    kept = world.secret_values(KEY)
+    kept = cloud_state.secret_values(KEY)
     if not kept:
-        with world.transaction():
-            if not world.secret_values(KEY):
-                world.put_secret(KEY, "key", secrets.token_hex(32))
-        kept = world.secret_values(KEY)
+        with cloud_state.transaction():
+            if not cloud_state.secret_values(KEY):
+                cloud_state.put_secret(KEY, "key", secrets.token_hex(32))
+        kept = cloud_state.secret_values(KEY)
     return bytes.fromhex(kept["key"])
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import format_datetime
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
@@ -27,9 +27,9 @@ class Version:
         return format_datetime(datetime.fromisoformat(self.modified.replace("Z", "+00:00")), usegmt=True)
 
 
-def versions(world: World, bucket: str, key: str) -> list[Version]:
+def versions(cloud_state: CloudState, bucket: str, key: str) -> list[Version]:
     """The newest first."""
-    rows = world.connection.execute(
+    rows = cloud_state.connection.execute(
         "SELECT version, content, etag, content_type, modified FROM objects WHERE bucket = ? AND key = ?"
         " ORDER BY version DESC",
         (bucket, key),
@@ -37,9 +37,9 @@ def versions(world: World, bucket: str, key: str) -> list[Version]:
     return [Version(*row) for row in rows]
 
 
-def newest(world: World, bucket: str, key: str) -> Version | None:
+def newest(cloud_state: CloudState, bucket: str, key: str) -> Version | None:
     """The newest version, unless that is a delete marker."""
-    kept = versions(world, bucket, key)
+    kept = versions(cloud_state, bucket, key)
     return kept[0] if kept and kept[0].etag else None
 
 

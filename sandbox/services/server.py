@@ -13,7 +13,7 @@ from socket import IP_TTL, IPPROTO_IP
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.services.aws import Aws
 from sandbox.services.azure import Azure
 from sandbox.services.calls import Answer, Call, Front, Refused
@@ -22,7 +22,7 @@ from sandbox.services.faults import INSTEAD, Fault, Faults
 from sandbox.services.gcp import Gcp
 
 METADATA_ADDRESS = "169.254.169.254"
-FRONTS: Mapping[str, Callable[[World, int], Front]] = {"aws:": Aws, "azure-native:": Azure, "gcp:": Gcp}
+FRONTS: Mapping[str, Callable[[CloudState, int], Front]] = {"aws:": Aws, "azure-native:": Azure, "gcp:": Gcp}
 """By how a cloud's types begin; a world with nothing in it is the first's."""
 LARGEST = 64 * 1024 * 1024
 """Bytes of a body; nothing that machines send is larger."""
@@ -43,9 +43,9 @@ class Asked:
 class Services:
     """The services of one world. `asked` has what came, `faults` what shall go wrong."""
 
-    def __init__(self, world: Path, *, lifetime: int = LIFETIME, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, cloud_state: Path, *, lifetime: int = LIFETIME, clock: Callable[[], float] = time.time) -> None:
         """lifetime: seconds that credentials are good for. clock: the time as AWS has it."""
-        self.world = World(world)
+        self.cloud_state = CloudState(cloud_state)
         self.faults = Faults()
         self.asked: list[Asked] = []
         self.clock = clock
@@ -70,7 +70,7 @@ class Services:
             server.shutdown()
             server.server_close()
             thread.join()
-        self.world.close()
+        self.cloud_state.close()
 
     def __enter__(self) -> "Services":
         return self
@@ -80,10 +80,10 @@ class Services:
 
     def front(self) -> Front:
         """The services of the cloud that the world's oldest thing is in."""
-        oldest = self.world.oldest()
+        oldest = self.cloud_state.oldest()
         start = next((each for each in FRONTS if oldest and oldest.type.startswith(each)), next(iter(FRONTS)))
         if start not in self._fronts:
-            self._fronts[start] = FRONTS[start](self.world, self._lifetime)
+            self._fronts[start] = FRONTS[start](self.cloud_state, self._lifetime)
         return self._fronts[start]
 
     def answer(self, call: Call) -> tuple[Answer, list[Fault]]:

@@ -17,7 +17,7 @@ from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import INSTANCE
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.boot.network_namespaces import within
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.credentials import role_of
 from sandbox.services.server import METADATA_ADDRESS, Services
@@ -41,7 +41,7 @@ config:
 class Lab:
     """The world, its services, and the network that both are reached in."""
 
-    world: World
+    cloud_state: CloudState
     services: Services
     net: str
     public: str
@@ -53,7 +53,7 @@ class Lab:
 
     def machine(self, pool: str) -> Record:
         """The first machine of a pool."""
-        found = [one for one in self.world.resources(INSTANCE) if self.told(one)["machine"]["pool"] == pool]
+        found = [one for one in self.cloud_state.resources(INSTANCE) if self.told(one)["machine"]["pool"] == pool]
         return found[0]
 
     def told(self, one: Record) -> dict[str, Any]:
@@ -69,18 +69,18 @@ class Lab:
 
     def name_bundle(self, one: Record, made: Bundle) -> None:
         """Let the machine's user-data name this bundle in the place of its own; nothing else in it changes."""
-        now = self.world.find(INSTANCE, one.id)
+        now = self.cloud_state.find(INSTANCE, one.id)
         assert now is not None
         found, text = self.told(now), now.inputs["userData"]
         old, new = found["bundle"], f"{found['facts']['bundle_store']}/{made.key}"
         assert text.count(old["url"]) == 1
-        self.world.tamper(now, {"userData": text.replace(old["url"], new).replace(old["sha256"], made.sha256)})
+        self.cloud_state.tamper(now, {"userData": text.replace(old["url"], new).replace(old["sha256"], made.sha256)})
 
     def name_own_bundle(self, one: Record) -> None:
         """Let the user-data be as the program made it."""
-        now = self.world.find(INSTANCE, one.id)
+        now = self.cloud_state.find(INSTANCE, one.id)
         assert now is not None
-        self.world.tamper(now, {"userData": self.given[one.id]})
+        self.cloud_state.tamper(now, {"userData": self.given[one.id]})
 
     def user_data(self, space: str) -> str:
         """What the metadata service gives to the machine there."""
@@ -100,48 +100,48 @@ class Lab:
 
     def put(self, bucket: str, key: str, content: bytes) -> None:
         """Put an object."""
-        with self.world.transaction():
-            self.world.put_object(bucket, key, content, "application/octet-stream", versioned=False)
+        with self.cloud_state.transaction():
+            self.cloud_state.put_object(bucket, key, content, "application/octet-stream", versioned=False)
 
     @property
     def bucket(self) -> str:
         """The bundle store."""
-        return next(one.id for one in self.world.resources(BUCKET) if "bundles" in one.name)
+        return next(one.id for one in self.cloud_state.resources(BUCKET) if "bundles" in one.name)
 
     def key(self, one: Record) -> str:
         """The key of a machine's status record."""
-        role = role_of(self.world, one)
+        role = role_of(self.cloud_state, one)
         assert role is not None
         return f"status/{role.outputs['uniqueId']}:{one.id}.json"
 
     def record(self, one: Record) -> dict[str, Any]:
         """A machine's status record; empty where there is none."""
-        stored = self.world.objects(self.bucket).get(self.key(one))
+        stored = self.cloud_state.objects(self.bucket).get(self.key(one))
         return json.loads(stored.content) if stored else {}
 
     def forget(self, one: Record) -> None:
         """Take away a machine's record, and what shall fail, and what was asked."""
-        with self.world.transaction():
-            self.world.remove_object(self.bucket, self.key(one))
+        with self.cloud_state.transaction():
+            self.cloud_state.remove_object(self.bucket, self.key(one))
         self.services.faults.release()
         self.services.asked.clear()
 
     def set_secret(self, fact: str, one: Record, value: str) -> None:
         """Write a secret's value as the control plane would; `fact` has its name."""
-        with self.world.transaction():
-            self.world.put_secret(self._arn(fact, one), f"{time.time_ns():032}", value)
+        with self.cloud_state.transaction():
+            self.cloud_state.put_secret(self._arn(fact, one), f"{time.time_ns():032}", value)
 
     def secret(self, fact: str, one: Record) -> str:
         """A secret's newest value; `fact` has its name."""
-        return list(self.world.secret_values(self._arn(fact, one)).values())[-1]
+        return list(self.cloud_state.secret_values(self._arn(fact, one)).values())[-1]
 
     def _arn(self, fact: str, one: Record) -> str:
         name = self.told(one)["facts"][fact]
-        return next(each.id for each in self.world.resources() if each.outputs.get("name") == name)
+        return next(each.id for each in self.cloud_state.resources() if each.outputs.get("name") == name)
 
     def names(self) -> list[str]:
         """Every host name that the services have."""
-        buckets = [f"{one.id}.s3.{REGION}.amazonaws.com" for one in self.world.resources(BUCKET)]
+        buckets = [f"{one.id}.s3.{REGION}.amazonaws.com" for one in self.cloud_state.resources(BUCKET)]
         return [*buckets, f"secretsmanager.{REGION}.amazonaws.com", f"ec2.{REGION}.amazonaws.com"]
 
     def hosts(self) -> str:
@@ -155,17 +155,17 @@ class Lab:
         return str(ipaddress.ip_network("10.20.0.0/16")[1])
 
 
-def _open_to_all(world: World, bucket: str) -> None:
+def _open_to_all(cloud_state: CloudState, bucket: str) -> None:
     """A bucket of somebody else's, whose objects everyone may read."""
     arn = f"arn:aws:s3:::{bucket}"
     statement = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": f"{arn}/*"}
     policy = {"bucket": bucket, "policy": json.dumps({"Version": "2012-10-17", "Statement": [statement]})}
-    with world.transaction():
+    with cloud_state.transaction():
         for type, inputs in ((BUCKET, {"bucket": bucket}), (BUCKET_POLICY, policy)):
-            number, urn = world.next_sequence(), f"urn:pulumi:other::other::{type}::{bucket}"
-            world.put(Record(number, type, bucket, bucket, urn, REGION, inputs, inputs, "2026-01-01T00:00:00Z"))
+            number, urn = cloud_state.next_sequence(), f"urn:pulumi:other::other::{type}::{bucket}"
+            cloud_state.put(Record(number, type, bucket, bucket, urn, REGION, inputs, inputs, "2026-01-01T00:00:00Z"))
             if type == BUCKET_POLICY:
-                world.link(number, [("bucket", BUCKET, bucket, "vanish")])
+                cloud_state.link(number, [("bucket", BUCKET, bucket, "vanish")])
 
 
 @contextmanager
@@ -175,12 +175,12 @@ def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
     network.up(net, "10.20.0.0/16")
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
-        world = clones.up(folder, STACK, spec)
-        _open_to_all(world, "publisher")
-        with Services(world.path) as services:
+        cloud_state = clones.up(folder, STACK, spec)
+        _open_to_all(cloud_state, "publisher")
+        with Services(cloud_state.path) as services:
             within(net, lambda: services.listen("0.0.0.0", 80))
-            given = {one.id: one.inputs["userData"] for one in world.resources(INSTANCE)}
-            yield Lab(world, services, net, "publisher", given)
-        world.close()
+            given = {one.id: one.inputs["userData"] for one in cloud_state.resources(INSTANCE)}
+            yield Lab(cloud_state, services, net, "publisher", given)
+        cloud_state.close()
     finally:
         network.down(net)

@@ -11,7 +11,7 @@ from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
 from sandbox.aws.secretsmanager import ENTRY
 from sandbox.azure.rights import ASSIGNMENT, BLOBS, DEFINITION
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.rights import PROJECT_MEMBER
 from sandbox.records import Record
 from sandbox.services.azure import blob, keyvault
@@ -34,7 +34,7 @@ class Account:
     provider_id: str
     other: str
     """The providerID of a machine that there is not."""
-    fill: Callable[[World], None]
+    fill: Callable[[CloudState], None]
     facts: Callable[[str], dict[str, str]]
     """Facts about its services at a URL."""
     bucket: Callable[[str], str]
@@ -43,21 +43,21 @@ class Account:
     """Where the world keeps values of a secret."""
     version: Callable[[int], str]
     """Its versions, the first is 1."""
-    entry: Callable[[World, str], None]
+    entry: Callable[[CloudState, str], None]
     """Makes a secret without values."""
     token: str
     """Path of the metadata service's answer that proves the identity."""
 
 
-def put(world: World, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
+def put(cloud_state: CloudState, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
     """A thing as the provider would have made it."""
     urn = f"urn:pulumi:test::mullion::{type}::{id}"
-    sequence = world.next_sequence()
-    world.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
+    sequence = cloud_state.next_sequence()
+    cloud_state.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
     links = {ROLE_POLICY: ("role", ROLE), BUCKET_POLICY: ("bucket", BUCKET)}
     if type in links:
         path, target = links[type]
-        world.link(sequence, [(path, target, inputs[path], "vanish")])
+        cloud_state.link(sequence, [(path, target, inputs[path], "vanish")])
 
 
 AWS_REGION = "eu-west-1"
@@ -73,20 +73,20 @@ def _document(statement: dict[str, Any]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def _fill_aws(world: World) -> None:
+def _fill_aws(cloud_state: CloudState) -> None:
     role = f"arn:aws:iam::{ACCOUNT}:role/{AWS_ROLE}"
     for name in BUCKETS:
-        put(world, BUCKET, name, {"bucket": name})
-    put(world, BUCKET_POLICY, "public", {"bucket": "public", "policy": _document(FOR_ALL)})
-    put(world, ROLE, AWS_ROLE, {"assumeRolePolicy": _document(TRUST)}, arn=role, uniqueId="AROAEXAMPLE")
-    put(world, ROLE_POLICY, "all", {"role": AWS_ROLE, "policy": _document(EVERYTHING)})
+        put(cloud_state, BUCKET, name, {"bucket": name})
+    put(cloud_state, BUCKET_POLICY, "public", {"bucket": "public", "policy": _document(FOR_ALL)})
+    put(cloud_state, ROLE, AWS_ROLE, {"assumeRolePolicy": _document(TRUST)}, arn=role, uniqueId="AROAEXAMPLE")
+    put(cloud_state, ROLE_POLICY, "all", {"role": AWS_ROLE, "policy": _document(EVERYTHING)})
     profile = role.replace("role/", "instance-profile/")
-    put(world, PROFILE, AWS_ROLE, {"role": AWS_ROLE}, arn=profile, uniqueId="AIPA")
+    put(cloud_state, PROFILE, AWS_ROLE, {"role": AWS_ROLE}, arn=profile, uniqueId="AIPA")
     given: dict[str, Any] = {"iamInstanceProfile": AWS_ROLE, "ami": "ami-0", "instanceType": "m6i.large"}
     given["metadataOptions"] = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
     addresses = {"privateIp": ADDRESS, "privateDns": "ip-10-20-1-4.eu-west-1.compute.internal"}
     more = {"primaryNetworkInterfaceId": "eni-0", "availabilityZone": f"{AWS_REGION}a", "tenancy": "default"}
-    put(world, network.INSTANCE, AWS_INSTANCE, given, **addresses, **more)
+    put(cloud_state, network.INSTANCE, AWS_INSTANCE, given, **addresses, **more)
 
 
 def _arn(name: str) -> str:
@@ -109,7 +109,7 @@ AWS = Account(
     bucket=lambda name: name,
     secret=_arn,
     version=lambda number: f"{number:032}",
-    entry=lambda world, name: put(world, ENTRY, _arn(name), {"name": name}),
+    entry=lambda cloud_state, name: put(cloud_state, ENTRY, _arn(name), {"name": name}),
     token="/latest/meta-data/iam/security-credentials/",
 )
 
@@ -124,16 +124,16 @@ GCP_ROLES = (
 )
 
 
-def _fill_gcp(world: World) -> None:
+def _fill_gcp(cloud_state: CloudState) -> None:
     account = {"email": GCP_EMAIL, "scopes": ["cloud-platform"]}
     given: dict[str, Any] = {"name": GCP_NAME, "zone": GCP_ZONE, "project": GCP_PROJECT, "serviceAccount": account}
     interfaces = [{"networkIp": ADDRESS}]
-    put(world, gcp.INSTANCE, _gcp_id(), given, instanceId=GCP_INSTANCE, networkInterfaces=interfaces)
+    put(cloud_state, gcp.INSTANCE, _gcp_id(), given, instanceId=GCP_INSTANCE, networkInterfaces=interfaces)
     for name in BUCKETS:
-        put(world, storage.BUCKET, name, {"name": name})
+        put(cloud_state, storage.BUCKET, name, {"name": name})
     for role in GCP_ROLES:
         member = {"project": GCP_PROJECT, "member": f"serviceAccount:{GCP_EMAIL}", "role": f"roles/{role}"}
-        put(world, PROJECT_MEMBER, role, member)
+        put(cloud_state, PROJECT_MEMBER, role, member)
 
 
 def _gcp_id() -> str:
@@ -160,8 +160,8 @@ GCP = Account(
     bucket=lambda name: name,
     secret=_gcp_secret,
     version=str,
-    entry=lambda world, name: put(
-        world, secretmanager.ENTRY, _gcp_secret(name), {"secretId": name, "project": GCP_PROJECT}
+    entry=lambda cloud_state, name: put(
+        cloud_state, secretmanager.ENTRY, _gcp_secret(name), {"secretId": name, "project": GCP_PROJECT}
     ),
     token="/computeMetadata/v1/instance/service-accounts/default/token",
 )
@@ -177,26 +177,26 @@ def _azure_id(kind: str, name: str) -> str:
     return f"{AZURE_GROUP}/providers/Microsoft.{kind}/{name}"
 
 
-def _fill_azure(world: World) -> None:
+def _fill_azure(cloud_state: CloudState) -> None:
     for name, id in (("web", AZURE_CLIENT), ("policy", "00000000-0000-0000-0000-000000000001")):
         principal = AZURE_PRINCIPAL if name == "web" else id
         identity = _azure_id("ManagedIdentity/userAssignedIdentities", name)
-        put(world, azure.IDENTITY, identity, {"resourceName": name}, clientId=id, principalId=principal)
+        put(cloud_state, azure.IDENTITY, identity, {"resourceName": name}, clientId=id, principalId=principal)
     identities = [_azure_id("ManagedIdentity/userAssignedIdentities", each) for each in ("web", "policy")]
     interface = _azure_id("Network/networkInterfaces", "web-0")
-    put(world, azure.INTERFACE, interface, {"ipConfigurations": [{"privateIPAddress": ADDRESS}]})
+    put(cloud_state, azure.INTERFACE, interface, {"ipConfigurations": [{"privateIPAddress": ADDRESS}]})
     given: dict[str, Any] = {"location": "westeurope", "identity": {"userAssignedIdentities": identities}}
     given["networkProfile"] = {"networkInterfaces": [{"id": interface}]}
-    put(world, azure.MACHINE, _azure_id("Compute/virtualMachines", "web-0"), given, vmId=AZURE_INSTANCE)
-    put(world, keyvault.VAULT, _azure_id("KeyVault/vaults", AZURE_VAULT), {"vaultName": AZURE_VAULT})
+    put(cloud_state, azure.MACHINE, _azure_id("Compute/virtualMachines", "web-0"), given, vmId=AZURE_INSTANCE)
+    put(cloud_state, keyvault.VAULT, _azure_id("KeyVault/vaults", AZURE_VAULT), {"vaultName": AZURE_VAULT})
     for name in BUCKETS:
         id = _azure_id("Storage/storageAccounts", f"{AZURE_STORE}/blobServices/default/containers/{name}")
-        put(world, blob.CONTAINER, id, {"accountName": AZURE_STORE, "containerName": name})
+        put(cloud_state, blob.CONTAINER, id, {"accountName": AZURE_STORE, "containerName": name})
     allowed = {"actions": ["Microsoft.Compute/virtualMachines/read"], "dataActions": AZURE_DATA}
     role = f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleDefinitions/all"
-    put(world, DEFINITION, role, {"permissions": [allowed]})
+    put(cloud_state, DEFINITION, role, {"permissions": [allowed]})
     assignment = {"principalId": AZURE_PRINCIPAL, "roleDefinitionId": role, "scope": AZURE_GROUP}
-    put(world, ASSIGNMENT, f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleAssignments/all", assignment)
+    put(cloud_state, ASSIGNMENT, f"{AZURE_GROUP}/providers/Microsoft.Authorization/roleAssignments/all", assignment)
 
 
 AZURE = Account(
@@ -216,7 +216,7 @@ AZURE = Account(
     bucket=lambda name: f"{AZURE_STORE}/{name}",
     secret=lambda name: f"https://{AZURE_VAULT}.vault.azure.net/secrets/{name}",
     version=lambda number: f"{number:032x}",
-    entry=lambda world, name: None,
+    entry=lambda cloud_state, name: None,
     token="/metadata/identity/oauth2/token",
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloud_state import SERVICES, World
+from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Asked, Services
 from tests.cloud_init.accounts import ACCOUNTS, AWS_INSTANCE, BUCKETS, Account
 
@@ -24,8 +24,8 @@ INSTANCE = AWS_INSTANCE
 class Objects(MutableMapping[str, bytes]):
     """Objects by path: /BUCKET/KEY."""
 
-    def __init__(self, world: World, account: Account) -> None:
-        self.world, self.account = world, account
+    def __init__(self, cloud_state: CloudState, account: Account) -> None:
+        self.cloud_state, self.account = cloud_state, account
 
     def _place(self, path: str) -> tuple[str, str]:
         bucket, _, key = path[1:].partition("/")
@@ -34,18 +34,20 @@ class Objects(MutableMapping[str, bytes]):
 
     def __getitem__(self, path: str) -> bytes:
         bucket, key = self._place(path)
-        return self.world.objects(bucket)[key].content
+        return self.cloud_state.objects(bucket)[key].content
 
     def __setitem__(self, path: str, content: bytes) -> None:
         bucket, key = self._place(path)
-        with self.world.transaction():
-            self.world.put_object(bucket, key, content, "application/octet-stream", versioned=False)
+        with self.cloud_state.transaction():
+            self.cloud_state.put_object(bucket, key, content, "application/octet-stream", versioned=False)
 
     def __delitem__(self, path: str) -> None:
-        self.world.remove_object(*self._place(path))
+        self.cloud_state.remove_object(*self._place(path))
 
     def __iter__(self) -> Iterator[str]:
-        return (f"/{bucket}/{key}" for bucket in BUCKETS for key in self.world.objects(self.account.bucket(bucket)))
+        return (
+            f"/{bucket}/{key}" for bucket in BUCKETS for key in self.cloud_state.objects(self.account.bucket(bucket))
+        )
 
     def __len__(self) -> int:
         return len(list(iter(self)))
@@ -58,25 +60,27 @@ class Objects(MutableMapping[str, bytes]):
 class Secrets(MutableMapping[str, str]):
     """Current values by name."""
 
-    def __init__(self, world: World, account: Account) -> None:
-        self.world, self.account = world, account
+    def __init__(self, cloud_state: CloudState, account: Account) -> None:
+        self.cloud_state, self.account = cloud_state, account
         self.made: list[str] = []
 
     def _values(self, name: str) -> dict[str, str]:
-        return self.world.secret_values(self.account.secret(name))
+        return self.cloud_state.secret_values(self.account.secret(name))
 
     def __getitem__(self, name: str) -> str:
         return list(self._values(name).values())[-1]
 
     def __setitem__(self, name: str, value: str) -> None:
-        with self.world.transaction():
+        with self.cloud_state.transaction():
             if name not in self.made:
-                self.account.entry(self.world, name)
+                self.account.entry(self.cloud_state, name)
                 self.made.append(name)
-            self.world.put_secret(self.account.secret(name), self.account.version(len(self._values(name)) + 1), value)
+            self.cloud_state.put_secret(
+                self.account.secret(name), self.account.version(len(self._values(name)) + 1), value
+            )
 
     def __delitem__(self, name: str) -> None:
-        self.world.remove_secret(self.account.secret(name))
+        self.cloud_state.remove_secret(self.account.secret(name))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.made)
@@ -148,12 +152,12 @@ def serving(
     cloud: str = "aws",
 ) -> Iterator[Cloud]:
     """A cloud on a free port; its world is a file of the folder. `here` opens its socket where that shall be."""
-    world, account = World(folder / "world"), ACCOUNTS[cloud]
-    with world.transaction():
-        world.set_setting(SERVICES, "http")
-        account.fill(world)
-    with Services(world.path) as services:
+    cloud_state, account = CloudState(folder / "world"), ACCOUNTS[cloud]
+    with cloud_state.transaction():
+        cloud_state.set_setting(SERVICES, "http")
+        account.fill(cloud_state)
+    with Services(cloud_state.path) as services:
         services.asked = Texts()
         url = here(lambda: services.listen(address, machine=account.machine))
-        yield Cloud(url, services, Objects(world, account), Secrets(world, account), account)
-    world.close()
+        yield Cloud(url, services, Objects(cloud_state, account), Secrets(cloud_state, account), account)
+    cloud_state.close()

@@ -146,9 +146,12 @@ def test_when_the_founder_dies_for_good_exactly_one_of_the_others_founds(
         if (founding.root / name / "founder").exists():
             founding.until_done("founded", name)
 
-    world, one = founding.cloud.services.world, founding.cloud.services.world.find(INSTANCE_TYPE, INSTANCE)
+    cloud_state, one = (
+        founding.cloud.services.cloud_state,
+        founding.cloud.services.cloud_state.find(INSTANCE_TYPE, INSTANCE),
+    )
     assert one, "the only machine that the cloud has"
-    assert world.find(INSTANCE_TYPE, dead) is None
+    assert cloud_state.find(INSTANCE_TYPE, dead) is None
     # those that live are known to the cloud: a claim of theirs is not taken over
     real = founding.module.gone
     monkeypatch.setattr(founding.module, "gone", lambda run, instance: real(run, instance) and instance == dead)

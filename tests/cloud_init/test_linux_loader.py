@@ -33,9 +33,9 @@ def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
 def tell(cloud: Cloud, tmp_path: Path) -> Tell:
     """tell(bundle): the store has the bundle, the machine's document names it. Overrides: content, sha256, world."""
 
-    def told(made: Any, content: bytes | None = None, sha256: str | None = None, world: str = "sandbox") -> None:
+    def told(made: Any, content: bytes | None = None, sha256: str | None = None, target: str = "sandbox") -> None:
         cloud.objects[f"/{made.key}"] = made.content if content is None else content
-        facts = cloud.facts | {"world": world}
+        facts = cloud.facts | {"world": target}
         text = machine_json(f"{cloud.url}/{made.key}", sha256 or made.sha256, facts)
         (tmp_path / "machine.json").write_text(text)
 
@@ -192,7 +192,7 @@ def test_a_cut_after_the_switch_is_finished_by_the_next_run(
 def test_plain_http_is_refused_outside_the_sandbox(
     loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud
 ) -> None:
-    tell(FIRST, world="aws")
+    tell(FIRST, target="aws")
     with pytest.raises(loader.Refused, match="is not https"):
         loader.main(tmp_path)
     assert cloud.asked == []

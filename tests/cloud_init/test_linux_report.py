@@ -25,13 +25,13 @@ STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def written(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The machine's records, in the order in which the store got them."""
     records: list[dict[str, Any]] = []
-    real = type(cloud.objects.world).put_object
+    real = type(cloud.objects.cloud_state).put_object
 
-    def put(world: Any, bucket: str, key: str, content: bytes, *rest: Any, **named: Any) -> Any:
+    def put(cloud_state: Any, bucket: str, key: str, content: bytes, *rest: Any, **named: Any) -> Any:
         records.extend([json.loads(content)] if f"/{bucket}/{key}" == KEY else [])
-        return real(world, bucket, key, content, *rest, **named)
+        return real(cloud_state, bucket, key, content, *rest, **named)
 
-    monkeypatch.setattr(type(cloud.objects.world), "put_object", put)
+    monkeypatch.setattr(type(cloud.objects.cloud_state), "put_object", put)
     return records
 
 

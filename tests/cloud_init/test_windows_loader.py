@@ -84,10 +84,10 @@ def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
         (evil.read_bytes(), hashlib.sha256(evil.read_bytes()).hexdigest(), "sandbox", "leaves its folder"),
     ]
     boots: list[str] = []
-    for number, (content, sha256, world, _) in enumerate(cases):
+    for number, (content, sha256, cloud_state, _) in enumerate(cases):
         made = made_of(f"{number}")
         cloud.objects[f"/{made.key}"] = content
-        script = machine.path(tell(machine, cloud, made, sha256=sha256, world=world))
+        script = machine.path(tell(machine, cloud, made, sha256=sha256, cloud_state=cloud_state))
         script.rename(script.with_name(f"{number}.ps1"))
         boots.append(first_boot(rf"C:\user\{number}.ps1") + r"; [IO.File]::AppendAllText('C:\codes', $LASTEXITCODE)")
     machine.pwsh("; ".join(boots))

@@ -43,11 +43,11 @@ STORES = ("bundle_store", "snapshot_store", "status_url", "compute_service")
 """Facts that a machine has only where its test says so."""
 
 
-def facts(cloud: Cloud, world: str = "sandbox") -> dict[str, str]:
+def facts(cloud: Cloud, target: str = "sandbox") -> dict[str, str]:
     """Facts of a cluster whose services are the test's."""
     urls = {"ca_url": f"{cloud.url}/bundles/ca.crt", "api_url": "https://api.c.mullion.internal"}
     known = {name: value for name, value in cloud.facts.items() if name not in STORES}
-    return {**known, **urls, "world": world}
+    return {**known, **urls, "world": target}
 
 
 def tell(
@@ -56,12 +56,12 @@ def tell(
     made: Bundle,
     *,
     sha256: str = "",
-    world: str = "sandbox",
+    target: str = "sandbox",
     name: str = "web-0",
     **more: str,
 ) -> str:
     """Put the machine's user-data on its disk as the cloud's own agent does; gives the script's path. more: facts."""
-    known = facts(cloud, world) | more
+    known = facts(cloud, target) | more
     told = document(f"{cloud.url}/{made.key}", sha256 or made.sha256, {"name": name}, known)
     text = user_data("windows", told, known["cloud"]).replace(ADDRESS, cloud.url)
     script = machine.path(r"C:\user\UserScript.ps1")

@@ -28,19 +28,19 @@ class Clone(Replica):
 
     def store(self, purpose: str) -> str:
         """The bucket of the world for this (bundles, snapshots), as machines are told."""
-        with self.world() as world:
-            machines = of(world).machines
-            documents = filter(None, (machines.document(each.inputs) for each in of(world).records(world)))
+        with self.cloud_state() as cloud_state:
+            machines = of(cloud_state).machines
+            documents = filter(None, (machines.document(each.inputs) for each in of(cloud_state).records(cloud_state)))
             urls = (each["facts"].get(f"{purpose.removesuffix('s')}_store") for each in documents)
             return machines.place(f"{next(filter(None, urls))}/x")[0]
 
     def machines(self) -> dict[str, str]:
         """What instances in the world call themselves, by name."""
         cloud = self.cloud
-        with self.world() as world:
+        with self.cloud_state() as cloud_state:
             return {
                 each.name.removeprefix(f"{self.stack}-"): str({**each.outputs, "id": each.id}[cloud.instance])
-                for each in world.resources(cloud.machine)
+                for each in cloud_state.resources(cloud.machine)
             }
 
     def differences(self) -> state_check.Disagreement:

@@ -19,7 +19,7 @@ from components.stack_files.stack import CLUSTER
 from operations.clouds import cloud_tables
 from operations.engine import state, workspace
 from operations.stacks.paths import REPOSITORY
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 from .things import THINGS
 
@@ -128,16 +128,16 @@ class Stack:
         return hear
 
     @property
-    def world(self) -> World:
+    def cloud_state(self) -> CloudState:
         """The embedded cloud."""
-        return World(self.folder / "world.db")
+        return CloudState(self.folder / "world.db")
 
     def machines(self) -> dict[str, str]:
         """Instance ids in the world, by name."""
         cloud = self.cloud
         return {
             each.name.removeprefix(f"{self.name}-"): ({**each.outputs, "id": each.id})[cloud.instance]
-            for each in self.world.resources(cloud.machine)
+            for each in self.cloud_state.resources(cloud.machine)
         }
 
     @property

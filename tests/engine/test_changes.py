@@ -66,7 +66,7 @@ def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
     """How many of these machines were gone at once, at worst."""
     gone: set[str] = set()
     worst = 0
-    for each in stack.world.operations()[since:]:
+    for each in stack.cloud_state.operations()[since:]:
         name = each.urn.split("::")[-1].removeprefix(f"{stack.name}-")
         if each.type == stack.cloud.machine and name in machines and each.error is None:
             gone = gone | {name} if each.kind == "delete" else gone - {name}
@@ -87,7 +87,7 @@ def test_scaling_adds_and_removes_exactly_those_machines(stack: Stack) -> None:
 @pytest.mark.parametrize("unavailable", [1, 2])
 def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavailable: int) -> None:
     """RES-01, OS-09: three machines, never more than max_unavailable missing, none of another pool touched."""
-    before, since = stack.machines(), len(stack.world.operations())
+    before, since = stack.machines(), len(stack.cloud_state.operations())
     memory = f"{2 + unavailable}Gi"
     fields = {"kubelet": {"system_reserved": {"memory": memory}}, "rollout": {"max_unavailable": unavailable}}
     up = change(stack, pools={"web": fields})
@@ -152,7 +152,7 @@ def test_image_size_and_user_data_touch_no_control_plane_machine(stack: Stack) -
 
 def image(stack: Stack) -> str:
     """An image that exists in this world and is not the control plane's."""
-    windows = [each for each in stack.world.resources(stack.cloud.machine) if "-web-" in each.name]
+    windows = [each for each in stack.cloud_state.resources(stack.cloud.machine) if "-web-" in each.name]
     return THINGS[stack.cloud.name].image(windows[0].inputs)
 
 
@@ -202,7 +202,7 @@ REFUSED = (
 def test_another_network_layout_is_refused_before_a_machine_is_touched(
     stack: Stack, layout: Callable[[Stack], dict[str, Any]], said: tuple[str, ...]
 ) -> None:
-    before, calls = stack.machines(), len(stack.world.operations())
+    before, calls = stack.machines(), len(stack.cloud_state.operations())
     stack.edit(network=layout(stack))
     for attempt in (stack.preview, stack.up):
         with pytest.raises(auto.CommandError) as refused:
@@ -210,13 +210,15 @@ def test_another_network_layout_is_refused_before_a_machine_is_touched(
         assert [line for line in said if line not in str(refused.value)] == []
     assert stack.machines() == before
     assert not [
-        each for each in stack.world.operations()[calls:] if each.type.startswith(THINGS[stack.cloud.name].network)
+        each
+        for each in stack.cloud_state.operations()[calls:]
+        if each.type.startswith(THINGS[stack.cloud.name].network)
     ]
 
 
 def zones(stack: Stack) -> list[str]:
     """Names of the zones that machines are in, in order."""
-    return sorted({stack.cloud.zone_of(each.outputs) for each in stack.world.resources(stack.cloud.machine)})
+    return sorted({stack.cloud.zone_of(each.outputs) for each in stack.cloud_state.resources(stack.cloud.machine)})
 
 
 def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:
@@ -227,5 +229,7 @@ def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:
 
 def stored_bundles(stack: Stack) -> set[str]:
     """Keys of all bundle objects in the world."""
-    world = stack.world
-    return {key for bucket in world.buckets() for key in world.objects(bucket) if key.startswith("bundles/")}
+    cloud_state = stack.cloud_state
+    return {
+        key for bucket in cloud_state.buckets() for key in cloud_state.objects(bucket) if key.startswith("bundles/")
+    }

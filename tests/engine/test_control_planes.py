@@ -27,9 +27,9 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     done(made.up())
     record = {"cluster": "sha256:a", "epoch": 0, "owner": "i-0", "machine": "control-plane-0", "state": "founded"}
     store = made.store("snapshots")
-    with made.world() as world, world.transaction():
+    with made.cloud_state() as cloud_state, cloud_state.transaction():
         for key, content in ((OLDER, "x"), (NEWER, "y"), ("etcd/half.part", "z"), ("founding/0", json.dumps(record))):
-            world.put_object(store, key, content.encode(), "application/json", versioned=True)
+            cloud_state.put_object(store, key, content.encode(), "application/json", versioned=True)
     return made
 
 
@@ -64,15 +64,15 @@ def test_one_control_plane_is_made_anew_and_only_that_one_and_all_stay_protected
 
 def test_a_control_plane_stays_while_another_is_not_well(clone: Clone) -> None:
     before, store = clone.machines(), clone.store("bundles")
-    with clone.world() as world, world.transaction():
-        key = next(key for key in world.objects(store) if before["control-plane-2"] in key)
-        record = json.loads(world.objects(store)[key].content)
-        kept = world.objects(store)[key].content
+    with clone.cloud_state() as cloud_state, cloud_state.transaction():
+        key = next(key for key in cloud_state.objects(store) if before["control-plane-2"] in key)
+        record = json.loads(cloud_state.objects(store)[key].content)
+        kept = cloud_state.objects(store)[key].content
         ill = json.dumps({**record, "state": "failed", "code": 404, "name": "wait-timeout", "message": "no API"})
-        world.put_object(store, key, ill.encode(), "application/json", versioned=False)
+        cloud_state.put_object(store, key, ill.encode(), "application/json", versioned=False)
     refused = clone.run("replace-control-plane", clone.stack, "control-plane-1", "--sandbox", "--yes")
-    with clone.world() as world, world.transaction():
-        world.put_object(store, key, kept, "application/json", versioned=False)
+    with clone.cloud_state() as cloud_state, cloud_state.transaction():
+        cloud_state.put_object(store, key, kept, "application/json", versioned=False)
     assert refused.returncode == 3
     assert "control-plane-2: failed, E404 wait-timeout: no API" in refused.stderr
     assert changed(clone, before) == set()
@@ -108,8 +108,8 @@ def test_a_restore_asks_the_next_founder_for_the_newest_snapshot_and_makes_all_o
     assert protected(clone) == NAMES
     assert "What the cluster was told since is lost" in said
     store = clone.store("snapshots")
-    with clone.world() as world:
-        record = json.loads(world.objects(store)["founding/1"].content)
+    with clone.cloud_state() as cloud_state:
+        record = json.loads(cloud_state.objects(store)["founding/1"].content)
     assert record == {
         "cluster": "sha256:a",
         "epoch": 1,

@@ -31,8 +31,8 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
     before, things, machine = files(clone), THINGS[clone.cloud.name], f"{clone.stack}-windows-0"
     larger, size = things.larger[1], clone.document()["pools"]["windows"]["size"]
     kind, host = (each.rpartition(":")[2] for each in (things.listener, clone.cloud.machine))
-    with clone.world() as world:
-        [listener] = [each.name for each in world.resources(things.listener)]
+    with clone.cloud_state() as cloud_state:
+        [listener] = [each.name for each in cloud_state.resources(things.listener)]
     assert clone.run("sandbox", "change", clone.stack, f"{host}/{machine}", f"{things.size}={larger}").returncode == 0
     assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{listener}").returncode == 0
 

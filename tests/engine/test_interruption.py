@@ -52,8 +52,8 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
 @pytest.mark.parametrize("presses", [1, 2])
 def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presses: int) -> None:
     clone.fresh()
-    with clone.world() as world:
-        world.plan_fault("slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
+    with clone.cloud_state() as cloud_state:
+        cloud_state.plan_fault("slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
     code, screen = on_a_terminal(clone, presses)
     assert code == 130, screen
     assert "Traceback" not in screen
@@ -62,8 +62,8 @@ def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presse
     if presses == 1:
         assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"
         assert not clone.differences()
-    with clone.world() as world:
-        world.clear_faults()
+    with clone.cloud_state() as cloud_state:
+        cloud_state.clear_faults()
     up = clone.up()
     assert up.returncode == 0, up.stderr
     assert not clone.differences(), up.stderr

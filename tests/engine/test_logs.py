@@ -10,7 +10,7 @@ import pytest
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
 from sandbox.boot.cloud_services import of
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.log_requests import NOTE
 
 from . import sampling
@@ -45,22 +45,22 @@ def test_a_machine_that_does_not_exist_is_named_with_those_that_do(clone: Clone)
 
 def objects(clone: Clone) -> list[str]:
     """Keys of all objects in the world."""
-    world = World(clone.sandbox / "world.db")
+    cloud_state = CloudState(clone.sandbox / "world.db")
     try:
-        return [row[0] for row in world.connection.execute("SELECT key FROM objects WHERE etag <> ''")]
+        return [row[0] for row in cloud_state.connection.execute("SELECT key FROM objects WHERE etag <> ''")]
     finally:
-        world.close()
+        cloud_state.close()
 
 
 def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
     """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
-    with clone.world() as world:
-        machines = of(world).machines
-        told = [(each, machines.document(each.inputs)) for each in of(world).records(world)]
+    with clone.cloud_state() as cloud_state:
+        machines = of(cloud_state).machines
+        told = [(each, machines.document(each.inputs)) for each in of(cloud_state).records(cloud_state)]
         places = {each.id: machines.status_url(found, machines.instance(each)) for each, found in told if found}
         assert len(places) == 2, "a control plane and a worker"
         for (each, _), (key, place) in product(told, places.items()):
             rights = ((machines.read, "requests"), (machines.write, "logs"))
             for action, folder in rights:
-                refused = machines.not_allowed(world, each, action, place.replace("/status/", f"/{folder}/"))
+                refused = machines.not_allowed(cloud_state, each, action, place.replace("/status/", f"/{folder}/"))
                 assert bool(refused) is (each.id != key), f"{action} {folder} of {key} by {each.id}: {refused}"

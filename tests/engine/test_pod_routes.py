@@ -28,8 +28,8 @@ def edit(stack: Stack, **pools: Any) -> None:
 def routed(stack: Stack) -> dict[str, str]:
     """What the world's routes to machines say: range of pods -> name of the machine."""
     things = THINGS[stack.cloud.name]
-    machines = {things.hop(each): each.name for each in stack.world.resources(stack.cloud.machine)}
-    ways = [things.way(each.inputs) for each in stack.world.resources(things.route)]
+    machines = {things.hop(each): each.name for each in stack.cloud_state.resources(stack.cloud.machine)}
+    ways = [things.way(each.inputs) for each in stack.cloud_state.resources(things.route)]
     return {pods: machines[hop].removeprefix(f"{stack.name}-") for pods, hop in ways if hop}
 
 
@@ -40,8 +40,8 @@ def test_net_05_routes_of_pods_follow_their_machines(stack: Stack) -> None:
     first, machines = routed(stack), stack.machines()
     assert sorted(first.values()) == sorted(machines) == ["control-plane-0", "linux-0", "web-0"]
     kind, forwards, value = things.forwards
-    assert [each.inputs[forwards] for each in stack.world.resources(kind)] == [value] * len(machines)
-    assert {boot.state for boot in stack.world.boots()} == {"ready"}
+    assert [each.inputs[forwards] for each in stack.cloud_state.resources(kind)] == [value] * len(machines)
+    assert {boot.state for boot in stack.cloud_state.boots()} == {"ready"}
 
     edit(stack, linux={"count": 2}, web={"size": things.larger[1]})
     changed = stack.up()
@@ -54,4 +54,4 @@ def test_net_05_routes_of_pods_follow_their_machines(stack: Stack) -> None:
     assert routes == {"linux-1": ("create",), **moved}, "in place, so that no other machine is touched"
     assert stack.up().steps == {}
     stack.down()
-    assert stack.world.resources(things.route) == []
+    assert stack.cloud_state.resources(things.route) == []

@@ -164,8 +164,8 @@ def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
 
 def calls(clone: Clone) -> list[tuple[str, str]]:
     """Kind and URN of all that the cloud did, in order."""
-    with clone.world() as world:
-        return [(each.kind, each.urn) for each in world.operations() if not each.error]
+    with clone.cloud_state() as cloud_state:
+        return [(each.kind, each.urn) for each in cloud_state.operations() if not each.error]
 
 
 def cuts(before: str, after: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.machine import policy_documents
 from sandbox.azure import rights as azure
 from sandbox.boot.cloud_services import of
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp import rights as gcp
 from sandbox.records import Record
 from sandbox.services.azure.machine import group, identities
@@ -52,43 +52,43 @@ SECRETS = {
 """Who may read and who may write which secret."""
 
 
-def on_aws(world: World, machine: Record, action: str, secret: str) -> str:
+def on_aws(cloud_state: CloudState, machine: Record, action: str, secret: str) -> str:
     """Why not; secret: its logical name, or empty where other machines are looked at."""
-    profile = world.find(PROFILE, machine.inputs["iamInstanceProfile"])
-    role = world.find(ROLE, profile.inputs["role"] if profile else "")
+    profile = cloud_state.find(PROFILE, machine.inputs["iamInstanceProfile"])
+    role = cloud_state.find(ROLE, profile.inputs["role"] if profile else "")
     assert role is not None
     wanted = {"read": "secretsmanager:GetSecretValue", "write": "secretsmanager:PutSecretValue"}
     context = {**policies.MACHINE, "aws:userid": f"{role.outputs['uniqueId']}:{machine.id}"}
     asked = wanted.get(action, "ec2:DescribeInstances")
-    thing = named(world, "aws:secretsmanager/secret:Secret", secret) if secret else "*"
-    return policies.refused(policy_documents(world, role, ""), asked, thing, role.outputs["arn"], context)
+    thing = named(cloud_state, "aws:secretsmanager/secret:Secret", secret) if secret else "*"
+    return policies.refused(policy_documents(cloud_state, role, ""), asked, thing, role.outputs["arn"], context)
 
 
-def on_gcp(world: World, machine: Record, action: str, secret: str) -> str:
+def on_gcp(cloud_state: CloudState, machine: Record, action: str, secret: str) -> str:
     wanted = {"read": "secretmanager.versions.access", "write": "secretmanager.versions.add"}
     asked = wanted.get(action, "compute.instances.list")
     project = f"projects/{machine.outputs['project']}"
-    thing = named(world, "gcp:secretmanager/secret:Secret", secret) if secret else project
-    return gcp.refused(world, f"serviceAccount:{account(machine)[0]}", asked, thing)
+    thing = named(cloud_state, "gcp:secretmanager/secret:Secret", secret) if secret else project
+    return gcp.refused(cloud_state, f"serviceAccount:{account(machine)[0]}", asked, thing)
 
 
-def on_azure(world: World, machine: Record, action: str, secret: str) -> str:
+def on_azure(cloud_state: CloudState, machine: Record, action: str, secret: str) -> str:
     wanted = {"read": azure.GET, "write": azure.SET}
-    [identity], [vault] = identities(world, machine), world.resources("azure-native:keyvault:Vault")
+    [identity], [vault] = identities(cloud_state, machine), cloud_state.resources("azure-native:keyvault:Vault")
     principal, asked = identity.outputs["principalId"], wanted.get(action, "Microsoft.Compute/virtualMachines/read")
     if secret:
-        return azure.refused(world, principal, asked, f"{vault.id}/secrets/{secret.rpartition('/')[2]}")
+        return azure.refused(cloud_state, principal, asked, f"{vault.id}/secrets/{secret.rpartition('/')[2]}")
     inside = machine.id.partition(f"/{group(machine)}/")[0]
-    return azure.refused(world, principal, asked, f"{inside}/{group(machine)}", data=False)
+    return azure.refused(cloud_state, principal, asked, f"{inside}/{group(machine)}", data=False)
 
 
-def named(world: World, kind: str, secret: str) -> str:
+def named(cloud_state: CloudState, kind: str, secret: str) -> str:
     """Id of a secret by its logical name, after the stack's: STACK/NAME."""
-    [found] = [each.id for each in world.resources(kind) if each.name == secret.replace("/", "-")]
+    [found] = [each.id for each in cloud_state.resources(kind) if each.name == secret.replace("/", "-")]
     return found
 
 
-ASKED: dict[str, Callable[[World, Record, str, str], str]] = {"aws": on_aws, "gcp": on_gcp, "azure": on_azure}
+ASKED: dict[str, Callable[[CloudState, Record, str, str], str]] = {"aws": on_aws, "gcp": on_gcp, "azure": on_azure}
 
 
 @pytest.fixture(scope="module", params=sampling.each("ci"))
@@ -97,14 +97,14 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "rights")).built()
 
 
-def machines(clone: Clone, world: World) -> dict[str, Record]:
+def machines(clone: Clone, cloud_state: CloudState) -> dict[str, Record]:
     """Machines of the world by planned name."""
-    return {each.name.removeprefix(f"{clone.stack}-"): each for each in of(world).records(world)}
+    return {each.name.removeprefix(f"{clone.stack}-"): each for each in of(cloud_state).records(cloud_state)}
 
 
 def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing_else(clone: Clone) -> None:
-    with clone.world() as world:
-        known, there = of(world).machines, machines(clone, world)
+    with clone.cloud_state() as cloud_state:
+        known, there = of(cloud_state).machines, machines(clone, cloud_state)
         assert there.keys() == BOTH
         told = {name: known.document(each.inputs) or {} for name, each in there.items()}
         status = {name: known.status_url(told[name], known.instance(each)) for name, each in there.items()}
@@ -113,25 +113,29 @@ def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing
         for key, (readers, writers) in OBJECTS.items():
             folder, _, whose = key.partition("/")
             url = status[whose].replace("/status/", f"/{folder}/") if whose in status else f"{store}/{key}"
-            assert may(world, there, known.read, url) == readers, f"read {key}"
-            assert may(world, there, known.write, url) == writers, f"write {key}"
+            assert may(cloud_state, there, known.read, url) == readers, f"read {key}"
+            assert may(cloud_state, there, known.write, url) == writers, f"write {key}"
         for action in (known.read, known.write):
-            assert may(world, there, action, f"{snapshots}/founding/0") == {CONTROL_PLANE}
+            assert may(cloud_state, there, action, f"{snapshots}/founding/0") == {CONTROL_PLANE}
 
 
-def may(world: World, there: dict[str, Record], action: str, url: str) -> set[str]:
+def may(cloud_state: CloudState, there: dict[str, Record], action: str, url: str) -> set[str]:
     """Names of the machines that may do it."""
-    return {name for name, each in there.items() if not of(world).machines.not_allowed(world, each, action, url)}
+    return {
+        name for name, each in there.items() if not of(cloud_state).machines.not_allowed(cloud_state, each, action, url)
+    }
 
 
 def test_secrets_and_the_sight_of_machines_are_for_those_that_need_them(clone: Clone) -> None:
     asked = ASKED[clone.cloud.name]
-    with clone.world() as world:
-        there = machines(clone, world)
+    with clone.cloud_state() as cloud_state:
+        there = machines(clone, cloud_state)
         for secret, allowed in SECRETS.items():
             for action, wanted in zip(("read", "write"), allowed, strict=True):
                 found = {
-                    name for name, each in there.items() if not asked(world, each, action, f"{clone.stack}/{secret}")
+                    name
+                    for name, each in there.items()
+                    if not asked(cloud_state, each, action, f"{clone.stack}/{secret}")
                 }
                 assert found == wanted, f"{action} {secret}"
-        assert {name for name, each in there.items() if not asked(world, each, "look", "")} == {CONTROL_PLANE}
+        assert {name for name, each in there.items() if not asked(cloud_state, each, "look", "")} == {CONTROL_PLANE}

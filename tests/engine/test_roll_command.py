@@ -55,8 +55,8 @@ def replaced(clone: Clone, before: dict[str, str]) -> set[str]:
 
 def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_what_is_left(clone: Clone) -> None:
     before = clone.machines()
-    with clone.world() as world:
-        world.plan_fault(
+    with clone.cloud_state() as cloud_state:
+        cloud_state.plan_fault(
             "fail", 3, type=clone.cloud.machine.rpartition(":")[2]
         )  # delete, create, and the second delete
     cut = roll(clone)
@@ -114,8 +114,8 @@ def test_a_new_minor_takes_both_stages_in_one_up(clone: Clone) -> None:
 def test_a_roll_that_was_cut_between_the_stages_goes_on_with_the_pools(clone: Clone) -> None:
     on(clone, "1.37.0")
     before = clone.machines()
-    with clone.world() as world:
-        world.plan_fault("fail", 1, type=clone.cloud.machine.rpartition(":")[2])
+    with clone.cloud_state() as cloud_state:
+        cloud_state.plan_fault("fail", 1, type=clone.cloud.machine.rpartition(":")[2])
     cut = clone.up()
     assert (cut.returncode, replaced(clone, before)) == (1, set())
     assert "the second stage" in cut.stdout

@@ -82,23 +82,23 @@ class Rolling:
 
     def reported(self) -> dict[str, str]:
         """The version that each machine reports."""
-        world = self.stack.world
-        stored = [each for bucket in world.buckets() for each in world.objects(bucket).items()]
+        cloud_state = self.stack.cloud_state
+        stored = [each for bucket in cloud_state.buckets() for each in cloud_state.objects(bucket).items()]
         records = [json.loads(each.content) for key, each in stored if key.startswith("status/")]
         there = set(self.stack.machines().values())
         return {each["machine"]: each["kubernetes"] for each in records if each["instance"] in there}
 
     def pointer(self) -> str:
         """The desired-state pointer."""
-        stored = self.stack.world.resources(self.stack.cloud.stored)
+        stored = self.stack.cloud_state.resources(self.stack.cloud.stored)
         [found] = [each for each in stored if each.name == f"{self.stack.name}-desired-state"]
         return json.dumps(found.inputs["content" if "content" in found.inputs else "source"])
 
     def let_records(self, *, be_written: bool) -> None:
         """Change by hand whether workers may write their status records: one that may not never gets ready."""
         kind, name, inputs = RIGHTS[self.stack.cloud.name]
-        [right] = [each for each in self.stack.world.resources(kind) if each.name == f"{self.stack.name}-{name}"]
-        self.stack.world.tamper(right, inputs(right.inputs, be_written))
+        [right] = [each for each in self.stack.cloud_state.resources(kind) if each.name == f"{self.stack.name}-{name}"]
+        self.stack.cloud_state.tamper(right, inputs(right.inputs, be_written))
 
 
 @pytest.fixture(scope="module", params=sampling.each("dev"))

@@ -28,7 +28,7 @@ class Life:
         self.secrets = stack.secrets_of_the_state()
         self.again = stack.up()
         self.down = stack.down()
-        self.left = [(each.type, each.id) for each in stack.world.resources()]
+        self.left = [(each.type, each.id) for each in stack.cloud_state.resources()]
         self.state_left = stack.state().get("resources", [])
         self.second = stack.up()
         self.second_machines = stack.machines()
@@ -93,7 +93,7 @@ def test_user_data_holds_no_secret_and_stays_small(life: Life) -> None:
     machine = life.stack.cloud.machine
     instances = [each for each in life.stack.state().get("resources", []) if each["type"] == machine]
     assert instances == [], "all are gone"
-    creates = [each for each in life.stack.world.operations() if each.type == machine and each.kind == "create"]
+    creates = [each for each in life.stack.cloud_state.operations() if each.type == machine and each.kind == "create"]
     assert len(creates) == 2 * len(life.first_machines) and not any(each.error for each in creates)
 
 

@@ -13,7 +13,7 @@ from operations.console.exits import MEANINGS, EngineError, Exit
 from operations.engine import locate
 from operations.stacks import account, target
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import World
+from operations.stacks.target import Target
 from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
@@ -73,16 +73,16 @@ def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
 @pytest.mark.parametrize(
     ("world", "words"),
     [
-        (World("sandbox"), ("up", "small")),
-        (World("sandbox"), ("down", "small", "--yes")),
-        (World("aws"), ("up", "small", "--sandbox")),
-        (World("aws"), ("down", "small", "--sandbox", "--yes")),
-        (World("aws", "999900001111"), ("up", "small", "--yes")),
-        (World("aws", "", "us-east-1"), ("up", "small", "--yes")),
+        (Target("sandbox"), ("up", "small")),
+        (Target("sandbox"), ("down", "small", "--yes")),
+        (Target("aws"), ("up", "small", "--sandbox")),
+        (Target("aws"), ("down", "small", "--sandbox", "--yes")),
+        (Target("aws", "999900001111"), ("up", "small", "--yes")),
+        (Target("aws", "", "us-east-1"), ("up", "small", "--yes")),
     ],
 )
 def test_the_other_world_is_refused_with_exit_code_3(
-    world: World, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
+    world: Target, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
 ) -> None:
     target.remember("small", world)
     result = mullion(*words)
@@ -137,7 +137,7 @@ def test_the_doctor_names_what_is_missing_with_the_way_to_it(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locate, "installed", lambda announce: announce("mullion: not used: /old/pulumi is too old"))
-    target.remember("small", World("sandbox"))
+    target.remember("small", Target("sandbox"))
     result = mullion("doctor", "small")
     assert result.exit_code == Exit.FAILED
     assert "`make engine` builds one" in result.stdout

@@ -20,7 +20,7 @@ from operations.stacks.paths import REPOSITORY
 from policies.rules import RULES
 from policies.rules.exposure import FIREWALL
 from policies.rules.rule import GCP_INSTANCE, INSTANCE, ResourceRule, StackRule
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from tests.engine.conftest import Stack
 
 pytestmark = pytest.mark.engine
@@ -248,7 +248,7 @@ def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
     with pytest.raises(auto.CommandError, match="no-secret-in-user-data") as refused:
         run.up(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
     assert "abc12d" not in str(refused.value)
-    assert World(tmp_path / "world.db").resources(INSTANCE) == []
+    assert CloudState(tmp_path / "world.db").resources(INSTANCE) == []
     # the program that was cut is collected here, not in somebody else's test
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     gc.collect()

@@ -11,7 +11,7 @@ import pytest
 from sandbox.aws.cloud import AWS
 from sandbox.aws.regions import UBUNTU, image
 from sandbox.cloud import Cloud, Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
 
 REGION = "eu-west-1"
@@ -43,9 +43,9 @@ class Account:
     Where a cloud has two classes of one name, `short` is the last two parts of the token: projects/iAMMember:IAMMember.
     """
 
-    def __init__(self, world: World, cloud: Cloud = AWS, region: str = REGION) -> None:
-        self.world = world
-        self.provider = Provider(cloud, world)
+    def __init__(self, cloud_state: CloudState, cloud: Cloud = AWS, region: str = REGION) -> None:
+        self.cloud_state = cloud_state
+        self.provider = Provider(cloud, cloud_state)
         assert self.provider.configure({cloud.region: region}) == []
         self.tokens = {token.rsplit(":", 1)[-1]: token for token in cloud.types}
         self.tokens |= {token.partition(":")[2]: token for token in cloud.types}
@@ -81,24 +81,24 @@ class Account:
 
     def refused(self, call: Callable[[], Any]) -> Refusal:
         """The refusal of a call, which must leave everything in the world as it was."""
-        before = [record.outputs for record in self.world.resources()]
+        before = [record.outputs for record in self.cloud_state.resources()]
         with pytest.raises(Refusal) as caught:
             call()
-        assert [record.outputs for record in self.world.resources()] == before, "a refused call changes nothing"
-        assert self.world.operations()[-1].error == str(caught.value), "a refused call is in the log"
+        assert [record.outputs for record in self.cloud_state.resources()] == before, "a refused call changes nothing"
+        assert self.cloud_state.operations()[-1].error == str(caught.value), "a refused call is in the log"
         return caught.value
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Any:
-    opened = World(tmp_path / "world", seed="test")
+def cloud_state(tmp_path: Path) -> Any:
+    opened = CloudState(tmp_path / "world", seed="test")
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def account(world: World) -> Account:
-    return Account(world)
+def account(cloud_state: CloudState) -> Account:
+    return Account(cloud_state)
 
 
 @dataclass

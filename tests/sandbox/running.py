@@ -12,7 +12,7 @@ from pulumi import automation as auto
 
 from operations.engine.locate import Engine
 from operations.engine.workspace import EngineCommand, prepare
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 
 class Runner:
@@ -31,7 +31,7 @@ class Runner:
         plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
         self.settings: dict[str, Any] = plain | settings
         environment = prepare(folder)
-        self.world = World(folder / "world.db")
+        self.cloud_state = CloudState(folder / "world.db")
         command = EngineCommand(engine)
         options = auto.LocalWorkspaceOptions(env_vars=environment, work_dir=str(folder), pulumi_command=command)
         self.stack = auto.create_or_select_stack(

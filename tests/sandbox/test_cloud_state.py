@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.values import Secret
 
 VALUE = "do-not-find-me-0451"
@@ -25,7 +25,7 @@ def test_every_file_of_a_world_is_for_its_owner_alone(account, network, tmp_path
 
 def test_a_file_that_was_open_to_all_is_closed(tmp_path) -> None:
     (tmp_path / "world").touch(mode=0o666)
-    World(tmp_path / "world").close()
+    CloudState(tmp_path / "world").close()
     assert _mode(tmp_path / "world") == 0o600
 
 
@@ -33,19 +33,19 @@ def test_secret_values_are_in_the_secrets_file_alone_and_gone_when_deleted(accou
     secret = account.create("Secret", "s", name="pki", recoveryWindowInDays=0)
     version = account.create("SecretVersion", "v", secretId=secret.id, secretString=Secret(VALUE))
     machine(userData=Secret(f"#!/bin/sh {VALUE}"), tags={"note": Secret(VALUE)})
-    assert list(account.world.secret_values(secret.id).values()) == [VALUE]
-    account.world.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
+    assert list(account.cloud_state.secret_values(secret.id).values()) == [VALUE]
+    account.cloud_state.connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)")
     found = {file.name for file in tmp_path.iterdir() if VALUE.encode() in file.read_bytes()}
     assert found == {"world.secrets"}
     account.delete(version)
-    assert account.world.secret_values(secret.id) == {}
+    assert account.cloud_state.secret_values(secret.id) == {}
     assert not [file for file in tmp_path.iterdir() if VALUE.encode() in file.read_bytes()], "overwritten, not unlinked"
 
 
 def test_another_process_reads_while_this_one_writes(account, tmp_path) -> None:
-    reader = World(tmp_path / "world")
-    with account.world.transaction():
-        account.world.next_sequence()
+    reader = CloudState(tmp_path / "world")
+    with account.cloud_state.transaction():
+        account.cloud_state.next_sequence()
         assert reader.resources() == []
     account.create("Vpc", "v", cidrBlock="10.0.0.0/16", tags={"owner": "us"})
     [record] = reader.resources("aws:ec2/vpc:Vpc")
@@ -57,36 +57,36 @@ def test_another_process_reads_while_this_one_writes(account, tmp_path) -> None:
 
 
 def test_a_world_opened_again_is_the_same_world(tmp_path) -> None:
-    first = World(tmp_path / "world")
+    first = CloudState(tmp_path / "world")
     with first.transaction():
         given = first.next_sequence()
     first.close()
-    second = World(tmp_path / "world")
+    second = CloudState(tmp_path / "world")
     assert second.seed == first.seed
     with second.transaction():
         assert second.next_sequence() == given + 1
 
 
-def test_a_failed_transaction_leaves_nothing(world) -> None:
+def test_a_failed_transaction_leaves_nothing(cloud_state) -> None:
     def fail() -> None:
-        with world.transaction():
-            world.put_object("b", "k", b"x", "text/plain", versioned=False)
-            world.put_secret("s", "v", "x")
+        with cloud_state.transaction():
+            cloud_state.put_object("b", "k", b"x", "text/plain", versioned=False)
+            cloud_state.put_secret("s", "v", "x")
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
         fail()
-    assert world.objects("b") == {}
-    assert world.secret_values("s") == {}
+    assert cloud_state.objects("b") == {}
+    assert cloud_state.secret_values("s") == {}
 
 
 @pytest.mark.parametrize(("versioned", "versions"), [(False, 1), (True, 2)])
-def test_the_newest_version_of_an_object_is_the_one_read(world, versioned, versions) -> None:
-    with world.transaction():
-        world.put_object("b", "k", b"one", "text/plain", versioned=versioned)
-        world.put_object("b", "k", b"two", "text/plain", versioned=versioned)
-        world.put_object("b", "l", b"", "text/plain", versioned=versioned)
-    objects = world.objects("b")
+def test_the_newest_version_of_an_object_is_the_one_read(cloud_state, versioned, versions) -> None:
+    with cloud_state.transaction():
+        cloud_state.put_object("b", "k", b"one", "text/plain", versioned=versioned)
+        cloud_state.put_object("b", "k", b"two", "text/plain", versioned=versioned)
+        cloud_state.put_object("b", "l", b"", "text/plain", versioned=versioned)
+    objects = cloud_state.objects("b")
     assert list(objects) == ["k", "l"]
     assert (objects["k"].content, objects["k"].versions) == (b"two", versions)
 
@@ -98,10 +98,13 @@ def test_an_object_whose_resource_was_let_go_stays_in_its_bucket(account, tmp_pa
     file.write_bytes(b"archive")
     account.create("BucketObjectv2", "old", bucket=bucket.id, key="old", contentBase64="b2xk")
     account.create("BucketObjectv2", "new", bucket=bucket.id, key="new", content="new")
-    assert {key: one.content for key, one in account.world.objects("bundles").items()} == {"old": b"old", "new": b"new"}
+    assert {key: one.content for key, one in account.cloud_state.objects("bundles").items()} == {
+        "old": b"old",
+        "new": b"new",
+    }
     account.delete(bucket)
-    assert account.world.resources() == []
-    assert account.world.objects("bundles") == {}
+    assert account.cloud_state.resources() == []
+    assert account.cloud_state.objects("bundles") == {}
 
 
 OTHERS = """
@@ -122,8 +125,8 @@ second.close()
 @pytest.mark.subprocess
 def test_two_connections_of_one_process_cost_another_process_nothing(tmp_path: Path) -> None:
     """Closing a file of its own would drop the locks of the first one; then the others' log is taken away."""
-    mine = World(tmp_path / "world")
-    World(tmp_path / "world").close()
+    mine = CloudState(tmp_path / "world")
+    CloudState(tmp_path / "world").close()
     words = [sys.executable, "-c", OTHERS, str(tmp_path / "world")]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as others:
         assert others.stdout is not None
@@ -131,7 +134,7 @@ def test_two_connections_of_one_process_cost_another_process_nothing(tmp_path: P
         mine.set_setting("three", "3")
         others.communicate("\n", timeout=60)
     mine.close()
-    world = World(tmp_path / "world")
-    assert [world.setting(name) for name in ("one", "two", "three")] == ["1", "2", "3"]
-    assert world.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-    world.close()
+    cloud_state = CloudState(tmp_path / "world")
+    assert [cloud_state.setting(name) for name in ("one", "two", "three")] == ["1", "2", "3"]
+    assert cloud_state.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    cloud_state.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.clouds import CLOUDS, of, of_type, seconds
 from sandbox.gcp.storage import crc32c
 
@@ -29,9 +29,9 @@ def cloud(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def make(world: World, cloud: str) -> Callable[..., Any]:
+def make(cloud_state: CloudState, cloud: str) -> Callable[..., Any]:
     region, short, inputs = PLACES[cloud]
-    account = Account(world, of(cloud), region)
+    account = Account(cloud_state, of(cloud), region)
     return lambda name, **more: (account, account.create(short, name, **(inputs | more)))
 
 
@@ -42,38 +42,42 @@ def test_it_is_found_by_its_types(cloud: str) -> None:
     assert seconds("pulumi:index:Stash", "create") == 0
 
 
-def test_a_region_that_it_has_not_is_refused_by_the_settings_name(world: World, cloud: str) -> None:
+def test_a_region_that_it_has_not_is_refused_by_the_settings_name(cloud_state: CloudState, cloud: str) -> None:
     region, _, _ = PLACES[cloud]
-    provider = Account(world, of(cloud), region).provider
+    provider = Account(cloud_state, of(cloud), region).provider
     setting = of(cloud).region
     [failure] = provider.configure({setting: "mars"})
     assert (failure.property, "'mars'" in failure.reason) == (setting, True)
 
 
 @pytest.mark.parametrize("kind", ["fail", "throttle"])
-def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], world: World, kind: str) -> None:
+def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], cloud_state: CloudState, kind: str) -> None:
     account, _ = make("first")
-    world.plan_fault(kind, 1, amount=10000 if kind == "throttle" else 0)
+    cloud_state.plan_fault(kind, 1, amount=10000 if kind == "throttle" else 0)
     assert account.refused(lambda: make("second")).code == CODES[cloud][kind == "throttle"]
     make("third")
 
 
-def test_what_is_not_seen_yet_concerns_one_type_alone(cloud: str, make: Callable[..., Any], world: World) -> None:
-    world.plan_fault("unseen", 1, amount=10000)
+def test_what_is_not_seen_yet_concerns_one_type_alone(
+    cloud: str, make: Callable[..., Any], cloud_state: CloudState
+) -> None:
+    cloud_state.plan_fault("unseen", 1, amount=10000)
     make("first")
-    assert len(world.faults()) == 1, "it waits for the type that meets it"
+    assert len(cloud_state.faults()) == 1, "it waits for the type that meets it"
     failures = of(cloud).failures
     assert failures.unseen.code == CODES[cloud][2]
     assert failures.unseen_by in {token.rsplit(":", 1)[-1] for token in of(cloud).types}
 
 
-def test_tags_are_there_and_change_behind_its_back(cloud: str, make: Callable[..., Any], world: World) -> None:
+def test_tags_are_there_and_change_behind_its_back(
+    cloud: str, make: Callable[..., Any], cloud_state: CloudState
+) -> None:
     account, thing = make("first")
-    [record] = world.resources()
+    [record] = cloud_state.resources()
     assert record.tags["owner"] == "us"
     name = of(cloud).tagging.input
-    world.tamper(record, {f"{name}.owner": "them"})
-    [after] = world.resources()
+    cloud_state.tamper(record, {f"{name}.owner": "them"})
+    [after] = cloud_state.resources()
     assert after.tags["owner"] == "them"
     assert {key: value for key, value in after.outputs.items() if isinstance(value, str)} == {
         key: value for key, value in record.outputs.items() if isinstance(value, str)

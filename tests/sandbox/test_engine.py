@@ -72,16 +72,16 @@ clean = pytest.fixture(scope="module", autouse=True)(collected)
 def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
     made = Runner(tmp_path, engine, small_cloud)
     yield made
-    made.world.close()
+    made.cloud_state.close()
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
     """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
-    assert len(runner.world.resources()) == len(made)
+    assert len(runner.cloud_state.resources()) == len(made)
     outputs = {name: output.value for name, output in runner.stack.outputs().items()}
-    [balancer] = runner.world.resources("aws:lb/loadBalancer:LoadBalancer")
+    [balancer] = runner.cloud_state.resources("aws:lb/loadBalancer:LoadBalancer")
     assert outputs["dns"] == balancer.outputs["dnsName"]
     assert outputs["role"].startswith("arn:aws:iam::000000000000:role/node-")
 
@@ -98,21 +98,21 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
         "Instance m2": ("create", ()),
     }, "changes are in place, and named"
 
-    before = {record.name: record.id for record in runner.world.resources(INSTANCES)}
+    before = {record.name: record.id for record in runner.cloud_state.resources(INSTANCES)}
     replaced = runner.preview_and_up(encrypted=False)
     assert {name: diffs for name, (_, diffs) in replaced.items()} == {
         f"Instance m{number}": ("rootBlockDevice",) for number in range(3)
     }
-    after = {record.name: record.id for record in runner.world.resources(INSTANCES)}
+    after = {record.name: record.id for record in runner.cloud_state.resources(INSTANCES)}
     assert before.keys() == after.keys()
     assert not set(before.values()) & set(after.values()), "an encrypted disk is a new machine"
 
     runner.stack.destroy()
-    assert runner.world.resources() == []
+    assert runner.cloud_state.resources() == []
     assert {operation for operation, _ in runner.run(runner.stack.up).values()} == {"create"}, "again, same names"
     runner.stack.destroy()
-    assert runner.world.resources() == []
-    assert not [operation for operation in runner.world.operations() if operation.error]
+    assert runner.cloud_state.resources() == []
+    assert not [operation for operation in runner.cloud_state.operations() if operation.error]
     _no_secret_outside(tmp_path)
 
 
@@ -141,7 +141,7 @@ def test_a_refusal_is_what_the_user_reads(runner: Runner) -> None:
     assert "creating Subnet outside: InvalidSubnet.Range: The CIDR '10.20.0.0/24' is invalid." in text
     assert "Traceback" not in text
     assert "File " not in text
-    errors = [operation for operation in runner.world.operations() if operation.error]
+    errors = [operation for operation in runner.cloud_state.operations() if operation.error]
     assert [operation.urn.rsplit("::", 1)[-1] for operation in errors] == ["outside"]
 
 

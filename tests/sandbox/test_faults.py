@@ -7,7 +7,7 @@ import pytest
 
 from sandbox import faults
 from sandbox.cloud import Refusal
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 VPC = "aws:ec2/vpc:Vpc"
 
@@ -25,27 +25,27 @@ def _calls(account: Any, count: int) -> list[str]:
 
 
 def test_a_call_fails_once_and_the_next_run_meets_it_no_more(account) -> None:
-    account.world.plan_fault("fail", 2)
+    account.cloud_state.plan_fault("fail", 2)
     assert _calls(account, 4) == ["", "InternalFailure", "", ""]
-    assert account.world.faults() == []
-    assert [each.error is None for each in account.world.operations()] == [True, False, True, True]
+    assert account.cloud_state.faults() == []
+    assert [each.error is None for each in account.cloud_state.operations()] == [True, False, True, True]
 
 
 def test_a_fault_comes_as_often_as_was_said(account) -> None:
-    account.world.plan_fault("fail", 2, times=2)
+    account.cloud_state.plan_fault("fail", 2, times=2)
     assert _calls(account, 4) == ["", "InternalFailure", "InternalFailure", ""]
 
 
 @pytest.mark.parametrize("type", ["Vpc", VPC])
 def test_only_calls_of_the_type_are_counted(account, type) -> None:
-    account.world.plan_fault("fail", 1, type=type)
+    account.cloud_state.plan_fault("fail", 1, type=type)
     account.create("Eip", "e")
     assert _calls(account, 1) == ["InternalFailure"]
 
 
 def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> None:
     vpc = account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
-    account.world.plan_fault("fail", 1, times=2)
+    account.cloud_state.plan_fault("fail", 1, times=2)
     account.provider.create(vpc.urn, vpc.inputs, preview=True)
     assert account.refused(lambda: account.update(vpc, tags={"a": "b"})).code == "InternalFailure"
     assert account.refused(lambda: account.delete(vpc)).code == "InternalFailure"
@@ -54,10 +54,10 @@ def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> No
 
 @pytest.mark.parametrize(("kind", "waited"), [("throttle", 1 + 2 + 4), ("unseen", 0.5 + 1 + 2)])
 def test_what_the_provider_asks_again_costs_time_and_is_no_failure(account, machine, kind, waited) -> None:
-    account.world.plan_fault(kind, 1, type="Instance", amount=3)
+    account.cloud_state.plan_fault(kind, 1, type="Instance", amount=3)
     machine()
     usual = account.provider.cloud.seconds("aws:ec2/instance:Instance", "create")
-    assert account.world.operations()[-1].simulated_seconds == usual + waited
+    assert account.cloud_state.operations()[-1].simulated_seconds == usual + waited
 
 
 ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParameterValue", 16)}
@@ -66,7 +66,7 @@ ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParamete
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> None:
     code, tries = ENDLESS[kind]
-    account.world.plan_fault(kind, 1, type="Instance", amount=1000)
+    account.cloud_state.plan_fault(kind, 1, type="Instance", amount=1000)
     refusal = account.refused(machine)
     assert refusal.code == code
     answer = account.provider.cloud.failures.answer(kind)
@@ -77,7 +77,7 @@ def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> N
 def test_a_slow_call_waits_for_its_seconds(account) -> None:
     paused: list[float] = []
     account.provider.pause = paused.append
-    account.world.plan_fault("slow", 2, amount=7.5)
+    account.cloud_state.plan_fault("slow", 2, amount=7.5)
     assert _calls(account, 3) == ["", "", ""]
     assert paused == [7.5]
 
@@ -91,27 +91,27 @@ def test_the_process_dies_before_or_after_the_cloud_acted(account, monkeypatch, 
         raise Died(code)
 
     monkeypatch.setattr(os, "_exit", die)
-    account.world.plan_fault(kind)
+    account.cloud_state.plan_fault(kind)
     with pytest.raises(Died) as caught:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
     assert caught.value.args == (faults.DEATH,)
-    other = World(account.world.path)
+    other = CloudState(account.cloud_state.path)
     assert len(other.resources()) == made
     assert other.faults() == [], "the next run meets it no more"
     other.close()
 
 
 def test_faults_are_listed_and_forgotten(account) -> None:
-    first = account.world.plan_fault("fail", 3)
-    second = account.world.plan_fault("unseen")
-    assert account.world.faults() == [first, second]
+    first = account.cloud_state.plan_fault("fail", 3)
+    second = account.cloud_state.plan_fault("unseen")
+    assert account.cloud_state.faults() == [first, second]
     assert (second.type, second.amount) == (None, 1), "it comes at what the cloud's table says"
-    account.world.clear_faults()
-    assert account.world.faults() == []
+    account.cloud_state.clear_faults()
+    assert account.cloud_state.faults() == []
     assert _calls(account, 3) == ["", "", ""]
 
 
 @pytest.mark.parametrize(("kind", "nth", "times"), [("explode", 1, 1), ("fail", 0, 1), ("fail", 1, 0)])
-def test_a_fault_that_makes_no_sense_is_refused(world, kind, nth, times) -> None:
+def test_a_fault_that_makes_no_sense_is_refused(cloud_state, kind, nth, times) -> None:
     with pytest.raises(ValueError, match="fault"):
-        world.plan_fault(kind, nth, times=times)
+        cloud_state.plan_fault(kind, nth, times=times)

@@ -31,27 +31,27 @@ def two_things(settings: dict[str, Any]) -> None:
 def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
     made = Runner(tmp_path, engine, two_things)
     yield made
-    made.world.close()
+    made.cloud_state.close()
 
 
 def _types(runner: Runner) -> tuple[list[str], list[str]]:
     """What the world has, and what the state has."""
     state = runner.stack.export_stack().deployment or {}
     known = [each["type"] for each in state.get("resources", []) if each["type"].startswith("aws:")]
-    return [each.type for each in runner.world.resources()], known
+    return [each.type for each in runner.cloud_state.resources()], known
 
 
 @pytest.mark.parametrize(("kind", "made"), [("die-after", [VPC]), ("die-before", [])])
 def test_a_provider_that_dies_leaves_world_and_state_as_a_real_one_would(runner: Runner, kind, made) -> None:
-    runner.world.plan_fault(kind, type="Vpc")
+    runner.cloud_state.plan_fault(kind, type="Vpc")
     with pytest.raises(auto.errors.CommandError):
         runner.stack.up()
     assert _types(runner) == (made, [])
 
 
 def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner: Runner) -> None:
-    runner.world.plan_fault("fail", type="Eip")
-    runner.world.plan_fault("throttle", type="Vpc", amount=4)
+    runner.cloud_state.plan_fault("fail", type="Eip")
+    runner.cloud_state.plan_fault("throttle", type="Vpc", amount=4)
     with pytest.raises(auto.errors.CommandError, match="creating Eip eip: InternalFailure"):
         runner.stack.up()
     assert _types(runner) == ([VPC], [VPC])
@@ -60,13 +60,13 @@ def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner
 
 def test_a_refresh_sees_what_was_changed_and_what_is_gone(runner: Runner) -> None:
     runner.stack.up()
-    [vpc], [eip] = runner.world.resources(VPC), runner.world.resources(EIP)
-    runner.world.tamper(vpc, {"tags.owner": "them", "enableDnsHostnames": True})
-    runner.world.tamper(eip, None)
+    [vpc], [eip] = runner.cloud_state.resources(VPC), runner.cloud_state.resources(EIP)
+    runner.cloud_state.tamper(vpc, {"tags.owner": "them", "enableDnsHostnames": True})
+    runner.cloud_state.tamper(eip, None)
     assert runner.run(runner.stack.preview) == {}, "without a refresh nobody knows"
     runner.stack.refresh()
     assert _types(runner) == ([VPC], [VPC])
     done = runner.preview_and_up()
     assert done == {"Vpc vpc": ("update", ("enableDnsHostnames", "tags")), "Eip eip": ("create", ())}
-    [vpc] = runner.world.resources(VPC)
+    [vpc] = runner.cloud_state.resources(VPC)
     assert (vpc.tags, vpc.outputs["enableDnsHostnames"]) == ({"owner": "us"}, False)

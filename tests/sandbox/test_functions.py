@@ -86,8 +86,8 @@ def test_services_have_names_and_in_a_world_of_plain_http_whole_urls(account) ->
 
     plain = [f"{name}.eu-west-1.amazonaws.com" for name in ("secretsmanager", "ec2", "bundles.s3")]
     assert names() == plain
-    with account.world.transaction():
-        account.world.set_setting(SERVICES, "http")
+    with account.cloud_state.transaction():
+        account.cloud_state.set_setting(SERVICES, "http")
     assert names() == [f"http://{name}" for name in plain]
 
 

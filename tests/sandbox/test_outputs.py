@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.aws.cloud import AWS
 from sandbox.aws.types import TYPES
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.values import UNKNOWN, Secret, plain
 
 from .conftest import POLICY, TRUST, Account, Thing
@@ -155,16 +155,16 @@ def test_a_preview_promises_no_other_value_than_up_gives(account, everything) ->
 
 def test_a_preview_changes_nothing(account) -> None:
     account.provider.create(account.urn("Vpc", "v"), {"cidrBlock": "10.0.0.0/16"}, preview=True)
-    assert account.world.resources() == []
-    assert account.world.operations() == []
+    assert account.cloud_state.resources() == []
+    assert account.cloud_state.operations() == []
 
 
 def test_everything_made_is_gone_after_deletion_in_reverse(account, everything) -> None:
-    for record in reversed(account.world.resources()):
+    for record in reversed(account.cloud_state.resources()):
         account.delete(Thing(record.urn, record.id, record.inputs, record.outputs))
-    assert account.world.resources() == []
-    assert account.world.objects("bundles") == {}
-    left = account.world.connection.execute("SELECT kind, until IS NULL FROM claims").fetchall()
+    assert account.cloud_state.resources() == []
+    assert account.cloud_state.objects("bundles") == {}
+    left = account.cloud_state.connection.execute("SELECT kind, until IS NULL FROM claims").fetchall()
     assert left == [("secret", 0)], "only the secret's name is kept, for its recovery window"
 
 
@@ -181,17 +181,17 @@ def test_default_tags_are_on_everything_taggable(account, everything) -> None:
     vpc = account.create("Vpc", "tagged", cidrBlock="10.40.0.0/16", tags={"a": "b"})
     assert vpc.outputs["tagsAll"] == {"owner": "us", "a": "b"}
     assert "tagsAll" not in everything["Route"].outputs
-    assert account.world.find(TYPE_OF["Vpc"], vpc.id).tags == {"owner": "us", "a": "b"}
+    assert account.cloud_state.find(TYPE_OF["Vpc"], vpc.id).tags == {"owner": "us", "a": "b"}
 
 
 TYPE_OF = {token.rsplit(":", 1)[-1]: token for token in TYPES}
 
 
 def test_ids_are_the_same_for_the_same_world_and_sequence(account, tmp_path) -> None:
-    twin = Account(World(tmp_path / "twin", seed="test"))
+    twin = Account(CloudState(tmp_path / "twin", seed="test"))
     first, second = (one.create("Vpc", "v", cidrBlock="10.0.0.0/16").id for one in (account, twin))
     assert first == second
-    other = Account(World(tmp_path / "other", seed="other"))
+    other = Account(CloudState(tmp_path / "other", seed="other"))
     assert other.create("Vpc", "v", cidrBlock="10.0.0.0/16").id != first
 
 
@@ -217,11 +217,11 @@ def test_a_new_object_version_has_another_etag(account) -> None:
     assert preview["etag"] is UNKNOWN
     second = account.update(first, content="two")
     assert second.outputs["etag"] != first.outputs["etag"]
-    assert account.world.objects(bucket.id)["k"].content == b"two"
+    assert account.cloud_state.objects(bucket.id)["k"].content == b"two"
 
 
 def test_the_log_has_every_call_with_its_simulated_time(account, everything) -> None:
-    operations = account.world.operations()
+    operations = account.cloud_state.operations()
     assert len(operations) == len(everything)
     assert {operation.kind for operation in operations} == {"create"}
     nat = next(operation for operation in operations if operation.type == TYPE_OF["NatGateway"])

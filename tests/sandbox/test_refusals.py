@@ -132,7 +132,7 @@ def test_a_gateway_stays_while_machines_have_public_addresses(account, network, 
 def test_a_vpc_goes_when_nothing_is_left_in_it(account, network) -> None:
     for thing in (network.group, network.subnet, network.vpc):
         account.delete(thing)
-    assert account.world.resources() == []
+    assert account.cloud_state.resources() == []
 
 
 def test_names_in_a_vpc_and_on_a_balancer_are_taken_once(account, network) -> None:
@@ -156,7 +156,7 @@ def test_names_in_a_vpc_and_on_a_balancer_are_taken_once(account, network) -> No
 def test_creates_are_not_idempotent_where_aws_makes_a_second_one(account) -> None:
     first, second = (account.create("Vpc", "same", cidrBlock="10.0.0.0/16") for _ in range(2))
     assert first.id != second.id
-    assert len(account.world.resources("aws:ec2/vpc:Vpc")) == 2
+    assert len(account.cloud_state.resources("aws:ec2/vpc:Vpc")) == 2
 
 
 ADDRESSES = [

@@ -106,14 +106,14 @@ def test_one_more_than_the_quota_is_refused(account, scene, name) -> None:
     given = _inputs(short, inputs, scene)
     if short == "NatGateway":
         scene("gateway")
-    account.world.set_setting(f"quota/{name}", "0")
+    account.cloud_state.set_setting(f"quota/{name}", "0")
     assert account.refused(lambda: account.create(short, "more", **given)).code == QUOTAS.rows[name].code
-    account.world.set_setting(f"quota/{name}", "4")
+    account.cloud_state.set_setting(f"quota/{name}", "4")
     account.create(short, "more", **given)
 
 
 def test_the_quotas_that_nobody_changed_are_those_of_aws(account) -> None:
-    for number in range(QUOTAS.limit(account.world, "VPCs per region")):
+    for number in range(QUOTAS.limit(account.cloud_state, "VPCs per region")):
         account.create("Vpc", f"v{number}", cidrBlock="10.0.0.0/16")
     refusal = account.refused(lambda: account.create("Vpc", "sixth", cidrBlock="10.0.0.0/16"))
     assert refusal.code == "VpcLimitExceeded"
@@ -122,7 +122,7 @@ def test_the_quotas_that_nobody_changed_are_those_of_aws(account) -> None:
 
 
 def test_a_machine_that_grows_counts_to_the_quota_as_it_will_be(account, scene) -> None:
-    account.world.set_setting(f"quota/{VCPUS}", "6")
+    account.cloud_state.set_setting(f"quota/{VCPUS}", "6")
     machine = scene("machine")
     scene("far machine")
     refusal = account.refused(lambda: account.update(machine, instanceType="m6i.2xlarge"))

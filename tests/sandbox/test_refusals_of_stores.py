@@ -40,12 +40,12 @@ def test_a_bucket_with_objects_is_not_deleted_unless_forced(account, versioned) 
     kept = account.create("BucketObjectv2", "o", bucket=bucket.id, key="k", content="x")
     assert account.refused(lambda: account.delete(bucket)).code == "BucketNotEmpty"
     account.delete(kept)
-    with account.world.transaction():
-        account.world.put_object("mine", "status/m0", b"ready", "application/json", versioned=versioned)
+    with account.cloud_state.transaction():
+        account.cloud_state.put_object("mine", "status/m0", b"ready", "application/json", versioned=versioned)
     assert account.refused(lambda: account.delete(bucket)).code == "BucketNotEmpty", "what a machine wrote counts"
     forced = account.update(bucket, forceDestroy=True)
     account.delete(forced)
-    assert account.world.objects("mine") == {}
+    assert account.cloud_state.objects("mine") == {}
 
 
 def test_a_secrets_name_is_kept_for_its_recovery_window(account) -> None:

@@ -15,7 +15,7 @@ def test_a_slow_call_lets_others_go_while_it_waits(account, monkeypatch) -> None
     servicer = Servicer(account.provider, "0.0.0")
     held: list[bool] = []
     monkeypatch.setattr(time, "sleep", lambda seconds: held.append(servicer.lock.locked()))
-    account.world.plan_fault("slow", amount=60)
+    account.cloud_state.plan_fault("slow", amount=60)
     with servicer.lock:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
         assert servicer.lock.locked(), "and takes its turn again before it acts"
@@ -25,8 +25,10 @@ def test_a_slow_call_lets_others_go_while_it_waits(account, monkeypatch) -> None
 def test_a_late_answer_lets_others_go_once_the_cloud_acted(account, monkeypatch) -> None:
     servicer = Servicer(account.provider, "0.0.0")
     there: list[tuple[bool, int]] = []
-    monkeypatch.setattr(time, "sleep", lambda _: there.append((servicer.lock.locked(), len(account.world.resources()))))
-    account.world.plan_fault("late", amount=60)
+    monkeypatch.setattr(
+        time, "sleep", lambda _: there.append((servicer.lock.locked(), len(account.cloud_state.resources())))
+    )
+    account.cloud_state.plan_fault("late", amount=60)
     with servicer.lock:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
     assert there == [(False, 1)]

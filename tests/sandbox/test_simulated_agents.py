@@ -84,7 +84,7 @@ class Site:
     def says(self) -> dict[str, Any]:
         """The control plane's status record."""
         key = f"status/{self.role.outputs['uniqueId']}:{self.machine.id}.json"
-        stored = self.account.world.object("bundles", key)
+        stored = self.account.cloud_state.object("bundles", key)
         assert stored is not None
         return json.loads(stored.content)
 

@@ -81,7 +81,7 @@ def _key(site: Site, machine: Thing) -> str:
 
 
 def _records(account: Account) -> list[str]:
-    return [key for key in account.world.objects("bundles") if key.startswith("status/")]
+    return [key for key in account.cloud_state.objects("bundles") if key.startswith("status/")]
 
 
 @pytest.mark.parametrize("family", ["linux", "windows"])
@@ -90,12 +90,12 @@ def test_a_machine_that_can_do_all_it_must_writes_its_status(account, site, fami
     text = _user_data(family, role=site["role"].outputs["uniqueId"])
     given = {"userDataBase64": base64.b64encode(text.encode()).decode(), "userData": None} if encoded else {}
     machine = _machine(account, site, **({"userData": text} | given))
-    status = json.loads(account.world.objects("bundles")[_key(site, machine)].content)
+    status = json.loads(account.cloud_state.objects("bundles")[_key(site, machine)].content)
     assert status.pop("time").endswith("Z")
     known = {"machine": "web-0", "state": "ready", "bundle": SHA256, "instance": machine.id, "kubernetes": None}
     assert {name: status[name] for name in known} == known
     assert set(status) - set(known) == {"phase", "step", "code", "name", "message", "seconds"}
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert (boot.instance, boot.machine, boot.state, boot.reason) == (machine.id, "web-0", "ready", "")
 
 
@@ -104,16 +104,16 @@ def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, si
     account.delete(first)
     second = _machine(account, site)
     account.delete(second)
-    assert {_key(site, first), _key(site, second)} <= set(account.world.objects("bundles"))
-    assert [boot.state for boot in account.world.boots()] == ["ready", "ready"]
+    assert {_key(site, first), _key(site, second)} <= set(account.cloud_state.objects("bundles"))
+    assert [boot.state for boot in account.cloud_state.boots()] == ["ready", "ready"]
 
 
 def test_while_a_worlds_machines_are_real_the_sandbox_writes_nothing_in_their_place(account, site) -> None:
-    with account.world.transaction():
-        account.world.set_setting(BOOTED, "yes")
+    with account.cloud_state.transaction():
+        account.cloud_state.set_setting(BOOTED, "yes")
     _machine(account, site)
     assert _records(account) == []
-    assert [boot.state for boot in account.world.boots()] == ["waiting"]
+    assert [boot.state for boot in account.cloud_state.boots()] == ["waiting"]
 
 
 def _without(name: str) -> Callable[[Account, Site], dict[str, Any]]:
@@ -180,7 +180,7 @@ FAILURES: dict[str, tuple[Callable[[Account, Site], dict[str, Any]], str]] = {
 def test_a_machine_that_cannot_waits_and_the_world_says_why(account, site, case) -> None:
     change, reason = FAILURES[case]
     _machine(account, site, **change(account, site))
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert (boot.state, reason in boot.reason) == ("waiting", True), boot
     assert not _records(account)
 
@@ -189,7 +189,7 @@ def test_a_machine_that_cannot_waits_and_the_world_says_why(account, site, case)
 def test_user_data_that_is_no_loader_boots_nothing(account, site, data) -> None:
     """Among it what was encoded twice: the metadata service decodes once."""
     _machine(account, site, userData=None, userDataBase64=base64.b64encode(data.encode()).decode())
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert (boot.state, "no document of Mullion" in boot.reason) == ("dead", True)
 
 
@@ -198,14 +198,14 @@ def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, site) -> Non
     _machine(account, site)
     route = {"routeTableId": site["table"].id, "destinationCidrBlock": "0.0.0.0/0", "gatewayId": site["gateway"].id}
     account.create("Route", "again", **route)
-    assert [boot.state for boot in account.world.boots()] == ["ready"]
+    assert [boot.state for boot in account.cloud_state.boots()] == ["ready"]
     assert len(_records(account)) == 1
 
 
 def test_a_machine_that_waits_and_is_deleted_is_dead(account, site) -> None:
     account.delete(site["route"])
     account.delete(_machine(account, site))
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert boot.state == "dead"
     assert boot.reason.startswith("it was terminated; before: ")
 
@@ -213,17 +213,17 @@ def test_a_machine_that_waits_and_is_deleted_is_dead(account, site) -> None:
 def test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready(account, site) -> None:
     routed = {"userData": _user_data(role=site["role"].outputs["uniqueId"], pod_cidr="10.244.3.0/24")}
     checked = _machine(account, site, **routed)
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert (boot.state, "source/destination check" in boot.reason) == ("waiting", True)
     account.delete(checked)
     _machine(account, site, **routed, sourceDestCheck=False)
-    assert {boot.state for boot in account.world.boots()} == {"dead", "ready"}
+    assert {boot.state for boot in account.cloud_state.boots()} == {"dead", "ready"}
 
 
 def test_net_05_a_route_of_pods_names_the_interface_of_a_machine_and_a_table_is_full_at_its_quota(
     account, site
 ) -> None:
-    account.world.set_setting("quota/routes per route table", "3")
+    account.cloud_state.set_setting("quota/routes per route table", "3")
     interface = _machine(account, site).outputs["primaryNetworkInterfaceId"]
     pods = {"routeTableId": site["table"].id, "networkInterfaceId": interface}
     account.create("Route", "pods", **pods, destinationCidrBlock="10.244.3.0/24")
@@ -238,13 +238,13 @@ def test_a_private_machine_goes_out_by_nat_if_that_can(account, site) -> None:
     nat = account.create("NatGateway", "nat", subnetId=edge_id, allocationId=account.create("Eip", "eip").id)
     account.create("Route", "nat", routeTableId=table, destinationCidrBlock="0.0.0.0/0", natGatewayId=nat.id)
     _machine(account, site, subnetId=inside, associatePublicIpAddress=False)
-    [boot] = account.world.boots()
+    [boot] = account.cloud_state.boots()
     assert f"{nat.id} is in a subnet without a route to an internet gateway" in boot.reason
     way = account.create("RouteTable", "edge", vpcId=site["vpc"].id).id
     account.create("RouteTableAssociation", "edge", subnetId=edge_id, routeTableId=way)
     out = {"destinationCidrBlock": "0.0.0.0/0", "gatewayId": site["gateway"].id}
     account.create("Route", "edge", routeTableId=way, **out)
-    assert [boot.state for boot in account.world.boots()] == ["ready"]
+    assert [boot.state for boot in account.cloud_state.boots()] == ["ready"]
 
 
 ME = "arn:aws:iam::000000000000:role/node"

@@ -94,7 +94,7 @@ class WindowsHost(Machine):
             calls.append(f"Add-File {quoted(path)} {base64.b64encode(content).decode()}")
 
         put(rf"{SANDBOX}\modules\boot\boot.psm1", BOOT.read_bytes())
-        start = launch(told["facts"]["cloud"], self.site.world.path, self.record, put)
+        start = launch(told["facts"]["cloud"], self.site.cloud_state.path, self.record, put)
         self._ask("; ".join([*calls, f"Register-Launch {quoted(start)}"]))
 
     def _answers(self) -> None:
@@ -118,7 +118,7 @@ class WindowsHost(Machine):
 
     @property
     def _address(self) -> str:
-        return self.site.around.address(self.site.world, self.record)
+        return self.site.around.address(self.site.cloud_state, self.record)
 
     def _powershell(self, call: str, seconds: float) -> "subprocess.CompletedProcess[str]":
         """A run of PowerShell there; what it said is kept here."""

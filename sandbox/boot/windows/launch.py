@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.boot.windows.server import FRESH, Failed
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 DATA = r"C:\AzureData\CustomData.bin"
@@ -31,26 +31,26 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _extension(world: World, machine: Record, put: Put) -> str:
+def _extension(cloud_state: CloudState, machine: Record, put: Put) -> str:
     put(DATA, base64.b64decode(machine.inputs["osProfile"]["customData"]))
-    found = _settings(world, machine)
+    found = _settings(cloud_state, machine)
     words = _COMMAND.fullmatch(str(found.get("commandToExecute", "")))
     if not words:
         raise Failed(f"the extension of {machine.name} does not start Windows PowerShell with one command")
     return f"Start-CustomScript {quoted(words[1])}"
 
 
-def _settings(world: World, machine: Record) -> dict[str, Any]:
+def _settings(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
     """The protected settings of the machine's extension, once it has one."""
     end = time.monotonic() + EXTENSION_SECONDS
-    while not (kept := world.secret_values(machine.id)):
+    while not (kept := cloud_state.secret_values(machine.id)):
         if time.monotonic() > end:
             raise Failed(f"no extension starts anything on {machine.name}, and Windows runs nothing of customData")
         time.sleep(0.2)
     return json.loads([*kept.values()][-1])
 
 
-LAUNCH: dict[str, Callable[[World, Record, Put], str]] = {
+LAUNCH: dict[str, Callable[[CloudState, Record, Put], str]] = {
     "aws": lambda *_: "Start-Ec2Launch v2",
     "gcp": lambda *_: "Start-MetadataScript",
     "azure": _extension,
@@ -59,8 +59,8 @@ LAUNCH: dict[str, Callable[[World, Record, Put], str]] = {
 
 def launch(cloud: str, place: Path, machine: Record, put: Put) -> str:
     """What runs at this boot of a machine, for PowerShell. place: of the world, which a thread of its own asks."""
-    with closing(World(place)) as world:
-        return LAUNCH[cloud](world, machine, put)
+    with closing(CloudState(place)) as cloud_state:
+        return LAUNCH[cloud](cloud_state, machine, put)
 
 
 def first_name(cloud: str, planned: str) -> str:

@@ -35,12 +35,12 @@ class WindowsMachine(Machine):
     def __post_init__(self) -> None:
         """Know where it stands."""
         told = self.site.told(self.record)
-        cloud, place = told["facts"]["cloud"], self.site.world.path
+        cloud, place = told["facts"]["cloud"], self.site.cloud_state.path
         self.server = Server(
             tool=windows.tool(),
             folder=self.folder,
             space=self.space,
-            address=self.site.around.address(self.site.world, self.record),
+            address=self.site.around.address(self.site.cloud_state, self.record),
             launch=lambda: launch(cloud, place, self.record, self.server.put),
             fresh=first_name(cloud, told["machine"]["name"]),
             resolver=self.site.resolver,

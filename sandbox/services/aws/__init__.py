@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.services.aws import ec2, metadata, s3, secretsmanager
 from sandbox.services.aws.signature import Claimed, claimed, verify
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
@@ -53,7 +53,7 @@ def target(call: Call) -> Target:
 class Aws:
     """The services of one world."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int = LIFETIME
     """Seconds that credentials are good for."""
 
@@ -70,25 +70,25 @@ class Aws:
                 raise Refused("anonymous", "Request is missing Authentication Token")
             return "", (None, to.region or self._region(to.bucket))
         claim: Claimed = claimed(call)
-        who, secret = caller(self.world, claim.key, call.headers.get("x-amz-security-token", ""), now)
+        who, secret = caller(self.cloud_state, claim.key, call.headers.get("x-amz-security-token", ""), now)
         region = to.region or self._region(to.bucket) or claim.region
         verify(call, claim, secret, region=region, service=to.service, now=now)
         return who.instance.id, (who, region)
 
     def _region(self, bucket: str) -> str:
-        record = self.world.find(s3.BUCKET, bucket)
+        record = self.cloud_state.find(s3.BUCKET, bucket)
         return record.region if record else ""
 
     def serve(self, call: Call, to: Target, caller: tuple[Caller | None, str], now: float) -> Answer:
         """The answer of the service that it is for."""
         who, region = caller
         if to.service == METADATA:
-            return metadata.Metadata(self.world, self.lifetime).answer(call, now)
+            return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
         if to.service == S3:
-            return s3.Store(self.world, region).answer(call, who, to.bucket, to.key)
+            return s3.Store(self.cloud_state, region).answer(call, who, to.bucket, to.key)
         if to.service == SECRETS:
-            return secretsmanager.Secrets(self.world, region).answer(call, who)
-        return ec2.Compute(self.world, region).answer(call, who)
+            return secretsmanager.Secrets(self.cloud_state, region).answer(call, who)
+        return ec2.Compute(self.cloud_state, region).answer(call, who)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
         """A refusal as the service words it."""

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 from sandbox.aws.network import INSTANCE, SUBNET
 from sandbox.aws.regions import ACCOUNT
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.aws.access import require
@@ -45,7 +45,7 @@ _LISTED = re.compile(r"(?:InstanceId|Filter)\.\d+(?:\.Name|\.Value\.\d+)?")
 class Compute:
     """The instances of one world and region."""
 
-    world: World
+    cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None) -> Answer:
@@ -57,7 +57,7 @@ class Compute:
         unknown = [name for name in fields if not _LISTED.fullmatch(name)]
         if unknown:
             raise Refused("UnknownParameter", f"The parameter {unknown[0]} is not recognized")
-        require(self.world, caller, "ec2:DescribeInstances", "*")
+        require(self.cloud_state, caller, "ec2:DescribeInstances", "*")
         found = [one for one in self._named(fields) if _passes(one, fields)]
         reservations = [self._reservation(one) for one in found]
         content = {"requestId": str(uuid.uuid4()), "reservationSet": {"item": reservations}}
@@ -67,7 +67,7 @@ class Compute:
 
     def _named(self, fields: dict[str, str]) -> list[Record]:
         """The instances with the ids that were given, or all."""
-        known = {one.id: one for one in self.world.resources(INSTANCE) if one.region == self.region}
+        known = {one.id: one for one in self.cloud_state.resources(INSTANCE) if one.region == self.region}
         ids = [value for name, value in fields.items() if name.startswith("InstanceId.")]
         missing = [id for id in ids if id not in known]
         if missing:
@@ -76,7 +76,7 @@ class Compute:
         return [known[id] for id in ids] if ids else list(known.values())
 
     def _reservation(self, one: Record) -> dict[str, Any]:
-        given, subnet = one.outputs, self.world.find(SUBNET, one.outputs.get("subnetId") or "")
+        given, subnet = one.outputs, self.cloud_state.find(SUBNET, one.outputs.get("subnetId") or "")
         public = {"ipAddress": given["publicIp"]} if given.get("publicIp") else {}
         network = {"subnetId": subnet.id, "vpcId": subnet.inputs["vpcId"]} if subnet else {}
         instance = {

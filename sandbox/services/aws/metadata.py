@@ -15,7 +15,7 @@ from sandbox.aws import offerings
 from sandbox.aws.iam import PROFILE
 from sandbox.aws.network import INSTANCE, SUBNET
 from sandbox.aws.regions import ACCOUNT
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused
 from sandbox.services.credentials import LIFETIME, iso, issue, may_assume, role_of, signing_key
@@ -33,7 +33,7 @@ LATER = 503
 class Metadata:
     """The service as one world's machines see it."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int = LIFETIME
     """Seconds that credentials of roles are good for."""
 
@@ -46,8 +46,8 @@ class Metadata:
 
     def _machine(self, call: Call) -> Record:
         """The instance that the listener belongs to, or else the one with the caller's address."""
-        found = self.world.find(INSTANCE, call.machine) if call.machine else None
-        for one in () if call.machine else self.world.resources(INSTANCE):
+        found = self.cloud_state.find(INSTANCE, call.machine) if call.machine else None
+        for one in () if call.machine else self.cloud_state.resources(INSTANCE):
             if one.outputs.get("privateIp") == call.source:
                 found = one
         if found is None:
@@ -91,7 +91,7 @@ class Metadata:
         return hmac.compare_digest(self._mac(machine, until), mac) and now < int(until)
 
     def _mac(self, machine: Record, text: str) -> str:
-        return hmac.new(signing_key(self.world), f"{machine.id}/{text}".encode(), "sha256").hexdigest()
+        return hmac.new(signing_key(self.cloud_state), f"{machine.id}/{text}".encode(), "sha256").hexdigest()
 
     def _value(self, machine: Record, path: str, now: float) -> Answer:
         value: Any = self._tree(machine, now)
@@ -108,32 +108,32 @@ class Metadata:
         """Everything below a version: folders are dicts; what an instance has not is left out."""
         tree: dict[str, Any] = {
             "dynamic": {"instance-identity": {"document": json.dumps(_document(machine), indent=2)}},
-            "meta-data": _values(self.world, machine) | self._identity(machine, now),
+            "meta-data": _values(self.cloud_state, machine) | self._identity(machine, now),
             "user-data": _user_data(machine.inputs),
         }
         return {name: value for name, value in tree.items() if value}
 
     def _identity(self, machine: Record, now: float) -> dict[str, Any]:
-        role = role_of(self.world, machine)
+        role = role_of(self.cloud_state, machine)
         if role is None:
             return {}
         if not may_assume(role):
             message = f"EC2 cannot assume the role {role.id}. Please see documentation"
             code, given = "AssumeRoleUnauthorizedAccess", {"Message": message}
         else:
-            made, code = issue(self.world, machine.id, role, now, self.lifetime), "Success"
+            made, code = issue(self.cloud_state, machine.id, role, now, self.lifetime), "Success"
             given = {"Type": "AWS-HMAC", "AccessKeyId": made.key_id, "SecretAccessKey": made.secret}
             given |= {"Token": made.token, "Expiration": iso(made.expires)}
         info: dict[str, Any] = {"Code": code, "LastUpdated": iso(now)}
-        if profile := self.world.find(PROFILE, machine.inputs["iamInstanceProfile"]):
+        if profile := self.cloud_state.find(PROFILE, machine.inputs["iamInstanceProfile"]):
             info |= {"InstanceProfileArn": profile.outputs["arn"], "InstanceProfileId": profile.outputs["uniqueId"]}
         document = {"Code": code, "LastUpdated": iso(now), **given}
         return {"iam": {"info": json.dumps(info), "security-credentials": {role.id: json.dumps(document, indent=2)}}}
 
 
-def _values(world: World, machine: Record) -> dict[str, Any]:
+def _values(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
     given, private = machine.outputs, machine.outputs["privateIp"]
-    subnet = world.find(SUBNET, given.get("subnetId") or "")
+    subnet = cloud_state.find(SUBNET, given.get("subnetId") or "")
     public = {"public-hostname": given["publicDns"], "public-ipv4": given["publicIp"]} if given.get("publicIp") else {}
     mac = _hardware_address(private)
     interface = {"device-number": "0", "interface-id": given["primaryNetworkInterfaceId"], "mac": mac}

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote
 
 from sandbox.aws.s3 import BUCKET, KEY_LIMIT, is_versioned
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.services import xml
 from sandbox.services.aws.access import allowed, require
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
@@ -52,12 +52,12 @@ NONE_LIKE_IT = "At least one of the pre-conditions you specified did not hold"
 class Store:
     """The buckets of one world. region is that of the endpoint which was asked."""
 
-    world: World
+    cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None, bucket: str, key: str) -> Answer:
         """The answer to a call on a bucket, or on an object of it (key is decoded)."""
-        record = self.world.find(BUCKET, bucket)
+        record = self.cloud_state.find(BUCKET, bucket)
         if record is None:
             raise Refused("NoSuchBucket", "The specified bucket does not exist")
         if record.region != self.region:
@@ -73,13 +73,13 @@ class Store:
         actions = {"GET": reading, "HEAD": reading, "PUT": "s3:PutObject", "DELETE": "s3:DeleteObject"}
         if call.method not in actions:
             raise Refused("MethodNotAllowed", "The specified method is not allowed against this resource.")
-        require(self.world, caller, actions[call.method], f"{arn}/{key}", bucket)
+        require(self.cloud_state, caller, actions[call.method], f"{arn}/{key}", bucket)
         if call.method == "PUT":
             return self._put(call, bucket, key)
         if call.method == "DELETE":
             return self._delete(bucket, key, query.get("versionId"))
         found = self._wanted(bucket, key, query.get("versionId"))
-        if found is None and not allowed(self.world, caller, "s3:ListBucket", arn, bucket):
+        if found is None and not allowed(self.cloud_state, caller, "s3:ListBucket", arn, bucket):
             raise Refused("denied", "Access Denied")  # who may not list does not learn what is missing
         if found is None:
             raise Refused("NoSuchVersion" if "versionId" in query else "NoSuchKey", "The specified key does not exist.")
@@ -87,17 +87,19 @@ class Store:
 
     def _wanted(self, bucket: str, key: str, id: str | None) -> Version | None:
         """The newest version, or the one with an id; a delete marker is none."""
-        kept = versions(self.world, bucket, key)
+        kept = versions(self.cloud_state, bucket, key)
         kept = kept[:1] if id is None else [one for one in kept if self._id(bucket, one) == id]
         return kept[0] if kept and kept[0].etag else None
 
     def _id(self, bucket: str, version: Version) -> str:
-        return self.world.digits(version.number, f"version in {bucket}")[:32]
+        return self.cloud_state.digits(version.number, f"version in {bucket}")[:32]
 
     def _about(self, bucket: str, version: Version) -> dict[str, str]:
         """Headers that name a version."""
         names = {"etag": f'"{version.etag}"'} if version.etag else {}
-        return names | ({"x-amz-version-id": self._id(bucket, version)} if is_versioned(self.world, bucket) else {})
+        return names | (
+            {"x-amz-version-id": self._id(bucket, version)} if is_versioned(self.cloud_state, bucket) else {}
+        )
 
     def _get(self, call: Call, bucket: str, found: Version) -> Answer:
         headers = self._about(bucket, found)
@@ -120,10 +122,10 @@ class Store:
         if sent and sent != base64.b64encode(hashlib.md5(call.body, usedforsecurity=False).digest()).decode():
             raise Refused("BadDigest", "The Content-MD5 you specified did not match what we received.")
         kind = call.headers.get("content-type") or "binary/octet-stream"
-        with self.world.transaction():  # condition and write are one
+        with self.cloud_state.transaction():  # condition and write are one
             self._refuse_unless_as_expected(call, self._wanted(bucket, key, None))
-            self.world.put_object(bucket, key, call.body, kind, versioned=is_versioned(self.world, bucket))
-            return Answer(200, b"", self._about(bucket, versions(self.world, bucket, key)[0]))
+            self.cloud_state.put_object(bucket, key, call.body, kind, versioned=is_versioned(self.cloud_state, bucket))
+            return Answer(200, b"", self._about(bucket, versions(self.cloud_state, bucket, key)[0]))
 
     def _refuse_unless_as_expected(self, call: Call, old: Version | None) -> None:
         unless, wanted = call.headers.get("if-none-match"), call.headers.get("if-match")
@@ -136,22 +138,24 @@ class Store:
 
     def _delete(self, bucket: str, key: str, id: str | None) -> Answer:
         """In a versioned bucket a delete marker, unless one version is named. What is not there is deleted too."""
-        with self.world.transaction():
+        with self.cloud_state.transaction():
             if id is not None:
-                for one in versions(self.world, bucket, key):
+                for one in versions(self.cloud_state, bucket, key):
                     if self._id(bucket, one) == id:
-                        self.world.connection.execute("DELETE FROM objects WHERE version = ?", (one.number,))
+                        self.cloud_state.connection.execute("DELETE FROM objects WHERE version = ?", (one.number,))
                 return Answer(204, b"", {"x-amz-version-id": id})
-            if not is_versioned(self.world, bucket):
-                self.world.remove_object(bucket, key)
+            if not is_versioned(self.cloud_state, bucket):
+                self.cloud_state.remove_object(bucket, key)
                 return Answer(204)
-            self.world.put_delete_marker(bucket, key)
+            self.cloud_state.put_delete_marker(bucket, key)
             return Answer(
-                204, b"", self._about(bucket, versions(self.world, bucket, key)[0]) | {"x-amz-delete-marker": "true"}
+                204,
+                b"",
+                self._about(bucket, versions(self.cloud_state, bucket, key)[0]) | {"x-amz-delete-marker": "true"},
             )
 
     def _list(self, call: Call, caller: Caller | None, bucket: str, query: Mapping[str, str]) -> Answer:
-        require(self.world, caller, "s3:ListBucket", f"arn:aws:s3:::{bucket}", bucket)
+        require(self.cloud_state, caller, "s3:ListBucket", f"arn:aws:s3:::{bucket}", bucket)
         if call.method == "HEAD" and not query:
             return Answer(200, b"", {"x-amz-bucket-region": self.region})
         if call.method != "GET" or query.get("list-type") != "2" or set(query) - LISTED:
@@ -164,7 +168,7 @@ class Store:
         after = unquote(query.get("continuation-token", "")) or query.get("start-after", "")
         most = min(int(query.get("max-keys", "1000")), 1000)
         encode = quote if query.get("encoding-type") == "url" else str
-        objects = self.world.objects(bucket)
+        objects = self.cloud_state.objects(bucket)
         here, more = page(objects, prefix, delimiter, after, most)
         found = [objects[name] for name in here if name in objects]
         listed: dict[str, Any] = {"Name": bucket, "Prefix": encode(prefix), "KeyCount": len(here), "MaxKeys": most}

@@ -12,7 +12,7 @@ from typing import Any
 
 from sandbox.aws.regions import ACCOUNT
 from sandbox.aws.secretsmanager import ENTRY, VALUE_LIMIT
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.aws.access import require
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
@@ -49,7 +49,7 @@ NO_VALUE = "Secrets Manager can't find the specified secret value for "
 class Secrets:
     """The secrets of one world and region."""
 
-    world: World
+    cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None) -> Answer:
@@ -63,7 +63,7 @@ class Secrets:
         body = _body(call.body, FIELDS[action])
         record = self._find(body["SecretId"])
         unknown = f"arn:aws:secretsmanager:{self.region}:{ACCOUNT}:secret:{body['SecretId']}"
-        require(self.world, caller, f"secretsmanager:{action}", record.id if record else unknown)
+        require(self.cloud_state, caller, f"secretsmanager:{action}", record.id if record else unknown)
         if record is None:
             raise Refused("ResourceNotFoundException", "Secrets Manager can't find the specified secret.")
         actions = {"GetSecretValue": self._get, "PutSecretValue": self._put, "DescribeSecret": self._describe}
@@ -72,14 +72,14 @@ class Secrets:
 
     def _find(self, id: str) -> Record | None:
         """By name, by ARN, or by ARN without the six letters at its end."""
-        for record in self.world.resources(ENTRY):
+        for record in self.cloud_state.resources(ENTRY):
             if record.region == self.region and id in (record.outputs["name"], record.id, record.id[:-7]):
                 return record
         return None
 
     def _stages(self, record: Record) -> dict[str, list[str]]:
         """Stages by version id, the newest first."""
-        newest = list(self.world.secret_values(record.id))[::-1]
+        newest = list(self.cloud_state.secret_values(record.id))[::-1]
         return {version: [stage] for version, stage in zip(newest, STAGES, strict=False)}
 
     def _get(self, record: Record, body: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Secrets:
             wanted = next((version for version, names in stages.items() if stage in names), None)
             if wanted is None:
                 raise Refused("ResourceNotFoundException", f"{NO_VALUE}staging label: {stage}")
-        value = self.world.secret_values(record.id).get(wanted)
+        value = self.cloud_state.secret_values(record.id).get(wanted)
         if value is None:
             raise Refused("ResourceNotFoundException", f"{NO_VALUE}VersionId: {wanted}")
         kind = "SecretBinary" if record.outputs.get("secretBinary") else "SecretString"
@@ -103,14 +103,14 @@ class Secrets:
         token = body.get("ClientRequestToken") or str(uuid.uuid4())
         if not 32 <= len(token) <= 64:
             raise Refused("InvalidParameterException", "ClientRequestToken has 32 to 64 characters.")
-        kept = self.world.secret_values(record.id)
+        kept = self.cloud_state.secret_values(record.id)
         if kept.get(token, value) != value:
             raise Refused("ResourceExistsException", "You can't use ClientRequestToken twice for different values.")
         if token not in kept:
-            with self.world.transaction():
-                self.world.put_secret(record.id, token, value)
-                for old in list(self.world.secret_values(record.id))[: -len(STAGES)]:
-                    self.world.remove_secret(record.id, old)
+            with self.cloud_state.transaction():
+                self.cloud_state.put_secret(record.id, token, value)
+                for old in list(self.cloud_state.secret_values(record.id))[: -len(STAGES)]:
+                    self.cloud_state.remove_secret(record.id, old)
         return {
             "ARN": record.id,
             "Name": record.outputs["name"],

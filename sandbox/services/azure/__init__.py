@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.services import bearer
 from sandbox.services.azure import blob, keyvault, metadata, resources
 from sandbox.services.azure.machine import MACHINE
@@ -48,7 +48,7 @@ AUDIENCES: Mapping[str, str] = {
 class Azure:
     """The services of one world."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int
 
     def target(self, call: Call) -> Target:
@@ -63,7 +63,7 @@ class Azure:
 
     def _blob(self, path: str) -> Target:
         """ACCOUNT/CONTAINER and key of /ACCOUNT/CONTAINER/KEY, or of /CONTAINER/KEY."""
-        containers = [blob.name(one) for one in self.world.resources(blob.CONTAINER)]
+        containers = [blob.name(one) for one in self.cloud_state.resources(blob.CONTAINER)]
         first, _, rest = path[1:].partition("/")
         if first in {each.partition("/")[0] for each in containers}:
             container, _, key = rest.partition("/")
@@ -75,7 +75,9 @@ class Azure:
         """The machine whose token the call shows, and the token."""
         if to.service == METADATA:
             return "", None
-        token = bearer.read(self.world, call, now, MACHINE, "Public access is not permitted; a request takes a token.")
+        token = bearer.read(
+            self.cloud_state, call, now, MACHINE, "Public access is not permitted; a request takes a token."
+        )
         if token.audience != AUDIENCES[to.service]:
             raise Refused("audience", f"The token is for {token.audience}, not for {AUDIENCES[to.service]}.")
         return token.machine, token
@@ -83,13 +85,13 @@ class Azure:
     def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
         """The answer of the service that it is for."""
         if to.service == METADATA:
-            return metadata.Metadata(self.world, self.lifetime).answer(call, now)
+            return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
         principal = caller.identity if caller else ""
         if to.service == BLOB:
-            return blob.Blobs(self.world, principal).answer(call, to.bucket, to.key)
+            return blob.Blobs(self.cloud_state, principal).answer(call, to.bucket, to.key)
         if to.service == VAULT:
-            return keyvault.Secrets(self.world, principal).answer(call, to.bucket)
-        return resources.Machines(self.world, principal).answer(call)
+            return keyvault.Secrets(self.cloud_state, principal).answer(call, to.bucket)
+        return resources.Machines(self.cloud_state, principal).answer(call)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
         """A refusal as the service words it."""

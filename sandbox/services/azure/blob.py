@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import BLOBS
 from sandbox.azure.rights import refused as not_allowed
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
@@ -49,7 +49,7 @@ MOST = 5000
 class Blobs:
     """The containers of one world, as one principal sees them."""
 
-    world: World
+    cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call, place: str, key: str) -> Answer:
@@ -58,7 +58,7 @@ class Blobs:
         if not VERSION.fullmatch(day) or day < OLDEST:
             text = "An HTTP header that's mandatory for this request is not specified or not valid: x-ms-version"
             raise Refused("MissingRequiredHeader", text)
-        record = next((one for one in self.world.resources(CONTAINER) if name(one) == place), None)
+        record = next((one for one in self.cloud_state.resources(CONTAINER) if name(one) == place), None)
         if record is None:
             raise Refused("ContainerNotFound", "The specified container does not exist.")
         query = dict(parse_qsl(call.query, keep_blank_values=True))
@@ -68,8 +68,8 @@ class Blobs:
             why = "InvalidQueryParameterValue" if query else "UnsupportedHttpVerb"
             raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], record, key)
-        with self.world.transaction():  # condition and write are one
-            old = newest(self.world, place, key)
+        with self.cloud_state.transaction():  # condition and write are one
+            old = newest(self.cloud_state, place, key)
             if call.method == "PUT":
                 return self._put(call, place, key, old)
             if old is None:
@@ -77,12 +77,12 @@ class Blobs:
             if not matches(call.headers.get("if-match"), old.etag, default=True):
                 raise Refused("ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.")
             if call.method == "DELETE":
-                self.world.remove_object(place, key)
+                self.cloud_state.remove_object(place, key)
                 return Answer(202)
         return _get(call, old)
 
     def _require(self, action: str, container: Record, path: str = "", sub: str = "") -> None:
-        why = not_allowed(self.world, self.principal, f"{BLOBS}/{action}", container.id, path=path, sub=sub)
+        why = not_allowed(self.cloud_state, self.principal, f"{BLOBS}/{action}", container.id, path=path, sub=sub)
         if why:
             text = "This request is not authorized to perform this operation using this permission."
             raise Refused("denied", f"{text} {why}")
@@ -101,8 +101,8 @@ class Blobs:
         if sent and sent != _md5(call.body):
             raise Refused("Md5Mismatch", "The MD5 value specified in the request did not match the one calculated.")
         kind = call.headers.get("x-ms-blob-content-type") or call.headers.get("content-type")
-        self.world.put_object(place, key, call.body, kind or "application/octet-stream", versioned=False)
-        made = newest(self.world, place, key)
+        self.cloud_state.put_object(place, key, call.body, kind or "application/octet-stream", versioned=False)
+        made = newest(self.cloud_state, place, key)
         encrypted = {"x-ms-request-server-encrypted": "true", "content-md5": _md5(call.body)}
         return Answer(201, b"", (_about(made) if made else {}) | encrypted)
 
@@ -113,10 +113,10 @@ class Blobs:
             text = f"not known here: {call.method} with {', '.join(query) or 'no query'}"
             raise Refused("InvalidQueryParameterValue", text)
         prefix, most = query.get("prefix", ""), min(int(query.get("maxresults", MOST)), MOST)
-        objects = self.world.objects(name(container))
+        objects = self.cloud_state.objects(name(container))
         here, more = page(objects, prefix, query.get("delimiter", ""), query.get("marker", ""), most)
         place = name(container)
-        blobs = [_listed(each, found) for each in here if (found := newest(self.world, place, each))]
+        blobs = [_listed(each, found) for each in here if (found := newest(self.cloud_state, place, each))]
         prefixes = [{"Name": each} for each in here if each not in objects]
         listed: dict[str, Any] = {"Prefix": prefix, "MaxResults": most}
         listed |= {"Blobs": {"Blob": blobs, "BlobPrefix": prefixes}, "NextMarker": here[-1] if more else ""}

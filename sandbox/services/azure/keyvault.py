@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import GET, SET
 from sandbox.azure.rights import refused as not_allowed
-from sandbox.cloud_state import World, now
+from sandbox.cloud_state import CloudState, now
 from sandbox.records import Record
 from sandbox.services.azure import responses
 from sandbox.services.calls import Answer, Call, Codes, Refused
@@ -40,12 +40,12 @@ CHALLENGE = 'Bearer authorization="https://login.microsoftonline.com/{tenant}", 
 class Secrets:
     """The vaults of one world, as one principal sees them."""
 
-    world: World
+    cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call, vault: str) -> Answer:
         """The answer to a call on a vault; an empty name is the only one that there is."""
-        records = [one for one in self.world.resources(VAULT) if vault in ("", one.id.rpartition("/")[2].lower())]
+        records = [one for one in self.cloud_state.resources(VAULT) if vault in ("", one.id.rpartition("/")[2].lower())]
         if not records:
             raise Refused("VaultNotFound", f"there is no vault {vault}")
         query = dict(parse_qsl(call.query, keep_blank_values=True))
@@ -55,7 +55,7 @@ class Secrets:
         if not place or call.method not in ("GET", "PUT") or (call.method == "PUT" and place["version"]):
             raise Refused("BadParameter", f"{call.method} {call.path} is not known here", 405)
         action = GET if call.method == "GET" else SET
-        why = not_allowed(self.world, self.principal, action, f"{records[0].id}/secrets/{place['name']}")
+        why = not_allowed(self.cloud_state, self.principal, action, f"{records[0].id}/secrets/{place['name']}")
         if why:
             raise Refused("denied", f"Caller is not authorized to perform action on resource. {why}")
         if call.method == "GET":
@@ -63,7 +63,7 @@ class Secrets:
         return self._set(records[0], place["name"], call)
 
     def _get(self, vault: Record, name: str, version: str | None) -> Answer:
-        kept = self.world.secret_values(_key(vault, name))
+        kept = self.cloud_state.secret_values(_key(vault, name))
         wanted = version or next(reversed(kept), "")
         if wanted not in kept:
             text = f"A secret with (name/id) {name} was not found in this key vault."
@@ -81,8 +81,8 @@ class Secrets:
         if not isinstance(value, str) or len(value.encode()) > VALUE_LIMIT:
             raise Refused("BadParameter", f"A secret's value has at most {VALUE_LIMIT} bytes.")
         version = uuid.uuid4().hex
-        with self.world.transaction():
-            self.world.put_secret(_key(vault, name), version, value)
+        with self.cloud_state.transaction():
+            self.cloud_state.put_secret(_key(vault, name), version, value)
         return responses.answer(_bundle(vault, name, version, value))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.calls import Call
 
@@ -11,30 +11,30 @@ INTERFACE = "azure-native:network:NetworkInterface"
 IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 
 
-def find(world: World, call: Call) -> Record | None:
+def find(cloud_state: CloudState, call: Call) -> Record | None:
     """The machine that the listener belongs to, or else the one with the caller's address."""
     if call.machine:
-        return world.find(MACHINE, call.machine)
-    found = [one for one in world.resources(MACHINE) if address(world, one) == call.source]
+        return cloud_state.find(MACHINE, call.machine)
+    found = [one for one in cloud_state.resources(MACHINE) if address(cloud_state, one) == call.source]
     return found[-1] if found else None
 
 
-def address(world: World, machine: Record) -> str:
+def address(cloud_state: CloudState, machine: Record) -> str:
     """Its first private address; empty without one."""
     named: Any = (machine.outputs.get("networkProfile") or {}).get("networkInterfaces") or []
     for each in named:
-        interface = world.find(INTERFACE, each["id"])
+        interface = cloud_state.find(INTERFACE, each["id"])
         for one in (interface.outputs.get("ipConfigurations") or []) if interface else []:
             if one.get("privateIPAddress"):
                 return one["privateIPAddress"]
     return ""
 
 
-def identities(world: World, machine: Record) -> list[Record]:
+def identities(cloud_state: CloudState, machine: Record) -> list[Record]:
     """The user-assigned identities; inputs have a list of their ids, outputs a dict by id."""
     given: Any = (machine.outputs.get("identity") or {}).get("userAssignedIdentities") or []
     wanted = {str(each).lower() for each in given}
-    return [each for each in world.resources(IDENTITY) if each.id.lower() in wanted]
+    return [each for each in cloud_state.resources(IDENTITY) if each.id.lower() in wanted]
 
 
 def group(machine: Record) -> str:

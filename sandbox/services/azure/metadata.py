@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.azure import machine as machines
@@ -31,13 +31,13 @@ LONGEST = 86400
 class Metadata:
     """The service as one world's machines see it."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int
     """Seconds that tokens are good for."""
 
     def answer(self, call: Call, now: float) -> Answer:
         """The answer to one request."""
-        machine = machines.find(self.world, call)
+        machine = machines.find(self.cloud_state, call)
         if machine is None:
             raise Refused("not_found", f"the sandbox has no machine {call.machine or call.source}", 404)
         if call.headers.get("metadata", "").lower() != "true":
@@ -64,7 +64,7 @@ class Metadata:
             raise Refused("invalid_resource", text)
         identity = self._identity(machine, query)
         principal, audience = identity.outputs["principalId"], resource.rstrip("/")
-        text, said = bearer.issue(self.world, machine.id, principal, audience, now, self.lifetime)
+        text, said = bearer.issue(self.cloud_state, machine.id, principal, audience, now, self.lifetime)
         given = {
             "access_token": text,
             "client_id": identity.outputs["clientId"],
@@ -79,7 +79,7 @@ class Metadata:
 
     def _identity(self, machine: Record, query: dict[str, str]) -> Record:
         """The one that a request names, or the only one that there is."""
-        had = machines.identities(self.world, machine)
+        had = machines.identities(self.cloud_state, machine)
         if set(query) - set(NAMES) or len(query) > 1:
             raise Refused("invalid_request", f"not known here, or more than one name: {', '.join(query)}")
         if query:
@@ -94,7 +94,7 @@ class Metadata:
         return had[0]
 
     def _value(self, machine: Record, path: str, query: dict[str, str]) -> Answer:
-        value: Any = _tree(machine, machines.address(self.world, machine))
+        value: Any = _tree(machine, machines.address(self.cloud_state, machine))
         for part in filter(None, path.removeprefix(INSTANCE).split("/")):
             if isinstance(value, list):
                 value = value[int(part)] if part.isdigit() and int(part) < len(value) else None

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from sandbox.azure.rights import refused as not_allowed
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.azure import responses
 from sandbox.services.azure.machine import MACHINE
@@ -35,7 +35,7 @@ CHALLENGE = 'Bearer authorization_uri="https://login.microsoftonline.com/common"
 class Machines:
     """The virtual machines of one world, as one principal sees them."""
 
-    world: World
+    cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call) -> Answer:
@@ -50,11 +50,11 @@ class Machines:
             raise Refused("MissingApiVersionParameter", text)
         if version not in VERSIONS or set(query) - {"$skiptoken"}:
             raise Refused("NoRegisteredProviderFound", f"not known here: {call.query}")
-        why = not_allowed(self.world, self.principal, ACTION, place["group"], data=False)
+        why = not_allowed(self.cloud_state, self.principal, ACTION, place["group"], data=False)
         if why:
             raise Refused("denied", f"The client {why} or the scope is invalid.")
         group, start = f"{place['group'].lower()}/", int(query.get("$skiptoken", 0))
-        found = [one for one in self.world.resources(MACHINE) if one.id.lower().startswith(group)]
+        found = [one for one in self.cloud_state.resources(MACHINE) if one.id.lower().startswith(group)]
         listed: dict[str, Any] = {"value": [_machine(one) for one in found[start : start + PAGE]]}
         if start + PAGE < len(found):
             host = f"http://{call.headers['host']}"  # the world's machines look for services over http

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.services import bearer
 from sandbox.services.bearer import Token
 from sandbox.services.calls import METADATA, Answer, Call, Refused, Target
@@ -53,7 +53,7 @@ SCOPES: Mapping[str, tuple[str, ...]] = {
 class Gcp:
     """The services of one world."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int
 
     def target(self, call: Call) -> Target:
@@ -70,7 +70,9 @@ class Gcp:
         """The machine whose token the call shows, and the token."""
         if to.service == METADATA:
             return "", None
-        token = bearer.read(self.world, call, now, INSTANCE, "Request is missing required authentication credential.")
+        token = bearer.read(
+            self.cloud_state, call, now, INSTANCE, "Request is missing required authentication credential."
+        )
         if not {EVERYWHERE, *SCOPES[to.service]} & set(token.audience.split()):
             raise Refused("scope", "Request had insufficient authentication scopes.")
         return token.machine, token
@@ -78,13 +80,13 @@ class Gcp:
     def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
         """The answer of the service that it is for."""
         if to.service == METADATA:
-            return metadata.Metadata(self.world, min(self.lifetime, LONGEST)).answer(call, now)
+            return metadata.Metadata(self.cloud_state, min(self.lifetime, LONGEST)).answer(call, now)
         member = f"serviceAccount:{caller.identity if caller else ''}"
         if to.service == STORE:
-            return storage.Store(self.world, member).answer(call, to.bucket, to.key)
+            return storage.Store(self.cloud_state, member).answer(call, to.bucket, to.key)
         if to.service == SECRETS:
-            return secretmanager.Secrets(self.world, member).answer(call)
-        return compute.Compute(self.world, member).answer(call)
+            return secretmanager.Secrets(self.cloud_state, member).answer(call)
+        return compute.Compute(self.cloud_state, member).answer(call)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
         """A refusal as the service words it."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused
@@ -30,7 +30,7 @@ API = "https://www.googleapis.com/compute/v1"
 class Compute:
     """The instances of one world, as one member sees them."""
 
-    world: World
+    cloud_state: CloudState
     member: str
 
     def answer(self, call: Call) -> Answer:
@@ -42,10 +42,10 @@ class Compute:
         if set(query) - ASKED - {"alt", "$alt"}:
             raise Refused("INVALID_ARGUMENT", f"Unknown name: {', '.join(sorted(set(query) - ASKED))}")
         project = place["project"]
-        why = not_allowed(self.world, self.member, "compute.instances.list", f"projects/{project}")
+        why = not_allowed(self.cloud_state, self.member, "compute.instances.list", f"projects/{project}")
         if why:
             raise Refused("denied", f"Required 'compute.instances.list' permission for 'projects/{project}': {why}")
-        found = [one for one in self.world.resources(INSTANCE) if one.outputs["project"] == project]
+        found = [one for one in self.cloud_state.resources(INSTANCE) if one.outputs["project"] == project]
         return answer(_page(project, [one for one in found if _passes(one, query.get("filter", ""))], found, query))
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.calls import Call
 
@@ -11,11 +11,11 @@ PROJECT_NUMBER = "123456789012"
 """Of every project here: names that services answer with hold the number in the place of the id."""
 
 
-def find(world: World, call: Call) -> Record | None:
+def find(cloud_state: CloudState, call: Call) -> Record | None:
     """The instance that the listener belongs to, or else the one with the caller's address."""
     if call.machine:
-        return world.find(INSTANCE, call.machine)
-    found = [one for one in world.resources(INSTANCE) if interface(one).get("networkIp") == call.source]
+        return cloud_state.find(INSTANCE, call.machine)
+    found = [one for one in cloud_state.resources(INSTANCE) if interface(one).get("networkIp") == call.source]
     return found[-1] if found else None
 
 

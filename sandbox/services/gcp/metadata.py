@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services import bearer
 from sandbox.services.calls import Answer, Call, Refused
@@ -29,13 +29,13 @@ _PART = re.compile(r"-([a-z])")
 class Metadata:
     """The server as one world's machines see it."""
 
-    world: World
+    cloud_state: CloudState
     lifetime: int
     """Seconds that tokens are good for."""
 
     def answer(self, call: Call, now: float) -> Answer:
         """The answer to one request."""
-        machine = machines.find(self.world, call)
+        machine = machines.find(self.cloud_state, call)
         if machine is None:
             raise Refused("", f"the sandbox has no instance {call.machine or call.source}\n", 404)
         if call.headers.get("metadata-flavor") != "Google" or "x-forwarded-for" in call.headers:
@@ -59,7 +59,7 @@ class Metadata:
         asked = query.get("scopes", "").split(",") if query.get("scopes") else scopes
         if set(asked) - set(scopes) or set(query) - {"scopes"}:
             raise Refused("", "scopes that the machine does not have", 400)
-        text, said = bearer.issue(self.world, machine.id, email, " ".join(asked), now, self.lifetime)
+        text, said = bearer.issue(self.cloud_state, machine.id, email, " ".join(asked), now, self.lifetime)
         given = {"access_token": text, "expires_in": said.expires - int(now), "token_type": "Bearer"}
         return Answer(200, json.dumps(given).encode(), FLAVOR | JSON)
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.records import Record
 from sandbox.services.calls import Answer, Call, Refused
@@ -35,7 +35,7 @@ VERBS = {"access": ("GET", "access"), "addVersion": ("POST", "add"), "destroy": 
 class Secrets:
     """The secrets of one world, as one member sees them."""
 
-    world: World
+    cloud_state: CloudState
     member: str
 
     def answer(self, call: Call) -> Answer:
@@ -44,7 +44,7 @@ class Secrets:
         method, action = VERBS.get(place["verb"] if place else "", ("", ""))
         if not place or call.method != method or (place["verb"] == "addVersion") == bool(place["version"]):
             raise Refused("NOT_FOUND", f"{call.method} {call.path} is no method of this service.")
-        why = not_allowed(self.world, self.member, f"secretmanager.versions.{action}", place["secret"])
+        why = not_allowed(self.cloud_state, self.member, f"secretmanager.versions.{action}", place["secret"])
         if why:
             raise Refused("denied", f"Permission 'secretmanager.versions.{action}' denied for resource ({why}).")
         record = self._find(place["project"], place["name"])
@@ -56,7 +56,7 @@ class Secrets:
         return self._destroy(record, place["version"])
 
     def _find(self, project: str, name: str) -> Record:
-        for record in self.world.resources(ENTRY):
+        for record in self.cloud_state.resources(ENTRY):
             given = record.outputs
             if given["secretId"] == name and project in (given.get("project"), PROJECT_NUMBER):
                 return record
@@ -64,7 +64,7 @@ class Secrets:
 
     def _versions(self, record: Record) -> dict[str, str]:
         """Values by number, the oldest first."""
-        kept = self.world.secret_values(_key(record))
+        kept = self.cloud_state.secret_values(_key(record))
         return dict(sorted(kept.items(), key=lambda each: int(each[0])))
 
     def _about(self, record: Record, number: str) -> dict[str, Any]:
@@ -99,16 +99,16 @@ class Secrets:
             raise Refused("INVALID_ARGUMENT", "Secret Payload cannot be empty.") from None
         if not 1 <= len(content) <= VALUE_LIMIT:
             raise Refused("INVALID_ARGUMENT", f"The field [SecretPayload.data] has 1 to {VALUE_LIMIT} bytes.")
-        with self.world.transaction():
+        with self.cloud_state.transaction():
             number = str(int(next(reversed(self._versions(record)), "0")) + 1)
-            self.world.put_secret(_key(record), number, content.decode())
+            self.cloud_state.put_secret(_key(record), number, content.decode())
         return answer(self._about(record, number))
 
     def _destroy(self, record: Record, version: str) -> Answer:
         number = self._number(record, version)
         if not self._versions(record)[number]:
             raise Refused("FAILED_PRECONDITION", "the version is in DESTROYED state already")
-        self.world.blank_secret(_key(record), number)
+        self.cloud_state.blank_secret(_key(record), number)
         return answer(self._about(record, number))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.rights import refused as not_allowed
 from sandbox.services import xml
 from sandbox.services.calls import Answer, Call, Codes, Refused, worded
@@ -48,12 +48,12 @@ UNKNOWN_OF_WRITES = ("if-match", "if-none-match")
 class Store:
     """The buckets of one world, as one member sees them."""
 
-    world: World
+    cloud_state: CloudState
     member: str
 
     def answer(self, call: Call, bucket: str, key: str) -> Answer:
         """The answer to a call on a bucket, or on an object of it (key is decoded)."""
-        record = self.world.find(BUCKET, bucket)
+        record = self.cloud_state.find(BUCKET, bucket)
         if record is None:
             raise Refused("NoSuchBucket", "The specified bucket does not exist.")
         query = dict(parse_qsl(call.query, keep_blank_values=True))
@@ -64,7 +64,7 @@ class Store:
             raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], bucket, key)
         versioned = bool((record.inputs.get("versioning") or {}).get("enabled"))
-        with self.world.transaction():  # condition and write are one
+        with self.cloud_state.transaction():  # condition and write are one
             found = self._wanted(call, bucket, key, query.get("generation"))
             if call.method == "PUT":
                 return self._put(call, bucket, key, found, versioned)
@@ -76,15 +76,15 @@ class Store:
 
     def _require(self, action: str, bucket: str, key: str = "") -> None:
         resource = f"projects/_/buckets/{bucket}" + (f"/objects/{key}" if key else "")
-        why = not_allowed(self.world, self.member, f"storage.objects.{action}", resource)
+        why = not_allowed(self.cloud_state, self.member, f"storage.objects.{action}", resource)
         if why:
             raise Refused("denied", why)
 
     def _wanted(self, call: Call, bucket: str, key: str, generation: str | None) -> Version | None:
         """The newest version, or the one of a generation; Refused where the call's condition does not hold."""
-        found = newest(self.world, bucket, key)
+        found = newest(self.cloud_state, bucket, key)
         if generation is not None:
-            kept = versions(self.world, bucket, key)
+            kept = versions(self.cloud_state, bucket, key)
             found = next((one for one in kept if one.etag and str(one.number) == generation), None)
         condition = call.headers.get("x-goog-if-generation-match")
         if found is None and call.method != "PUT":
@@ -109,16 +109,16 @@ class Store:
         if sent and sent != _md5(call.body):
             raise Refused("BadDigest", "The Content-MD5 you specified did not match what we received.")
         kind = call.headers.get("content-type") or "application/octet-stream"
-        self.world.put_object(bucket, key, call.body, kind, versioned=versioned)
-        return Answer(200, b"", _about(versions(self.world, bucket, key)[0]))
+        self.cloud_state.put_object(bucket, key, call.body, kind, versioned=versioned)
+        return Answer(200, b"", _about(versions(self.cloud_state, bucket, key)[0]))
 
     def _delete(self, bucket: str, key: str, query: Mapping[str, str], versioned: bool) -> Answer:
         if versioned and "generation" not in query:
-            self.world.put_delete_marker(bucket, key)
+            self.cloud_state.put_delete_marker(bucket, key)
         elif versioned:
-            self.world.connection.execute("DELETE FROM objects WHERE version = ?", (query["generation"],))
+            self.cloud_state.connection.execute("DELETE FROM objects WHERE version = ?", (query["generation"],))
         else:
-            self.world.remove_object(bucket, key)
+            self.cloud_state.remove_object(bucket, key)
         return Answer(204)
 
     def _list(self, call: Call, bucket: str, query: Mapping[str, str]) -> Answer:
@@ -128,14 +128,14 @@ class Store:
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         after = query.get("continuation-token", "") or query.get("start-after", "")
         most = min(int(query.get("max-keys", "1000")), 1000)
-        objects = self.world.objects(bucket)
+        objects = self.cloud_state.objects(bucket)
         here, more = page(objects, prefix, delimiter, after, most)
         listed: dict[str, Any] = {"Name": bucket, "Prefix": prefix, "KeyCount": len(here), "MaxKeys": most}
         listed |= {"IsTruncated": more} | ({"NextContinuationToken": here[-1]} if here and more else {})
         listed["Contents"] = [
             {
                 "Key": one.key,
-                "Generation": versions(self.world, bucket, one.key)[0].number,
+                "Generation": versions(self.cloud_state, bucket, one.key)[0].number,
                 "MetaGeneration": 1,
                 "LastModified": one.modified.replace("Z", ".000Z"),
                 "ETag": f'"{one.etag}"',

@@ -16,10 +16,10 @@ SERVICE = "aws:index/getService:getService"
 REGION = "aws:index/getRegion:getRegion"
 
 
-@pytest.mark.parametrize("world", ["cloud", "sandbox"])
-def test_a_host_name_is_reached_over_https_and_a_whole_url_is_used_as_it_is(world: str) -> None:
-    assert service_url("bundle_store", "b.s3.eu-west-1.amazonaws.com", world) == "https://b.s3.eu-west-1.amazonaws.com"
-    assert service_url("bundle_store", "https://other:8443/base", world) == "https://other:8443/base"
+@pytest.mark.parametrize("target", ["cloud", "sandbox"])
+def test_a_host_name_is_reached_over_https_and_a_whole_url_is_used_as_it_is(target: str) -> None:
+    assert service_url("bundle_store", "b.s3.eu-west-1.amazonaws.com", target) == "https://b.s3.eu-west-1.amazonaws.com"
+    assert service_url("bundle_store", "https://other:8443/base", target) == "https://other:8443/base"
 
 
 def test_plain_http_is_for_the_sandbox_alone_and_the_refusal_says_what_why_and_what_to_do() -> None:
@@ -49,9 +49,9 @@ def answering_plain_http(patch: pytest.MonkeyPatch, what: str) -> None:
         )
 
 
-def recording(world: str) -> Recording:
+def recording(target: str) -> Recording:
     config = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
-    return record("aws-dev", {**config, "mullion:world": world})
+    return record("aws-dev", {**config, "mullion:world": target})
 
 
 @pytest.mark.parametrize("what", PLAIN)

@@ -9,12 +9,12 @@ URL = "https://127.0.0.1:4711"
 
 
 @pytest.mark.parametrize(
-    ("world", "told", "simulated"),
+    ("target", "told", "simulated"),
     [("sandbox", None, True), ("sandbox", URL, False), ("cloud", None, False)],
 )
 def test_machines_are_only_written_down_in_a_sandbox_that_is_not_booted(
-    world: str, told: str | None, simulated: bool, monkeypatch: pytest.MonkeyPatch
+    target: str, told: str | None, simulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {simulation.BOOTED: told}
     monkeypatch.setattr(pulumi.Config, "get", lambda self, key: given[self.full_key(key)])
-    assert (simulation.is_simulated(world), simulation.api()) == (simulated, told or "")
+    assert (simulation.is_simulated(target), simulation.api()) == (simulated, told or "")

@@ -11,7 +11,7 @@ import yaml
 from operations.commands import sandbox_boot
 from operations.stacks.paths import REPOSITORY
 from sandbox.boot import supervision
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
 
@@ -47,8 +47,8 @@ class Clone:
 
     def machines(self) -> dict[str, dict[str, str]]:
         """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
-        with closing(World(supervision.world(self.sandbox))) as world:
-            return sandbox_boot.machines(world)
+        with closing(CloudState(supervision.cloud_state(self.sandbox))) as cloud_state:
+            return sandbox_boot.machines(cloud_state)
 
     def remains(self) -> dict[str, list[str]]:
         """What is on this host of its machines."""

@@ -81,7 +81,7 @@ def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
         ) as command,
     ):
         while command.poll() is None:
-            for each in site.world.resources(INSTANCE):
+            for each in site.cloud_state.resources(INSTANCE):
                 name = site.told(each)["machine"]["name"]
                 if known.get(name, each.id) != each.id:
                     known[name] = each.id
@@ -110,9 +110,9 @@ def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[S
     versions, file = (kubernetes, *later), folder / "artifacts.json"
     file.write_text(json.dumps(programs.entries(versions)), encoding="ascii")
     with alone():
-        world = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes, file)))
+        cloud_state = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes, file)))
         net = f"lab{os.getpid()}{name[:2]}"
-        with site(world, net, folder / "machines", versions) as here:
+        with site(cloud_state, net, folder / "machines", versions) as here:
             yield here
-        world.close()
+        cloud_state.close()
         shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images

@@ -78,7 +78,7 @@ def records(site: Site) -> list[dict[str, Any]]:
         for each in site.machines.values()
         if "snapshot_store" in site.told(each.record)["facts"]
     }
-    held = site.world.objects(bucket)
+    held = site.cloud_state.objects(bucket)
     return [json.loads(held[key].content) for key in sorted(held) if key.startswith(f"{LOG}/")]
 
 
@@ -143,7 +143,10 @@ def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut
         if "-----" not in line
     }
     token = next(
-        text for one in cut.world.resources() if "join" in one.name for text in cut.world.secret_values(one.id).values()
+        text
+        for one in cut.cloud_state.resources()
+        if "join" in one.name
+        for text in cut.cloud_state.secret_values(one.id).values()
     )
     assert len(secret) > 20
     for each in cut.machines.values():

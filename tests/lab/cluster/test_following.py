@@ -82,8 +82,10 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
     _set_event_ttl(site, kubernetes, "2h0m0s")
     until(lambda: "--event-ttl=2h0m0s" in head.file(MANIFEST).read_text() and at_rest(head), "it came true")
     serial = agent(head)["serials"]["pointer"]
-    store = next(each.id for each in site.world.resources("aws:s3/bucket:Bucket") if each.name.endswith("-snapshots"))
-    assert [key for key in site.world.objects(store) if f"-{serial}." in key], "a snapshot of before"
+    store = next(
+        each.id for each in site.cloud_state.resources("aws:s3/bucket:Bucket") if each.name.endswith("-snapshots")
+    )
+    assert [key for key in site.cloud_state.objects(store) if f"-{serial}." in key], "a snapshot of before"
     assert "--encryption-provider-config" in head.file(MANIFEST).read_text(), "ours stay beside it"
     assert head.kubectl("get", "configmap", "kept-over-a-change", "--output", "jsonpath={.data.a}") == "b"
     memory = ("--namespace", "kube-system", "get", "configmap", "mullion-agent", "--output", "json")

@@ -45,12 +45,12 @@ def shows(worker: Machine, port: int) -> bool:
 
 def snapshots(site: Site) -> list[str]:
     """Keys in the snapshot store."""
-    return sorted(key for key in site.world.objects(bucket(site, "snapshots")) if key.startswith("etcd/"))
+    return sorted(key for key in site.cloud_state.objects(bucket(site, "snapshots")) if key.startswith("etcd/"))
 
 
 def bucket(site: Site, name: str) -> str:
     """A store of the cluster."""
-    return next(each.id for each in site.world.resources(BUCKET) if each.name.endswith(f"-{name}"))
+    return next(each.id for each in site.cloud_state.resources(BUCKET) if each.name.endswith(f"-{name}"))
 
 
 def watchers(worker: Machine) -> set[str]:
@@ -65,9 +65,9 @@ def snapshot_now(site: Site, head: Machine) -> str:
     """Have the agent make a snapshot: it makes one at once where the store has none."""
     store = bucket(site, "snapshots")
     head.run("systemctl", "stop", "mullion-agent.service")  # it may be storing an earlier one
-    with site.world.transaction():
+    with site.cloud_state.transaction():
         for key in snapshots(site):
-            site.world.remove_object(store, key)
+            site.cloud_state.remove_object(store, key)
     head.run("systemctl", "start", "mullion-agent.service")
     return until(lambda: snapshots(site), "a snapshot is in the store")[-1]
 
@@ -139,7 +139,9 @@ def test_etcd_has_one_member_and_its_revisions_have_jumped_where_it_can_do_that(
 def test_what_watches_the_cluster_starts_anew_once_on_a_node_that_lived_through_it(restored: Site) -> None:
     worker, store = restored.machine(restored.names("linux")[0]), bucket(restored, "bundles")
     # restored, claimed, founded: after the two records of the first founding
-    until(lambda: json.loads(restored.world.objects(store)["epoch.json"].content) == {"epoch": 4}, "it is published")
+    until(
+        lambda: json.loads(restored.cloud_state.objects(store)["epoch.json"].content) == {"epoch": 4}, "it is published"
+    )
     before = set(json.loads(worker.file(WATCHED).read_text()))
 
     def followed() -> bool:

@@ -105,7 +105,7 @@ def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Sit
     head, worker = heads(site)[0], site.names("linux")[0]
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=readable")
-    store = next(each.id for each in site.world.resources(BUCKET) if each.name.endswith("-snapshots"))
+    store = next(each.id for each in site.cloud_state.resources(BUCKET) if each.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
         preload(site.machines.values(), after, site.folder / "images.tar")
         # in the sandbox, whose machines are not these, nothing is waited for: the second stage is refused, and awaited
@@ -118,7 +118,7 @@ def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Sit
         tags |= {"kube-proxy": {f"v{after}"}, "coredns": {release.coredns.rpartition(":")[2]}}
         until(lambda tags=tags: {name: running(site).get(name) for name in tags} == tags, "all images are new")
         serial = agent(head)["serials"]["pointer"]
-        assert len([key for key in site.world.objects(store) if f"-{serial}." in key]) >= 3, "one before each"
+        assert len([key for key in site.cloud_state.objects(store) if f"-{serial}." in key]) >= 3, "one before each"
         (new,) = renewed(site, "up", STACK, "--sandbox", "--yes")
         new.until("ready", READY_SECONDS)
         until(lambda after=after: set(versions_of(site).values()) == {planned(after)}, "the worker has it too")

@@ -36,8 +36,8 @@ def test_ops_02_the_command_fetches_what_the_registered_task_packs(
     fetched, said = threading.Event(), list[str]()
     machine = threading.Thread(target=look, args=(site, command[1], fetched, said))
     work_in(site.folder, monkeypatch)
-    with site.lab.world.transaction():
-        site.lab.world.set_setting(BOOTED, "here")  # the sandbox would answer for the machine
+    with site.lab.cloud_state.transaction():
+        site.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer for the machine
     machine.start()
     try:
         ran = CliRunner().invoke(app, ["logs", STACK, site.worker.name, "-o", str(tmp_path / "logs.zip")])
@@ -54,4 +54,4 @@ def test_ops_02_the_command_fetches_what_the_registered_task_packs(
     whole = "\n".join(files.values())
     assert TOKEN not in whole
     assert "PRIVATE KEY" not in whole
-    assert not [each for each in site.lab.world.objects(site.lab.bucket) if each.startswith("requests/")]
+    assert not [each for each in site.lab.cloud_state.objects(site.lab.bucket) if each.startswith("requests/")]

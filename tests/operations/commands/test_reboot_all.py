@@ -11,7 +11,7 @@ from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from sandbox.boot import machine_status
 from sandbox.boot.machine_status import Standing, Wish
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
 
 MACHINES = ("control-plane-0", "linux-0", "web-0", "web-1")
@@ -21,21 +21,21 @@ MACHINES = ("control-plane-0", "linux-0", "web-0", "web-1")
 def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is rebooted, in order, in a booted sandbox with one machine that cannot boot."""
     order: list[str] = []
-    world = World(tmp_path / "world.db")
+    cloud_state = CloudState(tmp_path / "world.db")
     machine_status.tell(
-        world,
+        cloud_state,
         {
             name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
             for name in MACHINES
         },
     )  # fmt: skip
-    has(world, **{name: name for name in MACHINES})
-    world.close()
+    has(cloud_state, **{name: name for name in MACHINES})
+    cloud_state.close()
 
     def change(name: str, machine: str, *, quiet: bool, boots: int) -> None:
         order.append(machine)
 
-    def record(world: World, instance: str) -> Mapping[str, Any]:
+    def record(cloud_state: CloudState, instance: str) -> Mapping[str, Any]:
         return {"time": order.count(instance), "state": "registered" if instance == "web-0" else "ready"}
 
     monkeypatch.setattr(boot_site, "api", lambda name: "https://127.0.0.1:1")
@@ -51,7 +51,9 @@ def test_workers_come_first_and_what_is_not_booted_is_left_alone(rebooted: list[
 
 
 def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox_boot, "record", lambda world, instance: {"time": len(rebooted), "state": "running"})
+    monkeypatch.setattr(
+        sandbox_boot, "record", lambda cloud_state, instance: {"time": len(rebooted), "state": "running"}
+    )
     monkeypatch.setattr(reboot_all, "PATIENCE", 0)
     with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
         reboot_all.reboot_all("small")

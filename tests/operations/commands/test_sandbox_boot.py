@@ -16,7 +16,7 @@ from operations.console.exits import Exit, Stop
 from sandbox.boot import machine_status
 from sandbox.boot.machine_status import Standing, Wish
 from sandbox.boot.windows.hosts import HOSTS
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
 
 SAID = {"state": "ready", "phase": "ready", "step": "node-ready", "time": "2026-01-02T03:04:05Z"}
@@ -29,26 +29,26 @@ LIVES = {
 
 
 @pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+def cloud_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CloudState:
     """A booted sandbox's world, with no machine yet; each has the same record."""
-    world = World(tmp_path / "world.db")
+    cloud_state = CloudState(tmp_path / "world.db")
 
     @contextmanager
-    def kept(name: str) -> Iterator[World]:
-        yield world
+    def kept(name: str) -> Iterator[CloudState]:
+        yield cloud_state
 
     monkeypatch.setattr(sandbox_boot, "_kept", kept)
-    monkeypatch.setattr(sandbox_boot, "record", lambda world, instance: SAID)
-    return world
+    monkeypatch.setattr(sandbox_boot, "record", lambda cloud_state, instance: SAID)
+    return cloud_state
 
 
 @pytest.mark.parametrize("of", LIVES)
 def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
-    of: str, world: World, capsys: pytest.CaptureFixture[str]
+    of: str, cloud_state: CloudState, capsys: pytest.CaptureFixture[str]
 ) -> None:
     since, told = LIVES[of]
-    has(world, **{"linux-0": "i-1"})
-    machine_status.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
+    has(cloud_state, **{"linux-0": "i-1"})
+    machine_status.tell(cloud_state, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
     sandbox_boot.ls("small", as_json=True)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
     assert (found["record"], found["step"]) == told
@@ -56,12 +56,12 @@ def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
 
 
 def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
-    world: World, capsys: pytest.CaptureFixture[str]
+    cloud_state: CloudState, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its keeper takes a moment to cut what `up` has deleted or replaced."""
     standing = Standing("i-1", "10.20.0.9", "on", "", Wish())
-    machine_status.tell(world, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
-    has(world, **{"linux-0": "i-1", "linux-1": "i-3"})
+    machine_status.tell(cloud_state, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
+    has(cloud_state, **{"linux-0": "i-1", "linux-1": "i-3"})
     sandbox_boot.ls("small", as_json=True)
     assert list(json.loads(capsys.readouterr().out)["machines"]) == ["linux-0"]
     with pytest.raises(Stop, match="has no machine 'linux-1'; it has linux-0"):
@@ -69,11 +69,11 @@ def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
 
 
 def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    cloud_state: CloudState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    has(world, **{"linux-0": "i-1"})
-    machine_status.tell(world, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish())})
-    monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(world))
+    has(cloud_state, **{"linux-0": "i-1"})
+    machine_status.tell(cloud_state, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish())})
+    monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(cloud_state))
     with pytest.raises(Stop, match="linux-0 is gone: it was deleted or replaced meanwhile"):
         sandbox_boot.change("small", "linux-0", on=False)
 

@@ -9,7 +9,7 @@ from typer.testing import Result
 from operations.console.exits import Exit
 from operations.stacks.target import world_file
 from sandbox.aws.cloud import AWS
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
 from sandbox.records import Boot
 
@@ -17,11 +17,11 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def world(clone: Path) -> Iterator[World]:
+def cloud_state(clone: Path) -> Iterator[CloudState]:
     """The sandbox of the stack `small`, with a VPC and an address, both named `same`, and one more VPC."""
     file = world_file("small")
     file.parent.mkdir(parents=True)
-    made = World(file, seed="test")
+    made = CloudState(file, seed="test")
     provider = Provider(AWS, made)
     provider.configure({"region": "eu-west-1"})
     for type, name, inputs in (
@@ -34,10 +34,10 @@ def world(clone: Path) -> Iterator[World]:
     made.close()
 
 
-def test_faults_are_planned_listed_and_forgotten(world, mullion: Run) -> None:
+def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> None:
     result = mullion("sandbox", "fault", "small", "--fail", "3", "--throttle", "1", "--tries", "7", "--type", "Vpc")
     assert result.exit_code == 0, result.output
-    assert [(each.kind, each.nth, each.type, each.amount) for each in world.faults()] == [
+    assert [(each.kind, each.nth, each.type, each.amount) for each in cloud_state.faults()] == [
         ("fail", 3, "Vpc", 0),
         ("throttle", 1, "Vpc", 7),
     ]
@@ -45,7 +45,7 @@ def test_faults_are_planned_listed_and_forgotten(world, mullion: Run) -> None:
     assert "throttle" in listed.stdout
     assert "InternalFailure" in listed.stdout
     assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault waits in the sandbox of small\n"
-    assert world.faults() == []
+    assert cloud_state.faults() == []
 
 
 KINDS = [
@@ -58,9 +58,9 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("words", "planned"), KINDS)
-def test_each_kind_of_fault_has_its_option(world, mullion: Run, words, planned) -> None:
+def test_each_kind_of_fault_has_its_option(cloud_state, mullion: Run, words, planned) -> None:
     assert mullion("sandbox", "fault", "small", *words, "--times", "2").exit_code == 0
-    [fault] = world.faults()
+    [fault] = cloud_state.faults()
     assert (fault.kind, fault.nth, fault.amount) == planned
     assert fault.times == 2
 
@@ -80,33 +80,33 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
-def test_what_makes_no_sense_changes_nothing_and_says_what_would(world, mullion: Run, words, message) -> None:
-    before = world.resources()
+def test_what_makes_no_sense_changes_nothing_and_says_what_would(cloud_state, mullion: Run, words, message) -> None:
+    before = cloud_state.resources()
     result = mullion("sandbox", *words)
     assert result.exit_code == Exit.USAGE
     assert message in result.stderr
-    assert (world.resources(), world.faults()) == (before, [])
+    assert (cloud_state.resources(), cloud_state.faults()) == (before, [])
 
 
-def test_a_thing_is_changed_by_its_type_and_name_or_its_id(world, mullion: Run) -> None:
+def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion: Run) -> None:
     assert (
         mullion("sandbox", "change", "small", "Vpc/same", "tags.owner=them", "enableDnsHostnames=true").exit_code == 0
     )
-    [same, net] = world.resources("aws:ec2/vpc:Vpc")
+    [same, net] = cloud_state.resources("aws:ec2/vpc:Vpc")
     assert same.inputs["tags"] == same.tags == {"owner": "them"}
     assert same.inputs["enableDnsHostnames"] is True
     assert mullion("sandbox", "change", "small", net.id, 'tags={"a": "1"}').exit_code == 0
-    assert world.resources("aws:ec2/vpc:Vpc")[1].tags == {"a": "1"}
+    assert cloud_state.resources("aws:ec2/vpc:Vpc")[1].tags == {"a": "1"}
 
 
-def test_a_thing_is_removed(world, mullion: Run) -> None:
+def test_a_thing_is_removed(cloud_state, mullion: Run) -> None:
     assert mullion("sandbox", "remove", "small", "net").stdout == "removed Vpc/net\n"
-    assert [each.name for each in world.resources()] == ["same", "same"]
+    assert [each.name for each in cloud_state.resources()] == ["same", "same"]
 
 
-def test_machines_that_wait_are_shown_with_what_is_in_their_way(world, mullion: Run) -> None:
+def test_machines_that_wait_are_shown_with_what_is_in_their_way(cloud_state, mullion: Run) -> None:
 
-    world.put_boot(
+    cloud_state.put_boot(
         Boot("i-1", "web-0", "0" * 64, "waiting", "there is no object x in bucket b", "2026-01-01T00:00:00Z")
     )
     result = mullion("sandbox", "boots", "small")

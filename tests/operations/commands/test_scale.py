@@ -128,7 +128,7 @@ ENDINGS = {
 def test_the_file_is_as_it_was_unless_the_engines_run_began(
     ending: str, begun: bool, earlier: bool, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    world = target.World(target.SANDBOX)
+    world = target.Target(target.SANDBOX)
     if earlier:
         target.remember("small", world)
         os.utime(target.folder("small") / "world.json", (1, 1))

@@ -174,7 +174,7 @@ def test_an_engine_is_built_once_and_nothing_else_is_left(machine: Machine) -> N
 
 
 def test_a_build_says_how_far_it_is(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(build, "STEP_SECONDS", 0.05)
+    monkeypatch.setattr(go_toolchain, "STEP_SECONDS", 0.05)
     machine.go(before="echo github.com/some/package >&2; /bin/sleep 0.3")
     machine.find()
     assert any("github.com/some/package" in line for line in machine.said), machine.said
@@ -192,7 +192,7 @@ def test_a_failed_build_says_why_and_leaves_nothing(machine: Machine) -> None:
 def test_a_build_that_is_interrupted_stops_at_once_and_leaves_nothing(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "STEP_SECONDS", 0.05)
+    monkeypatch.setattr(go_toolchain, "STEP_SECONDS", 0.05)
     machine.go(before="exec /bin/sleep 60")
 
     def interrupt(line: str) -> None:

@@ -12,7 +12,7 @@ from lab import cluster as programs
 from operations.console.exits import Exit, Stop
 from operations.engine import workspace
 from operations.stacks import boot_overlay, boot_site, stack_files, target
-from sandbox.cloud_state import SERVICES, World
+from sandbox.cloud_state import SERVICES, CloudState
 
 Run = Callable[..., Result]
 FILE, BUILT, LINUX_ALONE = "1.36.4", "1.37.1", "1.36.3"
@@ -44,7 +44,7 @@ def test_the_spec_is_the_files_with_what_booting_needs_and_the_file_stays(built:
         "debian-12",
     )
     assert spec.pools["web"].os.value == "windows-2022"
-    assert World(target.root() / "sandbox" / "small" / "world.db").setting(SERVICES) == "http"
+    assert CloudState(target.root() / "sandbox" / "small" / "world.db").setting(SERVICES) == "http"
     assert (built / "stacks" / "Pulumi.small.yaml").read_bytes() == before
     boot_overlay.forget("small")
     assert (stack_files.load("small").spec.kubernetes, boot_overlay.is_chosen("small")) == (FILE, False)
@@ -94,10 +94,10 @@ def test_an_upgrade_to_a_version_that_is_not_built_is_refused_before_anything_be
 
 
 def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:
-    target.remember("small", target.World(target.SANDBOX))
+    target.remember("small", target.Target(target.SANDBOX))
     file = target.root() / "sandbox" / "small" / "world.db"
     file.parent.mkdir(parents=True)
-    World(file).close()
+    CloudState(file).close()
     with pytest.raises(Stop, match="mullion down small --sandbox"):
         boot_overlay.choose("small", stack_files.written("small"), BUILT)
 

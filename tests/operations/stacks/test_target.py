@@ -9,9 +9,9 @@ import yaml
 from operations.console.exits import Exit, Stop
 from operations.engine import workspace
 from operations.stacks import stack_files, target
-from operations.stacks.target import World
+from operations.stacks.target import Target
 
-SANDBOX, REAL = World("sandbox"), World("aws", "111122223333", "eu-west-1")
+SANDBOX, REAL = Target("sandbox"), Target("aws", "111122223333", "eu-west-1")
 
 
 def test_a_stack_belongs_to_no_world_until_one_is_remembered(clone: Path) -> None:
@@ -27,12 +27,12 @@ def test_a_stack_belongs_to_no_world_until_one_is_remembered(clone: Path) -> Non
         (SANDBOX, REAL, True),
         (REAL, SANDBOX, True),
         (REAL, REAL, False),
-        (REAL, World("aws", "444455556666", "eu-west-1"), True),
-        (REAL, World("aws", "111122223333", "us-east-1"), True),
-        (REAL, World("aws", "", "eu-west-1"), False),
+        (REAL, Target("aws", "444455556666", "eu-west-1"), True),
+        (REAL, Target("aws", "111122223333", "us-east-1"), True),
+        (REAL, Target("aws", "", "eu-west-1"), False),
     ],
 )
-def test_another_world_is_refused_with_the_way_out(clone: Path, first: World, then: World, refused: bool) -> None:
+def test_another_world_is_refused_with_the_way_out(clone: Path, first: Target, then: Target, refused: bool) -> None:
     target.remember("small", first)
     assert target.recall("small") == first
     if not refused:
@@ -50,12 +50,12 @@ def test_a_forgotten_world_makes_room_for_another(clone: Path) -> None:
 
 
 @pytest.mark.parametrize("world", [SANDBOX, REAL])
-def test_each_run_is_noted_and_the_world_stays(clone: Path, world: World) -> None:
+def test_each_run_is_noted_and_the_world_stays(clone: Path, world: Target) -> None:
     assert target.began("small") == 0
     target.remember("small", world)
     os.utime(target.folder("small") / "world.json", (1, 1))
     first = target.began("small")
-    target.remember("small", World("azure"))
+    target.remember("small", Target("azure"))
     assert target.began("small") > first
     assert target.recall("small") == world
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.azure.cloud import AZURE
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, maker
 
@@ -227,8 +227,8 @@ NEEDS = {
 
 
 @pytest.fixture
-def account(world: World) -> Account:
-    return Account(world, AZURE, REGION)
+def account(cloud_state: CloudState) -> Account:
+    return Account(cloud_state, AZURE, REGION)
 
 
 @pytest.fixture

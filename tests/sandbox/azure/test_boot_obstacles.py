@@ -51,14 +51,14 @@ def site(account: Account, scene: Scene) -> Make:
 
 
 def boot(account: Account) -> Boot:
-    [found] = account.world.boots()
+    [found] = account.cloud_state.boots()
     return found
 
 
 def test_it_is_ready_and_its_record_bears_the_vms_own_id(account: Account, site: Make) -> None:
     machine = site()
     assert boot(account).state == "ready", boot(account).reason
-    stored = account.world.object("mulliona1b2/bundles", f"status/web:{machine.outputs['vmId']}.json")
+    stored = account.cloud_state.object("mulliona1b2/bundles", f"status/web:{machine.outputs['vmId']}.json")
     assert stored is not None
     told = json.loads(stored.content)
     assert (told["machine"], told["instance"], told["bundle"]) == ("web-0", machine.outputs["vmId"], SHA256)
@@ -126,7 +126,7 @@ def test_what_an_extension_alone_is_told_is_kept_for_its_machine_and_goes_with_e
     disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
     machine = site(password="A-password-1", storageProfile=disk)
     extension = account.create("VirtualMachineExtension", "e", **SCENES["extension"][1])
-    told = [json.loads(each) for each in account.world.secret_values(machine.id).values()]
+    told = [json.loads(each) for each in account.cloud_state.secret_values(machine.id).values()]
     assert told == [{"commandToExecute": "powershell"}]
     account.delete({"extension": extension, "machine": machine}[goes])
-    assert account.world.secret_values(machine.id) == {}
+    assert account.cloud_state.secret_values(machine.id) == {}

@@ -12,7 +12,7 @@ from sandbox.azure.boot_services import AROUND
 from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
 from sandbox.boot import cloud_services, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 Row = tuple[str, str, dict[str, Any], dict[str, Any]]
@@ -56,7 +56,7 @@ def machine(name: str, address: str, **more: Any) -> list[Row]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def cloud_state(tmp_path: Path) -> CloudState:
     record = {"recordType": "A", "aRecords": [{"ipv4Address": "10.20.0.9"}]}
     rows: list[Row] = [
         (NETWORK.token, "n", {"addressSpace": {"addressPrefixes": ["10.20.0.0/16"]}}, {}),
@@ -65,50 +65,54 @@ def world(tmp_path: Path) -> World:
         (RECORD.token, "r", record, {"fqdn": "api.c.mullion.internal."}),
         (BALANCER.token, "b", BALANCED, {}),
     ]
-    made = World(tmp_path / "world.db")
+    made = CloudState(tmp_path / "world.db")
     with made.transaction():
         for number, (type, id, inputs, outputs) in enumerate(rows, 1):
             made.put(Record(number, type, id, id, f"urn::{id}", "r", inputs, {**inputs, **outputs}, ""))
     return made
 
 
-def found(world: World, name: str) -> Record:
-    there = AROUND.find(world, f"id-{name}")
+def found(cloud_state: CloudState, name: str) -> Record:
+    there = AROUND.find(cloud_state, f"id-{name}")
     assert there
     return there
 
 
-def test_a_world_of_azure_s_things_is_in_azure(world: World) -> None:
-    assert cloud_services.of(world) is AROUND
-    assert AROUND.range(world) == IPv4Network("10.20.0.0/16")
-    assert AROUND.address(world, found(world, "worker")) == "10.20.0.5"
-    assert AROUND.user_data(found(world, "worker"), lambda *_: b"") == b"#cloud-config worker"
+def test_a_world_of_azure_s_things_is_in_azure(cloud_state: CloudState) -> None:
+    assert cloud_services.of(cloud_state) is AROUND
+    assert AROUND.range(cloud_state) == IPv4Network("10.20.0.0/16")
+    assert AROUND.address(cloud_state, found(cloud_state, "worker")) == "10.20.0.5"
+    assert AROUND.user_data(found(cloud_state, "worker"), lambda *_: b"") == b"#cloud-config worker"
 
 
-def test_rules_know_machines_by_their_groups_and_what_comes_through_a_balancer_comes_from_it(world: World) -> None:
+def test_rules_know_machines_by_their_groups_and_what_comes_through_a_balancer_comes_from_it(
+    cloud_state: CloudState,
+) -> None:
     peer = ("10.20.0.4",)
-    assert AROUND.permissions(world, found(world, "worker")) == [
+    assert AROUND.permissions(cloud_state, found(cloud_state, "worker")) == [
         Permission(True, "tcp", 10250, 10250, peer),
         Permission(True, "-1", 0, 65535, peer),
         OUT,
     ]
-    assert AROUND.permissions(world, found(world, "head")) == [
+    assert AROUND.permissions(cloud_state, found(cloud_state, "head")) == [
         Permission(True, "tcp", 6443, 6443, ("203.0.113.0/24",)),
         OUT,
         Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
     ]
 
 
-def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_for_none(world: World) -> None:
-    [group] = [each for each in world.resources(RULES.token) if each.id == "nsg-worker"]
+def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_for_none(
+    cloud_state: CloudState,
+) -> None:
+    [group] = [each for each in cloud_state.resources(RULES.token) if each.id == "nsg-worker"]
     denial = rule("closed", 99, "443", access="Deny", direction="Outbound", sourceAddressPrefix="*")
-    world.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
+    cloud_state.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
     with pytest.raises(ValueError, match="closed"):
-        AROUND.permissions(world, found(world, "worker"))
+        AROUND.permissions(cloud_state, found(cloud_state, "worker"))
 
 
-def test_a_balancer_forwards_from_its_private_address_to_its_pool(world: World) -> None:
-    [one] = AROUND.forwarders(world)
+def test_a_balancer_forwards_from_its_private_address_to_its_pool(cloud_state: CloudState) -> None:
+    [one] = AROUND.forwarders(cloud_state)
     check = {"protocol": "HTTPS", "path": "/readyz", "port": 6443, "matcher": "200"}
     assert (one.address, one.port, one.check, one.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
 
@@ -126,9 +130,9 @@ def test_a_balancer_forwards_from_its_private_address_to_its_pool(world: World) 
     ],
 )
 def test_names_of_the_zone_and_the_services_are_known_and_no_others(
-    world: World, name: str, expected: list[str] | None
+    cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
-    assert name_server.addresses(world, name, "10.20.0.1") == expected
+    assert name_server.addresses(cloud_state, name, "10.20.0.1") == expected
 
 
 def test_images_for_a_spec_are_such_as_azure_has_and_trusted_launch_takes() -> None:

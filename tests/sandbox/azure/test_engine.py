@@ -109,14 +109,14 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
     given = {"size": "Standard_D2s_v5", "data": "#cloud-config", "vault": "mullion-one"}
     made = Runner(tmp_path, engine, small_cloud, ("azure-native:location", REGION), **given)
     yield made
-    made.world.close()
+    made.cloud_state.close()
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
     """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
-    assert len(runner.world.resources()) == len(made)
+    assert len(runner.cloud_state.resources()) == len(made)
     outputs = {name: output.value for name, output in runner.stack.outputs().items()}
     assert outputs == {"address": "10.20.0.254", "vault": "https://mullion-one.vault.azure.net/"}
 
@@ -139,11 +139,11 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
     assert {operation for operation, _ in replaced.values()} <= {"replace", "delete", "create"}
 
     runner.stack.destroy()
-    assert runner.world.resources() == []
+    assert runner.cloud_state.resources() == []
     again = runner.run(lambda on_event: _up_with(runner, on_event, vault="mullion-two"))
     assert {operation for operation, _ in again.values()} == {"create"}, "again, with another vault"
     runner.stack.destroy()
-    assert not [operation for operation in runner.world.operations() if operation.error]
+    assert not [operation for operation in runner.cloud_state.operations() if operation.error]
     files = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "world.secrets"]
     assert not [file for file in files if VALUE.encode() in file.read_bytes()], "secrets are in the secrets file alone"
 

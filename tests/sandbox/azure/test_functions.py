@@ -48,19 +48,19 @@ def test_a_machine_that_is_taken_over_has_an_administrator_and_no_password(accou
 def test_secret_values_are_in_the_secrets_file_alone_and_new_ones_are_versions(account: Account, scene: Scene) -> None:
     secret = scene("secret")
     key = "https://mullion-a1b2.vault.azure.net/secrets/pki"
-    assert list(account.world.secret_values(key).values()) == ["value"]
+    assert list(account.cloud_state.secret_values(key).values()) == ["value"]
     changed = account.update(secret, properties={"value": "another"})
-    assert list(account.world.secret_values(key).values()) == ["value", "another"]
+    assert list(account.cloud_state.secret_values(key).values()) == ["value", "another"]
     versions = [each.outputs["properties"]["secretUriWithVersion"] for each in (secret, changed)]
-    assert [uri.rpartition("/")[2] for uri in versions] == list(account.world.secret_values(key))
+    assert [uri.rpartition("/")[2] for uri in versions] == list(account.cloud_state.secret_values(key))
     account.delete(changed)
-    assert account.world.secret_values(key) == {}
+    assert account.cloud_state.secret_values(key) == {}
 
 
 def test_in_a_world_of_plain_http_stores_and_vaults_say_so(account: Account, scene: Scene) -> None:
     assert scene("vault").outputs["properties"]["vaultUri"] == "https://mullion-a1b2.vault.azure.net/"
-    with account.world.transaction():
-        account.world.set_setting(SERVICES, "http")
+    with account.cloud_state.transaction():
+        account.cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"location": REGION})
     store = account.create("StorageAccount", "s", **SCENES["store"][1])
     assert store.outputs["primaryEndpoints"]["blob"] == "http://mulliona1b2.blob.core.windows.net/"

@@ -152,7 +152,7 @@ def test_a_blob_needs_the_accounts_key_as_the_provider_does(account: Account, sc
     scene("container")
     blob = IN | {"accountName": "mulliona1b2", "containerName": "bundles", "blobName": "a/b"}
     account.create("Blob", "a", **blob)
-    assert account.world.object("mulliona1b2/bundles", "a/b") is not None
+    assert account.cloud_state.object("mulliona1b2/bundles", "a/b") is not None
     account.update(scene("store"), allowSharedKeyAccess=False)
     refusal = account.refused(lambda: account.create("Blob", "b", **(blob | {"blobName": "c"})))
     assert refusal.code == "KeyBasedAuthenticationNotPermitted"
@@ -195,7 +195,7 @@ def test_a_resource_group_takes_all_with_it(account: Account, scene: Scene) -> N
     for name in ("sub", "zone", "identity"):
         scene(name)
     account.delete(scene("rg"))
-    assert account.world.resources() == []
+    assert account.cloud_state.resources() == []
 
 
 OVER: dict[str, tuple[str, dict[str, Any]]] = {
@@ -221,10 +221,10 @@ def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name
     given = filled(inputs | changes, scene)
     if kind == "RoleAssignment":
         given["principalId"] = scene("identity").outputs["principalId"]
-    account.world.set_setting(f"quota/{name}", "0")
+    account.cloud_state.set_setting(f"quota/{name}", "0")
     refusal = account.refused(lambda: account.create(short, "more", **given))
     assert refusal.code == QUOTAS.rows[name].code
-    account.world.set_setting(f"quota/{name}", "8")
+    account.cloud_state.set_setting(f"quota/{name}", "8")
     account.create(short, "more", **given)
 
 

@@ -53,7 +53,7 @@ Reader = Callable[..., Asking]
 def reader(account: Account, scene: Scene) -> Reader:
     """Of the container `bundles`, with these changes of what is asked."""
     container = scene("container")
-    account.world.put_object(
+    account.cloud_state.put_object(
         "mulliona1b2/bundles", "status/workers:1.json", b'{"state": "ready"}', "application/json", versioned=False
     )
 
@@ -72,7 +72,7 @@ def test_a_blob_is_read_and_the_token_is_asked_for_once(reader: Reader) -> None:
 
 def test_names_are_listed_by_their_beginning(reader: Reader, account: Account) -> None:
     for name in ("status/a b.json", "other"):
-        account.world.put_object("mulliona1b2/bundles", name, b"{}", "application/json", versioned=False)
+        account.cloud_state.put_object("mulliona1b2/bundles", name, b"{}", "application/json", versioned=False)
     assert reader().run(lambda blobs: names(blobs, "status/")) == ["status/a b.json", "status/workers:1.json"]
 
 

@@ -9,16 +9,16 @@ from sandbox.aws.boot_services import permissions
 from sandbox.aws.network import BALANCER, EGRESS, GROUP, INGRESS, INSTANCE
 from sandbox.boot import firewalls
 from sandbox.boot.firewalls import Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 NODES, GATEWAY, RESOLVER = "10.20.0.0/16", "10.20.0.1", "10.20.0.2"
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def cloud_state(tmp_path: Path) -> CloudState:
     """A worker and a control plane with a load balancer, each in a group of its own."""
-    world = World(tmp_path / "world.db")
+    cloud_state = CloudState(tmp_path / "world.db")
     balancer = {"subnetMappings": [{"privateIpv4Address": "10.20.0.9"}], "securityGroups": ["sg-b"]}
     inward = {"securityGroupId": "sg-w", "ipProtocol": "tcp", "fromPort": 10250, "toPort": 10250}
     rows = [
@@ -30,24 +30,24 @@ def world(tmp_path: Path) -> World:
         (INGRESS, "r2", {**inward, "securityGroupId": "sg-c", "referencedSecurityGroupId": "sg-b"}, {}),
         (EGRESS, "r3", {"securityGroupId": "sg-w", "ipProtocol": "-1", "cidrIpv4": "0.0.0.0/0"}, {}),
     ]
-    with world.transaction():
+    with cloud_state.transaction():
         for number, (type, id, inputs, outputs) in enumerate(rows):
-            world.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", inputs, {**inputs, **outputs}, ""))
-    return world
+            cloud_state.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", inputs, {**inputs, **outputs}, ""))
+    return cloud_state
 
 
-def machine(world: World, id: str) -> Record:
-    found = world.find(INSTANCE, id)
+def machine(cloud_state: CloudState, id: str) -> Record:
+    found = cloud_state.find(INSTANCE, id)
     assert found
     return found
 
 
-def test_a_group_as_a_peer_is_its_machines_and_load_balancers(world: World) -> None:
-    assert permissions(world, machine(world, "i-w")) == [
+def test_a_group_as_a_peer_is_its_machines_and_load_balancers(cloud_state: CloudState) -> None:
+    assert permissions(cloud_state, machine(cloud_state, "i-w")) == [
         Permission(True, "tcp", 10250, 10250, ("10.20.0.4",)),
         Permission(False, "-1", 0, 0, ("0.0.0.0/0",)),
     ]
-    assert permissions(world, machine(world, "i-c")) == [
+    assert permissions(cloud_state, machine(cloud_state, "i-c")) == [
         Permission(True, "tcp", 10250, 10250, ("10.20.0.9",)),
     ]
 
@@ -58,8 +58,8 @@ def lines(text: str, chain: str) -> list[str]:
     return [each.strip() for each in found[1].strip().splitlines()]
 
 
-def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(world: World) -> None:
-    found = permissions(world, machine(world, "i-w"))
+def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(cloud_state: CloudState) -> None:
+    found = permissions(cloud_state, machine(cloud_state, "i-w"))
     text = firewalls.rules(found, NODES, GATEWAY, RESOLVER, routed=False)
     assert lines(text, "in")[3:] == [
         f"ip saddr {GATEWAY} accept",

@@ -9,7 +9,7 @@ from sandbox.aws.boot_services import RECORD
 from sandbox.aws.network import BALANCER
 from sandbox.aws.route53 import ZONE
 from sandbox.boot import name_server
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 SERVICES = "10.20.0.1"
@@ -23,9 +23,9 @@ def question(name: str, kind: int = name_server.A, number: int = 7) -> bytes:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def cloud_state(tmp_path: Path) -> CloudState:
     """A private zone with a name at a machine and one at a load balancer."""
-    world = World(tmp_path / "world.db")
+    cloud_state = CloudState(tmp_path / "world.db")
     balancer = {"subnetMappings": [{"privateIpv4Address": "10.20.0.9"}, {"privateIpv4Address": "10.20.1.9"}]}
     alias = {"zoneId": "Z1", "type": "A", "aliases": [{"name": "Inner-1.elb.eu-west-1.amazonaws.com."}]}
     rows = [
@@ -39,10 +39,10 @@ def world(tmp_path: Path) -> World:
         ),
         (RECORD, "r2", alias, {"fqdn": "api.c.mullion.internal"}),
     ]
-    with world.transaction():
+    with cloud_state.transaction():
         for number, (type, id, inputs, outputs) in enumerate(rows):
-            world.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", inputs, {**inputs, **outputs}, ""))
-    return world
+            cloud_state.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", inputs, {**inputs, **outputs}, ""))
+    return cloud_state
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ def world(tmp_path: Path) -> World:
     ],
 )
 def test_names_of_the_zone_the_services_and_load_balancers_are_known_and_no_others(
-    world: World, name: str, expected: list[str] | None
+    cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
-    assert name_server.addresses(world, name, SERVICES) == expected
+    assert name_server.addresses(cloud_state, name, SERVICES) == expected
 
 
 def test_an_answer_repeats_the_question_and_has_every_address() -> None:

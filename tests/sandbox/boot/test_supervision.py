@@ -11,7 +11,7 @@ import pytest
 from lab.linuxnode import machine, network
 from operations.stacks.paths import REPOSITORY
 from sandbox.boot import machine_status, supervision
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.simulated_boot import BOOTED
 
 HOLD = "import sys, time; from pathlib import Path; from sandbox.boot import supervision\n"
@@ -39,13 +39,13 @@ def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too
     monkeypatch.setattr(machine, "stop", lambda folder: ended.append(folder.name))
     monkeypatch.setattr(network, "down", lambda net: ended.append(net))
     (supervision.disks(tmp_path) / "linux-0-i-1").mkdir(parents=True)
-    world = World(supervision.world(tmp_path))
-    with world.transaction():
-        world.set_setting(BOOTED, "yes")
-    machine_status.open_site(world, net="n", api="https://127.0.0.1:1")
+    cloud_state = CloudState(supervision.cloud_state(tmp_path))
+    with cloud_state.transaction():
+        cloud_state.set_setting(BOOTED, "yes")
+    machine_status.open_site(cloud_state, net="n", api="https://127.0.0.1:1")
     supervision.clean(tmp_path)
     assert ended == ["linux-0-i-1", supervision.net(tmp_path)]
-    assert (world.setting(BOOTED), machine_status.site(world)) == ("", {})
+    assert (cloud_state.setting(BOOTED), machine_status.site(cloud_state)) == ("", {})
     assert supervision.disks(tmp_path).exists()
     supervision.clean(tmp_path, disks_too=True)
     assert not supervision.disks(tmp_path).exists()

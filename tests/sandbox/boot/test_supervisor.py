@@ -13,7 +13,7 @@ from sandbox.boot import firewalls, machine_status, supervisor
 from sandbox.boot.cloud_services import Around
 from sandbox.boot.machine_status import Wish
 from sandbox.boot.supervisor import Keeper
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from tests.sandbox.boot.cloud_states import has
 
@@ -39,7 +39,7 @@ class Machine:
 class Site:
     """One whose machines boot at once."""
 
-    world: World
+    cloud_state: CloudState
     around: Around = AROUND
     net: str = "net"
     machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
@@ -67,7 +67,7 @@ class Site:
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """A site with firewalls and cables that note what is asked of them."""
-    here = Site(World(tmp_path / "world.db"))
+    here = Site(CloudState(tmp_path / "world.db"))
 
     def note(what: str) -> Any:
         return lambda *words, **more: here.done.setdefault(what, []).append(f"{words} {more}")
@@ -90,28 +90,28 @@ def settled(here: Keeper) -> dict[str, str]:
 
 def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(site: Site) -> None:
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1", two="i-2")
+    has(site.cloud_state, one="i-1", two="i-2")
     assert settled(here) == {"one": "on", "two": "on"}
-    has(site.world, one="i-1", two="i-3")
+    has(site.cloud_state, one="i-1", two="i-3")
     assert settled(here) == {"one": "on", "two": "on"}
-    has(site.world, two="i-3")
+    has(site.cloud_state, two="i-3")
     assert settled(here) == {"two": "on"}
     assert site.done["one"] == ["boot", "cut", "forget"]
     assert site.done["two"] == ["boot", "cut", "forget", "boot"], "another instance of that name has another disk"
-    assert machine_status.standing(site.world)["two"].instance == "i-3"
+    assert machine_status.standing(site.cloud_state)["two"].instance == "i-3"
 
 
 def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1")
+    has(site.cloud_state, one="i-1")
     settled(here)
     for changes in ({"boots": 1, "on": True}, {"on": False}, {"connected": False, "rate": "1mbit"}):
-        wanted = machine_status.wish(site.world, "one", **changes)
+        wanted = machine_status.wish(site.cloud_state, "one", **changes)
         settled(here)
         settled(here)
-        assert machine_status.standing(site.world)["one"].wish == wanted
+        assert machine_status.standing(site.cloud_state)["one"].wish == wanted
     assert site.done["one"] == ["boot", "cut", "boot", "cut"]
-    assert machine_status.standing(site.world)["one"].state == "off"
+    assert machine_status.standing(site.cloud_state)["one"].state == "off"
     assert site.done["connect"] == ["('net', 'i-1') {'connected': False}"]
     assert site.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
 
@@ -119,14 +119,14 @@ def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
 def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(site: Site) -> None:
     """Cut, isolated or slowed, then rolled or scaled away: what comes in its place boots with its cable in."""
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1", two="i-2")
+    has(site.cloud_state, one="i-1", two="i-2")
     settled(here)
     for name in ("one", "two"):
-        machine_status.wish(site.world, name, on=False, connected=False, rate="1mbit")
+        machine_status.wish(site.cloud_state, name, on=False, connected=False, rate="1mbit")
     assert settled(here) == {"one": "off", "two": "off"}
-    has(site.world, one="i-3", two="i-2")
+    has(site.cloud_state, one="i-3", two="i-2")
     assert settled(here) == {"one": "on", "two": "off"}
-    assert machine_status.standing(site.world)["one"].wish == Wish()
+    assert machine_status.standing(site.cloud_state)["one"].wish == Wish()
     assert "('net', 'i-3')" not in str(site.done)
 
 
@@ -134,26 +134,26 @@ def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_i
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1")
+    has(site.cloud_state, one="i-1")
     site.boots, told = 3, list[str]()
     for second, changes in enumerate(({}, {"boots": 1}, {"on": False}, {"on": True}, {"connected": False})):
         monkeypatch.setattr(supervisor, "now", lambda second=second: f"2026-01-02T03:04:0{second}Z")
         if changes:
-            machine_status.wish(site.world, "one", **changes)
+            machine_status.wish(site.cloud_state, "one", **changes)
         settled(here)
-        told.append(machine_status.standing(site.world)["one"].since)
+        told.append(machine_status.standing(site.cloud_state)["one"].since)
     assert told == [f"2026-01-02T03:04:0{second}Z" for second in (0, 1, 1, 3, 3)]
 
 
 def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(site: Site) -> None:
     site.windows = ("i-w",)
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1", web="i-w")
+    has(site.cloud_state, one="i-1", web="i-w")
     settled(here)
     for _ in range(2):
-        machine_status.wish(site.world, "one", boots=1)
+        machine_status.wish(site.cloud_state, "one", boots=1)
         settled(here)
-    assert {name: (each.state, each.why) for name, each in machine_status.standing(site.world).items()} == {
+    assert {name: (each.state, each.why) for name, each in machine_status.standing(site.cloud_state).items()} == {
         "one": ("failed", "no disk"),
         "web": ("not booted", "nothing runs it"),
     }
@@ -161,7 +161,7 @@ def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(site: Site) ->
 
 def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(site: Site) -> None:
     here = Keeper(site)  # type: ignore[arg-type]
-    has(site.world, one="i-1")
+    has(site.cloud_state, one="i-1")
     settled(here)
     settled(here)
     assert len(site.done["firewall"]) == 1

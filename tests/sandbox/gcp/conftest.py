@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.cloud import GCP
 from tests.sandbox.conftest import Account
 from tests.sandbox.scenes import Scene, maker
@@ -101,8 +101,8 @@ NEEDS = {"nat": "router", "record": "zone", "object": "bucket", "rule": "address
 
 
 @pytest.fixture
-def account(world: World) -> Account:
-    return Account(world, GCP, REGION)
+def account(cloud_state: CloudState) -> Account:
+    return Account(cloud_state, GCP, REGION)
 
 
 @pytest.fixture

@@ -57,14 +57,14 @@ def site(account: Account, scene: Scene) -> Make:
 
 
 def boot(account: Account) -> Boot:
-    [found] = account.world.boots()
+    [found] = account.cloud_state.boots()
     return found
 
 
 def test_it_is_ready_and_its_record_bears_the_instances_number(account: Account, site: Make) -> None:
     machine = site()
     assert boot(account).state == "ready", boot(account).reason
-    stored = account.world.object("bundles", f"status/web:{machine.outputs['instanceId']}.json")
+    stored = account.cloud_state.object("bundles", f"status/web:{machine.outputs['instanceId']}.json")
     assert stored is not None
     told = json.loads(stored.content)
     assert (told["machine"], told["instance"], told["bundle"]) == ("web-0", machine.outputs["instanceId"], SHA256)

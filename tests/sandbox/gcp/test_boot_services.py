@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.boot import cloud_services, firewalls, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.gcp.boot_services import AROUND
 from sandbox.gcp.dns import RECORD
 from sandbox.gcp.names import BACKEND, CHECK, COMPUTE, FIREWALL, FORWARDING, GROUP, INSTANCE, NETWORK, SUBNETWORK
@@ -51,56 +51,58 @@ ROWS = [
 ]
 
 
-def worded(world: World, rows: list[tuple[str, str, dict[str, Any], dict[str, Any]]], first: int) -> World:
-    with world.transaction():
+def worded(
+    cloud_state: CloudState, rows: list[tuple[str, str, dict[str, Any], dict[str, Any]]], first: int
+) -> CloudState:
+    with cloud_state.transaction():
         for number, (type, id, inputs, outputs) in enumerate(rows, first):
-            world.put(Record(number, type, id, id, f"urn::{id}", "r", inputs, {**inputs, **outputs}, ""))
+            cloud_state.put(Record(number, type, id, id, f"urn::{id}", "r", inputs, {**inputs, **outputs}, ""))
             if type == FIREWALL:
-                world.link(number, [("network", NETWORK, NET, "refuse")])
-    return world
+                cloud_state.link(number, [("network", NETWORK, NET, "refuse")])
+    return cloud_state
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return worded(World(tmp_path / "world.db"), ROWS, 1)
+def cloud_state(tmp_path: Path) -> CloudState:
+    return worded(CloudState(tmp_path / "world.db"), ROWS, 1)
 
 
-def machine(world: World, name: str) -> Record:
-    found = world.find(INSTANCE, f"zones/z/{name}")
+def machine(cloud_state: CloudState, name: str) -> Record:
+    found = cloud_state.find(INSTANCE, f"zones/z/{name}")
     assert found
     return found
 
 
-def test_a_world_of_gcp_s_things_is_in_gcp(world: World) -> None:
-    assert cloud_services.of(world) is AROUND
-    assert AROUND.range(world) == IPv4Network("10.20.0.0/18"), "the smallest range with both subnetworks"
-    found = AROUND.find(world, "10.20.0.5")
-    assert found and AROUND.address(world, found) == "10.20.0.5"
+def test_a_world_of_gcp_s_things_is_in_gcp(cloud_state: CloudState) -> None:
+    assert cloud_services.of(cloud_state) is AROUND
+    assert AROUND.range(cloud_state) == IPv4Network("10.20.0.0/18"), "the smallest range with both subnetworks"
+    found = AROUND.find(cloud_state, "10.20.0.5")
+    assert found and AROUND.address(cloud_state, found) == "10.20.0.5"
 
 
-def test_rules_are_for_accounts_and_what_comes_through_a_balancer_comes_from_it(world: World) -> None:
+def test_rules_are_for_accounts_and_what_comes_through_a_balancer_comes_from_it(cloud_state: CloudState) -> None:
     peer = ("10.20.0.4",)
-    assert AROUND.permissions(world, machine(world, "worker")) == [
+    assert AROUND.permissions(cloud_state, machine(cloud_state, "worker")) == [
         Permission(True, "tcp", 10250, 10250, peer),
         Permission(True, "tcp", 30000, 32767, peer),
         OUT,
     ]
-    assert AROUND.permissions(world, machine(world, "head")) == [
+    assert AROUND.permissions(cloud_state, machine(cloud_state, "head")) == [
         Permission(True, "-1", 0, 65535, ("203.0.113.0/24",)),
         OUT,
         Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
     ]
 
 
-def test_a_rule_that_denies_is_refused_by_its_name_since_it_would_be_taken_for_none(world: World) -> None:
-    worded(world, [firewall("closed", "worker", direction="EGRESS", denies=[{"protocol": "all"}])], 99)
+def test_a_rule_that_denies_is_refused_by_its_name_since_it_would_be_taken_for_none(cloud_state: CloudState) -> None:
+    worded(cloud_state, [firewall("closed", "worker", direction="EGRESS", denies=[{"protocol": "all"}])], 99)
     with pytest.raises(ValueError, match="closed"):
-        AROUND.permissions(world, machine(world, "worker"))
+        AROUND.permissions(cloud_state, machine(cloud_state, "worker"))
 
 
-def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(world: World) -> None:
+def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(cloud_state: CloudState) -> None:
     check = {"protocol": "HTTPS", "path": "/readyz", "matcher": "200", "port": 6443}
-    [found] = AROUND.forwarders(world)
+    [found] = AROUND.forwarders(cloud_state)
     assert (found.address, found.port, found.check, found.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
 
 
@@ -117,19 +119,19 @@ def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(world: Worl
     ],
 )
 def test_names_of_the_zone_and_the_services_are_known_and_no_others(
-    world: World, name: str, expected: list[str] | None
+    cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
-    assert name_server.addresses(world, name, "10.20.0.1") == expected
+    assert name_server.addresses(cloud_state, name, "10.20.0.1") == expected
 
 
-def test_user_data_is_a_value_of_the_metadata_server_which_answers_for_names_too(world: World) -> None:
+def test_user_data_is_a_value_of_the_metadata_server_which_answers_for_names_too(cloud_state: CloudState) -> None:
     asked: list[tuple[str, str, dict[str, str]]] = []
 
     def ask(method: str, path: str, headers: dict[str, str]) -> bytes:
         asked.append((method, path, headers))
         return b"#cloud-config"
 
-    assert AROUND.user_data(machine(world, "worker"), ask) == b"#cloud-config"
+    assert AROUND.user_data(machine(cloud_state, "worker"), ask) == b"#cloud-config"
     assert asked == [("GET", "/computeMetadata/v1/instance/attributes/user-data", {"Metadata-Flavor": "Google"})]
     resolver = AROUND.resolver(IPv4Network("10.20.0.0/18"))
     text = firewalls.rules([], "10.20.0.0/18", "10.20.0.1", resolver, routed=False)

@@ -99,14 +99,14 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
     given = {"size": "n2-standard-2", "range": "10.20.0.0/24", "forward": False}
     made = Runner(tmp_path, engine, small_cloud, ("gcp:region", REGION), **given)
     yield made
-    made.world.close()
+    made.cloud_state.close()
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
     """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
-    assert len(runner.world.resources()) == len(made)
+    assert len(runner.cloud_state.resources()) == len(made)
     outputs = {name: output.value for name, output in runner.stack.outputs().items()}
     assert outputs["address"] == "10.20.0.253", "the last that a subnetwork has to give"
     assert outputs["email"] == "node-account@mullion-sandbox.iam.gserviceaccount.com"
@@ -128,9 +128,9 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
     assert {name for name in replaced if name.startswith("Instance m")} == {"Instance m0", "Instance m1", "Instance m2"}
 
     runner.stack.destroy()
-    assert runner.world.resources() == []
+    assert runner.cloud_state.resources() == []
     assert {operation for operation, _ in runner.run(runner.stack.up).values()} == {"create"}, "again, same names"
     runner.stack.destroy()
-    assert not [operation for operation in runner.world.operations() if operation.error]
+    assert not [operation for operation in runner.cloud_state.operations() if operation.error]
     files = [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "world.secrets"]
     assert not [file for file in files if VALUE.encode() in file.read_bytes()], "secrets are in the secrets file alone"

@@ -61,8 +61,8 @@ def test_what_a_function_would_overlook_is_refused(account: Account) -> None:
 def test_in_a_world_of_plain_http_a_bucket_says_so(account: Account, scene: Scene) -> None:
     assert scene("bucket").outputs["selfLink"].startswith("https://")
     account.delete(scene("bucket"))
-    with account.world.transaction():
-        account.world.set_setting(SERVICES, "http")
+    with account.cloud_state.transaction():
+        account.cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"region": REGION})
     made = account.create("Bucket", "b", name="b-1", location="EU")
     assert made.outputs["selfLink"] == "http://www.googleapis.com/storage/v1/b/b-1"

@@ -135,10 +135,10 @@ def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name
     given = filled(inputs | changes, scene)
     if kind == "rule":
         scene("address")
-    account.world.set_setting(f"quota/{name}", "0")
+    account.cloud_state.set_setting(f"quota/{name}", "0")
     refusal = account.refused(lambda: account.create(short, "more", **given))
     assert refusal.code == QUOTAS.rows[name].code
-    account.world.set_setting(f"quota/{name}", "8")
+    account.cloud_state.set_setting(f"quota/{name}", "8")
     account.create(short, "more", **given)
 
 

@@ -15,7 +15,7 @@ from botocore.config import Config
 from botocore.utils import InstanceMetadataFetcher
 from pulumi.runtime.proto import status_pb2
 
-from sandbox.cloud_state import SERVICES, World
+from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
 from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
 
@@ -78,9 +78,9 @@ class Site:
 
 
 @pytest.fixture
-def site(account: Account, network: Network, machine: Callable[..., Thing], world: World) -> Iterator[Site]:
-    with world.transaction():
-        world.set_setting(SERVICES, "http")
+def site(account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState) -> Iterator[Site]:
+    with cloud_state.transaction():
+        cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"region": REGION})
     for name in ("bundles", "snapshots"):
         account.create("Bucket", name, bucket=name)
@@ -106,6 +106,6 @@ def site(account: Account, network: Network, machine: Callable[..., Thing], worl
         machines[name] = machine(
             name, iamInstanceProfile=name, metadataOptions=options, userData=f"#cloud-config\n# {name}\n", tags=tags
         )
-    with Services(Path(world.path)) as services:
+    with Services(Path(cloud_state.path)) as services:
         urls = {name: services.listen(machine=thing.id) for name, thing in machines.items()}
         yield Site(account, services, machines, arns, urls)

@@ -88,13 +88,13 @@ def secrets(cloud: Cloud, credential: ManagedIdentityCredential) -> Iterator[Sec
 
 def only(cloud: Cloud, *rows: tuple[str, str, str]) -> None:
     """From now on the machine's identity has these roles alone: id, scope below the group, condition."""
-    world = cloud.services.world
-    for record in world.resources(ASSIGNMENT):
-        world.remove(record.sequence)
+    cloud_state = cloud.services.cloud_state
+    for record in cloud_state.resources(ASSIGNMENT):
+        cloud_state.remove(record.sequence)
     for role, scope, condition in rows:
         given = {"principalId": AZURE_PRINCIPAL, "scope": f"{AZURE_GROUP}{scope}", "condition": condition}
         given["roleDefinitionId"] = f"/subscriptions/0/providers/Microsoft.Authorization/roleDefinitions/{role}"
-        put(world, ASSIGNMENT, f"{role} {scope}", given)
+        put(cloud_state, ASSIGNMENT, f"{role} {scope}", given)
 
 
 def code(caught: pytest.ExceptionInfo[Any]) -> str:
@@ -255,7 +255,7 @@ def test_machines_of_a_group_are_listed_in_pages_to_who_may_read_them(
 ) -> None:
     for number in range(60):
         id = f"{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines/more-{number}"
-        put(cloud.services.world, "azure-native:compute:VirtualMachine", id, {}, vmId=f"id-{number}")
+        put(cloud.services.cloud_state, "azure-native:compute:VirtualMachine", id, {}, vmId=f"id-{number}")
     token = credential.get_token("https://management.azure.com/.default").token
     place = f"{cloud.url}{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines"
     url, found = f"{place}?api-version=2024-07-01", list[Any]()

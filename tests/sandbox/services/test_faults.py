@@ -48,7 +48,7 @@ def test_a_fault_comes_at_its_call_and_as_often_as_planned(site: Site) -> None:
 def test_a_service_refuses_with_the_reason_it_was_told(site: Site) -> None:
     site.services.faults.plan("s3 PUT *", "refuse", "expired")
     assert code(lambda: site.client("s3").put_object(Bucket="bundles", Key="k", Body=b"x")) == "ExpiredToken"
-    assert "k" not in site.account.world.objects("bundles"), "it did not act"
+    assert "k" not in site.account.cloud_state.objects("bundles"), "it did not act"
 
 
 def test_an_identity_that_comes_late_is_not_found_at_first(site: Site) -> None:
@@ -68,7 +68,7 @@ def test_a_connection_that_ends_without_an_answer_may_have_acted(site: Site) -> 
     site.services.faults.plan("s3 PUT *", "close")
     with pytest.raises(botocore.exceptions.ConnectionClosedError):
         site.client("s3").put_object(Bucket="bundles", Key="k", Body=b"x")
-    assert site.account.world.objects("bundles")["k"].content == b"x"
+    assert site.account.cloud_state.objects("bundles")["k"].content == b"x"
 
 
 def test_an_answer_that_stalls_goes_no_further_until_it_is_released(site: Site) -> None:

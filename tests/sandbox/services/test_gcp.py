@@ -81,10 +81,10 @@ def s3(cloud: Cloud, credentials: Credentials) -> Any:
 
 def only(cloud: Cloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
     """From now on the machine's account has these rights alone: type, role, and what they are on."""
-    for record in cloud.services.world.resources(PROJECT_MEMBER):
-        cloud.services.world.remove(record.sequence)
+    for record in cloud.services.cloud_state.resources(PROJECT_MEMBER):
+        cloud.services.cloud_state.remove(record.sequence)
     for type, role, place in rows:
-        put(cloud.services.world, type, f"{type} {role}", {"role": role, "member": MEMBER, **place})
+        put(cloud.services.cloud_state, type, f"{type} {role}", {"role": role, "member": MEMBER, **place})
 
 
 def test_googles_own_client_reads_values_and_gets_a_token_that_is_the_same_until_it_is_due(cloud: Cloud) -> None:
@@ -157,7 +157,7 @@ def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: Cloud, inst
         zone = GCP_ZONE[:-1] + place
         given = {"name": f"more-{place}", "zone": zone, "project": GCP_PROJECT}
         id = f"projects/{GCP_PROJECT}/zones/{zone}/instances/more-{place}"
-        put(cloud.services.world, "gcp:compute/instance:Instance", id, given, instanceId=f"77{ord(place)}")
+        put(cloud.services.cloud_state, "gcp:compute/instance:Instance", id, given, instanceId=f"77{ord(place)}")
 
     def names(**asked: Any) -> list[str]:
         pages = instances.aggregated_list(request={"project": GCP_PROJECT, **asked})
@@ -209,7 +209,7 @@ def test_rights_on_objects_are_those_of_the_bindings_conditions_and_overwriting_
 ) -> None:
     role = f"projects/{GCP_PROJECT}/roles/writer"
     permissions = {"roleId": "writer", "permissions": ["storage.objects.create", "storage.objects.get"]}
-    put(cloud.services.world, CUSTOM_ROLE, role, permissions)
+    put(cloud.services.cloud_state, CUSTOM_ROLE, role, permissions)
     name = "projects/_/buckets/status/objects/status/web:"
     when = {"condition": {"title": "own", "expression": f'resource.name.startsWith("{name}")'}}
     only(cloud, (BUCKET_MEMBER, role, {"bucket": "status", **when}))
@@ -241,9 +241,9 @@ def test_tokens_that_are_made_up_old_or_of_too_narrow_scopes_are_refused(cloud: 
     assert refused({"Authorization": f"Bearer {token}x"}) == (401, "UNAUTHENTICATED")
     cloud.services.clock = lambda: 4e9
     assert refused({"Authorization": f"Bearer {token}"}) == (401, "UNAUTHENTICATED")
-    machine = cloud.services.world.resources("gcp:compute/instance:Instance")[0]
+    machine = cloud.services.cloud_state.resources("gcp:compute/instance:Instance")[0]
     narrow = {"email": GCP_EMAIL, "scopes": ["devstorage.read_write"]}
-    cloud.services.world.tamper(machine, {"serviceAccount": narrow})
+    cloud.services.cloud_state.tamper(machine, {"serviceAccount": narrow})
     token = mds.get_service_account_token(Request())[0]
     assert refused({"Authorization": f"Bearer {token}"}) == (403, "PERMISSION_DENIED")
 

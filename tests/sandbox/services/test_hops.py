@@ -65,7 +65,7 @@ def test_a_pod_gets_no_token_where_the_hop_limit_is_one_and_does_where_it_is_two
     assert len(within(f"{net}-m", lambda: token(url))) > 40
     assert within(f"{net}-pod", lambda: status(url)) == 401, "the service can be reached"
     assert within(f"{net}-pod", lambda: token(url)) == "TimeoutError", "the token's answer does not come that far"
-    record = site.account.world.find("aws:ec2/instance:Instance", machine.id)
+    record = site.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
     assert record is not None
-    site.account.world.tamper(record, {"metadataOptions.httpPutResponseHopLimit": 2})
+    site.account.cloud_state.tamper(record, {"metadataOptions.httpPutResponseHopLimit": 2})
     assert len(within(f"{net}-pod", lambda: token(url))) > 40

@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from sandbox.cloud_state import SERVICES, World
+from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.aws import target
 from sandbox.services.calls import Call, Target
 
@@ -45,10 +45,10 @@ def served(*words: object) -> "subprocess.Popen[str]":
 
 @pytest.mark.subprocess
 def test_the_program_serves_a_world_until_it_is_told_to_end(tmp_path: Path) -> None:
-    world = World(tmp_path / "world")
-    with world.transaction():
-        world.set_setting(SERVICES, "http")
-    world.close()
+    cloud_state = CloudState(tmp_path / "world")
+    with cloud_state.transaction():
+        cloud_state.set_setting(SERVICES, "http")
+    cloud_state.close()
     with served(tmp_path / "world", "--address", "127.0.0.1:0") as run:
         assert run.stdout is not None
         url = run.stdout.readline().strip()
@@ -62,7 +62,7 @@ def test_the_program_serves_a_world_until_it_is_told_to_end(tmp_path: Path) -> N
 
 @pytest.mark.subprocess
 def test_the_program_refuses_a_world_whose_machines_look_for_https_or_that_is_not_there(tmp_path: Path) -> None:
-    World(tmp_path / "world").close()
+    CloudState(tmp_path / "world").close()
     for path, said in ((tmp_path / "world", "services = http"), (tmp_path / "none", "there is no world")):
         with served(path) as run:
             assert said in " ".join(run.communicate(timeout=20)[1].split())

@@ -23,7 +23,7 @@ from sandbox.boot.windows import cable, host, hosts
 from sandbox.boot.windows.host import WindowsHost
 from sandbox.boot.windows.hosts import HOSTS
 from sandbox.boot.windows.server import CRI
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from sandbox.services.server import METADATA_ADDRESS, Services
 from tests.awaited import until
@@ -50,7 +50,7 @@ while True:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def cloud_state(tmp_path: Path) -> CloudState:
     """An instance, and a rule that lets it ask for pages."""
     found = {"bundle": {}, "machine": {"name": "web-0", "pool": "web"}, "facts": {"cloud": "aws"}}
     inputs: dict[str, Any] = {
@@ -69,17 +69,17 @@ def world(tmp_path: Path) -> World:
         **inputs, "privateIp": ADDRESS, "privateDns": "ip-10-20-0-9", "primaryNetworkInterfaceId": "eni-1",
         "ami": "ami-1", "instanceType": "m6i.large", "availabilityZone": "eu-west-1a",
     }  # fmt: skip
-    world = World(tmp_path / "world.db")
-    with world.transaction():
+    cloud_state = CloudState(tmp_path / "world.db")
+    with cloud_state.transaction():
         for number, (type, id, given, known) in enumerate(
             ((INSTANCE, "i-1", inputs, outputs), (EGRESS, "r", rule, rule))
         ):
-            world.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", given, known, ""))
-    return world
+            cloud_state.put(Record(number, type, id, id, f"urn::{id}", "eu-west-1", given, known, ""))
+    return cloud_state
 
 
 @pytest.fixture
-def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     """The world's network with its metadata service."""
     if why := lacking():
         pytest.skip(why)
@@ -92,12 +92,12 @@ def site(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     network.up(net, RANGE)
     try:
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
-        with Services(world.path) as services:
+        with Services(cloud_state.path) as services:
             network_namespaces.within(net, partial(services.listen, METADATA_ADDRESS, 80))
-            yield Site(world, AROUND, services, net, tmp_path / "machines", RANGE, "")
+            yield Site(cloud_state, AROUND, services, net, tmp_path / "machines", RANGE, "")
     finally:
         network.down(net)
-        world.close()
+        cloud_state.close()
 
 
 @pytest.fixture

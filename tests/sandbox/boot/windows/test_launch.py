@@ -11,7 +11,7 @@ import pytest
 from components.azure.machines import COMMAND
 from sandbox.boot.windows import launch
 from sandbox.boot.windows.server import FRESH, Failed
-from sandbox.cloud_state import World
+from sandbox.cloud_state import CloudState
 
 MACHINE = "/subscriptions/s/web-0"
 RECORD: Any = SimpleNamespace(
@@ -20,29 +20,31 @@ RECORD: Any = SimpleNamespace(
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path / "world.db")
+def cloud_state(tmp_path: Path) -> CloudState:
+    return CloudState(tmp_path / "world.db")
 
 
-def told(world: World, command: str) -> None:
+def told(cloud_state: CloudState, command: str) -> None:
     """Let the machine's extension have this command."""
-    with world.transaction():
-        world.put_secret(MACHINE, "protectedSettings", json.dumps({"commandToExecute": command}))
+    with cloud_state.transaction():
+        cloud_state.put_secret(MACHINE, "protectedSettings", json.dumps({"commandToExecute": command}))
 
 
-def started(world: World, disk: Path, cloud: str = "azure") -> str:
+def started(cloud_state: CloudState, disk: Path, cloud: str = "azure") -> str:
     def put(path: str, content: bytes) -> None:
         place = disk / path.partition(":\\")[2].replace("\\", "/")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
 
-    return launch.launch(cloud, world.path, RECORD, put)
+    return launch.launch(cloud, cloud_state.path, RECORD, put)
 
 
-def test_on_azure_the_extensions_command_runs_over_the_custom_data_on_the_disk(world: World, tmp_path: Path) -> None:
-    told(world, COMMAND)
+def test_on_azure_the_extensions_command_runs_over_the_custom_data_on_the_disk(
+    cloud_state: CloudState, tmp_path: Path
+) -> None:
+    told(cloud_state, COMMAND)
     disk = tmp_path / "disk"
-    words = started(world, disk).removeprefix("Start-CustomScript '").removesuffix("'")
+    words = started(cloud_state, disk).removeprefix("Start-CustomScript '").removesuffix("'")
     assert COMMAND.endswith(f'-Command "{words}"'), "the program's own"
     assert (disk / "AzureData" / "CustomData.bin").read_bytes() == b"the loader"
 
@@ -53,24 +55,27 @@ def test_a_text_of_any_kind_is_one_word_of_powershell() -> None:
 
 @pytest.mark.parametrize("command", ["", "cmd.exe /c start", COMMAND.replace("-NoProfile ", "")])
 def test_on_azure_a_command_that_is_not_one_of_windows_powershell_is_a_fault(
-    command: str, world: World, tmp_path: Path
+    command: str, cloud_state: CloudState, tmp_path: Path
 ) -> None:
-    told(world, command)
+    told(cloud_state, command)
     with pytest.raises(Failed, match="extension of web-0"):
-        started(world, tmp_path / "disk")
+        started(cloud_state, tmp_path / "disk")
 
 
 def test_on_azure_nothing_starts_without_an_extension(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "EXTENSION_SECONDS", 0)
     with pytest.raises(Failed, match="no extension starts anything on web-0"):
-        started(world, tmp_path / "disk")
+        started(cloud_state, tmp_path / "disk")
 
 
 def test_elsewhere_a_service_of_the_machine_starts_it_at_each_boot_and_ec2_names_the_machine(
-    world: World, tmp_path: Path
+    cloud_state: CloudState, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"
-    assert [started(world, disk, each) for each in ("aws", "gcp")] == ["Start-Ec2Launch v2", "Start-MetadataScript"]
+    assert [started(cloud_state, disk, each) for each in ("aws", "gcp")] == [
+        "Start-Ec2Launch v2",
+        "Start-MetadataScript",
+    ]
     assert [launch.first_name(each, "web-0") for each in launch.LAUNCH] == [FRESH, "web-0", "web-0"]

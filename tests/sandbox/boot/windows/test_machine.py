@@ -47,8 +47,8 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def web(folder: Path) -> WindowsMachine:
     """A Windows worker of a site that has nothing else."""
     site: Any = SimpleNamespace(
-        world=SimpleNamespace(path=folder / "world.db"),
-        around=SimpleNamespace(address=lambda world, record: "10.20.0.9"),
+        cloud_state=SimpleNamespace(path=folder / "world.db"),
+        around=SimpleNamespace(address=lambda cloud_state, record: "10.20.0.9"),
         told=lambda record: {"facts": {"cloud": "aws"}, "machine": {"name": "web-0"}},
         resolver="10.20.0.2",
     )

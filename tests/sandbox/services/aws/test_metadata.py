@@ -63,11 +63,11 @@ def test_nothing_is_read_without_a_good_token_where_tokens_are_required(site: Si
 
 
 def test_version_1_is_answered_where_the_instance_lets_it(site: Site) -> None:
-    record = site.account.world.find("aws:ec2/instance:Instance", site.machines["web"].id)
+    record = site.account.cloud_state.find("aws:ec2/instance:Instance", site.machines["web"].id)
     assert record is not None
-    site.account.world.tamper(record, {"metadataOptions.httpTokens": "optional"})
+    site.account.cloud_state.tamper(record, {"metadataOptions.httpTokens": "optional"})
     assert ask(site, "/latest/meta-data/instance-id") == (200, site.machines["web"].id)
-    site.account.world.tamper(record, {"metadataOptions.httpEndpoint": "disabled"})
+    site.account.cloud_state.tamper(record, {"metadataOptions.httpEndpoint": "disabled"})
     assert ask(site, "/latest/meta-data/instance-id")[0] == 403
 
 
@@ -108,10 +108,10 @@ def test_credentials_are_renewed_before_they_expire_and_refused_afterwards(site:
 
 
 def test_a_role_that_machines_may_not_assume_gives_no_credentials(site: Site) -> None:
-    record = site.account.world.find("aws:iam/role:Role", "web")
+    record = site.account.cloud_state.find("aws:iam/role:Role", "web")
     assert record is not None
     nobody = record.inputs["assumeRolePolicy"].replace("ec2.", "lambda.")
-    site.account.world.tamper(record, {"assumeRolePolicy": nobody})
+    site.account.cloud_state.tamper(record, {"assumeRolePolicy": nobody})
     document = json.loads(value(site, "/latest/meta-data/iam/security-credentials/web"))
     assert document["Code"] == "AssumeRoleUnauthorizedAccess"
     assert "SecretAccessKey" not in document
@@ -126,7 +126,7 @@ def test_the_callers_address_says_which_machine_asks_where_the_listener_is_for_a
 
 def test_no_credential_stands_in_the_worlds_own_file(site: Site) -> None:
     given = site.credentials("web")
-    content = b"".join(path.read_bytes() for path in site.account.world.path.parent.glob("world*")
+    content = b"".join(path.read_bytes() for path in site.account.cloud_state.path.parent.glob("world*")
                        if "secrets" not in path.name)  # fmt: skip
     for name in ("secret_key", "token"):
         assert given[name].encode() not in content

@@ -24,7 +24,7 @@ def test_objects_are_written_read_listed_and_deleted(site: Site) -> None:
     assert "VersionId" not in got
     head = s3.head_object(Bucket="bundles", Key="a b/ä:1.txt")
     assert (head["ContentLength"], head["ETag"]) == (5, made["ETag"])
-    assert site.account.world.objects("bundles")["a b/ä:1.txt"].content == b"hello"
+    assert site.account.cloud_state.objects("bundles")["a b/ä:1.txt"].content == b"hello"
     s3.delete_object(Bucket="bundles", Key="a b/ä:1.txt")
     s3.delete_object(Bucket="bundles", Key="a b/ä:1.txt")
     assert code(lambda: s3.get_object(Bucket="bundles", Key="a b/ä:1.txt")) == "NoSuchKey"
@@ -101,7 +101,7 @@ def test_versions_that_are_hidden_keep_a_bucket_from_being_deleted(site: Site) -
     account.create("BucketVersioning", "k", bucket="kept", versioningConfiguration={"status": "Enabled"})
     version = s3.put_object(Bucket="kept", Key="s", Body=b"1")["VersionId"]
     marker = s3.delete_object(Bucket="kept", Key="s")["VersionId"]
-    assert account.world.objects("kept") == {}
+    assert account.cloud_state.objects("kept") == {}
     assert account.refused(lambda: account.delete(bucket)).code == "BucketNotEmpty"
     for each in (version, marker):
         s3.delete_object(Bucket="kept", Key="s", VersionId=each)
@@ -124,12 +124,12 @@ def test_keys_are_listed_in_order_by_prefix_delimiter_and_page(site: Site) -> No
 
 
 def test_a_machine_may_do_what_its_role_may_and_nothing_else(site: Site) -> None:
-    s3, user = site.client("s3", "web"), site.account.world.find("aws:iam/role:Role", "web")
+    s3, user = site.client("s3", "web"), site.account.cloud_state.find("aws:iam/role:Role", "web")
     assert s3.get_object(Bucket="bundles", Key="bundles/web.zip")["Body"].read() == b"0123456789"
     assert user is not None
     mine = f"status/{user.outputs['uniqueId']}:{site.machines['web'].id}.json"
     s3.put_object(Bucket="bundles", Key=mine, Body=b"{}")
-    assert site.account.world.objects("bundles")[mine].content == b"{}"
+    assert site.account.cloud_state.objects("bundles")[mine].content == b"{}"
     others = {
         "the record of another machine": lambda: s3.put_object(
             Bucket="bundles", Key=mine.replace(site.machines["web"].id, site.machines["cp"].id), Body=b"{}"
@@ -173,8 +173,8 @@ def test_what_cannot_be_written_is_refused_as_s3_refuses_it(
 
 def test_plain_http_is_denied_by_the_bucket_where_the_world_has_tls(site: Site) -> None:
     s3 = site.client("s3")
-    with site.account.world.transaction():
-        site.account.world.set_setting("services", "")
+    with site.account.cloud_state.transaction():
+        site.account.cloud_state.set_setting("services", "")
     assert code(lambda: s3.get_object(Bucket="bundles", Key="bundles/web.zip")) == "AccessDenied"
 
 

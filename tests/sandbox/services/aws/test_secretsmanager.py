@@ -74,6 +74,6 @@ def test_wrong_credentials_are_refused_in_its_own_words(site: Site, changes: dic
 
 def test_no_value_stands_in_the_worlds_own_file_or_among_what_was_asked(site: Site) -> None:
     site.client("secretsmanager").put_secret_value(SecretId="join", SecretString="not-for-everyone")
-    files = site.account.world.path.parent.glob("world*")
+    files = site.account.cloud_state.path.parent.glob("world*")
     assert [path.name for path in files if b"not-for-everyone" in path.read_bytes()] == ["world.secrets"]
     assert "not-for-everyone" not in repr(site.services.asked)
