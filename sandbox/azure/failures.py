@@ -1,6 +1,6 @@
 """What ARM says when it fails by itself, and how long pulumi-azure-native asks again."""
 
-from sandbox.faults import Failures, Retried
+from sandbox.failures import Failures, Retried
 
 FAILURES = Failures(
     internal=("InternalServerError", "An error occurred."),

@@ -8,6 +8,7 @@ from typer.testing import Result
 
 from operations.console.exits import Exit
 from operations.stacks.target import world_file
+from sandbox import faults
 from sandbox.aws.cloud import AWS
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
@@ -37,7 +38,7 @@ def cloud_state(clone: Path) -> Iterator[CloudState]:
 def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> None:
     result = mullion("sandbox", "fault", "small", "--fail", "3", "--throttle", "1", "--tries", "7", "--type", "Vpc")
     assert result.exit_code == 0, result.output
-    assert [(each.kind, each.nth, each.type, each.amount) for each in cloud_state.faults()] == [
+    assert [(each.kind, each.nth, each.type, each.amount) for each in faults.planned(cloud_state)] == [
         ("fail", 3, "Vpc", 0),
         ("throttle", 1, "Vpc", 7),
     ]
@@ -45,7 +46,7 @@ def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> N
     assert "throttle" in listed.stdout
     assert "InternalFailure" in listed.stdout
     assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault waits in the sandbox of small\n"
-    assert cloud_state.faults() == []
+    assert faults.planned(cloud_state) == []
 
 
 KINDS = [
@@ -60,7 +61,7 @@ KINDS = [
 @pytest.mark.parametrize(("words", "planned"), KINDS)
 def test_each_kind_of_fault_has_its_option(cloud_state, mullion: Run, words, planned) -> None:
     assert mullion("sandbox", "fault", "small", *words, "--times", "2").exit_code == 0
-    [fault] = cloud_state.faults()
+    [fault] = faults.planned(cloud_state)
     assert (fault.kind, fault.nth, fault.amount) == planned
     assert fault.times == 2
 
@@ -85,7 +86,7 @@ def test_what_makes_no_sense_changes_nothing_and_says_what_would(cloud_state, mu
     result = mullion("sandbox", *words)
     assert result.exit_code == Exit.USAGE
     assert message in result.stderr
-    assert (cloud_state.resources(), cloud_state.faults()) == (before, [])
+    assert (cloud_state.resources(), faults.planned(cloud_state)) == (before, [])
 
 
 def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion: Run) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from sandbox import tamper
 from sandbox.azure import regions
 from sandbox.azure.boot_services import AROUND
 from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
@@ -106,7 +107,7 @@ def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_f
 ) -> None:
     [group] = [each for each in cloud_state.resources(RULES.token) if each.id == "nsg-worker"]
     denial = rule("closed", 99, "443", access="Deny", direction="Outbound", sourceAddressPrefix="*")
-    cloud_state.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
+    tamper.change(cloud_state, group, {"securityRules": [denial, *group.inputs["securityRules"]]})
     with pytest.raises(ValueError, match="closed"):
         AROUND.permissions(cloud_state, found(cloud_state, "worker"))
 
