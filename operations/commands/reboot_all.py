@@ -8,7 +8,7 @@ from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from operations.stacks.target import world_file
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 
 THERE = ("ready", "registered")
@@ -31,8 +31,8 @@ def reboot_all(name: str) -> None:
 
 
 def _pool(cloud_state: CloudState, machine: str) -> str:
-    around = of(cloud_state)
-    found = (around.machines.document(each.inputs) for each in around.records(cloud_state))
+    cloud_services = services_of(cloud_state)
+    found = (cloud_services.machines.document(each.inputs) for each in cloud_services.records(cloud_state))
     return next((each["machine"]["pool"] for each in found if each and each["machine"]["name"] == machine), "")
 
 

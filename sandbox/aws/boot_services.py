@@ -13,7 +13,7 @@ from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import BALANCER, EGRESS, GROUP, INGRESS, INSTANCE
 from sandbox.aws.targets import LISTENER, TARGETS
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, Ask
+from sandbox.boot.cloud_services import Ask, CloudServices
 from sandbox.boot.firewalls import NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -105,7 +105,7 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     return made
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=lambda _, machine: machine.outputs["privateIp"],
     user_data=lambda _, ask: _user_data(ask),

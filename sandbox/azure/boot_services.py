@@ -13,7 +13,7 @@ from typing import Any
 from sandbox.azure.boot_obstacles import MACHINES
 from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, balanced
+from sandbox.boot.cloud_services import CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -114,7 +114,7 @@ def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     ]
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=address,
     user_data=lambda machine, _: _user_data(machine),

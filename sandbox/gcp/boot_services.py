@@ -10,7 +10,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, Ask, balanced
+from sandbox.boot.cloud_services import Ask, CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.boot_obstacles import MACHINES, is_for
@@ -106,7 +106,7 @@ def _check(check: Record | None) -> dict[str, Any]:
     return {**more, "port": asked.get("port")}
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=lambda _, machine: _face(machine)["networkIp"],
     user_data=lambda _, ask: _user_data(ask),
