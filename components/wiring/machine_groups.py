@@ -13,7 +13,7 @@ from components.rollout.gates import Machines, Rollout
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import after
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import Blueprint
 from components.wiring.launch_data import Told, group_tags
 
@@ -158,15 +158,15 @@ class Records(Machines, Store, Protocol):
 def machines(
     given: Blueprint,
     ways: Ways[Made],
-    records: Callable[[Group], Records],
+    records: Callable[[SecurityGroup], Records],
     public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
     """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
     plan, upgrade, simulated = given.plan, given.upgrade, simulation.is_simulated(given.target)
-    rollout = Rollout(plan, records(Group.WORKERS), given.access(public_host), simulated=simulated)
+    rollout = Rollout(plan, records(SecurityGroup.WORKERS), given.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, ways, protect=plan.spec.protect, opts=opts)
-    upgrade.source = ControlPlaneRecords(records(Group.CONTROL_PLANE), control_plane.instance_ids)
+    upgrade.source = ControlPlaneRecords(records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids)
     pools = [Workers(plan.name, pool, ways, rollout, upgrade, opts=opts) for pool in plan.pools]
     made = [*control_plane.made, *(each for pool in pools for each in pool.made)]
     return dict(zip(plan.machines, made, strict=True))
