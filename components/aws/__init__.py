@@ -15,7 +15,7 @@ from components.aws.records import Records
 from components.aws.storage import Storage
 from components.machine.service_urls import service_url
 from components.spec.models import NetworkMode
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.images import Images
 from components.wiring.launch_data import launch_data
@@ -39,7 +39,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         plan.endpoint,
         plan.control_plane.machines,
         network.vpc_id,
-        {Group.API_INTERNAL: machine_subnets, Group.API_PUBLIC: edge_subnets},
+        {SecurityGroup.API_INTERNAL: machine_subnets, SecurityGroup.API_PUBLIC: edge_subnets},
         firewall.group_ids,
         context.generated.suffix,
         tags,

@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output
 
 from components.spec.models import OperatingSystem
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
@@ -25,8 +25,8 @@ class MachineInputs:
     context: ClusterContext
     subnet_ids: list[Output[str]]
     """By zone."""
-    group_ids: Mapping[Group, Output[str]]
-    profiles: Mapping[Group, Output[str]]
+    group_ids: Mapping[SecurityGroup, Output[str]]
+    profiles: Mapping[SecurityGroup, Output[str]]
     images: Mapping[OperatingSystem, Output[str]]
 
 

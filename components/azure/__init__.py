@@ -13,7 +13,7 @@ from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
 from components.azure.records import Records
 from components.azure.storage import Storage, Vault
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import launch_data
 from components.wiring.machine_groups import machines
@@ -45,7 +45,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         lambda group: Records(
             parent=parent,
             role=group.value,
-            planned=plan.workers if group is Group.WORKERS else (),
+            planned=plan.workers if group is SecurityGroup.WORKERS else (),
             container=storage.containers["bundles"],
         ),
         public_host,

@@ -9,7 +9,7 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import grants
 from components.wiring.context import ClusterContext
 
@@ -40,8 +40,8 @@ def condition(beginnings: Iterable[str]) -> str:
 class Identity(pulumi.ComponentResource):
     """A user-assigned managed identity for each group of machines."""
 
-    ids: Mapping[Group, Output[str]]
-    client_ids: Mapping[Group, Output[str]]
+    ids: Mapping[SecurityGroup, Output[str]]
+    client_ids: Mapping[SecurityGroup, Output[str]]
     granted: list[pulumi.Resource]
     """What must exist before a machine may do what it must."""
 
@@ -86,7 +86,7 @@ class Identity(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         ).id
 
-    def _rights(self, group: Group, principal: Output[str]) -> list[pulumi.Resource]:
+    def _rights(self, group: SecurityGroup, principal: Output[str]) -> list[pulumi.Resource]:
         return [
             authorization.RoleAssignment(
                 f"{self._cluster}-{group.value}-{each.name}",

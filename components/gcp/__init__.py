@@ -16,7 +16,7 @@ from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
 from components.spec.models import NetworkMode
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.images import Images
 from components.wiring.launch_data import launch_data
@@ -51,7 +51,7 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
         lambda group: Records(
             parent=parent,
             role=group.value,
-            planned=plan.workers if group is Group.WORKERS else (),
+            planned=plan.workers if group is SecurityGroup.WORKERS else (),
             bucket=storage.buckets["bundles"],
             cluster=name,
             zone_names=zone_names,

@@ -12,7 +12,7 @@ from components.catalogue import instance_sizes
 from components.machine.bundle import CLOUD_INIT
 from components.machine.user_data import without_comments
 from components.spec.models import OperatingSystem
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
@@ -44,7 +44,7 @@ class MachineInputs:
     zone_names: Output[list[str]]
     subnet_ids: list[Output[str]]
     """By zone."""
-    accounts: Mapping[Group, Output[str]]
+    accounts: Mapping[SecurityGroup, Output[str]]
     """E-mail addresses of service accounts."""
     images: Mapping[OperatingSystem, Output[str]]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from components.rollout.signed_documents import EPOCH, MEMBERS, POINTER
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Grant:
     """Of the names of objects that it is limited to."""
 
 
-def grants(group: Group) -> Iterator[Grant]:
+def grants(group: SecurityGroup) -> Iterator[Grant]:
     """All rights of a group, where its machines are not told apart: each has those of its group's records."""
-    more = CONTROL_PLANE if group is Group.CONTROL_PLANE else Rights()
+    more = CONTROL_PLANE if group is SecurityGroup.CONTROL_PLANE else Rights()
     own = f"{group.value}:"
     for name, role, objects in (
         ("read", "read", (*EVERY.read, *more.read)),
@@ -64,6 +64,6 @@ def grants(group: Group) -> Iterator[Grant]:
         yield Grant(name, role, "bundles", tuple(each.replace("{own}", own) for each in objects))
     yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.read_secrets, *more.read_secrets))
     yield from (Grant(f"{key}-write", "join", key) for key in more.written_secrets)
-    if group is Group.CONTROL_PLANE:
+    if group is SecurityGroup.CONTROL_PLANE:
         yield Grant("snapshots", "snapshots", "snapshots")
         yield Grant("machines", "machines", "")

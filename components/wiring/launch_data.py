@@ -8,7 +8,7 @@ from pulumi import Input, Output
 from components.machine import facts
 from components.machine import user_data as userdata
 from components.plan import Machine, MachineGroup
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.stores import SECRETS, Stores
 
@@ -21,7 +21,7 @@ class LaunchData:
     """By machine group."""
     facts: Output[dict[str, str]]
     """All but those of `own`."""
-    own: Mapping[Group, Output[dict[str, str]]]
+    own: Mapping[SecurityGroup, Output[dict[str, str]]]
     """Facts that differ by the machines' group: status_url, and on Azure identity."""
 
     def user_data(self, group: MachineGroup, made: Output[MachineGroup]) -> Callable[[Machine], Output[str]]:
@@ -49,10 +49,10 @@ def launch_data(
     context: ClusterContext,
     stores: Stores,
     public_host: Output[str],
-    roles: Mapping[Group, Input[str]],
+    roles: Mapping[SecurityGroup, Input[str]],
     secret_names: Mapping[str, Input[str]],
     services: Mapping[str, Input[str]],
-    identities: Mapping[Group, Input[str]] | None = None,
+    identities: Mapping[SecurityGroup, Input[str]] | None = None,
 ) -> LaunchData:
     """Every fact of components/machine/facts.py.
 

@@ -13,7 +13,7 @@ from components.rollout.gates import Machines, Rollout
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
 from components.sdk.registration import urn_dependency
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData, group_tags
 
@@ -158,15 +158,15 @@ class Records(Machines, Store, Protocol):
 def machines(
     context: ClusterContext,
     cloud_machines: CloudMachines[Made],
-    records: Callable[[Group], Records],
+    records: Callable[[SecurityGroup], Records],
     public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
     """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
-    rollout = Rollout(plan, records(Group.WORKERS), context.access(public_host), simulated=simulated)
+    rollout = Rollout(plan, records(SecurityGroup.WORKERS), context.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
-    upgrade.source = ControlPlaneRecords(records(Group.CONTROL_PLANE), control_plane.instance_ids)
+    upgrade.source = ControlPlaneRecords(records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids)
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     made = [*control_plane.made, *(each for pool in pools for each in pool.made)]
     return dict(zip(plan.machines, made, strict=True))

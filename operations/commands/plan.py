@@ -16,7 +16,7 @@ from components.checks.check import Subject
 from components.machine import user_data
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.stack_files.stack import Stack
-from components.topology.firewall import Group, Rule
+from components.topology.firewall import Rule, SecurityGroup
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files
@@ -120,7 +120,7 @@ def _machine(planned: ClusterPlan, group: MachineGroup, machine: Machine) -> dic
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    peer = rule.peer.value if isinstance(rule.peer, Group) else str(rule.peer)
+    peer = rule.peer.value if isinstance(rule.peer, SecurityGroup) else str(rule.peer)
     return {
         "name": rule.name,
         "group": rule.group.value,
