@@ -36,14 +36,14 @@ def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: boo
     """
     rows = _rows(EVERY, arns)
     if group is SecurityGroup.CONTROL_PLANE:
-        read, written, secrets, told = _rows(CONTROL_PLANE, arns)
+        read, written, read_secrets, written_secrets = _rows(CONTROL_PLANE, arns)
         rows += [
             read,
             written,
             (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{arns['snapshots']}/*"]),
             (["s3:ListBucket"], [arns["snapshots"]]),
-            secrets,
-            told,
+            read_secrets,
+            written_secrets,
             (["ec2:DescribeInstances"], ["*"]),  # the action knows no resources
         ]
     if registries:
@@ -58,8 +58,8 @@ def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list
     rows = [
         (["s3:GetObject"], [_object(arns["bundles"], each) for each in rights.read]),
         (["s3:PutObject"], [_object(arns["bundles"], each) for each in rights.written]),
-        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.secrets]),
-        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.told]),
+        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.read_secrets]),
+        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.written_secrets]),
     ]
     return [(actions, resources) for actions, resources in rows if resources]
 

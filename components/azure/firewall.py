@@ -11,7 +11,7 @@ from pulumi_azure_native import network as azure
 from components.azure.place import Place
 from components.naming import within
 from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 80
 FIRST_PRIORITY, LAST_PRIORITY = 100, 4096
@@ -40,8 +40,8 @@ class Firewall(pulumi.ComponentResource):
     member_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the application security groups."""
 
-    def __init__(self, given: Blueprint, place: Place, opts: ResourceOptions | None = None) -> None:
-        plan = given.plan
+    def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
+        plan = context.plan
         super().__init__("mullion:azure:Firewall", plan.name, {"groups": [each.value for each in NODES]}, opts)
         names = {group: f"{plan.name}-{group.value}" for group in NODES}
         self.member_ids = {

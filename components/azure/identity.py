@@ -11,7 +11,7 @@ from components.azure.place import Place
 from components.azure.storage import Storage, Vault
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import grants
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
@@ -47,20 +47,20 @@ class Identity(pulumi.ComponentResource):
 
     def __init__(
         self,
-        given: Blueprint,
+        context: ClusterContext,
         storage: Storage,
         vault: Vault,
         subscription: Output[str],
         place: Place,
         opts: ResourceOptions | None = None,
     ) -> None:
-        name = given.plan.name
+        name = context.plan.name
         super().__init__("mullion:azure:Identity", name, {"groups": [each.value for each in NODES]}, opts)
         self._cluster, self._place = name, place
         self._scopes = {**storage.containers, **vault.secrets, "": place.id}
         known = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
         self._roles = {key: Output.concat(known, role) for key, role in BUILT_IN.items()}
-        self._roles |= {key: self._own(key, given.generated.suffix) for key in ROLES}
+        self._roles |= {key: self._own(key, context.generated.suffix) for key in ROLES}
         names = {group: f"{name}-{group.value}" for group in NODES}
         made = {
             group: managedidentity.UserAssignedIdentity(

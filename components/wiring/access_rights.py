@@ -15,24 +15,24 @@ class Rights:
 
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    read_secrets: tuple[str, ...] = ()
     """Secrets that are read."""
-    told: tuple[str, ...] = ()
+    written_secrets: tuple[str, ...] = ()
     """Secrets that are written."""
 
 
 EVERY = Rights(
     read=("bundles/", "ca.crt", EPOCH, "requests/{own}"),
     written=("status/{own}", "logs/{own}"),
-    secrets=("join",),
+    read_secrets=("join",),
 )
 """Those of every machine."""
 
 CONTROL_PLANE = Rights(
     read=(POINTER, MEMBERS, "status/"),
     written=(EPOCH,),
-    secrets=("pki", "desired-state"),
-    told=("join",),
+    read_secrets=("pki", "desired-state"),
+    written_secrets=("join",),
 )
 """Those that the control plane has besides; and all of the snapshot store (the marker that decides who inits, etcd
 snapshots with their retention), and to see machines: whether a member's one is really gone."""
@@ -62,8 +62,8 @@ def grants(group: SecurityGroup) -> Iterator[Grant]:
         ("written", "records", (*EVERY.written, *more.written)),
     ):
         yield Grant(name, role, "bundles", tuple(each.replace("{own}", own) for each in objects))
-    yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.secrets, *more.secrets))
-    yield from (Grant(f"{key}-write", "join", key) for key in more.told)
+    yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.read_secrets, *more.read_secrets))
+    yield from (Grant(f"{key}-write", "join", key) for key in more.written_secrets)
     if group is SecurityGroup.CONTROL_PLANE:
         yield Grant("snapshots", "snapshots", "snapshots")
         yield Grant("machines", "machines", "")

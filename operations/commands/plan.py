@@ -51,7 +51,10 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],
         "machines": [_machine(planned, group, each) for group in planned.machine_groups for each in group.machines],
         "rules": [_rule(each) for each in planned.rules],
-        "ways": {"needed": len(planned.paths), "missing": [asdict(each) for each in planned.paths if each.missing]},
+        "reachability": {
+            "needed": len(planned.paths),
+            "missing": [asdict(each) for each in planned.paths if each.missing],
+        },
         "warnings": [
             {"id": each.id, "path": each.path, "wrong": each.wrong, "fix": each.fix, "acknowledged": each.acknowledged}
             for each in stack.warnings
