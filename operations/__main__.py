@@ -1,11 +1,12 @@
 """The `mullion` command. Each command imports what it needs when it runs, so that `--help` and `plan` start fast."""
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from components.sdk.garbage import collect_rarely
+from components.version import VERSION
 from operations import cluster_cli, inspect_cli, sandbox_cli
 from operations.console.exits import ending
 from operations.console.help_text import PanelGroup
@@ -29,12 +30,27 @@ class Program(PanelGroup):
 app = typer.Typer(
     cls=Program,
     name="mullion",
-    help="Kubernetes clusters that run Windows.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"mullion {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Kubernetes clusters that run Windows."""
+
+
 app.add_typer(cluster_cli.app)
 app.add_typer(inspect_cli.app)
 app.add_typer(sandbox_cli.app)

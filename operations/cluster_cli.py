@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from operations.cli_options import AsJson, Confirm, PoolName, Sandbox, StackName, Yes
+from operations.cli_options import AsJson, Confirm, OptionalStackName, PoolName, Sandbox, StackName, Yes
 from operations.console.help_text import adder
 
 CLUSTERS, CHANGE, RECOVER = "Clusters", "Change", "Recover"
@@ -37,11 +37,31 @@ def up(
     up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
 
 
-@command(CLUSTERS, "mullion down aws-dev --sandbox", "mullion down aws-prod --confirm aws-prod")
-def down(stack: StackName, sandbox: Sandbox = False, yes: Yes = False, confirm: Confirm = None) -> None:
+@command(
+    CLUSTERS,
+    "mullion down aws-dev --sandbox",
+    "mullion down aws-prod --confirm aws-prod",
+    "mullion down --all --sandbox",
+)
+def down(
+    stack: OptionalStackName = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Remove every stack built in real accounts; with --sandbox, in the sandbox.")
+    ] = False,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+    confirm: Confirm = None,
+) -> None:
     """Remove the cluster of a stack. Snapshots of a cluster that does not expire are kept."""
-    from operations.commands import up_and_down
+    from operations.commands import down_all, up_and_down
 
+    if all_ and (stack or confirm):
+        raise typer.BadParameter("--all takes neither STACK nor --confirm")
+    if all_:
+        down_all.down_all(sandbox=sandbox, yes=yes)
+        return
+    if stack is None:
+        raise typer.BadParameter("name the stack, or give --all")
     up_and_down.down(stack, sandbox=sandbox, yes=yes, confirmed=confirm)
 
 
