@@ -5,6 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 from typer.testing import Result
 
 from operations.__main__ import app
@@ -166,8 +167,7 @@ def test_the_doctor_shows_what_is_wrong_with_a_stack(
 
 def test_every_command_and_exit_code_is_documented() -> None:
     page = (REPOSITORY / "docs" / "cli.md").read_text("utf-8")
-    registered = {each.name or each.callback.__name__ for each in app.registered_commands if each.callback}
-    assert {each.replace("_", "-") for each in registered} == COMMANDS
+    assert set(typer.main.get_group(app).commands) - {"sandbox"} == COMMANDS
     for name in COMMANDS:
         assert f"`mullion {name}" in page
     for code, meaning in MEANINGS.items():
