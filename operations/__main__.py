@@ -20,11 +20,12 @@ class Program(PanelGroup):
         try:
             return super().invoke(ctx)
         except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, typer.Exit) or (end := ending(error)) is None:
+            if isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter)):
                 raise
+            code, message = ending(error)
             sys.stdout.flush()
-            print(f"mullion: {end[1]}", file=sys.stderr)
-            raise typer.Exit(end[0]) from None
+            print(f"mullion: {message}", file=sys.stderr)
+            raise typer.Exit(code) from None
 
 
 app = typer.Typer(
