@@ -19,6 +19,7 @@ from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
+from components.rollout import simulation
 from components.rollout.drain import Undrained, drain
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
@@ -114,6 +115,7 @@ class Rollout:
         pool = self._pools[_pool_of(name)]
         if name not in self._away[pool.name]:
             return
+        self._done[pool.name].append(name)
         machine = next(each for each in pool.machines if each.name == name)
         instance = await self._machines.instance(args)
         while missing := await self._look(pool, machine, instance, await self._nodes(pool)):
@@ -122,7 +124,6 @@ class Rollout:
                 raise RuntimeError(f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} goes now")
             await asyncio.sleep(POLL_SECONDS)
         self._away[pool.name].discard(name)
-        self._done[pool.name].append(name)
 
     async def _let_go(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
         """Wait until enough of the pool is there for this member to go; RuntimeError where that cannot be."""
@@ -182,11 +183,13 @@ class Rollout:
     def _standing(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
         """Where a roll stands that cannot go on."""
         reasons = "; ".join(f"{each.name}: {each.why}" for each in missing)
-        done = ", ".join(self._done[pool.name]) or "none"
+        unready = {each.name for each in missing}
+        done = ", ".join(f"{each} (not ready)" if each in unready else each for each in self._done[pool.name])
+        flag = " --sandbox" if self._simulated or simulation.api() else ""
         return (
             f"pool {pool.name} cannot spare {name}, because others are not ready ({reasons}). {name} was not touched, "
-            f"nor what comes after it; replaced in this run: {done}. Repair what is not ready, or replace it alone "
-            f"(mullion roll STACK {pool.name} --machine {missing[0].name}), then run this again"
+            f"nor what comes after it; replaced in this run: {done or 'none'}. Repair what is not ready, or replace it "
+            f"alone (mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
         )
 
     async def _api(self) -> KubernetesApi | None:
