@@ -1,4 +1,4 @@
-"""AWS as a cloud of the sandbox."""
+"""The cloud description of AWS for the sandbox."""
 
 from sandbox.aws import boot_obstacles
 from sandbox.aws.failures import FAILURES

@@ -1,4 +1,4 @@
-"""Azure as a cloud of the sandbox."""
+"""The cloud description of Azure for the sandbox."""
 
 from sandbox.azure import boot_obstacles
 from sandbox.azure.failures import FAILURES

@@ -1,4 +1,4 @@
-"""GCP as a cloud of the sandbox."""
+"""The cloud description of GCP for the sandbox."""
 
 from sandbox.cloud import Cloud
 from sandbox.gcp import boot_obstacles
