@@ -48,7 +48,7 @@ def named_balancer(subnet: Any, group: dict[str, Any]) -> Any:
 
 def small_cloud(settings: dict[str, Any]) -> None:
     """A network with machines, a balancer with a name, an identity with rights, stores and a secret."""
-    from pulumi_azure_native import authorization, compute, keyvault, managedidentity, network, privatedns, resources
+    from pulumi_azure_native import authorization, compute, keyvault, managedidentity, network, resources
     from pulumi_azure_native import storage as stores
 
     tags = {"owner": settings["owner"]}
