@@ -1,4 +1,4 @@
-"""A booted machine on the sandbox's Azure writes its status record unless its network, rights or extension prevent it."""
+"""A booted machine on the sandbox's Azure writes its status record unless network, rights or extension prevent it."""
 
 import base64
 import hashlib
