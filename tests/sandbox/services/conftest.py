@@ -17,7 +17,8 @@ from pulumi.runtime.proto import status_pb2
 
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
-from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import REGION, TRUST, Network
 
 # pulumi has a copy of google.rpc.Status, and protobuf takes no second one in a process: so Google's clients use that
 sys.modules.setdefault("google.rpc.status_pb2", status_pb2)

@@ -8,7 +8,7 @@ import pytest
 
 from sandbox import tamper
 from sandbox.services.credentials import LIFETIME, OVERLAP
-from tests.sandbox.conftest import REGION
+from tests.sandbox.aws.account import REGION
 from tests.sandbox.services.aws.test_s3 import code
 from tests.sandbox.services.conftest import Site
 

@@ -14,8 +14,8 @@ from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.cloud import AWS
 from sandbox.simulated_agents import POINTER
 from sandbox.simulated_boot import settling
-
-from .conftest import AMI, TRUST, Account, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import AMI, TRUST
 
 STORE = "https://bundles.s3.eu-west-1.amazonaws.com"
 KEY = "the key of the pointer"
@@ -40,7 +40,7 @@ class Site:
 
     def __init__(self, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
         self.account = account
-        anywhere = replace(MACHINES, ways=())  # tests/sandbox/test_simulated_boot.py has those
+        anywhere = replace(MACHINES, ways=())  # tests/sandbox/aws/test_simulated_boot.py has those
         account.provider.cloud = replace(AWS, settle=settling(anywhere))
         monkeypatch.setattr("sandbox.simulated_boot._bundle", lambda *_: "")
         monkeypatch.setattr("sandbox.simulated_boot._kubernetes", lambda *_: BEGUN)

@@ -11,8 +11,8 @@ import pytest
 from components.machine import user_data
 from sandbox.aws.policies import refused
 from sandbox.simulated_boot import BOOTED
-
-from .conftest import AMI, TRUST, Account, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import AMI, TRUST
 
 STORE = "https://bundles.s3.eu-west-1.amazonaws.com"
 BUNDLE = "a bundle"
