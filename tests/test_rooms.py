@@ -24,6 +24,7 @@ ROOMS = {
         *("downloads", "recorder", "verification"),
         *("engine", "recovery"),
         *("commands", "chaos"),
+        *("cli_options", "cluster_cli", "inspect_cli", "sandbox_cli"),
         "__main__",
     ),
 }

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from operations.chaos.clone import PATIENCE, Replica
+from operations.chaos.clone import RUN_SECONDS, Replica
 from sandbox import faults
 from sandbox.cloud_state import CloudState
 
-HELD = 10 * PATIENCE
+HELD = 10 * RUN_SECONDS
 """Seconds a call is held: longer than any run."""
 ALL = 10**6
 """More calls than any run makes."""
@@ -90,18 +90,18 @@ def _held(
         with replica.start(*words) as run:
             if _nothing_goes_on(cloud_state, run):
                 cut(run)
-            output, errors = run.communicate(timeout=PATIENCE)
+            output, errors = run.communicate(timeout=RUN_SECONDS)
     _forget(replica)
     return Done(words, run.returncode, output, errors)
 
 
 def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> bool:
     """Wait until calls are held and no others come; False where the run ends before."""
-    end, seen, since = time.monotonic() + PATIENCE, None, 0.0
+    end, seen, since = time.monotonic() + RUN_SECONDS, None, 0.0
     while run.poll() is None:
         now = time.monotonic()
         if now > end:
-            raise subprocess.TimeoutExpired(run.args, PATIENCE)
+            raise subprocess.TimeoutExpired(run.args, RUN_SECONDS)
         waiting, calls = faults.planned(cloud_state), len(cloud_state.operations())
         if (waiting, calls) != seen:
             seen, since = (waiting, calls), now

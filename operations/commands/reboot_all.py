@@ -13,7 +13,7 @@ from sandbox.cloud_state import CloudState
 
 THERE = ("ready", "registered")
 """States of a record of a machine that is as its plan says."""
-PATIENCE = 400
+REBOOT_SECONDS = 400
 """Seconds for one machine: far above what it takes."""
 
 
@@ -41,8 +41,10 @@ def _reboot(name: str, cloud_state: CloudState, machine: str) -> None:
     before = sandbox_boot.record(cloud_state, instance).get("time")
     print(f"mullion: rebooting {machine}", file=sys.stderr, flush=True)
     sandbox_boot.change(name, machine, quiet=True, boots=1)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + REBOOT_SECONDS
     while (now := sandbox_boot.record(cloud_state, instance)).get("time") == before or now.get("state") not in THERE:
         if time.monotonic() > end:
-            raise Stop(Exit.FAILED, f"{machine} is not as planned {PATIENCE} s after its reboot: {now.get('state')}")
+            raise Stop(
+                Exit.FAILED, f"{machine} is not as planned {REBOOT_SECONDS} s after its reboot: {now.get('state')}"
+            )
         time.sleep(1)

@@ -28,7 +28,7 @@ from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.windows import hosts
 from sandbox.cloud_state import CloudState
 
-PAUSE = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks."""
 READY = ("Ready", "True")
 NODES = 60
@@ -98,7 +98,7 @@ def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float
         if supervision.supervisor_pid(sandbox_folder(name)) is None:
             said = supervision.log(sandbox_folder(name)).read_text("utf-8", errors="replace")
             raise Stop(Exit.FAILED, f"what kept the machines of {name} ended:\n{said[-2000:]}")
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def _tell(told: dict[str, str], name: str, now: str) -> None:
@@ -155,7 +155,7 @@ def _nodes_come(head: Path, names: set[str]) -> None:
             found = json.loads(_kubectl(head, "get", "nodes", "--output", "json"))["items"]
             if names <= {each["metadata"]["name"] for each in found if READY in _conditions(each)}:
                 return
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def _conditions(node: dict[str, Any]) -> set[tuple[str, str]]:

@@ -76,7 +76,7 @@ def change(stack: str, name: str, settings: Sequence[str]) -> None:
     """Change a thing behind the program's back: PROPERTY=VALUE each, the value as JSON or a plain text."""
     changes = dict(_setting(each) for each in settings)
     with opened(stack) as cloud_state:
-        record = _find(cloud_state, name)
+        record = _find(cloud_state, stack, name)
         wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
         if wrong:
             raise Stop(Exit.USAGE, "\n".join([f"nothing of {_named(record)} was changed:", *wrong]))
@@ -87,7 +87,7 @@ def change(stack: str, name: str, settings: Sequence[str]) -> None:
 def remove(stack: str, name: str) -> None:
     """Delete a thing behind the program's back."""
     with opened(stack) as cloud_state:
-        record = _find(cloud_state, name)
+        record = _find(cloud_state, stack, name)
         tamper.remove(cloud_state, record)
     print(f"removed {_named(record)}")
 
@@ -109,19 +109,23 @@ def _setting(text: str) -> tuple[str, Any]:
         return path, value
 
 
-def _find(cloud_state: CloudState, name: str) -> Record:
-    """The one thing of this logical name or id; TYPE/NAME where several types have the name."""
-    kind_of, _, rest = name.partition("/")
-    found = [
-        each
-        for each in cloud_state.resources()
-        if name in (each.name, each.id) or (rest == each.name and kind_of == each.type.rsplit(":", 1)[-1])
-    ]
+def _find(cloud_state: CloudState, stack: str, name: str) -> Record:
+    """Return the resource with this logical name or id, or TYPE/NAME; the stack's name before it may be left out.
+
+    Stop if there is none, or several types have the name.
+    """
+    found = _with_name(cloud_state, name) or _with_name(cloud_state, f"{stack}-{name}")
+    if "/" in name and not found:
+        found = _with_name(cloud_state, name.replace("/", f"/{stack}-", 1))
     if len(found) == 1:
         return found[0]
     if not found:
         raise Stop(Exit.USAGE, f"there is no {name!r} in the sandbox; names are those that `mullion up` prints")
     raise Stop(Exit.USAGE, f"{name!r} names several things; say which: {', '.join(map(_named, found))}")
+
+
+def _with_name(cloud_state: CloudState, name: str) -> list[Record]:
+    return [record for record in cloud_state.resources() if name in (record.name, record.id, _named(record))]
 
 
 def _named(record: Record) -> str:

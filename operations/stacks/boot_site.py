@@ -13,7 +13,7 @@ from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import sandbox_folder, world_file
 
-PATIENCE = 60
+START_STOP_SECONDS = 60
 """Seconds for a site to come up, and for its machines to be cut."""
 
 
@@ -56,7 +56,7 @@ def start(name: str) -> None:
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told = time.monotonic() + PATIENCE, False
+    end, told = time.monotonic() + START_STOP_SECONDS, False
     while not api(name):
         said = supervision.log(folder).read_text("utf-8", errors="replace")
         if supervision.HOST_IN_USE in said:
@@ -81,7 +81,7 @@ def stop(name: str, *, disks_too: bool = False) -> bool:
     pid = supervision.supervisor_pid(folder)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + START_STOP_SECONDS
         while supervision.supervisor_pid(folder) is not None:
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)

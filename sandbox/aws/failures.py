@@ -1,4 +1,4 @@
-"""What AWS says when it fails by itself, and how long pulumi-aws asks again."""
+"""Internal failures of AWS, and how long pulumi-aws retries them."""
 
 from sandbox.failures import Failures, Retried
 

@@ -1,4 +1,4 @@
-"""What GCP says when it fails by itself, and how long pulumi-gcp asks again."""
+"""Internal failures of GCP, and how long pulumi-gcp retries them."""
 
 from sandbox.failures import Failures, Retried
 

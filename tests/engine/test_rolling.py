@@ -111,7 +111,7 @@ def rolling(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -
 def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
     """The cluster's API, where the program looks for it."""
     made = Cluster(nodes=dict.fromkeys(POOL, True))
-    monkeypatch.setattr(drain, "PAUSE", 0.05)
+    monkeypatch.setattr(drain, "POLL_SECONDS", 0.05)
     host = f"api.{rolling.stack.name}.mullion.internal"
     with serve(made, host, rolling.stack.stashed("cluster-ca"), tmp_path) as port:
         resolve(monkeypatch, host, port)

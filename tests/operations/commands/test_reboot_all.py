@@ -54,7 +54,7 @@ def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], mon
     monkeypatch.setattr(
         sandbox_boot, "record", lambda cloud_state, instance: {"time": len(rebooted), "state": "running"}
     )
-    monkeypatch.setattr(reboot_all, "PATIENCE", 0)
+    monkeypatch.setattr(reboot_all, "REBOOT_SECONDS", 0)
     with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
         reboot_all.reboot_all("small")
     assert rebooted == ["linux-0"]

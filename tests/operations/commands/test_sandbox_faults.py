@@ -113,3 +113,13 @@ def test_machines_that_wait_are_shown_with_what_is_in_their_way(cloud_state, mul
     result = mullion("sandbox", "boots", "small")
     assert "web-0" in result.stdout
     assert "there is no object x in bucket b" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["web", "small-web", "Vpc/web", "Vpc/small-web"])
+def test_a_resource_is_found_by_its_name_with_and_without_the_stack(cloud_state, mullion: Run, name: str) -> None:
+    provider = Provider(AWS, cloud_state)
+    provider.configure({"region": "eu-west-1"})
+    urn = "urn:pulumi:small::mullion::aws:ec2/vpc:Vpc::small-web"
+    provider.create(urn, {"cidrBlock": "10.2.0.0/16"}, preview=False)
+    result = mullion("sandbox", "remove", "small", name)
+    assert result.stdout == "removed Vpc/small-web\n", result.output
