@@ -44,7 +44,7 @@ def tls_only(bucket: str) -> str:
 
 
 @dataclass
-class Site:
+class ServedAccount:
     """An account with two buckets, two secrets, and two machines: cp may do all, web what a worker may."""
 
     account: Account
@@ -79,7 +79,9 @@ class Site:
 
 
 @pytest.fixture
-def site(account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState) -> Iterator[Site]:
+def served(
+    account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState
+) -> Iterator[ServedAccount]:
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"region": REGION})
@@ -109,4 +111,4 @@ def site(account: Account, network: Network, machine: Callable[..., Thing], clou
         )
     with Services(Path(cloud_state.path)) as services:
         urls = {name: services.listen(machine=thing.id) for name, thing in machines.items()}
-        yield Site(account, services, machines, arns, urls)
+        yield ServedAccount(account, services, machines, arns, urls)
