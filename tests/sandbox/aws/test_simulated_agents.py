@@ -40,7 +40,7 @@ class PointerFollower:
 
     def __init__(self, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
         self.account = account
-        anywhere = replace(MACHINES, ways=())  # tests/sandbox/aws/test_simulated_boot.py has those
+        anywhere = replace(MACHINES, obstacles=())  # tests/sandbox/aws/test_simulated_boot.py has those
         account.provider.cloud = replace(AWS, settle=settling(anywhere))
         monkeypatch.setattr("sandbox.simulated_boot._bundle", lambda *_: "")
         monkeypatch.setattr("sandbox.simulated_boot._kubernetes", lambda *_: BEGUN)
