@@ -11,7 +11,7 @@ from components.azure.records import Blobs, parts
 from components.rollout.provider_calls import ProviderError
 from operations.clouds.azure import names
 from sandbox.cloud import Refusal
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene
 
 SIGN = "azure-native:storage:listStorageAccountServiceSAS"

@@ -9,8 +9,8 @@ from sandbox.aws.cloud import AWS
 from sandbox.aws.types import TYPES
 from sandbox.cloud_state import CloudState
 from sandbox.values import UNKNOWN, Secret, plain
-
-from .conftest import POLICY, TRUST, Account, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import POLICY, REGION, TRUST
 
 HEX = r"0[0-9a-f]{16}"
 
@@ -188,10 +188,10 @@ TYPE_OF = {token.rsplit(":", 1)[-1]: token for token in TYPES}
 
 
 def test_ids_are_the_same_for_the_same_world_and_sequence(account, tmp_path) -> None:
-    twin = Account(CloudState(tmp_path / "twin", seed="test"))
+    twin = Account(CloudState(tmp_path / "twin", seed="test"), AWS, REGION)
     first, second = (one.create("Vpc", "v", cidrBlock="10.0.0.0/16").id for one in (account, twin))
     assert first == second
-    other = Account(CloudState(tmp_path / "other", seed="other"))
+    other = Account(CloudState(tmp_path / "other", seed="other"), AWS, REGION)
     assert other.create("Vpc", "v", cidrBlock="10.0.0.0/16").id != first
 
 

@@ -11,8 +11,8 @@ import pytest
 from components.machine import user_data
 from sandbox.aws.policies import refused
 from sandbox.simulated_boot import BOOTED
-
-from .conftest import AMI, TRUST, Account, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import AMI, TRUST
 
 STORE = "https://bundles.s3.eu-west-1.amazonaws.com"
 BUNDLE = "a bundle"
@@ -32,14 +32,14 @@ def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE, **
     return user_data.user_data(family, document)
 
 
-Site = dict[str, Thing]
+Resources = dict[str, Thing]
 PLAIN_HTTP = {"Condition": {"Bool": {"aws:SecureTransport": "false"}}, "Principal": "*"}
 
 
 @pytest.fixture
-def site(account: Account) -> Site:
+def resources(account: Account) -> Resources:
     """All that a machine with a public address needs."""
-    made: Site = {}
+    made: Resources = {}
 
     def make(name: str, short: str, /, **inputs: Any) -> str:
         made[name] = account.create(short, name, **inputs)
@@ -63,21 +63,21 @@ def site(account: Account) -> Site:
     return made
 
 
-def _machine(account: Account, site: Site, /, **inputs: Any) -> Thing:
+def _machine(account: Account, resources: Resources, /, **inputs: Any) -> Thing:
     plain = {
         "ami": AMI,
         "instanceType": "m6i.large",
-        "subnetId": site["subnet"].id,
-        "vpcSecurityGroupIds": [site["group"].id],
+        "subnetId": resources["subnet"].id,
+        "vpcSecurityGroupIds": [resources["group"].id],
         "iamInstanceProfile": "node",
         "associatePublicIpAddress": True,
-        "userData": _user_data(role=site["role"].outputs["uniqueId"]),
+        "userData": _user_data(role=resources["role"].outputs["uniqueId"]),
     }
     return account.create("Instance", "web-0", **(plain | inputs))
 
 
-def _key(site: Site, machine: Thing) -> str:
-    return f"status/{site['role'].outputs['uniqueId']}:{machine.id}.json"
+def _key(resources: Resources, machine: Thing) -> str:
+    return f"status/{resources['role'].outputs['uniqueId']}:{machine.id}.json"
 
 
 def _records(account: Account) -> list[str]:
@@ -86,11 +86,11 @@ def _records(account: Account) -> list[str]:
 
 @pytest.mark.parametrize("family", ["linux", "windows"])
 @pytest.mark.parametrize("encoded", [False, True])
-def test_a_machine_that_can_do_all_it_must_writes_its_status(account, site, family, encoded) -> None:
-    text = _user_data(family, role=site["role"].outputs["uniqueId"])
+def test_a_machine_that_can_do_all_it_must_writes_its_status(account, resources, family, encoded) -> None:
+    text = _user_data(family, role=resources["role"].outputs["uniqueId"])
     given = {"userDataBase64": base64.b64encode(text.encode()).decode(), "userData": None} if encoded else {}
-    machine = _machine(account, site, **({"userData": text} | given))
-    status = json.loads(account.cloud_state.objects("bundles")[_key(site, machine)].content)
+    machine = _machine(account, resources, **({"userData": text} | given))
+    status = json.loads(account.cloud_state.objects("bundles")[_key(resources, machine)].content)
     assert status.pop("time").endswith("Z")
     known = {"machine": "web-0", "state": "ready", "bundle": SHA256, "instance": machine.id, "kubernetes": None}
     assert {name: status[name] for name in known} == known
@@ -99,55 +99,55 @@ def test_a_machine_that_can_do_all_it_must_writes_its_status(account, site, fami
     assert (boot.instance, boot.machine, boot.state, boot.reason) == (machine.id, "web-0", "ready", "")
 
 
-def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, site) -> None:
-    first, second = _machine(account, site), None
+def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, resources) -> None:
+    first, second = _machine(account, resources), None
     account.delete(first)
-    second = _machine(account, site)
+    second = _machine(account, resources)
     account.delete(second)
-    assert {_key(site, first), _key(site, second)} <= set(account.cloud_state.objects("bundles"))
+    assert {_key(resources, first), _key(resources, second)} <= set(account.cloud_state.objects("bundles"))
     assert [boot.state for boot in account.cloud_state.boots()] == ["ready", "ready"]
 
 
-def test_while_a_worlds_machines_are_real_the_sandbox_writes_nothing_in_their_place(account, site) -> None:
+def test_while_a_worlds_machines_are_real_the_sandbox_writes_nothing_in_their_place(account, resources) -> None:
     with account.cloud_state.transaction():
         account.cloud_state.set_setting(BOOTED, "yes")
-    _machine(account, site)
+    _machine(account, resources)
     assert _records(account) == []
     assert [boot.state for boot in account.cloud_state.boots()] == ["waiting"]
 
 
-def _without(name: str) -> Callable[[Account, Site], dict[str, Any]]:
-    def change(account: Account, site: Site) -> dict[str, Any]:
-        account.delete(site[name])
+def _without(name: str) -> Callable[[Account, Resources], dict[str, Any]]:
+    def change(account: Account, resources: Resources) -> dict[str, Any]:
+        account.delete(resources[name])
         return {}
 
     return change
 
 
-def _policy_of(name: str, text: str) -> Callable[[Account, Site], dict[str, Any]]:
-    def change(account: Account, site: Site) -> dict[str, Any]:
-        account.update(site[name], policy=text)
+def _policy_of(name: str, text: str) -> Callable[[Account, Resources], dict[str, Any]]:
+    def change(account: Account, resources: Resources) -> dict[str, Any]:
+        account.update(resources[name], policy=text)
         return {}
 
     return change
 
 
-def _given(**inputs: Any) -> Callable[[Account, Site], dict[str, Any]]:
-    return lambda account, site: inputs
+def _given(**inputs: Any) -> Callable[[Account, Resources], dict[str, Any]]:
+    return lambda account, resources: inputs
 
 
-def _other_port(account: Account, site: Site) -> dict[str, Any]:
-    account.update(site["out"], fromPort=80, toPort=80)
+def _other_port(account: Account, resources: Resources) -> dict[str, Any]:
+    account.update(resources["out"], fromPort=80, toPort=80)
     return {}
 
 
-def _other_trust(account: Account, site: Site) -> dict[str, Any]:
-    account.update(site["role"], assumeRolePolicy=TRUST.replace("ec2.", "lambda."))
+def _other_trust(account: Account, resources: Resources) -> dict[str, Any]:
+    account.update(resources["role"], assumeRolePolicy=TRUST.replace("ec2.", "lambda."))
     return {}
 
 
 DENIED = _policy("Deny", "s3:PutObject", "bundles/*", Principal="*")
-FAILURES: dict[str, tuple[Callable[[Account, Site], dict[str, Any]], str]] = {
+FAILURES: dict[str, tuple[Callable[[Account, Resources], dict[str, Any]], str]] = {
     "no route": (_without("route"), "has no route to the internet"),
     "no route table": (_without("association"), "has no route to the internet"),
     "no public address": (_given(associatePublicIpAddress=False), "it has no public address"),
@@ -177,72 +177,80 @@ FAILURES: dict[str, tuple[Callable[[Account, Site], dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_machine_that_cannot_waits_and_the_world_says_why(account, site, case) -> None:
+def test_a_machine_that_cannot_waits_and_the_world_says_why(account, resources, case) -> None:
     change, reason = FAILURES[case]
-    _machine(account, site, **change(account, site))
+    _machine(account, resources, **change(account, resources))
     [boot] = account.cloud_state.boots()
     assert (boot.state, reason in boot.reason) == ("waiting", True), boot
     assert not _records(account)
 
 
 @pytest.mark.parametrize("data", ["#!/bin/sh", base64.b64encode(_user_data().encode()).decode()])
-def test_user_data_that_is_no_loader_boots_nothing(account, site, data) -> None:
+def test_user_data_that_is_no_loader_boots_nothing(account, resources, data) -> None:
     """Among it what was encoded twice: the metadata service decodes once."""
-    _machine(account, site, userData=None, userDataBase64=base64.b64encode(data.encode()).decode())
+    _machine(account, resources, userData=None, userDataBase64=base64.b64encode(data.encode()).decode())
     [boot] = account.cloud_state.boots()
     assert (boot.state, "no document of Mullion" in boot.reason) == ("dead", True)
 
 
-def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, site) -> None:
-    account.delete(site["route"])
-    _machine(account, site)
-    route = {"routeTableId": site["table"].id, "destinationCidrBlock": "0.0.0.0/0", "gatewayId": site["gateway"].id}
+def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, resources) -> None:
+    account.delete(resources["route"])
+    _machine(account, resources)
+    route = {
+        "routeTableId": resources["table"].id,
+        "destinationCidrBlock": "0.0.0.0/0",
+        "gatewayId": resources["gateway"].id,
+    }
     account.create("Route", "again", **route)
     assert [boot.state for boot in account.cloud_state.boots()] == ["ready"]
     assert len(_records(account)) == 1
 
 
-def test_a_machine_that_waits_and_is_deleted_is_dead(account, site) -> None:
-    account.delete(site["route"])
-    account.delete(_machine(account, site))
+def test_a_machine_that_waits_and_is_deleted_is_dead(account, resources) -> None:
+    account.delete(resources["route"])
+    account.delete(_machine(account, resources))
     [boot] = account.cloud_state.boots()
     assert boot.state == "dead"
     assert boot.reason.startswith("it was terminated; before: ")
 
 
-def test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready(account, site) -> None:
-    routed = {"userData": _user_data(role=site["role"].outputs["uniqueId"], pod_cidr="10.244.3.0/24")}
-    checked = _machine(account, site, **routed)
+def test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready(account, resources) -> None:
+    routed = {"userData": _user_data(role=resources["role"].outputs["uniqueId"], pod_cidr="10.244.3.0/24")}
+    checked = _machine(account, resources, **routed)
     [boot] = account.cloud_state.boots()
     assert (boot.state, "source/destination check" in boot.reason) == ("waiting", True)
     account.delete(checked)
-    _machine(account, site, **routed, sourceDestCheck=False)
+    _machine(account, resources, **routed, sourceDestCheck=False)
     assert {boot.state for boot in account.cloud_state.boots()} == {"dead", "ready"}
 
 
 def test_net_05_a_route_of_pods_names_the_interface_of_a_machine_and_a_table_is_full_at_its_quota(
-    account, site
+    account, resources
 ) -> None:
     account.cloud_state.set_setting("quota/routes per route table", "3")
-    interface = _machine(account, site).outputs["primaryNetworkInterfaceId"]
-    pods = {"routeTableId": site["table"].id, "networkInterfaceId": interface}
+    interface = _machine(account, resources).outputs["primaryNetworkInterfaceId"]
+    pods = {"routeTableId": resources["table"].id, "networkInterfaceId": interface}
     account.create("Route", "pods", **pods, destinationCidrBlock="10.244.3.0/24")
     refused = account.refused(lambda: account.create("Route", "more", **pods, destinationCidrBlock="10.244.4.0/24"))
     assert refused.code == "RouteLimitExceeded", "the local route, the way out, and one of pods"
 
 
-def test_a_private_machine_goes_out_by_nat_if_that_can(account, site) -> None:
-    account.delete(site["route"])
-    inside, edge, table = site["subnet"].id, {"vpcId": site["vpc"].id, "cidrBlock": "10.20.9.0/24"}, site["table"].id
+def test_a_private_machine_goes_out_by_nat_if_that_can(account, resources) -> None:
+    account.delete(resources["route"])
+    inside, edge, table = (
+        resources["subnet"].id,
+        {"vpcId": resources["vpc"].id, "cidrBlock": "10.20.9.0/24"},
+        resources["table"].id,
+    )
     edge_id = account.create("Subnet", "edge", **edge).id
     nat = account.create("NatGateway", "nat", subnetId=edge_id, allocationId=account.create("Eip", "eip").id)
     account.create("Route", "nat", routeTableId=table, destinationCidrBlock="0.0.0.0/0", natGatewayId=nat.id)
-    _machine(account, site, subnetId=inside, associatePublicIpAddress=False)
+    _machine(account, resources, subnetId=inside, associatePublicIpAddress=False)
     [boot] = account.cloud_state.boots()
     assert f"{nat.id} is in a subnet without a route to an internet gateway" in boot.reason
-    way = account.create("RouteTable", "edge", vpcId=site["vpc"].id).id
+    way = account.create("RouteTable", "edge", vpcId=resources["vpc"].id).id
     account.create("RouteTableAssociation", "edge", subnetId=edge_id, routeTableId=way)
-    out = {"destinationCidrBlock": "0.0.0.0/0", "gatewayId": site["gateway"].id}
+    out = {"destinationCidrBlock": "0.0.0.0/0", "gatewayId": resources["gateway"].id}
     account.create("Route", "edge", routeTableId=way, **out)
     assert [boot.state for boot in account.cloud_state.boots()] == ["ready"]
 

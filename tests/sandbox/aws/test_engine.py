@@ -9,9 +9,8 @@ import pytest
 from pulumi import automation as auto
 
 from operations.engine.locate import Engine
-
-from .conftest import POLICY, TRUST
-from .running import Runner, collected
+from tests.sandbox.aws.account import POLICY, TRUST
+from tests.sandbox.running import Runner, collected
 
 pytestmark = [
     pytest.mark.engine,

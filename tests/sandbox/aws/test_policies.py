@@ -1,4 +1,4 @@
-"""Policy documents as IAM evaluates them; statements of whole roles are judged in test_boots.py and services/."""
+"""Policy documents as IAM evaluates them; test_simulated_boot.py and tests/sandbox/services judge whole roles."""
 
 import pytest
 

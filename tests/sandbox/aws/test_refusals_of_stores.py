@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import POLICY, TRUST
+from tests.sandbox.aws.account import POLICY, TRUST
 
 TAKEN: dict[str, tuple[dict[str, Any], str]] = {
     "Bucket": ({"bucket": "mine"}, "BucketAlreadyOwnedByYou"),

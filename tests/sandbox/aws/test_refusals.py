@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import AMI, REGION, TRUST
+from tests.sandbox.aws.account import AMI, REGION, TRUST
 
 
 @pytest.mark.parametrize(("size", "fits"), [(16384, True), (16385, False)])

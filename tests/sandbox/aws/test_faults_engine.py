@@ -9,8 +9,7 @@ from pulumi import automation as auto
 
 from operations.engine.locate import Engine
 from sandbox import faults, tamper
-
-from .running import Runner, collected
+from tests.sandbox.running import Runner, collected
 
 pytestmark = [
     pytest.mark.engine,

@@ -14,8 +14,8 @@ from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.cloud import AWS
 from sandbox.simulated_agents import POINTER
 from sandbox.simulated_boot import settling
-
-from .conftest import AMI, TRUST, Account, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import AMI, TRUST
 
 STORE = "https://bundles.s3.eu-west-1.amazonaws.com"
 KEY = "the key of the pointer"
@@ -35,12 +35,12 @@ def bundle(version: str) -> bytes:
     return buffer.getvalue()
 
 
-class Site:
+class PointerFollower:
     """A control plane that runs BEGUN, and its pointer."""
 
     def __init__(self, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
         self.account = account
-        anywhere = replace(MACHINES, ways=())  # tests/sandbox/test_simulated_boot.py has those
+        anywhere = replace(MACHINES, obstacles=())  # tests/sandbox/aws/test_simulated_boot.py has those
         account.provider.cloud = replace(AWS, settle=settling(anywhere))
         monkeypatch.setattr("sandbox.simulated_boot._bundle", lambda *_: "")
         monkeypatch.setattr("sandbox.simulated_boot._kubernetes", lambda *_: BEGUN)
@@ -90,15 +90,15 @@ class Site:
 
 
 @pytest.fixture
-def site(account: Account, monkeypatch: pytest.MonkeyPatch) -> Site:
-    return Site(account, monkeypatch)
+def follower(account: Account, monkeypatch: pytest.MonkeyPatch) -> PointerFollower:
+    return PointerFollower(account, monkeypatch)
 
 
-def test_it_begins_with_the_version_of_its_bundle_and_goes_where_the_pointer_says(site: Site) -> None:
-    assert (site.says()["kubernetes"], site.says()["bundle"]) == (BEGUN, "0" * 64)
+def test_it_begins_with_the_version_of_its_bundle_and_goes_where_the_pointer_says(follower: PointerFollower) -> None:
+    assert (follower.says()["kubernetes"], follower.says()["bundle"]) == (BEGUN, "0" * 64)
     for serial, version in enumerate(("1.35.5", "1.36.4", "1.36.4"), start=1):
-        site.point(version, serial)
-        assert (site.says()["kubernetes"], site.says()["bundle"]) == (version, "1" * 64)
+        follower.point(version, serial)
+        assert (follower.says()["kubernetes"], follower.says()["bundle"]) == (version, "1" * 64)
 
 
 @pytest.mark.parametrize(
@@ -111,31 +111,31 @@ def test_it_begins_with_the_version_of_its_bundle_and_goes_where_the_pointer_say
     ],
 )
 def test_a_pointer_that_does_not_count_changes_nothing_and_is_named(
-    site: Site, version: str, serial: int, key: str, reason: str
+    follower: PointerFollower, version: str, serial: int, key: str, reason: str
 ) -> None:
-    site.point(BEGUN, 2)
-    site.point(version, serial, key)
-    assert site.says()["kubernetes"] == BEGUN
-    assert site.says()["message"] == f"the desired-state pointer is refused: {reason}"
+    follower.point(BEGUN, 2)
+    follower.point(version, serial, key)
+    assert follower.says()["kubernetes"] == BEGUN
+    assert follower.says()["message"] == f"the desired-state pointer is refused: {reason}"
 
 
-def test_a_pointer_counts_once_its_key_is_there_too(site: Site) -> None:
+def test_a_pointer_counts_once_its_key_is_there_too(follower: PointerFollower) -> None:
     """Pointer and key are changed in any order."""
-    site.point("1.36.4", 3, "a newer key")
-    assert site.says()["kubernetes"] == BEGUN
-    site.account.update(site.key, secretString="a newer key")
-    assert site.says()["kubernetes"] == "1.36.4"
+    follower.point("1.36.4", 3, "a newer key")
+    assert follower.says()["kubernetes"] == BEGUN
+    follower.account.update(follower.key, secretString="a newer key")
+    assert follower.says()["kubernetes"] == "1.36.4"
 
 
-def test_one_that_may_not_read_the_pointer_stays_as_it_is(site: Site) -> None:
+def test_one_that_may_not_read_the_pointer_stays_as_it_is(follower: PointerFollower) -> None:
     elsewhere = {"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::bundles/status/*"}
-    site.account.update(site.policy, policy=json.dumps({"Version": "2012-10-17", "Statement": elsewhere}))
-    site.point("1.36.4", 3)
-    assert site.says()["kubernetes"] == BEGUN
-    assert "may not s3:GetObject on arn:aws:s3:::bundles/desired-state.json" in site.says()["message"]
+    follower.account.update(follower.policy, policy=json.dumps({"Version": "2012-10-17", "Statement": elsewhere}))
+    follower.point("1.36.4", 3)
+    assert follower.says()["kubernetes"] == BEGUN
+    assert "may not s3:GetObject on arn:aws:s3:::bundles/desired-state.json" in follower.says()["message"]
 
 
-def test_one_that_is_gone_follows_no_more(site: Site) -> None:
-    site.account.delete(site.machine)
-    site.point("1.36.4", 3)
-    assert site.says()["kubernetes"] == BEGUN
+def test_one_that_is_gone_follows_no_more(follower: PointerFollower) -> None:
+    follower.account.delete(follower.machine)
+    follower.point("1.36.4", 3)
+    assert follower.says()["kubernetes"] == BEGUN

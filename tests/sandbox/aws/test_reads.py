@@ -6,8 +6,7 @@ import pytest
 
 from sandbox.aws.reads import READS
 from sandbox.cloud import Refusal
-
-from .conftest import Account
+from tests.sandbox.account import Account
 
 
 @pytest.fixture

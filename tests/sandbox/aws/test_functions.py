@@ -69,7 +69,7 @@ def test_an_unknown_region_is_refused(invoke, short, arguments) -> None:
 
 
 def test_an_unknown_function_is_refused_by_name(account) -> None:
-    with pytest.raises(Refusal, match="aws:ec2/getVpc:getVpc is not in the sandbox"):
+    with pytest.raises(Refusal, match="the sandbox has no function aws:ec2/getVpc:getVpc"):
         account.provider.invoke("aws:ec2/getVpc:getVpc", {})
 
 

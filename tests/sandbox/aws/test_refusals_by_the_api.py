@@ -10,10 +10,10 @@ from sandbox.aws import offerings
 from sandbox.aws.quotas import QUOTAS, VCPUS
 from sandbox.aws.regions import REGIONS, UBUNTU, image, zones
 from sandbox.faults import KINDS
-
-from .conftest import AMI, POLICY, TRUST, Account
-from .refusals import FORWARD, LISTENER, NLB, ROWS, TARGETS
-from .scenes import Scene, filled, maker
+from tests.sandbox.account import Account
+from tests.sandbox.aws.account import AMI, POLICY, TRUST
+from tests.sandbox.aws.refusals import FORWARD, LISTENER, NLB, ROWS, TARGETS
+from tests.sandbox.scenes import Scene, filled, maker
 
 SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "vpc": ("Vpc", {"cidrBlock": "10.20.0.0/16"}),
@@ -222,5 +222,5 @@ def test_a_value_that_the_provider_refuses_fails_the_preview(account, case) -> N
 
 
 def test_the_page_of_the_sandbox_has_every_fault() -> None:
-    page = Path(__file__).parents[2].joinpath("docs", "sandbox.md").read_text()
+    page = Path(__file__).parents[3].joinpath("docs", "sandbox.md").read_text()
     assert not [kind for kind in KINDS if f"`{kind}`" not in page]

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox.aws.regions import UBUNTU, image
-
-from .conftest import REGION
-from .refusals_of_stores import STORES
+from tests.sandbox.aws.account import REGION
+from tests.sandbox.aws.refusals_of_stores import STORES
 
 ARM = image(REGION, UBUNTU.format(release="22.04", arch="arm64", volume="ebs-gp2"))
 RULE = {"securityGroupId": "$group", "ipProtocol": "tcp", "fromPort": 1, "toPort": 2, "cidrIpv4": "10.0.0.0/8"}

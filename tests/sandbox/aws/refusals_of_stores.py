@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from .conftest import TRUST
+from tests.sandbox.aws.account import TRUST
 
 
 def _policy(**changes: Any) -> str:
