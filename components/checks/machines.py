@@ -50,9 +50,18 @@ def _example(subject: Subject, family: str = "linux") -> str:
     return defaults.SIZES[subject.spec.cloud.value][family]
 
 
+def _of_another_cloud(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        cloud, value = instance_sizes.cloud_of(group.options.size), group.options.size
+        if cloud not in (None, subject.spec.cloud.value):
+            example = _example(subject, "windows" if group.os.is_windows else "linux")
+            yield at(*group.path, "size", value=value, other=cloud, cloud=subject.spec.cloud.value, example=example)
+
+
 def _unknown(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if not known(subject, group):
+        cloud = instance_sizes.cloud_of(group.options.size)
+        if not known(subject, group) and cloud in (None, subject.spec.cloud.value):
             yield at(*group.path, "size", value=group.options.size, example=_example(subject))
 
 
@@ -149,6 +158,14 @@ def _too_many(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
+    error(
+        "size-of-another-cloud",
+        "<machines>.size <machines>.os cloud",
+        _of_another_cloud,
+        "{value!r} is an instance type of {other}, but the cluster is on {cloud}",
+        "write an instance type of {cloud} such as {example}",
+        "RES-06",
+    ),
     warning(
         "size-unknown",
         "<machines>.size cloud",
