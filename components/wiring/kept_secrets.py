@@ -57,7 +57,7 @@ def _refuse_rotation(authorities: Mapping[str, Any], wanted: int) -> Mapping[str
         raise pulumi.RunError(
             f"rotation.certificate_authorities is {wanted}, but this cluster's certificate authorities were made in "
             f"generation {', '.join(map(str, sorted(generations)))}. Replacing them at once would cut off every "
-            "machine, so no key or certificate was changed. Set the option back; docs/pki.md has the two-bundle procedure."
+            "machine, so nothing was changed. Set the option back; docs/pki.md has the two-bundle procedure."
         )
     return authorities
 
