@@ -18,6 +18,7 @@ from components.checks import (
     network,
     not_built,
     ranges,
+    region,
     reserves,
     runtimes,
     taints,
@@ -30,6 +31,7 @@ from components.spec.report import Problem, Severity
 
 TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
+    "Region": region.CHECKS,
     "Network": network.CHECKS,
     "API access": api.CHECKS,
     "Way out": egress.CHECKS,
@@ -51,6 +53,9 @@ TABLES: dict[str, tuple[Check, ...]] = {
 TABLES["Acknowledgements"] = acknowledged_checks([row for table in TABLES.values() for row in table])
 
 CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in table)
+
+UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
+"""Ids of warnings that stop `up`, acknowledged or not. `plan` and the commands on a built cluster accept them."""
 
 
 def examine(subject: Subject, broken: frozenset[Path] = frozenset()) -> tuple[Problem, ...]:

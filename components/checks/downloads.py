@@ -31,9 +31,6 @@ def _twice(subject: Subject) -> Iterator[Finding]:
 
 WITHOUT_DIGEST = "download-without-digest"
 
-UNREADY = frozenset({WITHOUT_DIGEST})
-"""Warnings of a plan that stop `up`, acknowledged or not."""
-
 CHECKS: tuple[Check, ...] = (
     warning(
         WITHOUT_DIGEST,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timezone
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.models import Cloud
@@ -20,6 +20,9 @@ _CHARACTERS = re.compile(r"^[\w +\-=.:/@]*$")
 SHORTEST_LIFE = 1800
 """Seconds. A Windows node takes some 15 minutes to come up; a shorter life is over before the cluster is used."""
 
+PAST = "expires-past"
+"""Id of a warning that stops `up`: commands on a cluster that has expired must go on working."""
+
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
 
@@ -31,20 +34,30 @@ def life_seconds(expires: str) -> int | None:
         return None
 
 
-def _moment(expires: str) -> bool:
+def _moment(expires: str) -> datetime | None:
+    """Return the UTC time that `expires` names; None for a duration or any other text."""
     if not TIME.fullmatch(expires):
-        return False
+        return None
     try:
-        datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ")  # noqa: DTZ007 - the form alone is judged
+        return datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
 
 
 def _expires_form(subject: Subject) -> Iterator[Finding]:
     expires = subject.spec.expires
     if expires is not None and life_seconds(expires) is None and not _moment(expires):
-        yield at("expires", value=expires)
+        yield at("expires", value=expires, example=f"{_now().year + 1}-12-24T18:00:00Z")
+
+
+def _past(subject: Subject) -> Iterator[Finding]:
+    moment = _moment(subject.spec.expires or "")
+    if moment and moment <= _now():
+        yield at("expires", value=subject.spec.expires)
 
 
 def _no_life(subject: Subject) -> Iterator[Finding]:
@@ -131,8 +144,15 @@ CHECKS = (
         "expires-form",
         "expires",
         _expires_form,
-        "{value!r} is neither a lifetime nor a moment",
-        'write 8h, 3d or a UTC time in quotes: "2026-12-24T18:00:00Z"',
+        "{value!r} is neither a duration nor a UTC time",
+        'write 8h, 3d or a UTC time in quotes: "{example}"',
+    ),
+    warning(
+        PAST,
+        "expires",
+        _past,
+        "{value} is in the past; `up` refuses",
+        "write a later time, or remove expires; `mullion down` removes the cluster",
     ),
     error(
         "expires-at-once",

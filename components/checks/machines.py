@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from components.catalogue import instance_sizes
-from components.checks.check import Finding, Group, Rule, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 from components.spec import defaults
 from components.spec.models import Cloud
 
@@ -41,19 +41,28 @@ WITHOUT_CLOUD_INIT = frozenset({("gcp", "debian-12")})
 """Images that run no user-data: Google's Debian has its own agent in cloud-init's place."""
 
 
-def known(subject: Subject, group: Group) -> instance_sizes.Size | None:
+def known(subject: Subject, group: MachineGroupSpec) -> instance_sizes.Size | None:
     """The group's instance type where the table has it."""
-    return instance_sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.size)
+    return instance_sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.options.size)
 
 
 def _example(subject: Subject, family: str = "linux") -> str:
     return defaults.SIZES[subject.spec.cloud.value][family]
 
 
+def _of_another_cloud(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        cloud, value = instance_sizes.cloud_of(group.options.size), group.options.size
+        if cloud not in (None, subject.spec.cloud.value):
+            example = _example(subject, "windows" if group.os.is_windows else "linux")
+            yield at(*group.path, "size", value=value, other=cloud, cloud=subject.spec.cloud.value, example=example)
+
+
 def _unknown(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if not known(subject, group):
-            yield at(*group.path, "size", value=group.size, example=_example(subject))
+        cloud = instance_sizes.cloud_of(group.options.size)
+        if not known(subject, group) and cloud in (None, subject.spec.cloud.value):
+            yield at(*group.path, "size", value=group.options.size, example=_example(subject))
 
 
 def _arm64(subject: Subject) -> Iterator[Finding]:
@@ -61,7 +70,7 @@ def _arm64(subject: Subject) -> Iterator[Finding]:
         size = known(subject, group)
         if size and size.architecture == "arm64":
             why = "Windows nodes exist for amd64 only" if group.os.is_windows else "the pinned downloads are amd64"
-            yield at(*group.path, "size", value=group.size, why=why, example=_example(subject))
+            yield at(*group.path, "size", value=group.options.size, why=why, example=_example(subject))
 
 
 def _small_control_plane(subject: Subject) -> Iterator[Finding]:
@@ -82,15 +91,15 @@ def _small_windows(subject: Subject) -> Iterator[Finding]:
 
 def _burstable(subject: Subject) -> Iterator[Finding]:
     plane = subject.groups[0]
-    if subject.spec.protect and instance_sizes.is_burstable(plane.size):
-        yield at(*plane.path, "size", value=plane.size, example=_example(subject))
+    if subject.spec.protect and instance_sizes.is_burstable(plane.options.size):
+        yield at(*plane.path, "size", value=plane.options.size, example=_example(subject))
 
 
 def _windows_disk(low: int, high: int) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         for group in subject.workers:
-            if group.os.is_windows and low <= group.disk_gb < high:
-                yield at(*group.path, "disk_gb", value=group.disk_gb, least=high)
+            if group.os.is_windows and low <= group.options.disk_gb < high:
+                yield at(*group.path, "disk_gb", value=group.options.disk_gb, least=high)
 
     return rule
 
@@ -149,6 +158,14 @@ def _too_many(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
+    error(
+        "size-of-another-cloud",
+        "<machines>.size <machines>.os cloud",
+        _of_another_cloud,
+        "{value!r} is an instance type of {other}, but the cluster is on {cloud}",
+        "write an instance type of {cloud} such as {example}",
+        "RES-06",
+    ),
     warning(
         "size-unknown",
         "<machines>.size cloud",

@@ -5,6 +5,10 @@ from collections.abc import Iterator
 from components import releases
 from components.catalogue import artifacts
 from components.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import OperatingSystem
+
+NEAR_DAYS = 90
+"""Days before the end of an operating system's support in which its use is warned about."""
 
 
 def supported(subject: Subject) -> bool:
@@ -38,6 +42,23 @@ def _end_of_life(subject: Subject) -> Iterator[Finding]:
         yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(alive))
 
 
+def _system_end(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        end = releases.os_end_of_life(group.os.value)
+        if end and releases.ended(end, releases.days_later(NEAR_DAYS)):
+            ends = "ended" if releases.ended(end) else "ends"
+            extended = releases.extended_support(group.os.value)
+            fits = " or ".join(_supported_systems(group.os.is_windows))
+            yield at(*group.path, "os", os=group.os.value, ends=ends, end=end, extended=extended, fits=fits)
+
+
+def _supported_systems(windows: bool) -> list[str]:
+    """Return the operating systems of one kind whose support lasts for NEAR_DAYS or longer."""
+    ends = {system.value: releases.os_end_of_life(system.value) or "" for system in OperatingSystem}
+    lasting = [name for name, end in ends.items() if not releases.ended(end, releases.days_later(NEAR_DAYS))]
+    return [name for name in lasting if name.startswith("windows") == windows]
+
+
 def _windows_early(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         first = releases.windows(group.os.value).first if group.os.is_windows else ""
@@ -67,13 +88,13 @@ def _credentials_early(subject: Subject) -> Iterator[Finding]:
 
 def _dsr_2019(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
+        if group.options.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
             yield at(*group.path, "kube_proxy", "dsr")
 
 
 def _linux_dsr(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if group.kube_proxy.dsr and not group.os.is_windows:
+        if group.options.kube_proxy.dsr and not group.os.is_windows:
             yield at(*group.path, "kube_proxy", "dsr")
 
 
@@ -108,6 +129,13 @@ CHECKS = (
         _end_of_life,
         "Kubernetes {minor} got its last security fix by {end}",
         "move to {minors}, one minor at a time",
+    ),
+    warning(
+        "os-end-of-life",
+        "<machines>.os",
+        _system_end,
+        "security support of {os} {ends} on {end}{extended}",
+        "write {fits}",
     ),
     error(
         "windows-before-kubernetes",
