@@ -305,7 +305,7 @@ def _address_problems(network: NetworkPlan, spec: ClusterSpec) -> Iterator[Probl
 
 
 def _size_problems(plan: ClusterPlan) -> Iterator[Problem]:
-    limit = userdata.LIMITS[plan.spec.cloud.value] - SPARE_BYTES
+    limit = plan.spec.cloud.facts.user_data_limit - SPARE_BYTES
     for group in plan.machine_groups:
         if group.longest_user_data > limit:
             yield _error(
