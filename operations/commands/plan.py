@@ -13,7 +13,6 @@ from components.catalogue import instance_sizes
 from components.checks import reserves
 from components.checks.addresses import address_figures
 from components.checks.check import Subject
-from components.machine import user_data
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.stack_files.stack import Stack
 from components.topology.firewall import Rule, SecurityGroup
@@ -90,7 +89,7 @@ def _pool(planned: ClusterPlan, group: MachineGroup, subject: Subject) -> dict[s
         "allocatable": _allocatable(group, subject),
         "bundle": {"key": group.bundle.key, "bytes": len(group.bundle.content), "sha256": group.bundle.sha256},
         "replace_digest": group.replace_digest,
-        "user_data": {"bytes": group.longest_user_data, "limit": user_data.LIMITS[planned.spec.cloud.value]},
+        "user_data": {"bytes": group.longest_user_data, "limit": planned.spec.cloud.facts.user_data_limit},
     }
 
 

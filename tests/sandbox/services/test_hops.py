@@ -59,9 +59,7 @@ def status(url: str) -> int:
     return 200
 
 
-def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(
-    served: ServedAccount, net: str
-) -> None:
+def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(served: ServedAccount, net: str) -> None:
     machine = served.machines["web"]
     within(net, lambda: served.services.listen("10.91.0.1", 8080, machine=machine.id))
     url = "http://10.91.0.1:8080"

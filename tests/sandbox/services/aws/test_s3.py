@@ -164,9 +164,7 @@ def test_credentials_of_no_machine_are_refused(served: ServedAccount) -> None:
     ("bucket", "more", "expected"),
     [("nobodys", {}, "NoSuchBucket"), ("bundles", {"Key": "k" * 1025}, "KeyTooLongError")],
 )
-def test_invalid_writes_get_s3s_error(
-    served: ServedAccount, bucket: str, more: dict[str, str], expected: str
-) -> None:
+def test_invalid_writes_get_s3s_error(served: ServedAccount, bucket: str, more: dict[str, str], expected: str) -> None:
     asked = {"Bucket": bucket, "Key": "k", "Body": b"x", **more}
     assert code(lambda: served.client("s3").put_object(**asked)) == expected
 
