@@ -13,6 +13,25 @@ app = typer.Typer()
 command = adder(app)
 
 
+@command(CLUSTERS, "mullion new team-a --cloud gcp --windows 2025", "mullion new team-b --from team-a")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new stack and of its cluster.")],
+    cloud: Annotated[str | None, typer.Option(metavar="aws|azure|gcp", help="Cloud to build in.")] = None,
+    windows: Annotated[
+        str | None, typer.Option(metavar="2019|2022|2025", help="Windows Server of the worker. Default: 2022.")
+    ] = None,
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Kubernetes version. Default: the newest supported one.")
+    ] = None,
+    region: Annotated[str | None, typer.Option(metavar="REGION", help="Region of the cloud.")] = None,
+    source: Annotated[str | None, typer.Option("--from", metavar="STACK", help="Copy the file of this stack.")] = None,
+) -> None:
+    """Write a commented stack file for a new cluster."""
+    from operations.commands import new as writing
+
+    writing.new(name, cloud=cloud, windows=windows, kubernetes=kubernetes, region=region, source=source)
+
+
 @command(CLUSTERS, "mullion up aws-dev --sandbox", "mullion up aws-dev --refresh")
 def up(
     stack: StackName,

@@ -20,7 +20,7 @@ from tests.operations.conftest import STACK
 Run = Callable[..., Result]
 COMMANDS = {
     *("plan", "render", "doctor", "drift"),
-    *("up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
+    *("new", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
     *("outputs", "kubeconfig", "logs", "verify"),
