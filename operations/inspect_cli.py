@@ -32,6 +32,18 @@ def plan(
     planning.plan(stack, as_json=as_json, resources=resources, earlier=against)
 
 
+@command(INSPECT, "mullion explain", "mullion explain pools.web.kubelet.system_reserved")
+def explain(
+    path: Annotated[
+        str, typer.Argument(metavar="[PATH]", help="Path of the option, such as network.mode or pools.*.rollout.")
+    ] = "",
+) -> None:
+    """Explain an option of the stack file: type, default, values, example, and what a change of it does."""
+    from operations.commands import explain as explaining
+
+    explaining.explain(path)
+
+
 @command(INSPECT, "mullion render aws-dev -o rendered", "mullion render aws-dev -o images --image")
 def render(
     stack: StackName,

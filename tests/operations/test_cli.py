@@ -19,7 +19,7 @@ from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
 COMMANDS = {
-    *("plan", "render", "doctor", "drift"),
+    *("plan", "explain", "render", "doctor", "drift"),
     *("new", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
