@@ -25,16 +25,29 @@ FORMAT = 1
 """Version of the document; `--against` refuses any other."""
 
 
-def plan(name: str, *, as_json: bool, resources: bool, earlier: Path | None) -> None:
-    """Print the plan of a stack."""
+def plan(name: str, *, as_json: bool, resources: bool, against: str | None) -> None:
+    """Print the plan of a stack.
+
+    against: file of an earlier plan or state to compare with; empty: the state of the built cluster.
+    """
     stack = stack_files.load(name)
     planned = plan_cluster(name, stack.spec)
     whole = document(stack, planned)
     if resources:
         whole["resources"] = _resources(name)
-    if earlier:
-        whole["against"] = plan_against.compare(whole, plan_against.read(earlier))
+    if against is not None:
+        whole["against"] = plan_against.compare(whole, plan_against.read(Path(against)) if against else _built(name))
     print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
+
+
+def _built(name: str) -> plan_against.Earlier:
+    """Return the cluster as its state describes it; this needs the engine. Raises Stop if it was never built."""
+    from operations.commands import kubeconfig
+    from operations.recovery import recovery
+
+    with kubeconfig.built(name) as run:
+        deployment = recovery.export(run)["deployment"]
+    return plan_against.from_state(deployment.get("resources") or [], f"state of {name}")
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
@@ -46,6 +59,7 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "cloud": spec.cloud.value,
         "region": stack.region,
         "kubernetes": spec.kubernetes,
+        "spec": spec.model_dump(mode="json"),
         "endpoint": asdict(planned.endpoint) | {"url": planned.endpoint.url},
         "network": _network(subject),
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],

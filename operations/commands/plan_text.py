@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from operations.commands import spec_changes
 from operations.console.table import table
 
 GIB = 2**30
@@ -92,16 +93,37 @@ def _resources(whole: dict[str, Any]) -> Iterator[str]:
 
 
 def _against(whole: dict[str, Any]) -> Iterator[str]:
-    found = whole.get("against")
-    if found is None:
-        return
-    yield "Against the earlier state"
-    for kind in ("added", "removed", "kept"):
+    if "against" in whole:
+        yield "Compared with the built cluster, or with FILE"
+        yield from comparison(whole["against"])
+
+
+def comparison(found: dict[str, Any]) -> Iterator[str]:
+    """Give the lines of what `plan_against.compare` returned."""
+    yield from _options(found["options"])
+    for kind in ("added", "removed"):
         yield f"  {kind:<9} {', '.join(found[kind]) or 'none'}"
     yield f"  replaced  {'none' if not found['replaced'] else ''}".rstrip()
-    yield from (f"    {name}: {why}" for name, why in found["replaced"].items())
+    yield from (f"    {name}: {reason}" for name, reason in found["replaced"].items())
+    for pool, waves in found["waves"].items():
+        yield f"  waves of {pool}: {', then '.join(' and '.join(wave) for wave in waves)}"
+    yield f"  {'kept':<9} {', '.join(found['kept']) or 'none'}"
     if found["control_plane"]:
         yield f"  control plane: {found['control_plane']}"
+
+
+def _options(changed: list[dict[str, Any]] | None) -> Iterator[str]:
+    if changed is None:
+        yield "  options   unknown: the spec that was built is not recorded"
+        return
+    yield f"  options   {'none changed' if not changed else ''}".rstrip()
+    if changed:
+        rows = [(row["path"], _value(row, "built"), _value(row, "now"), row["effect"] or "") for row in changed]
+        yield table(("option", "built", "stack file", "effect"), rows, "    ")
+
+
+def _value(row: dict[str, Any], key: str) -> str:
+    return spec_changes.shown(row.get(key, spec_changes.ABSENT))
 
 
 SECTIONS: tuple[Callable[[dict[str, Any]], Iterator[str]], ...] = (
