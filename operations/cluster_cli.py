@@ -43,6 +43,9 @@ def up(
     bootable: Annotated[
         bool, typer.Option("--bootable", help="With --sandbox: build machines that `mullion sandbox boot` can start.")
     ] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show what would change, as `mullion preview` does.")
+    ] = False,
     kubernetes: Annotated[
         str | None, typer.Option(metavar="VERSION", help="With --bootable: use this version, not the stack file's.")
     ] = None,
@@ -53,7 +56,24 @@ def up(
 
     if (bootable and not sandbox) or (kubernetes and not bootable):
         raise typer.BadParameter("--bootable needs --sandbox, and --kubernetes needs --bootable")
+    if preview and bootable:
+        raise typer.BadParameter("--preview goes without --bootable")
+    if preview:
+        _preview(stack, sandbox)
+        return
     up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
+
+
+def _preview(stack: str, sandbox: bool) -> None:
+    from operations.commands import preview
+
+    preview.preview(stack, sandbox=sandbox)
+
+
+@command(CHANGE, "mullion preview aws-dev --sandbox")
+def preview(stack: StackName, sandbox: Sandbox = False) -> None:
+    """Show what `up` would create, change, replace and remove, why, in which waves, and how long it takes."""
+    _preview(stack, sandbox)
 
 
 @command(

@@ -188,9 +188,9 @@ def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
     }
     members = {name: [each for each, machine in now.items() if machine["pool"] == name] for name in pools}
     changed = earlier.bundle and earlier.bundle != pools[CONTROL_PLANE]["bundle"]["sha256"]
-    both = earlier.spec is not None and spec is not None
+    options = spec_changes.changes(earlier.spec, spec) if earlier.spec and spec else None
     return {
-        "options": [each.document() for each in spec_changes.changes(earlier.spec, spec)] if both else None,
+        "options": None if options is None else [option.document() for option in options],
         "added": [name for name in now if name not in earlier.machines],
         "removed": [name for name in earlier.machines if name not in now],
         "replaced": replaced,

@@ -20,7 +20,7 @@ from tests.operations.conftest import STACK
 Run = Callable[..., Result]
 COMMANDS = {
     *("plan", "explain", "render", "doctor", "drift"),
-    *("new", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
+    *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
     *("outputs", "kubeconfig", "logs", "verify"),
