@@ -21,6 +21,7 @@ def plan(
     resources: Annotated[
         bool, typer.Option("--resources", help="Also run the Pulumi program offline, and count its resources.")
     ] = False,
+    firewall: Annotated[bool, typer.Option("--firewall", help="List every firewall rule.")] = False,
     against: Annotated[
         str | None,
         typer.Option(
@@ -32,7 +33,7 @@ def plan(
     """Preview a cluster offline: machines, addresses, files, firewall rules, warnings."""
     from operations.commands import plan as planning
 
-    planning.plan(stack, as_json=as_json, resources=resources, against=against)
+    planning.plan(stack, as_json=as_json, resources=resources, against=against, firewall=firewall)
 
 
 @command(INSPECT, "mullion explain", "mullion explain pools.web.kubelet.system_reserved")

@@ -68,7 +68,7 @@ def test_what_pods_can_have_is_shown_per_pool_res_06(planned: Callable[..., dict
 def test_the_text_says_what_the_document_says(clone: Path, mullion: Run) -> None:
     result = mullion("plan", "small")
     assert result.exit_code == 0
-    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "all 14 exist", "never replaced"):
+    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "14 of 14 paths open", "never replaced"):
         assert word in result.stdout, word
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), "plain text, no control characters"
 
@@ -268,3 +268,33 @@ def test_against_without_a_file_compares_with_the_built_cluster(
     state = exported(planned(), stale="web-1")["deployment"]["resources"]
     monkeypatch.setattr(planning, "_built", lambda name: plan_against.from_state(state, name))
     assert list(planned("--against")["against"]["replaced"]) == ["web-1"]
+
+
+def test_the_text_shows_what_each_pool_is_made_of(clone: Path, mullion: Run) -> None:
+    options = "labels: {team: web}, disk_gb: 200, kubelet: {kube_reserved: {memory: 1Gi}}"
+    text = STACK.replace("count: 2", f"count: 2, {options}")
+    text += "    images: {windows-2022: ami-0123456789abcdef0}\n    expires: 3d\n"
+    text += "    network: {mode: l2bridge, pods: 10.244.0.0/14, nodes: 10.20.0.0/22}\n"
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
+    result = mullion("plan", "small")
+    assert result.exit_code == 0, result.output
+    for words in (
+        "web: 2 x m6i.xlarge, windows-2022, 200 GiB disk",
+        "image        ami-0123456789abcdef0",
+        "labels       mullion.dev/pool=web,team=web".replace(",", ", "),
+        "taints       os=windows:NoSchedule",
+        "reserved     system cpu 500m and memory 2Gi, kube memory 1Gi, eviction below memory.available 500Mi",
+        "expires       3d",
+        "/24\n",
+    ):
+        assert words in result.stdout, words
+
+
+def test_firewall_rules_are_folded_unless_asked_for(clone: Path, mullion: Run) -> None:
+    folded, whole = mullion("plan", "small").stdout, mullion("plan", "small", "--firewall").stdout
+    assert "`mullion plan small --firewall` lists them" in folded
+    assert "30000-32767" not in folded
+    assert "30000-32767" in whole
+    count = int(re.findall(r"Firewall rules \((\d+)\)", whole)[0])
+    counts = re.findall(r"^  (?:workers|control-plane) +(?:in|out) +(\d+) ", folded, re.MULTILINE)
+    assert sum(map(int, counts)) == count
