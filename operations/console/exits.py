@@ -1,6 +1,7 @@
 """How `mullion` ends: the exit codes, and the exception that carries one."""
 
 import os
+import sys
 from enum import IntEnum
 
 
@@ -55,6 +56,8 @@ def ending(error: BaseException) -> tuple[Exit, str]:
         return Exit.INTERRUPTED, "interrupted"
     if isinstance(error, OSError) and error.filename is not None:
         return Exit.FAILED, f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if (sqlite := sys.modules.get("sqlite3")) and isinstance(error, sqlite.Error):
+        return Exit.FAILED, f"the sandbox's database (.mullion/sandbox/STACK/world.db) cannot be used: {error}"
     from operations.console import faults
 
     return Exit.FAULT, faults.report(error)

@@ -1,5 +1,6 @@
 """When the engine fails: short messages, and an interruption that lets it finish what it began."""
 
+import json
 import re
 import signal
 import sys
@@ -38,6 +39,8 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
         except auto.CommandError as error:
             if not interrupted.is_set():
                 raise Stop(Exit.FAILED, message(name, error, tally)) from None
+        except json.JSONDecodeError as error:
+            raise Stop(Exit.FAILED, f"stack {name}: the engine's answer is not JSON: {error}") from error
         if interrupted.is_set():  # also where it ended well: an engine that is asked to stop a removal does, half-way
             with suppress(Stop):  # where another run has the stack already
                 locks.cancel_dead(name, workspace.backend())
