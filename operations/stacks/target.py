@@ -143,6 +143,8 @@ def write(path: Path, text: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         Path(partial).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(partial).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:
+            error.filename = str(path)  # a failed write names no file, other calls the temporary one
         raise

@@ -162,11 +162,25 @@ def stack_texts(draw: st.DrawFn) -> bytes:
         return yaml.safe_dump(document, allow_unicode=True).encode("utf-8", "surrogatepass")
 
 
-CUT = [b"", b"{", b"[]", b"null", b"3", b'"x"', b'{"world": 3}', b'{"world": "aws", "account": []}', b"\xff\xfe\0", b"{}"]
+CUT = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"3",
+    b'"x"',
+    b'{"world": 3}',
+    b'{"world": "aws", "account": []}',
+    b"\xff\xfe\0",
+    b"{}",
+]
 LOCK = b'{"pid": 1, "username": "x", "hostname": "y", "timestamp": "2026-01-01T00:00:00Z"}'
 WHOLE = {
     ".mullion/small/world.json": [b'{"world": "sandbox"}', b'{"world": "aws"}', b'{"world": "mars"}'],
-    ".mullion/sandbox/small/bootable.json": [b'{"of": "1.36.4", "kubernetes": "1.36.4"}', b'{"of": [], "kubernetes": 3}'],
+    ".mullion/sandbox/small/bootable.json": [
+        b'{"of": "1.36.4", "kubernetes": "1.36.4"}',
+        b'{"of": [], "kubernetes": 3}',
+    ],
     ".mullion/sandbox/small/state/.pulumi/locks/organization/mullion/small/a.json": [LOCK, LOCK.replace(b"1,", b"[],")],
     ".mullion/sandbox/small/work/stacks/Pulumi.small.yaml": [b"encryptionsalt: [1]\n", b"- x\n", b"\t"],
     ".mullion/sandbox/small/home": [],
@@ -195,11 +209,13 @@ def damages(draw: st.DrawFn) -> dict[str, Damage]:
         contents = [_put(content) for content in [*WHOLE[path] * 3, *CUT]]
         found[path] = draw(st.sampled_from([_folder, _broken_link, *contents]))
     if draw(st.integers(0, 3)) == 0:
-        found[".mullion/sandbox/small/world.db"] = draw(st.sampled_from([_folder, _database, _put(b"x" * 5000), _put(b"")]))
+        found[".mullion/sandbox/small/world.db"] = draw(
+            st.sampled_from([_folder, _database, _put(b"x" * 5000), _put(b"")])
+        )
     return found
 
 
-ENGINES = ["none", "silent", "refuses", "garbage"]
+ENGINES = ["none", "silent", "refuses", "garbage", "empty"]
 ENVIRONMENT = st.dictionaries(
     st.sampled_from(["HOME", "XDG_CACHE_HOME", "PULUMI_HOME", "PULUMI_BACKEND_URL", "TMPDIR", "NETRC", "http_proxy"]),
     st.sampled_from(["", "/nowhere/at/all", "/dev/null", "file://{folder}", "file:///dev/null", "https://[", "\udcff"]),

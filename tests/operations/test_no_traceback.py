@@ -4,8 +4,9 @@ Each example is a clone with damage in it, and one command line, in this process
 loopback is reached. An unexpected exception (exit code 70) fails the test too.
 """
 
-import json
+import errno
 import os
+import resource
 import shutil
 import socket
 import threading
@@ -31,6 +32,9 @@ from operations.stacks.paths import REPOSITORY
 from tests.clones import work_in
 from tests.operations.conftest import STACK
 from tests.operations.misuse import CUT, ENGINES, ENVIRONMENT, Damage, Words, closed_port, damages, words
+
+EMPTY = '{"version": 3, "deployment": {}}'
+"""What the engine exports of a stack without resources."""
 
 EXAMPLES = int(os.environ.get("MULLION_MISUSES", "400"))
 OUTSIDE = "tests/operations/test_no_traceback.py reached"
@@ -73,8 +77,11 @@ def engine(kind: str) -> Iterator[None]:
     def run(self: Any, args: list[str], *_: Any, **__: Any) -> auto.CommandResult:
         if kind == "refuses":
             raise create_command_error(auto.CommandResult("", "error: no\nerror: ", 255))
-        said = {"silent": "", "garbage": "[1, {"}[kind]
+        said = {"silent": "", "garbage": "[1, {", "empty": EMPTY}[kind]
         return auto.CommandResult(said, said, 0)
+
+    def missing(words: Any, *_: Any, **__: Any) -> None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(words[0]))
 
     def start(_: str) -> None:
         raise Stop(Exit.FAILED, "no machine boots in this test")
@@ -85,6 +92,7 @@ def engine(kind: str) -> Iterator[None]:
         patch.setattr(process.EngineCommand, "run", run)
         patch.setattr(account, "account", lambda *_: "111122223333")
         patch.setattr(boot_site, "start", start)
+        patch.setattr("subprocess.Popen", missing)
         patch.setattr(fetch, "time", SimpleNamespace(sleep=lambda _: None))
         patch.setattr(fetch, "STALLED_SECONDS", 2)
         yield
@@ -145,13 +153,28 @@ def judged(result: Result, line: Words) -> None:
 LINE = ("plan", "small")
 
 
-def misuse(site: Site, line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str) -> Result:
+@contextmanager
+def full(disk: bool) -> Iterator[None]:
+    """A disk that takes no more: a limit of the size of files, because it needs no rights."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        if disk:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def misuse(
+    site: Site, line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, *, disk: bool = False
+) -> Result:
     """Run a command line in a clone of its own, and judge how it ended."""
     with clone(site, damage, environment) as folder, engine(kind):
         stand = {"folder": folder / "home", "file": folder / "stacks" / "Pulumi.small.yaml", "missing": folder / "no"}
         given_words = [_filled(word, {**stand, "port": site.port, "garbage": site.garbage}) for word in line]
         before = files(folder)
-        result = CliRunner().invoke(app, given_words)
+        with full(disk):
+            result = CliRunner().invoke(app, given_words)
         judged(result, (*given_words, kind))
         if result.exit_code in (Exit.USAGE, Exit.REFUSED, Exit.NO_ENGINE):
             assert files(folder) == before, f"{line}: a refused command changed the clone"
@@ -164,10 +187,78 @@ def _filled(word: str, stand: dict[str, Any]) -> str:
     return word
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), derandomize=True)
-@given(line=words(), damage=damages(), environment=ENVIRONMENT, kind=st.sampled_from(ENGINES))
-@example(line=LINE, damage={}, environment={}, kind="none")
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@given(
+    line=words(),
+    damage=damages(),
+    environment=ENVIRONMENT,
+    kind=st.sampled_from(ENGINES),
+    disk=st.sampled_from([False, False, False, True]),
+)
+@example(line=LINE, damage={}, environment={}, kind="none", disk=True)
 def test_every_command_ends_with_a_code_and_one_message(
-    line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, site: Site
+    line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, disk: bool, site: Site
 ) -> None:
-    misuse(site, line, damage, environment, kind)
+    misuse(site, line, damage, environment, kind, disk=disk)
+
+
+# Faults that were found, each once more.
+
+
+def put(path: str, content: bytes) -> dict[str, Damage]:
+    """Damage: a file with this content."""
+
+    def write(folder: Path) -> None:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.write_bytes(content)
+
+    return {path: write}
+
+
+SANDBOX = put(".mullion/small/world.json", b'{"world": "sandbox"}')
+WORLD, BOOTABLE = ".mullion/sandbox/small/world.db", ".mullion/sandbox/small/bootable.json"
+FOUND: list[tuple[Words, dict[str, Damage], dict[str, str], str, Exit, str]] = [
+    (("drift", "small"), {}, {"PULUMI_BACKEND_URL": "https://["}, "refuses", Exit.FAILED, "the engine ended with: no"),
+    (
+        ("outputs", "small"),
+        SANDBOX,
+        {},
+        "garbage",
+        Exit.FAILED,
+        "the engine's answer is not JSON",
+    ),
+    (("down", "small", "--sandbox", "--yes"), {}, {}, "silent", Exit.FAILED, "the engine's answer is not JSON"),
+    (("drift", "small"), {}, {}, "empty", Exit.FAILED, "the engine ended without a summary"),
+    (
+        ("sandbox", "boots", "small"),
+        put(WORLD, b"x" * 5000),
+        {},
+        "none",
+        Exit.FAILED,
+        "to begin anew, remove the folder",
+    ),
+    *(
+        (("plan", "small"), put(BOOTABLE, text), {}, "none", Exit.REFUSED, "bootable.json cannot be read")
+        for text in CUT
+    ),
+    (("sandbox", "cut", "../x", "web-1"), {}, {}, "none", Exit.USAGE, "there is no stack '../x'"),
+    (("sandbox", "ls", "other"), {}, {}, "none", Exit.USAGE, "the sandbox of other is not booted"),
+    (
+        ("scale", "small", "web", "3"),
+        put("stacks/Pulumi.small.yaml", STACK.encode("utf-16")),
+        {},
+        "none",
+        Exit.USAGE,
+        "UTF-8",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "damage", "environment", "kind", "code", "said"), FOUND)
+def test_a_fault_that_was_found_is_answered(
+    line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, code: Exit, said: str, site: Site
+) -> None:
+    result = misuse(site, line, damage, environment, kind)
+    assert (result.exit_code, said in result.stderr) == (code, True), result.stderr
+    assert not (site.folder / "clone" / ".mullion" / "sandbox" / "other").exists()
+    assert not (site.folder / "clone" / ".mullion" / "x").exists()
