@@ -217,7 +217,7 @@ def damages(draw: st.DrawFn) -> dict[str, Damage]:
 
 ENGINES = ["none", "silent", "refuses", "garbage", "empty"]
 ENVIRONMENT = st.dictionaries(
-    st.sampled_from(["HOME", "XDG_CACHE_HOME", "PULUMI_HOME", "PULUMI_BACKEND_URL", "TMPDIR", "NETRC", "http_proxy"]),
+    st.sampled_from(["HOME", "XDG_CACHE_HOME", "PULUMI_HOME", "PULUMI_BACKEND_URL", "TMPDIR", "NETRC"]),
     st.sampled_from(["", "/nowhere/at/all", "/dev/null", "file://{folder}", "file:///dev/null", "https://[", "\udcff"]),
     max_size=2,
 )
