@@ -179,7 +179,7 @@ def _world(name: str) -> Iterator[CloudState]:
 @contextmanager
 def _kept(name: str) -> Iterator[CloudState]:
     """The world of a stack that is booted; Stop where it is not."""
-    if supervision.supervisor_pid(sandbox_folder(name)) is None:
+    if not world_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # what a killed keeper left
         raise Stop(Exit.USAGE, f"the sandbox of {name} is not booted; do that: mullion sandbox boot {name}")
     with _world(name) as cloud_state:
