@@ -32,8 +32,8 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
             Exit.REFUSED,
             f"{machine} is the whole control plane of {name}; `mullion restore {name}` makes it anew from a snapshot",
         )
-    others = [each for each in wait.look(name, 0, control_plane=True) if each.awaited.name != machine]
-    if lacking := wait.lacking(others):
+    others = [each for each in wait.watch(name, 0, control_plane=True) if each.expected.name != machine]
+    if lacking := wait.problems(others):
         head = "the rest of the control plane must be well, else the cluster would be lost:"
         raise Stop(Exit.REFUSED, "\n".join([head, *lacking]))
     up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=lambda now: _urns(now, name, [machine]))
@@ -89,9 +89,9 @@ def age(key: str, now: datetime | None = None) -> str:
 
 
 def _wait(name: str) -> None:
-    last = wait.look(name, PATIENCE, control_plane=True)
-    print(wait.shown(last))
-    if lacking := wait.lacking(last):
+    last = wait.watch(name, PATIENCE, control_plane=True)
+    print(wait.table_of(last))
+    if lacking := wait.problems(last):
         raise Stop(Exit.FAILED, "\n".join(["made, but not all is well:", *lacking]))
 
 

@@ -16,7 +16,7 @@ from lab import cluster as programs
 from lab.linuxnode import machine as linuxnode
 from lab.linuxnode.image import lacking
 from operations.commands import kubeconfig, report, wait
-from operations.commands.wait import Awaited, Seen
+from operations.commands.wait import ExpectedMachine, MachineReport
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.stacks import boot_overlay, boot_site, stack_files
@@ -64,36 +64,40 @@ def boot(name: str, timeout: str) -> None:
     with _world(name) as cloud_state:
         last = _watch(name, cloud_state, plan, seconds)
         head = _head(name, cloud_state)
-    print(f"\n{wait.shown(last)}\n")
-    if missing := wait.lacking(last):
+    print(f"\n{wait.table_of(last)}\n")
+    if missing := wait.problems(last):
         raise Stop(Exit.FAILED, "\n".join([f"after {timeout} {len(missing)} of {len(last)} are not there:", *missing]))
-    _nodes_come(head, {each.awaited.name for each in last if each.record.get("state") == Gate.READY.value})
+    _nodes_come(head, {each.expected.name for each in last if each.record.get("state") == Gate.READY.value})
     print(_kubectl(head, "get", "nodes", "--output", "wide"))
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
     print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
-    if own := sorted(servers & {each.awaited.name for each in last}):
+    if own := sorted(servers & {each.expected.name for each in last}):
         print(f"Windows itself is real where it has a Windows Server of its own: {', '.join(own)}")
     print(f"To end it: mullion sandbox stop {name} (disks stay), or mullion down {name} --sandbox")
 
 
-def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[Seen]:
+def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[MachineReport]:
     """Every machine as it is once nothing is lacking, or after so many seconds; each change is printed."""
     end, told = time.monotonic() + seconds, dict[str, str]()
     while True:
-        known, last = machine_status.standing(cloud_state), list[Seen]()
+        known, last = machine_status.standing(cloud_state), list[MachineReport]()
         for each in _awaited(cloud_state, plan):
             here = known.get(each.name)
             if here and here.state in ("not booted", "failed"):
                 _tell(told, each.name, f"{here.state}: {here.why}")
-                last += [Seen(each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}")]
+                last += [
+                    MachineReport(
+                        each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}"
+                    )
+                ]
                 continue
             found = record(cloud_state, each.instance)
-            now = wait.seen(each, found, None)
+            now = wait.judge(each, found, None)
             state = found["state"] if found["state"] != "absent" or here is None else here.state
             _tell(told, each.name, f"{state} {now.where}".rstrip())
             last.append(now)
-        if not any(each.lacks for each in last) or time.monotonic() > end:
+        if not any(each.problem for each in last) or time.monotonic() > end:
             return last
         if supervision.keeper(sandbox_folder(name)) is None:
             said = supervision.log(sandbox_folder(name)).read_text("utf-8", errors="replace")
@@ -107,7 +111,7 @@ def _tell(told: dict[str, str], name: str, now: str) -> None:
         print(f"{time.strftime('%H:%M:%S')}  {name}: {wait.plain(now)}", flush=True)
 
 
-def _awaited(cloud_state: CloudState, plan: ClusterPlan) -> list[Awaited]:
+def _awaited(cloud_state: CloudState, plan: ClusterPlan) -> list[ExpectedMachine]:
     """The plan's machines that the world has."""
     around = of(cloud_state)
     made = {

@@ -58,6 +58,18 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
     assert not clone.differences()
 
 
+def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
+    """Its status record still says ready."""
+    machine, kind = f"{clone.stack}-windows-0", clone.cloud.machine.rpartition(":")[2]
+    assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{machine}").returncode == 0
+    waited = clone.run("wait", clone.stack, "--timeout", "30s")
+    assert waited.returncode == Exit.FAILED, waited.stdout
+    assert waited.stderr.startswith("mullion: 1 of 2 machines are not ready:\nwindows-0: the cloud has no instance ")
+    assert f"any more; mullion up {clone.stack} --sandbox --refresh\n" in waited.stderr
+    assert clone.up("--refresh").returncode == 0
+    assert clone.run("wait", clone.stack).returncode == 0
+
+
 def files(clone: Clone) -> dict[Path, bytes]:
     """What the backend holds of the stack."""
     return {each: each.read_bytes() for each in (clone.sandbox / "state").rglob("*.json*") if each.is_file()}
