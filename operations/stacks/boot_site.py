@@ -11,7 +11,7 @@ import yaml
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import in_sandbox, sandbox_folder, world_file
 
 PATIENCE = 60
 """Seconds for a site to come up, and for its machines to be cut."""
@@ -31,6 +31,17 @@ def api(name: str) -> str:
         return machine_status.site(cloud_state).get("api", "")
     finally:
         cloud_state.close()
+
+
+def not_booted(name: str) -> str:
+    """Return what to do about a sandbox that is not booted: nothing answers at its addresses."""
+    return f"the sandbox of {name} is not booted: make demo STACK={name}, or mullion sandbox boot {name}"
+
+
+def refuse_unbooted(name: str) -> None:
+    """Raise Stop if a stack is built in the sandbox and not booted there. For commands that need a live cluster."""
+    if in_sandbox(name) and not api(name):
+        raise Stop(Exit.USAGE, not_booted(name))
 
 
 def reached(name: str, kubeconfig: str) -> str:

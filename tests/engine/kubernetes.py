@@ -97,7 +97,7 @@ def serve(cluster: Cluster, host: str, authority: KeyPair, folder: Path) -> Iter
             pass
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(_certificate(host, authority, folder))
+    context.load_cert_chain(certificate(host, authority, folder))
     context.load_verify_locations(cadata=authority["certificate"])
     context.verify_mode = ssl.CERT_REQUIRED
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -112,7 +112,8 @@ def serve(cluster: Cluster, host: str, authority: KeyPair, folder: Path) -> Iter
         server.server_close()
 
 
-def _certificate(host: str, authority: KeyPair, folder: Path) -> Path:
+def certificate(host: str, authority: KeyPair, folder: Path) -> Path:
+    """Return a file with a key and a server certificate for this name, signed by the authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(authority["certificate"].encode())
     signer = serialization.load_pem_private_key(authority["key"].encode(), None)

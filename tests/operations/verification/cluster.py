@@ -1,10 +1,11 @@
 """A cluster's API in memory, for `mullion verify`: it keeps what is made, runs pods, and lets them answer."""
 
 import re
-import socket
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from websockets.exceptions import ConnectionClosedOK
 
 from components.rollout.kubernetes_api import Refused
 
@@ -50,6 +51,28 @@ DONE: dict[str, dict[str, Any]] = {
 HTTP = b"HTTP/1.0 200 OK\r\n\r\nhello"
 
 
+class FakeConnection:
+    """A WebSocket that the other side closes after these messages."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self._messages = messages
+        self.sent: list[bytes] = []
+
+    def __enter__(self) -> "FakeConnection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, message: bytes) -> None:
+        self.sent.append(message)
+
+    def recv(self, timeout: float) -> bytes:
+        if not self._messages:
+            raise ConnectionClosedOK(None, None)
+        return self._messages.pop(0)
+
+
 class FakeApi:
     """What KubernetesApi is to `verify`. Refuses what a real API server refuses of these calls."""
 
@@ -57,9 +80,8 @@ class FakeApi:
         self.nodes, self.answer = nodes, answer
         self.objects: dict[str, dict[str, Any]] = {}
         self.made: list[dict[str, Any]] = []
-        self.system_phase = "Running"
+        self.system_phase, self.system_node = "Running", ""
         self.never_ready: set[str] = set()
-        self._open: list[socket.socket] = []
         self.lacks: set[str] = set()
         """Kinds that come to no end; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
 
@@ -109,9 +131,8 @@ class FakeApi:
             lines.append(f"{number} {'ok' if self.answer(self.asks(pod), words) else 'no'} said so")
         return "\n".join([*lines, "done"])
 
-    def upgraded(self, path: str, protocol: str) -> socket.socket:
-        """What a websocket of exec or port-forward brings, in frames of a server: they are not masked."""
-        ours, theirs = socket.socketpair()
+    def websocket(self, path: str, protocol: str) -> "FakeConnection":
+        """A WebSocket of exec or port-forward, with all that the API sends before it closes it."""
         assert protocol == "v4.channel.k8s.io"
         if "/exec?" in path:
             messages = [
@@ -122,13 +143,7 @@ class FakeApi:
             port = struct.pack("<H", int(path.rpartition("=")[2]))
             page = [] if "port-forward" in self.lacks else [b"\x00" + HTTP + b"x" * 200]
             messages = [b"\x00" + port, b"\x01" + port, *page]
-        for each in messages:
-            size = bytes([len(each)]) if len(each) < 126 else struct.pack(">BH", 126, len(each))
-            theirs.sendall(b"\x82" + size + each)
-        theirs.sendall(b"\x88\x00")
-        theirs.shutdown(socket.SHUT_WR)
-        self._open.append(theirs)
-        return ours
+        return FakeConnection(messages)
 
     @staticmethod
     def asks(pod: dict[str, Any]) -> str:
@@ -175,8 +190,6 @@ class FakeApi:
         inside = path.removeprefix("/api/v1")
         for each in [one for one in self.objects if one == path or f"{inside}/" in one]:
             del self.objects[each]
-        for each in self._open:
-            each.close()
         return {}
 
     def _pods(self, path: str) -> Iterator[dict[str, Any]]:
@@ -214,4 +227,8 @@ class FakeApi:
             "conditions": [{"type": "Ready", "status": "True"}],
             "podIP": "10.244.1.9",
         }
-        return {"metadata": {"name": "coredns-1", "namespace": "kube-system"}, "spec": {}, "status": status}
+        return {
+            "metadata": {"name": "coredns-1", "namespace": "kube-system"},
+            "spec": {"nodeName": self.system_node},
+            "status": status,
+        }

@@ -9,7 +9,7 @@ import pytest
 
 from operations.verification import run
 from operations.verification.manifests import BUSYBOX
-from operations.verification.run import Wanted, answers, verify
+from operations.verification.run import VerifyRequest, answers, verify
 from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
 from operations.verification.workloads import CONTROLLERS
 from tests.operations.verification.cluster import MIXED, Answer, FakeApi, node
@@ -39,12 +39,12 @@ def rows_of(
     answer: Answer = good, nodes: list[dict[str, Any]] | None = None, excused: dict[str, str] | None = None
 ) -> list[Row]:
     api = FakeApi(MIXED if nodes is None else nodes, answer)
-    return verify(api, Wanted(NAMES, excused or {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    return verify(api, VerifyRequest(NAMES, excused or {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
 
 
 def test_a_good_cluster_passes_every_check_and_nothing_is_left_in_it() -> None:
     api = FakeApi(MIXED, good)
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert failed(rows) == []
     assert {row.check for row in rows if row.verdict is Verdict.PASSED} == TITLES.keys() - {"SMK-15"}
     assert api.objects == {}
@@ -83,24 +83,58 @@ def test_each_check_fails_on_its_own(check: str) -> None:
 def test_smk_02_a_node_that_is_missing_and_one_that_is_not_ready_fail() -> None:
     nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
     assert [(row.check, row.what, row.said) for row in failed(rows_of(nodes=nodes))] == [
-        ("SMK-02", "node web-0", "not Ready"),
-        ("SMK-02", "node web-1", "there is no Node of that name"),
+        ("SMK-02", "node web-0", "NotReady"),
+        ("SMK-02", "node web-1", "the cluster has no Node of this name"),
     ]
 
 
 def test_smk_02_a_system_pod_that_does_not_run_fails() -> None:
     api = FakeApi(MIXED, good)
     api.system_phase = "Pending"
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [(row.check, row.what, row.said) for row in failed(rows)] == [
         ("SMK-02", "pod kube-system/coredns-1", "Pending")
     ]
 
 
+def test_smk_02_the_row_of_a_failing_system_pod_names_its_node() -> None:
+    api = FakeApi(MIXED, good)
+    api.system_phase, api.system_node = "Pending", "linux-0"
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert [row.what for row in failed(rows)] == ["pod kube-system/coredns-1 on linux-0"]
+
+
+def test_smk_07_names_have_the_dns_domain_of_the_cluster() -> None:
+    api, words = FakeApi(MIXED, good), list[str]()
+
+    def note(place: str, question: str) -> bool:
+        words.append(question)
+        return good(place, question)
+
+    api.answer = note
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01, domain="corp.example"))  # type: ignore[arg-type]
+    assert {question.rpartition(".svc.")[2] for question in words if ".svc." in question} == {
+        "corp.example",
+        "corp.example/hello",
+    }
+    [external] = [each["spec"] for each in api.made if each.get("spec", {}).get("type") == "ExternalName"]
+    assert external["externalName"] == "kubernetes.default.svc.corp.example"
+    askers = [each["spec"]["containers"][0] for each in api.made if each["metadata"]["name"].startswith("ask-")]
+    assert {"name": "DOMAIN", "value": "corp.example"} in askers[0]["env"]
+
+
+def test_a_wait_says_which_nodes_are_not_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
+    rows_of(nodes=[*MIXED[:3], node("web-1", "windows", "10.20.0.7", ready=False, build="10.0.17763")])
+    assert "mullion: waiting for Nodes web-1 to be Ready (0 s)\n" in capsys.readouterr().err
+
+
 def test_smk_03_a_server_whose_image_does_not_come_fails_with_the_kubelets_reason() -> None:
     api = FakeApi(MIXED, good)
     api.never_ready = {"web-web-1"}
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [(row.check, row.what, row.said) for row in failed(rows)] == [
         ("SMK-03", "windows pod web-web-1", "Pending: ImagePullBackOff")
     ]
@@ -123,7 +157,7 @@ LACKS: dict[str, tuple[str, set[str]]] = {
 def test_smk_12_13_14_each_feature_fails_on_its_own(what: str) -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {what}
-    rows = failed(verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
+    rows = failed(verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
     assert ({row.check for row in rows}, {row.what for row in rows}) == ({LACKS[what][0]}, LACKS[what][1])
     assert {row.system for row in rows} <= {"linux", "windows", ""}
     assert api.objects == {}
@@ -132,14 +166,14 @@ def test_smk_12_13_14_each_feature_fails_on_its_own(what: str) -> None:
 def test_smk_13_a_cluster_with_the_older_api_of_cron_jobs_is_asked_by_that() -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {"batch/v1"}
-    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert {each["apiVersion"] for each in api.made if each["kind"] == "CronJob"} == {"batch/v1beta1"}
 
 
 def test_smk_14_without_a_metrics_server_metrics_are_not_covered() -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {"metrics"}
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [row.verdict for row in rows if "metrics" in row.what] == [Verdict.NOT_COVERED]
     assert failed(rows) == []
 
@@ -147,7 +181,7 @@ def test_smk_14_without_a_metrics_server_metrics_are_not_covered() -> None:
 def test_smk_01_each_build_of_windows_has_a_deployment_of_its_own_image() -> None:
     nodes = [*MIXED[:3], {**MIXED[3], "metadata": _build(MIXED[3]["metadata"])}]
     api = FakeApi(nodes, good)
-    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     found = {each["metadata"]["name"]: each["spec"] for each in api.made if each["kind"] == "Deployment"}
     images = {name: spec["template"]["spec"]["containers"][0]["image"] for name, spec in found.items()}
     assert images == {
@@ -163,12 +197,12 @@ def test_smk_01_each_build_of_windows_has_a_deployment_of_its_own_image() -> Non
 
 def test_smk_02_a_node_that_need_only_be_registered_is_a_known_limit_and_fails_where_it_is_missing() -> None:
     nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
-    wanted = Wanted(NAMES, {}, OUTSIDE, 0.01, registered=dict.fromkeys(("web-0", "web-1"), "no containers here"))
+    wanted = VerifyRequest(NAMES, {}, OUTSIDE, 0.01, registered=dict.fromkeys(("web-0", "web-1"), "no containers here"))
     rows = verify(FakeApi(nodes, good), wanted)  # type: ignore[arg-type]
     found = {row.what: (row.verdict, row.said) for row in rows if row.what.startswith("node web-")}
     assert found == {
         "node web-0": (Verdict.LIMIT, "no containers here"),
-        "node web-1": (Verdict.FAILED, "there is no Node of that name"),
+        "node web-1": (Verdict.FAILED, "the cluster has no Node of this name"),
     }
 
 
@@ -226,7 +260,7 @@ def test_an_interrupted_run_cleans_up() -> None:
 
     api = FakeApi(MIXED, stop)
     with pytest.raises(KeyboardInterrupt):
-        verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+        verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert api.objects == {}
 
 
