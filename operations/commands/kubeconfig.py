@@ -55,6 +55,8 @@ def kubeconfig(name: str, output: str | None) -> None:
     path = report.kubeconfig(name, text) if output is None else Path(output)
     if output is not None and not _written(path, text):
         return
+    if target.in_sandbox(name) and not boot_site.api(name):
+        print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
 
 
