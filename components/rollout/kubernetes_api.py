@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from components.machine.pki import KeyPair
-from components.sdk.registration import aside
+from components.sdk.registration import run_in_thread
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
@@ -62,7 +62,7 @@ class KubernetesApi:
 
     async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """Return the answer's document. Raises Unreachable, or Refused with the API's message."""
-        return await aside(self.ask, method, path, body, kind)
+        return await run_in_thread(self.ask, method, path, body, kind)
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """As `call`, but blocking."""

@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 
 from components.aws.images import newest
 from components.aws.records import RUNNING, STOPPED, Records
-from components.rollout.provider_calls import Unanswered
+from components.rollout.provider_calls import ProviderError
 from operations.clouds import cloud_tables
 
 _NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource")
@@ -27,8 +27,8 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
     machine: its outputs in the state.
     """
     try:
-        found = await records.asking.ask("aws:ec2/getInstance:getInstance", {"instanceId": machine["id"]})
-    except Unanswered as error:
+        found = await records.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": machine["id"]})
+    except ProviderError as error:
         return cloud_tables.GONE if any(text in str(error) for text in _NOT_FOUND) else ""
     if found.get("instanceState") in STOPPED:
         return cloud_tables.STOPPED

@@ -14,7 +14,7 @@ from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
 from components.azure.records import STOPPED, Blobs, Records, parts
-from components.rollout.provider_calls import Asking, Unanswered
+from components.rollout.provider_calls import ProviderCalls, ProviderError
 from operations.clouds import cloud_tables
 
 
@@ -28,8 +28,8 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
     group = parts(await records.container.future() or "")["group"]
     asked = {"resourceGroupName": group, "vmName": machine["name"], "expand": "instanceView"}
     try:
-        found = await records.blobs.asking.look("azure-native:compute:getVirtualMachine", asked)
-    except Unanswered:
+        found = await records.blobs.calls.find("azure-native:compute:getVirtualMachine", asked)
+    except ProviderError:
         return ""
     if found.get("vmId") != machine["id"]:
         return cloud_tables.GONE
@@ -58,7 +58,7 @@ def keys(bucket: str, prefix: str) -> Output[Any]:
 
 
 async def names(blobs: Blobs, prefix: str) -> list[str]:
-    """Names of blobs that begin so, in order; Unanswered where the store does not answer."""
+    """Names of blobs that begin so, in order; ProviderError where the store does not answer."""
     found, marker = list[str](), ""
     while True:
         asked = f"restype=container&comp=list&prefix={quote(prefix, safe='')}&marker={quote(marker, safe='')}"
@@ -79,4 +79,4 @@ def _blobs(bucket: str) -> Blobs:
     root = get_root_resource()
     if root is None:
         raise RuntimeError("this is asked inside a program")
-    return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))
+    return Blobs(ProviderCalls(root, _utilities.get_version()), Output.from_input(bucket))

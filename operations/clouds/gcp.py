@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 
 from components.gcp.images import newest
 from components.gcp.records import STOPPED, Records
-from components.rollout.provider_calls import Unanswered
+from components.rollout.provider_calls import ProviderError
 from operations.clouds import cloud_tables
 
 
@@ -22,8 +22,8 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
     """As in operations/clouds/aws.py. An instance of the same name with another number is a successor: GONE."""
     asked = {"name": machine["name"], "zone": machine["zone"]}
     try:
-        found = await records.asking.look("gcp:compute/getInstance:getInstance", asked)
-    except Unanswered:
+        found = await records.calls.find("gcp:compute/getInstance:getInstance", asked)
+    except ProviderError:
         return ""
     if str(found.get("instanceId")) != str(machine["id"]):
         return cloud_tables.GONE

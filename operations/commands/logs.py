@@ -34,7 +34,7 @@ from operations.stacks import boot_site, stack_files, target
 
 ANSWER_SECONDS = 4 * 60 * EVERY_MINUTES
 """Longest wait: four times the interval in which a machine looks for requests, as collecting may be slow."""
-PAUSE = 3
+POLL_SECONDS = 3
 """Seconds between two looks at the store."""
 FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagged/kubernetes"
 
@@ -100,7 +100,7 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
     def program() -> None:
         import pulumi
 
-        from components.rollout.provider_calls import Unanswered
+        from components.rollout.provider_calls import ProviderError
 
         cloud = cloud_tables.provider(log_target.cloud)
         request = cloud.put("request", log_target.bucket, f"requests/{log_target.key}", json.dumps({"id": question}))
@@ -114,10 +114,10 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
                     if isinstance(answer, dict) and answer.get("id") == question:
                         answers.append(answer)
                         return True
-                except (Unanswered, ValueError):
+                except (ProviderError, ValueError):
                     pass
                 heart.beat(f"the logs of {machine}")
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(POLL_SECONDS)
             return False
 
         pulumi.export("answered", request.id.apply(wait))

@@ -124,7 +124,7 @@ def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: fl
     from sandbox.cloud_state import CloudState
 
     cloud_state = CloudState(world_file(name))
-    machines = machine_status.standing(cloud_state)
+    machines = machine_status.statuses(cloud_state)
     excused = {machine: status.why for machine, status in machines.items() if status.state == "not booted"}
     registered = {
         machine.name: WITHOUT_CONTAINERS
@@ -133,6 +133,6 @@ def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: fl
         for machine in group.machines
         if machine.name not in excused
     }
-    mirrors = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.site(cloud_state)['gateway']}:{mirror.PORT}")
+    mirrors = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.network(cloud_state)['gateway']}:{mirror.PORT}")
     cloud_state.close()
     return VerifyRequest(expected, excused, outside or mirrors, seconds, LAB_IMAGE, registered, domain)

@@ -27,7 +27,7 @@ from operations.engine import state
 from operations.engine.scratch_stack import passing
 from operations.stacks import boot_site, stack_files, target
 
-PAUSE = 10.0
+POLL_SECONDS = 10.0
 """Seconds between two looks."""
 
 Record = Mapping[str, Any]
@@ -76,7 +76,7 @@ def wait(name: str, timeout: str) -> None:
     reports = watch(name, seconds)
     print(table_of(reports))
     if missing := problems(reports):
-        waited = f"after {timeout}, " if time.monotonic() - began > seconds - PAUSE else ""
+        waited = f"after {timeout}, " if time.monotonic() - began > seconds - POLL_SECONDS else ""
         raise Stop(
             Exit.FAILED, "\n".join([f"{waited}{len(missing)} of {len(reports)} machines are not ready:", *missing])
         )
@@ -210,10 +210,10 @@ async def until_ready(
                 say(report)
         if not any(report.problem for report in reports):
             return True
-        if any(report.gone for report in reports) or time.monotonic() + PAUSE > end:
+        if any(report.gone for report in reports) or time.monotonic() + POLL_SECONDS > end:
             return False
         heart.beat("; ".join(problems(reports)))
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def table_of(reports: list[MachineReport]) -> str:

@@ -13,7 +13,7 @@ from operations.verification.questions import Node
 BUILD_LABEL = "node.kubernetes.io/windows-build"
 NAMESPACES = "/api/v1/namespaces"
 SYSTEM = f"{NAMESPACES}/kube-system"
-PAUSE = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks."""
 
 
@@ -116,7 +116,7 @@ class Cluster:
             except Unreachable as error:
                 unreachable = f": {error}"
             heart.beat(f"{what if isinstance(what, str) else what()}{unreachable}")
-            time.sleep(PAUSE)
+            time.sleep(POLL_SECONDS)
         return False
 
     def delete_namespace(self, seconds: float) -> bool:

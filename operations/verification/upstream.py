@@ -29,7 +29,7 @@ IMAGES = "KUBE_TEST_REPO_LIST"
 """Environment variable: a file with registries of test images, such as those of windows-testing for a Windows build."""
 HOURS = 4
 """Longest run."""
-PAUSE = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks at the run."""
 
 
@@ -73,7 +73,7 @@ def run(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path) -> 
                         failure = f"it ran longer than {HOURS} h"
                     heart.beat(f"{suite.program}; its output: {report / 'e2e.log'}")
                     with suppress(subprocess.TimeoutExpired):
-                        suite_run.wait(PAUSE)
+                        suite_run.wait(POLL_SECONDS)
             failure = failure or (f"exit code {suite_run.returncode}" if suite_run.returncode else "")
         except OSError as error:
             failure = str(error)

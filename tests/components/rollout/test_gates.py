@@ -75,7 +75,7 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks are plain functions here, and the API is not there."""
     monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
-    monkeypatch.setattr(gates, "PAUSE", 0)
+    monkeypatch.setattr(gates, "POLL_SECONDS", 0)
     monkeypatch.setattr(Rollout, "_drain", drained)
 
 

@@ -67,7 +67,7 @@ def test_verify_ends_without_a_traceback_if_the_api_does_not_answer(
 ) -> None:
     text = stored(30).replace("people.example:6443", "127.0.0.1:1")
     (clone / "kubeconfig").write_text(text)
-    monkeypatch.setattr("operations.verification.cluster.PAUSE", 0.01)
+    monkeypatch.setattr("operations.verification.cluster.POLL_SECONDS", 0.01)
     ended = mullion("verify", "small", "--kubeconfig", str(clone / "kubeconfig"), "--timeout", "1s")
     assert ended.exit_code == Exit.FAILED
     assert "mullion: the API of small at 127.0.0.1:1 failed: https://127.0.0.1:1: " in ended.stderr

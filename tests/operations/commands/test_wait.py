@@ -41,7 +41,7 @@ def test_a_machine_has_the_problem_that_its_record_and_its_node_name(
 
 
 def test_each_change_is_printed_once_and_the_last_look_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait, "PAUSE", 0.0)
+    monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
     looks = [{"state": "running", "phase": "system"}, {"state": "running", "phase": "system"}, READY]
     said: list[str] = []
     reports: list[MachineReport] = []
@@ -106,7 +106,7 @@ def test_a_gone_instance_ends_the_wait_at_once() -> None:
 
 
 def test_a_wait_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(wait, "PAUSE", 0.0)
+    monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
     monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
     looks = [FAILED, READY]
 

@@ -20,6 +20,40 @@ REGION = "europe-west1"
 VALUE = "engine-secret-0452"
 
 
+def named_balancer(network: Any, subnet: Any, machine_zone: Any, machines: list[Any]) -> Any:
+    """Create an internal load balancer with a name in a private zone; return its address."""
+    import pulumi_gcp as gcp
+
+    group = gcp.compute.InstanceGroup("api", zone=machine_zone, instances=[machine.self_link for machine in machines])
+    check = gcp.compute.RegionHealthCheck("api", region=REGION, https_health_check={"port": 6443})
+    service = gcp.compute.RegionBackendService(
+        "api",
+        region=REGION,
+        protocol="TCP",
+        load_balancing_scheme="INTERNAL",
+        health_checks=check.id,
+        backends=[{"group": group.id, "balancing_mode": "CONNECTION"}],
+    )
+    address = gcp.compute.Address("api", address_type="INTERNAL", subnetwork=subnet.id, region=REGION)
+    rule = gcp.compute.ForwardingRule(
+        "api",
+        region=REGION,
+        ip_address=address.address,
+        load_balancing_scheme="INTERNAL",
+        backend_service=service.id,
+        ports=["6443"],
+        network=network.id,
+        subnetwork=subnet.id,
+    )
+    visible: Any = {"networks": [{"network_url": network.id}]}
+    zone = gcp.dns.ManagedZone(
+        "zone", dns_name="c.mullion.internal.", visibility="private", private_visibility_config=visible
+    )
+    named: dict[str, Any] = {"name": "api.c.mullion.internal.", "type": "A", "ttl": 60}
+    gcp.dns.RecordSet("api", managed_zone=zone.name, rrdatas=[rule.ip_address], **named)
+    return rule.ip_address
+
+
 def small_cloud(settings: dict[str, Any]) -> None:
     """A network with machines, a balancer with a name, an identity with rights, stores and a secret."""
     import pulumi_gcp as gcp
@@ -60,34 +94,7 @@ def small_cloud(settings: dict[str, Any]) -> None:
         )
         for number in range(settings["machines"])
     ]
-    group = gcp.compute.InstanceGroup("api", zone=zones[0], instances=[each.self_link for each in machines[:1]])
-    check = gcp.compute.RegionHealthCheck("api", region=REGION, https_health_check={"port": 6443})
-    service = gcp.compute.RegionBackendService(
-        "api",
-        region=REGION,
-        protocol="TCP",
-        load_balancing_scheme="INTERNAL",
-        health_checks=check.id,
-        backends=[{"group": group.id, "balancing_mode": "CONNECTION"}],
-    )
-    address = gcp.compute.Address("api", address_type="INTERNAL", subnetwork=subnet.id, region=REGION)
-    rule = gcp.compute.ForwardingRule(
-        "api",
-        region=REGION,
-        ip_address=address.address,
-        load_balancing_scheme="INTERNAL",
-        backend_service=service.id,
-        ports=["6443"],
-        network=network.id,
-        subnetwork=subnet.id,
-    )
-    visible: Any = {"networks": [{"network_url": network.id}]}
-    zone = gcp.dns.ManagedZone(
-        "zone", dns_name="c.mullion.internal.", visibility="private", private_visibility_config=visible
-    )
-    named: dict[str, Any] = {"name": "api.c.mullion.internal.", "type": "A", "ttl": 60}
-    gcp.dns.RecordSet("api", managed_zone=zone.name, rrdatas=[rule.ip_address], **named)
-    pulumi.export("address", rule.ip_address)
+    pulumi.export("address", named_balancer(network, subnet, zones[0], machines[:1]))
     pulumi.export("email", account.email)
 
 
