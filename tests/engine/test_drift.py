@@ -24,7 +24,7 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:
     drift = clone.run("drift", clone.stack)
     assert drift.returncode == Exit.OK, drift.stderr
-    assert drift.stdout == f"{clone.stack} is as recorded\n"
+    assert drift.stdout == f"{clone.stack} has no drift\n"
 
 
 def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone) -> None:

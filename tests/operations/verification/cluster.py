@@ -1,4 +1,4 @@
-"""A cluster's API in memory, for `mullion verify`: it keeps what is made, runs pods, and lets them answer."""
+"""A fake Kubernetes API in memory for `mullion verify`: keeps created objects, runs pods, and lets them answer."""
 
 import re
 import struct
@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosedOK
 from components.rollout.kubernetes_api import Refused
 
 Answer = Callable[[str, str], bool]
-"""Whether a question of a pod (its name, the words) is answered with ok."""
+"""Whether a question is answered with ok, by the pod's place and the question's words."""
 
 
 def node(
@@ -47,7 +47,7 @@ DONE: dict[str, dict[str, Any]] = {
     "CronJob": {"lastScheduleTime": "2026-01-01T00:00:00Z"},
     "ResourceQuota": {"used": {"count/secrets": "1"}},
 }
-"""The end state of what controllers make."""
+"""End state of each kind of controller."""
 HTTP = b"HTTP/1.0 200 OK\r\n\r\nhello"
 
 
@@ -74,7 +74,7 @@ class FakeConnection:
 
 
 class FakeApi:
-    """What KubernetesApi is to `verify`. Refuses what a real API server refuses of these calls."""
+    """Stands in for KubernetesApi. Refuses the calls that a real API server refuses."""
 
     def __init__(self, nodes: list[dict[str, Any]], answer: Answer) -> None:
         self.nodes, self.answer = nodes, answer
@@ -83,7 +83,7 @@ class FakeApi:
         self.system_phase, self.system_node = "Running", ""
         self.never_ready: set[str] = set()
         self.lacks: set[str] = set()
-        """Kinds that come to no end; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
+        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One call."""
@@ -115,7 +115,7 @@ class FakeApi:
         return self._with_status(self.objects[bare])
 
     def text(self, path: str) -> str:
-        """A pod's log: its answers."""
+        """Return a pod's log: its answers."""
         bare, _, query = path.partition("?container=")
         name = bare.split("/")[-2]
         (pod,) = (each for each in self.made if each["metadata"]["name"] == name)
@@ -147,7 +147,7 @@ class FakeApi:
 
     @staticmethod
     def asks(pod: dict[str, Any]) -> str:
-        """Where a pod asks: the node's name, with host before it where it is on the node's network."""
+        """Return a pod's place: the node's name, after `host ` for a pod on the host network."""
         on = pod["spec"]["nodeSelector"]["kubernetes.io/hostname"]
         return f"host {on}" if pod["spec"].get("hostNetwork") else on
 
@@ -179,7 +179,7 @@ class FakeApi:
 
     @staticmethod
     def _select(spec: dict[str, Any]) -> None:
-        """Labels of a template are what its selector selects."""
+        """Refuse a selector that does not match the labels of its template."""
         selector = spec["selector"].get("matchLabels", spec["selector"])
         if not selector.items() <= spec["template"]["metadata"]["labels"].items():
             raise Refused(422, "`selector` does not match template `labels`")
@@ -193,7 +193,7 @@ class FakeApi:
         return {}
 
     def _pods(self, path: str) -> Iterator[dict[str, Any]]:
-        """The pods as they are: made by themselves, or one on each node that a Deployment wants."""
+        """Give the pods with their status: created ones, and one on each node of a Deployment."""
         for name, each in self.objects.items():
             if name.startswith(f"{path}/"):
                 yield self._run(each, each["spec"]["nodeSelector"]["kubernetes.io/hostname"])
@@ -206,7 +206,7 @@ class FakeApi:
                     yield self._run({"metadata": labels, "spec": template["spec"]}, on)
 
     def _run(self, pod: dict[str, Any], on: str) -> dict[str, Any]:
-        """The pod as it is: servers are ready, those that ask have asked."""
+        """Return the pod with its status: web servers are Ready, pods that ask have Succeeded."""
         asking = pod["metadata"]["labels"]["app"] == "ask"
         ready = not asking and pod["metadata"]["name"] not in self.never_ready
         number = 1 + [each["metadata"]["name"] for each in self.nodes].index(on)
