@@ -46,7 +46,11 @@ def drift(name: str, *, as_json: bool) -> None:
         if run is None:
             raise Stop(Exit.FAILED, f"stack {name} was never built; `mullion up {name}` builds it")
         for lock in locks.held(name, backend()):
-            holder = f"a run that died; `mullion up {name}` removes the lock" if lock.dead else "a run in progress"
+            holder = (
+                f"a run that died; `{target.command('up', name)}` removes the lock"
+                if lock.dead
+                else "a run in progress"
+            )
             raise Stop(Exit.REFUSED, f"stack {name} is locked by {lock}: {holder}; its state is not complete")
         drifts = find(run)
     if as_json:
@@ -55,8 +59,7 @@ def drift(name: str, *, as_json: bool) -> None:
         print("\n".join(line for drift in drifts for line in lines(drift)) or f"{name} has no drift")
     if drifts:
         many = f"{len(drifts)} resource{'s differ' if len(drifts) > 1 else ' differs'} from the state"
-        flag = " --sandbox" if sandbox else ""
-        raise Stop(Exit.DRIFT, f"{many}; to repair: mullion up {name}{flag} --refresh")
+        raise Stop(Exit.DRIFT, f"{many}; to repair: {target.command('up', name, '--refresh')}")
 
 
 def find(run: auto.Stack) -> list[Drift]:

@@ -47,7 +47,7 @@ def kubeconfig(name: str, output: str | None) -> None:
     with built(name) as run:
         stored = run.outputs().get("kubeconfig")
         if stored is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` creates it")
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
         text = current(name, stored.value, run)
     if output == "-" or (output is None and not sys.stdout.isatty()):
         print(text, end="")
@@ -95,7 +95,10 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
             while isinstance(pair, dict) and "plaintext" in pair:
                 pair = json.loads(pair["plaintext"])
             return {"certificate": pair["certificate"], "key": pair["key"]}
-    raise Stop(Exit.FAILED, f"the state of {name} has no cluster CA; `mullion up {name}` continues the interrupted run")
+    raise Stop(
+        Exit.FAILED,
+        f"the state of {name} has no cluster CA; `{target.command('up', name)}` continues the interrupted run",
+    )
 
 
 @contextmanager

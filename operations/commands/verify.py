@@ -15,7 +15,7 @@ from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
 from operations.console.exits import Exit, Stop
-from operations.stacks import boot_site, stack_files
+from operations.stacks import boot_site, stack_files, target
 from operations.stacks.target import world_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
@@ -107,7 +107,7 @@ def _own(name: str) -> str:
     with kubeconfigs.built(name) as run:
         stored = run.outputs().get("kubeconfig")
         if stored is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` creates it")
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
         return kubeconfigs.current(name, stored.value, run)
 
 

@@ -105,7 +105,7 @@ def watch(name: str, seconds: float, *, control_plane: bool = False, only: Colle
         if (machine.control_plane or not control_plane) and (not only or machine.name in only)
     ]
     cluster = None if sandbox and not boot_site.api(name) else api(text)
-    up = f"mullion up {name}{' --sandbox' if sandbox else ''} --refresh"
+    up = target.command("up", name, "--refresh")
     reports: list[MachineReport] = []
 
     def program() -> None:
@@ -142,7 +142,9 @@ def expected_machines(plan: ClusterPlan, resources: state.State) -> list[Expecte
     instances = state.instances(resources)
     missing = [machine.name for machine in plan.machines if machine.name not in instances]
     if missing:
-        raise Stop(Exit.FAILED, f"not created yet: {', '.join(missing)}; `mullion up {plan.name}` creates them")
+        raise Stop(
+            Exit.FAILED, f"not created yet: {', '.join(missing)}; `{target.command('up', plan.name)}` creates them"
+        )
     return planned(plan, {name: outputs["id"] for name, outputs in instances.items()})
 
 

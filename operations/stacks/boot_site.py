@@ -9,6 +9,7 @@ import time
 import yaml
 
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import in_sandbox, sandbox_folder, world_file
@@ -67,8 +68,9 @@ def start(name: str) -> None:
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told = time.monotonic() + START_STOP_SECONDS, False
+    end, told, heart = time.monotonic() + START_STOP_SECONDS, False, Heartbeat()
     while not api(name):
+        heart.beat(f"the sandbox of {name} to start; {supervision.log(folder)}")
         said = supervision.log(folder).read_text("utf-8", errors="replace")
         if supervision.HOST_IN_USE in said:
             if not told:
@@ -92,8 +94,9 @@ def stop(name: str, *, disks_too: bool = False) -> bool:
     pid = supervision.supervisor_pid(folder)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + START_STOP_SECONDS
+        end, heart = time.monotonic() + START_STOP_SECONDS, Heartbeat()
         while supervision.supervisor_pid(folder) is not None:
+            heart.beat(f"the machines of {name} to stop")
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)

@@ -65,7 +65,7 @@ def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
     waited = clone.run("wait", clone.stack, "--timeout", "30s")
     assert waited.returncode == Exit.FAILED, waited.stdout
     assert waited.stderr.startswith("mullion: 1 of 2 machines are not ready:\nwindows-0: the cloud has no instance ")
-    assert f"any more; mullion up {clone.stack} --sandbox --refresh\n" in waited.stderr
+    assert f"any more; mullion up {clone.stack} --refresh --sandbox\n" in waited.stderr
     assert clone.up("--refresh").returncode == 0
     assert clone.run("wait", clone.stack).returncode == 0
 
