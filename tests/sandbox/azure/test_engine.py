@@ -1,7 +1,7 @@
-"""The real Pulumi engine on the sandbox's Azure, with a small program of its own."""
+"""The real Pulumi engine on the sandbox's Azure, with a small program."""
 
 # pyright: reportArgumentType=false, reportOptionalSubscript=false
-# plain dictionaries, which the SDK takes, and its types only where they stand in the call itself
+# plain dictionaries; the SDK's types only where a call is checked against them
 
 import base64
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
-    """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
+    """The life of a stack; each preview_and_up also asserts that the up did what the preview showed."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
     assert len(runner.cloud_state.resources()) == len(made)

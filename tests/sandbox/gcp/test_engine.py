@@ -1,4 +1,4 @@
-"""The real Pulumi engine on the sandbox's GCP, with a small program of its own."""
+"""The real Pulumi engine on the sandbox's GCP, with a small program."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,7 +110,7 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
-    """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
+    """The life of a stack; each preview_and_up also asserts that the up did what the preview showed."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
     assert len(runner.cloud_state.resources()) == len(made)
@@ -131,7 +131,7 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
         "Instance m2": ("create", ()),
     }, "changes are in place, and named"
     runner.settings["forward"] = True
-    replaced = runner.run(runner.stack.up)  # a preview cannot know that a new machine's URL is the old one's
+    replaced = runner.run(runner.stack.up)  # a preview cannot know that the new machine's URL equals the old one's
     assert {name for name in replaced if name.startswith("Instance m")} == {"Instance m0", "Instance m1", "Instance m2"}
 
     runner.stack.destroy()
