@@ -15,6 +15,10 @@ class Heartbeat:
         self._clock = clock
         self._began = self._last = clock()
 
+    def reset(self) -> None:
+        """Note that the command has just printed a line of its own."""
+        self._last = self._clock()
+
     def beat(self, what: str) -> None:
         """Print `waiting for WHAT` if the last line is 15 s old or older. Call it in each turn of the wait."""
         now = self._clock()
