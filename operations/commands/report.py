@@ -36,10 +36,16 @@ def kubeconfig(name: str, text: str) -> Path:
     return path
 
 
-def endpoint(outputs: dict[str, Any]) -> str:
-    """Say where the API is."""
+def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
+    """Return the lines with the endpoint and the kubeconfig's path. not_booted: why nothing answers there, if so."""
     public = outputs.get("public_endpoint")
-    return f"Endpoint    {outputs.get('endpoint')}" + (f"\n            {public} for people" if public else "")
+    lines = [
+        f"Endpoint    {outputs.get('endpoint')}",
+        *([f"            {public} for people"] if public else []),
+        f"Kubeconfig  {path}",
+        *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
+    ]
+    return "\n".join(lines)
 
 
 def timeline(planned: ClusterPlan, state: State) -> str:

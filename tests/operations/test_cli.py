@@ -171,7 +171,7 @@ def test_the_doctor_names_what_is_missing_with_the_way_to_it(
     assert "`make engine` builds one" in result.stdout
     assert "/old/pulumi is too old" in result.stdout
     assert "stack small: in the sandbox" in result.stdout
-    assert "1 thing is wrong" in result.stderr
+    assert "1 check failed" in result.stderr
 
 
 def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
