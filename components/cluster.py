@@ -7,11 +7,11 @@ from components.cluster_args import ClusterArgs
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout import simulation
 from components.rollout.upgrade import Upgrade
-from components.sdk.registration import begin_registering
+from components.sdk.registration import add_pending_rpc
 from components.spec.models import Cloud
 from components.spec.report import Problem
 from components.stack_files.stack import CLUSTER, REGIONS, read_stack, refuse_unready
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import Generated
 from components.wiring.tags import Tags, component_urn
 
@@ -54,7 +54,7 @@ class MixedCluster(pulumi.ComponentResource):
                 "machines": self.machines,
             }
         )
-        begin_registering()
+        add_pending_rpc()
 
     def _build(self, plan: ClusterPlan, tags: Tags) -> None:
         target = pulumi.Config("mullion").get("world") or "cloud"
@@ -71,7 +71,7 @@ class MixedCluster(pulumi.ComponentResource):
         else:
             from components.azure import build
         upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(target))
-        parts = build(Blueprint(plan, generated, tags, upgrade, target), self)
+        parts = build(ClusterContext(plan, generated, tags, upgrade, target), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
         self.public_endpoint = parts.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""

@@ -29,7 +29,7 @@ from components.topology.addressing import (
     pod_range,
     worker_addresses,
 )
-from components.topology.firewall import API_PORT, Group, Rule, groups, load_balanced, rules
+from components.topology.firewall import API_PORT, Rule, SecurityGroup, groups, load_balanced, rules
 from components.topology.reachability import Path, paths
 
 SPARE_BYTES = 1024
@@ -82,7 +82,7 @@ class MachineGroup:
 
     name: str
     cloud: Cloud
-    group: Group
+    group: SecurityGroup
     os: OperatingSystem
     size: str
     disk_gb: int
@@ -96,7 +96,7 @@ class MachineGroup:
     @property
     def is_control_plane(self) -> bool:
         """Whether these machines run the control plane."""
-        return self.group is Group.CONTROL_PLANE
+        return self.group is SecurityGroup.CONTROL_PLANE
 
     @property
     def family(self) -> OsFamily:
@@ -140,7 +140,7 @@ class ClusterPlan:
     spec: ClusterSpec
     network: NetworkPlan
     endpoint: Endpoint
-    groups: tuple[Group, ...]
+    groups: tuple[SecurityGroup, ...]
     rules: tuple[Rule, ...]
     control_plane: MachineGroup
     pools: tuple[MachineGroup, ...]
@@ -174,7 +174,7 @@ class ClusterPlan:
     @cached_property
     def paths(self) -> tuple[Path, ...]:
         """Every way that must exist, found or missing."""
-        used: dict[Group, dict[int, None]] = {}
+        used: dict[SecurityGroup, dict[int, None]] = {}
         for group in self.machine_groups:
             used.setdefault(group.group, {}).update(dict.fromkeys(each.zone for each in group.machines))
         places = {
@@ -232,7 +232,7 @@ def _control_plane(name: str, spec: ClusterSpec, network: NetworkPlan) -> Machin
     addresses = [control_plane_address(network, index) for index in range(spec.control_plane.count)]
     return _group(
         naming.CONTROL_PLANE,
-        Group.CONTROL_PLANE,
+        SecurityGroup.CONTROL_PLANE,
         spec,
         spec.control_plane.os,
         spec.control_plane.size,
@@ -248,12 +248,14 @@ def _pool(name: str, spec: ClusterSpec, network: NetworkPlan, pool: str) -> Mach
     addresses = worker_addresses(network, pool, each)
     unavailable = each.rollout.max_unavailable
     node_plan = plan_node(name, spec, pool)
-    return _group(pool, Group.WORKERS, spec, each.os, each.size, each.disk_gb, unavailable, node_plan, addresses)
+    return _group(
+        pool, SecurityGroup.WORKERS, spec, each.os, each.size, each.disk_gb, unavailable, node_plan, addresses
+    )
 
 
 def _group(
     name: str,
-    group: Group,
+    group: SecurityGroup,
     spec: ClusterSpec,
     os: OperatingSystem,
     size: str,
@@ -274,7 +276,7 @@ def _group(
         )
         for index, address in enumerate(addresses)
     )
-    control_plane = group is Group.CONTROL_PLANE
+    control_plane = group is SecurityGroup.CONTROL_PLANE
     packed = bundle(node_plan, scripts("windows" if os.is_windows else "linux", control_plane=control_plane))
     return MachineGroup(
         name, spec.cloud, group, os, size, disk_gb, spec.images.get(os), max_unavailable, node_plan, packed, machines

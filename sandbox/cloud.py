@@ -9,14 +9,13 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from sandbox.cloud_state import CloudState
+from sandbox.failures import Failures
+from sandbox.records import Record
 from sandbox.shapes import Failure, Shapes
 from sandbox.values import select
-
-if TYPE_CHECKING:
-    from sandbox.cloud_state import CloudState, Record
-    from sandbox.faults import Failures
 
 
 class Refusal(Exception):

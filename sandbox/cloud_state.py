@@ -9,14 +9,13 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from sandbox import faults, tamper
-from sandbox.records import Boot, Fault, ObjectRecord, Operation, Record
+from sandbox.records import Boot, ObjectRecord, Operation, Record
 
 SERVICES = "services"
 """The setting that says how machines reach the cloud's services: `http` in a lab network, which then stands for TLS."""
@@ -258,29 +257,6 @@ class CloudState:
             "INSERT INTO operations (kind, type, urn, id, simulated_seconds, error, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (kind, type, urn, id, seconds, error, now()),
         )
-
-    # What tests and the command do behind everyone's back, each in a transaction of its own.
-
-    def plan_fault(
-        self, kind: str, nth: int = 1, *, type: str | None = None, amount: float = 0, times: int = 1
-    ) -> Fault:
-        """Plan a fault at the nth matching call from now; ValueError where the kind or a number makes no sense."""
-        return faults.plan(self, kind, nth, type=type, amount=amount, times=times)
-
-    def faults(self) -> list[Fault]:
-        """The faults that wait to happen, oldest first."""
-        return faults.planned(self)
-
-    def clear_faults(self) -> None:
-        """Forget all faults."""
-        self.connection.execute("DELETE FROM faults")
-
-    def tamper(self, record: Record, changes: Mapping[str, Any] | None) -> None:
-        """Change inputs of a thing as someone with a console would, or delete it (None); no rule is asked.
-
-        What deleting it would take along (objects of a bucket, a secret's values) is gone too.
-        """
-        tamper.change(self, record, changes) if changes is not None else tamper.remove(self, record)
 
     def _records(self, statement: str, values: tuple[Any, ...]) -> list[Record]:
         return [_record(*row) for row in self.connection.execute(statement, values)]

@@ -4,19 +4,14 @@ A fault waits in the world for its call; it is used up before the call begins, s
 whatever becomes of this one.
 """
 
-from __future__ import annotations
-
 import os
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sandbox.cloud import Refusal
+from sandbox.cloud_state import CloudState
+from sandbox.failures import Failures, Retried
 from sandbox.records import Fault
-
-if TYPE_CHECKING:
-    from sandbox.cloud_state import CloudState
 
 KINDS = {
     "fail": "the call fails by a fault of the cloud's own (on AWS InternalFailure)",
@@ -32,52 +27,14 @@ DEATH = 137
 """Exit code of a process that was killed (128 + SIGKILL)."""
 
 
-@dataclass(frozen=True)
-class Retried:
-    """An answer after which the real provider asks again: first and longest wait, and how long in all (seconds)."""
-
-    code: str
-    message: str
-    first: float
-    longest: float
-    tries: int
-    within: float
-
-    def waits(self) -> Iterator[float]:
-        """The waits until it gives up."""
-        total = 0.0
-        for number in range(self.tries):
-            wait = min(self.longest, self.first * 2**number)
-            total += wait
-            if total > self.within:
-                return
-            yield wait
-
-
-@dataclass(frozen=True)
-class Failures:
-    """What a cloud says when it fails by itself.
-
-    internal: code and message of a failure of its own. throttle: of too many calls. unseen: of something new that other
-    services do not see yet; unseen_by: class name of the type whose calls meet that.
-    """
-
-    internal: tuple[str, str]
-    throttle: Retried
-    unseen: Retried
-    unseen_by: str
-
-    def answer(self, kind: str) -> Retried:
-        """The answer of a kind of RETRIED."""
-        return {"throttle": self.throttle, "unseen": self.unseen}[kind]
-
-
 RETRIED = ("throttle", "unseen")
 """Kinds of faults after which the provider asks again."""
 
 
-def plan(cloud_state: CloudState, kind: str, nth: int, *, type: str | None, amount: float, times: int) -> Fault:
-    """Write a fault into the world; ValueError says what makes no sense."""
+def plan(
+    cloud_state: CloudState, kind: str, nth: int = 1, *, type: str | None = None, amount: float = 0, times: int = 1
+) -> Fault:
+    """Plan a fault for the nth matching call from now. Raises ValueError if the kind or a number is invalid."""
     if kind not in KINDS:
         raise ValueError(f"no fault {kind!r}; there are: {', '.join(KINDS)}")
     if nth < 1 or times < 1 or amount < 0:
@@ -92,6 +49,11 @@ def plan(cloud_state: CloudState, kind: str, nth: int, *, type: str | None, amou
 def planned(cloud_state: CloudState) -> list[Fault]:
     """The faults that wait, oldest first."""
     return [Fault(*row) for row in cloud_state.connection.execute("SELECT * FROM faults ORDER BY sequence")]
+
+
+def clear(cloud_state: CloudState) -> None:
+    """Delete all planned faults."""
+    cloud_state.connection.execute("DELETE FROM faults")
 
 
 def due(cloud_state: CloudState, type: str, failures: Failures) -> list[Fault]:

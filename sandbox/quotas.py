@@ -1,6 +1,6 @@
 """Service quotas: how many of a thing an account may have, and what the API says to one more.
 
-A world may have others: `World.set_setting("quota/VPCs per region", "1")`.
+A world may have others: `CloudState.set_setting("quota/VPCs per region", "1")`.
 """
 
 from collections.abc import Callable, Mapping

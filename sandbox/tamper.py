@@ -3,18 +3,13 @@
 A change is refused only where the caller asks for it (commands/sandbox_faults.py asks shapes and immutable properties).
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sandbox.records import ALL_TAGS, bucket_name, object_place, secret_version
-
-if TYPE_CHECKING:
-    from sandbox.cloud_state import CloudState
-    from sandbox.records import Record
+from sandbox.cloud_state import CloudState
+from sandbox.records import ALL_TAGS, Record, bucket_name, object_place, secret_version
 
 
 def changed(record: Record, changes: Mapping[str, Any]) -> Record:

@@ -8,7 +8,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.plan import Endpoint, Machine
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.tags import Tags
 
 LONGEST_NAME = 32
@@ -33,8 +33,8 @@ class Api(pulumi.ComponentResource):
         endpoint: Endpoint,
         machines: Iterable[Machine],
         vpc_id: Output[str],
-        subnets: Mapping[Group, list[Output[str]]],
-        group_ids: Mapping[Group, Output[str]],
+        subnets: Mapping[SecurityGroup, list[Output[str]]],
+        group_ids: Mapping[SecurityGroup, Output[str]],
         suffix: Output[str],
         tags: Tags,
         gateway: pulumi.Resource,
@@ -58,13 +58,13 @@ class Api(pulumi.ComponentResource):
         )
         balancers = {
             group: self._balancer(group, self._places(group, subnets[group], endpoint), group_ids[group])
-            for group in (Group.API_INTERNAL, Group.API_PUBLIC)
+            for group in (SecurityGroup.API_INTERNAL, SecurityGroup.API_PUBLIC)
             if group in group_ids
         }
         to: dict[str, Any]
         served: list[pulumi.Resource] = []
         if endpoint.balanced:
-            internal, served = balancers[Group.API_INTERNAL]
+            internal, served = balancers[SecurityGroup.API_INTERNAL]
             target = {"name": internal.dns_name, "zone_id": internal.zone_id, "evaluate_target_health": False}
             to = {"aliases": [target]}
         else:
@@ -72,20 +72,20 @@ class Api(pulumi.ComponentResource):
         # the name moves to a load balancer only when that has targets
         record = ResourceOptions(parent=self, depends_on=served)
         aws.route53.Record(f"{name}-api", zone_id=zone.zone_id, name=endpoint.host, type="A", opts=record, **to)
-        public = balancers.get(Group.API_PUBLIC)
+        public = balancers.get(SecurityGroup.API_PUBLIC)
         self.public_host = public[0].dns_name if public else Output.from_input("")
         self.register_outputs({"public_host": self.public_host})
 
     @staticmethod
-    def _places(group: Group, subnets: list[Output[str]], endpoint: Endpoint) -> dict[str, Any]:
+    def _places(group: SecurityGroup, subnets: list[Output[str]], endpoint: Endpoint) -> dict[str, Any]:
         """Where a balancer stands; the nodes' one at planned addresses, as it shares its subnets with machines."""
-        if group is Group.API_PUBLIC:
+        if group is SecurityGroup.API_PUBLIC:
             return {"subnets": subnets}
         addressed = zip(subnets, endpoint.balancer_addresses, strict=True)
         return {"subnet_mappings": [{"subnet_id": each, "private_ipv4_address": str(to)} for each, to in addressed]}
 
     def _balancer(
-        self, group: Group, places: dict[str, Any], security_group: Output[str]
+        self, group: SecurityGroup, places: dict[str, Any], security_group: Output[str]
     ) -> tuple[aws.lb.LoadBalancer, list[pulumi.Resource]]:
         """A TCP load balancer in front of the control plane, and what makes it serve."""
         full, purpose = f"{self._cluster}-{group.value}", group.value.removeprefix("api-")
@@ -95,7 +95,7 @@ class Api(pulumi.ComponentResource):
         balancer = aws.lb.LoadBalancer(
             full,
             name=named,
-            internal=group is Group.API_INTERNAL,
+            internal=group is SecurityGroup.API_INTERNAL,
             load_balancer_type="network",
             enable_cross_zone_load_balancing=True,
             security_groups=[security_group],  # AWS takes none later for a balancer made without

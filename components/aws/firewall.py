@@ -7,28 +7,28 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.topology.firewall import Group, Rule
+from components.topology.firewall import Rule, SecurityGroup
 from components.wiring.tags import Tags
 
 DESCRIPTIONS = {
-    Group.CONTROL_PLANE: "Kubernetes control plane",
-    Group.WORKERS: "Kubernetes workers",
-    Group.API_INTERNAL: "Kubernetes API for nodes",
-    Group.API_PUBLIC: "Kubernetes API for people",
+    SecurityGroup.CONTROL_PLANE: "Kubernetes control plane",
+    SecurityGroup.WORKERS: "Kubernetes workers",
+    SecurityGroup.API_INTERNAL: "Kubernetes API for nodes",
+    SecurityGroup.API_PUBLIC: "Kubernetes API for people",
 }
 
 
 class Firewall(pulumi.ComponentResource):
     """A security group for each group of the rule table, and its rules."""
 
-    group_ids: Mapping[Group, Output[str]]
+    group_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the security groups."""
 
     def __init__(
         self,
         name: str,
         vpc_id: Output[str],
-        groups: Iterable[Group],
+        groups: Iterable[SecurityGroup],
         rules: Iterable[Rule],
         tags: Tags,
         opts: ResourceOptions | None = None,
@@ -52,7 +52,7 @@ class Firewall(pulumi.ComponentResource):
         kind = aws.vpc.SecurityGroupIngressRule if rule.ingress else aws.vpc.SecurityGroupEgressRule
         peer = (
             {"referenced_security_group_id": self.group_ids[rule.peer]}
-            if isinstance(rule.peer, Group)
+            if isinstance(rule.peer, SecurityGroup)
             else {"cidr_ipv4": str(rule.peer)}
         )
         # with all protocols AWS takes no ports

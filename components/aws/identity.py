@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.storage import Storage
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
 from components.wiring.tags import Tags
 
@@ -29,21 +29,21 @@ _OWN = "${aws:userid}.json"
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
-def statements(group: Group, arns: Mapping[str, str], *, registries: bool = False) -> list[dict[str, Any]]:
+def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: bool = False) -> list[dict[str, Any]]:
     """What machines of a group may do; registries: also pull from the cloud's registries.
 
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
     rows = _rows(EVERY, arns)
-    if group is Group.CONTROL_PLANE:
-        read, written, secrets, told = _rows(CONTROL_PLANE, arns)
+    if group is SecurityGroup.CONTROL_PLANE:
+        read, written, read_secrets, written_secrets = _rows(CONTROL_PLANE, arns)
         rows += [
             read,
             written,
             (["s3:GetObject", "s3:PutObject", "s3:DeleteObject"], [f"{arns['snapshots']}/*"]),
             (["s3:ListBucket"], [arns["snapshots"]]),
-            secrets,
-            told,
+            read_secrets,
+            written_secrets,
             (["ec2:DescribeInstances"], ["*"]),  # the action knows no resources
         ]
     if registries:
@@ -58,8 +58,8 @@ def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list
     rows = [
         (["s3:GetObject"], [_object(arns["bundles"], each) for each in rights.read]),
         (["s3:PutObject"], [_object(arns["bundles"], each) for each in rights.written]),
-        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.secrets]),
-        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.told]),
+        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.read_secrets]),
+        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.written_secrets]),
     ]
     return [(actions, resources) for actions, resources in rows if resources]
 
@@ -71,9 +71,9 @@ def _object(bucket: str, name: str) -> str:
 class Identity(pulumi.ComponentResource):
     """A role and an instance profile for each group of machines."""
 
-    profiles: Mapping[Group, Output[str]]
+    profiles: Mapping[SecurityGroup, Output[str]]
     """Names of the instance profiles; each known once its role may do what it must."""
-    role_ids: Mapping[Group, Output[str]]
+    role_ids: Mapping[SecurityGroup, Output[str]]
     """The unique ids of the roles, AROA..."""
 
     def __init__(
@@ -86,10 +86,12 @@ class Identity(pulumi.ComponentResource):
         self.role_ids = {group: role for group, (_, role) in made.items()}
         self.register_outputs({"profiles": {group.value: each for group, each in self.profiles.items()}})
 
-    def _statements(self, group: Group, arns: Mapping[str, str]) -> list[dict[str, Any]]:
+    def _statements(self, group: SecurityGroup, arns: Mapping[str, str]) -> list[dict[str, Any]]:
         return statements(group, arns, registries=self._registries)
 
-    def _profile(self, name: str, group: Group, storage: Storage, tags: Tags) -> tuple[Output[str], Output[str]]:
+    def _profile(
+        self, name: str, group: SecurityGroup, storage: Storage, tags: Tags
+    ) -> tuple[Output[str], Output[str]]:
         """Name of the instance profile, and unique id of its role."""
         role = aws.iam.Role(
             name,

@@ -9,7 +9,7 @@ from pulumi import Output, ResourceOptions
 
 from components.spec.models import Network as NetworkOptions
 from components.topology.addressing import INTERNET, NetworkPlan
-from components.wiring.fixed_layout import settled
+from components.wiring.fixed_layout import fixed_layout
 from components.wiring.tags import Tags
 
 
@@ -41,7 +41,7 @@ class Network(pulumi.ComponentResource):
         """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
-        names, nodes = settled(name, plan, zone_names, network, self)
+        names, nodes = fixed_layout(name, plan, zone_names, network, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
             cidr_block=nodes,  # so all else waits for the layout's check

@@ -8,7 +8,7 @@ import pulumi
 from pulumi import Output, ResourceHookArgs
 from pulumi_aws import _utilities
 
-from components.rollout.provider_calls import Asking, Unanswered, moment, status_record
+from components.rollout.provider_calls import ProviderCalls, ProviderError, moment, status_record
 
 RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
@@ -25,20 +25,20 @@ class Records:
     role_id: Output[str]
     """Unique id of the machines' role, as record names begin."""
 
-    asking: Asking = field(init=False, repr=False)
+    calls: ProviderCalls = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "asking", Asking(self.parent, _utilities.get_version()))
+        object.__setattr__(self, "calls", ProviderCalls(self.parent, _utilities.get_version()))
 
     async def instances(self, *, running: bool) -> dict[str, str]:
         """Ids of the network's instances by private address: those that run, or those that are stopped."""
         filters = [{"name": "vpc-id", "values": [await self.vpc_id.future()]}]
         states = RUNNING if running else STOPPED
         try:
-            found = await self.asking.ask(
+            found = await self.calls.invoke(
                 "aws:ec2/getInstances:getInstances", {"filters": filters, "instanceStateNames": states}
             )
-        except Unanswered:
+        except ProviderError:
             if running:
                 raise
             return {}  # the provider takes it for an error that there are none
@@ -50,7 +50,7 @@ class Records:
 
     async def launched(self, instance: str) -> datetime:
         """When an instance was started, UTC."""
-        found = await self.asking.ask("aws:ec2/getInstance:getInstance", {"instanceId": instance})
+        found = await self.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
         return moment(found["launchTime"])
 
     async def record(self, instance: str) -> dict[str, Any]:
@@ -58,6 +58,8 @@ class Records:
         return await status_record(self.text(f"status/{await self.role_id.future()}:{instance}.json"), instance)
 
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; Unanswered where there is none."""
-        found = await self.asking.ask("aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key})
+        """The text of an object in the bundle store; ProviderError where there is none."""
+        found = await self.calls.invoke(
+            "aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key}
+        )
         return found.get("body") or ""

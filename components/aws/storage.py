@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.machine.service_urls import service_url
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.stores import OLDER_DAYS, Content, Stores
 
 OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
@@ -37,20 +37,20 @@ class Storage(Stores):
     arns: Output[dict[str, str]]
     """ARNs of stores (bundles, snapshots) and secrets."""
 
-    def __init__(self, given: Blueprint, opts: ResourceOptions | None = None) -> None:
-        plan = given.plan
+    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
+        plan = context.plan
         groups = [each.name for each in plan.machine_groups]
         super().__init__("mullion:aws:Storage", plan.name, {"groups": groups}, opts)
-        self._cluster, self._tags, self._guarded = plan.name, given.tags, plan.spec.protect
+        self._cluster, self._tags, self._guarded = plan.name, context.tags, plan.spec.protect
         bundles = self._bucket("bundles", keep=False, versioned=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None, versioned=True)
         self.bundle_bucket, self._bucket_id = bundles.bucket, bundles.id
         self.bundle_store, self.snapshot_store = (
-            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=given.target))
+            bucket.bucket_regional_domain_name.apply(partial(service_url, fact, target=context.target))
             for fact, bucket in (("bundle_store", bundles), ("snapshot_store", snapshots))
         )
-        self._publish(given)
-        secrets = {key: self._secret(key, given.generated.stored.get(key)) for key in SECRETS}
+        self._publish(context)
+        secrets = {key: self._secret(key, context.generated.stored.get(key)) for key in SECRETS}
         self.secret_names = {key: named for key, (_, named) in secrets.items()}
         self.arns = Output.all(
             bundles=bundles.arn, snapshots=snapshots.arn, **{key: secret.arn for key, (secret, _) in secrets.items()}

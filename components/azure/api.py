@@ -9,7 +9,7 @@ from pulumi_azure_native import privatedns
 
 from components.azure.network import Network
 from components.azure.place import Place, public_address
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 EVERYWHERE: dict[str, Any] = {"location": "global"}
 """Where private zones and their links are."""
@@ -20,8 +20,10 @@ PART, POOL = "api", "control-plane"
 class Name(pulumi.ComponentResource):
     """A private zone with the endpoint's name, which is there before machines are: they find the API by it."""
 
-    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
-        name, endpoint = given.plan.name, given.plan.endpoint
+    def __init__(
+        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+    ) -> None:
+        name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Name", name, {"host": endpoint.host}, opts)
         full = f"{name}-zone"
         zone = privatedns.PrivateZone(
@@ -41,7 +43,7 @@ class Name(pulumi.ComponentResource):
             relative_record_set_name=endpoint.host.removesuffix(f".{endpoint.zone}"),
             record_type="A",
             ttl=60,
-            a_records=[{"ipv4_address": str(each)} for each in given.plan.api_addresses],
+            a_records=[{"ipv4_address": str(each)} for each in context.plan.api_addresses],
             opts=ResourceOptions(parent=self),
             **place.within,
         )
@@ -60,8 +62,10 @@ class Balancers(pulumi.ComponentResource):
     pool_ids: list[Output[str]]
     """Backend pools that the control plane's interfaces are in."""
 
-    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
-        name, endpoint = given.plan.name, given.plan.endpoint
+    def __init__(
+        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+    ) -> None:
+        name, endpoint = context.plan.name, context.plan.endpoint
         super().__init__("mullion:azure:Balancers", name, {"public": endpoint.public}, opts)
         self.public_host = Output.from_input("")
         fronts: dict[str, Any] = {}

@@ -10,8 +10,8 @@ from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
 from components.naming import within
-from components.topology.firewall import ALL_PORTS, NODES, Group, Rule
-from components.wiring.context import Blueprint
+from components.topology.firewall import ALL_PORTS, NODES, Rule, SecurityGroup
+from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 80
 FIRST_PRIORITY, LAST_PRIORITY = 100, 4096
@@ -35,13 +35,13 @@ NO_ONE_ELSE = {
 class Firewall(pulumi.ComponentResource):
     """A security group of rules for each group of machines, and one that only says who is in the group."""
 
-    rules_ids: Mapping[Group, Output[str]]
+    rules_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the groups of rules."""
-    member_ids: Mapping[Group, Output[str]]
+    member_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the application security groups."""
 
-    def __init__(self, given: Blueprint, place: Place, opts: ResourceOptions | None = None) -> None:
-        plan = given.plan
+    def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
+        plan = context.plan
         super().__init__("mullion:azure:Firewall", plan.name, {"groups": [each.value for each in NODES]}, opts)
         names = {group: f"{plan.name}-{group.value}" for group in NODES}
         self.member_ids = {
@@ -72,7 +72,7 @@ class Firewall(pulumi.ComponentResource):
         side, other = ("source", "destination") if rule.ingress else ("destination", "source")
         peer: dict[str, Any] = (
             {f"{side}_application_security_groups": [{"id": self.member_ids[rule.peer]}]}
-            if isinstance(rule.peer, Group)
+            if isinstance(rule.peer, SecurityGroup)
             else {f"{side}_address_prefix": str(rule.peer)}
         )
         first, last = rule.ports

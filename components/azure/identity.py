@@ -9,9 +9,9 @@ from pulumi_azure_native import authorization, managedidentity
 
 from components.azure.place import Place
 from components.azure.storage import Storage, Vault
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import grants
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 
@@ -40,27 +40,27 @@ def condition(beginnings: Iterable[str]) -> str:
 class Identity(pulumi.ComponentResource):
     """A user-assigned managed identity for each group of machines."""
 
-    ids: Mapping[Group, Output[str]]
-    client_ids: Mapping[Group, Output[str]]
+    ids: Mapping[SecurityGroup, Output[str]]
+    client_ids: Mapping[SecurityGroup, Output[str]]
     granted: list[pulumi.Resource]
     """What must exist before a machine may do what it must."""
 
     def __init__(
         self,
-        given: Blueprint,
+        context: ClusterContext,
         storage: Storage,
         vault: Vault,
         subscription: Output[str],
         place: Place,
         opts: ResourceOptions | None = None,
     ) -> None:
-        name = given.plan.name
+        name = context.plan.name
         super().__init__("mullion:azure:Identity", name, {"groups": [each.value for each in NODES]}, opts)
         self._cluster, self._place = name, place
         self._scopes = {**storage.containers, **vault.secrets, "": place.id}
         known = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
         self._roles = {key: Output.concat(known, role) for key, role in BUILT_IN.items()}
-        self._roles |= {key: self._own(key, given.generated.suffix) for key in ROLES}
+        self._roles |= {key: self._own(key, context.generated.suffix) for key in ROLES}
         names = {group: f"{name}-{group.value}" for group in NODES}
         made = {
             group: managedidentity.UserAssignedIdentity(
@@ -86,7 +86,7 @@ class Identity(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         ).id
 
-    def _rights(self, group: Group, principal: Output[str]) -> list[pulumi.Resource]:
+    def _rights(self, group: SecurityGroup, principal: Output[str]) -> list[pulumi.Resource]:
         return [
             authorization.RoleAssignment(
                 f"{self._cluster}-{group.value}-{each.name}",

@@ -8,8 +8,8 @@ from components.azure.images import ZONES
 from components.azure.place import Place, public_address
 from components.spec.models import NetworkMode
 from components.topology.reachability import default_route
-from components.wiring.context import Blueprint
-from components.wiring.fixed_layout import settled
+from components.wiring.context import ClusterContext
+from components.wiring.fixed_layout import fixed_layout
 
 SERVICES = ("Microsoft.Storage", "Microsoft.KeyVault")
 """Service endpoints: by them the cluster's stores know that a request comes from one of its subnets."""
@@ -28,12 +28,12 @@ class Network(pulumi.ComponentResource):
     routes: list[pulumi.Resource]
     """What must exist before a machine can reach anything."""
 
-    def __init__(self, given: Blueprint, place: Place, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
         """RunError when the layout changed."""
-        name, plan, spec = given.plan.name, given.plan.network, given.plan.spec
+        name, plan, spec = context.plan.name, context.plan.network, context.plan.spec
         super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         zones = Output.from_input(list(plan.zone_names or ZONES))
-        self.zone_names, nodes = settled(name, plan, zones, spec.network, self)
+        self.zone_names, nodes = fixed_layout(name, plan, zones, spec.network, self)
         made = azure.VirtualNetwork(
             name,
             virtual_network_name=name,

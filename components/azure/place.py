@@ -8,7 +8,7 @@ import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
 from pulumi_azure_native import network, resources
 
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.tags import Tags
 
 
@@ -43,11 +43,11 @@ class ResourceGroup(pulumi.ComponentResource):
 
     place: Place
 
-    def __init__(self, given: Blueprint, opts: ResourceOptions | None = None) -> None:
-        name = given.plan.name
+    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
+        name = context.plan.name
         super().__init__("mullion:azure:ResourceGroup", name, {}, opts)
-        guarded = ResourceOptions(parent=self, protect=given.plan.spec.protect)
-        self.place = place(name, name, given.tags, self, guarded)
+        guarded = ResourceOptions(parent=self, protect=context.plan.spec.protect)
+        self.place = place(name, name, context.tags, self, guarded)
         self.register_outputs({"id": self.place.id})
 
 

@@ -5,7 +5,7 @@ from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 
 class PodRoutes(pulumi.ComponentResource):
@@ -14,9 +14,11 @@ class PodRoutes(pulumi.ComponentResource):
     By address, which a machine that is made anew keeps: so its route stays as it is.
     """
 
-    def __init__(self, given: Blueprint, table: Output[str], place: Place, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self, context: ClusterContext, table: Output[str], place: Place, opts: ResourceOptions | None = None
+    ) -> None:
         """table: name of the subnets' route table."""
-        name, machines = f"{given.plan.name}-pods", given.plan.machines
+        name, machines = f"{context.plan.name}-pods", context.plan.machines
         super().__init__("mullion:azure:PodRoutes", name, {"count": len(machines)}, opts)
         for machine in machines:
             azure.Route(

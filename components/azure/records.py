@@ -18,8 +18,8 @@ from pulumi import Output, ResourceHookArgs
 from pulumi_azure_native import _utilities
 
 from components.plan import Machine
-from components.rollout.provider_calls import Asking, Looked, Seen, Unanswered
-from components.sdk.registration import aside
+from components.rollout.provider_calls import MachineState, ProviderCalls, ProviderError, RecordsByMachine
+from components.sdk.registration import run_in_thread
 
 STOPPED = frozenset(f"PowerState/{each}" for each in ("deallocating", "deallocated", "stopping", "stopped"))
 """States of a machine that is there and does not run ("States and billing status of Azure Virtual Machines")."""
@@ -47,7 +47,7 @@ def parts(container: str) -> dict[str, str]:
 class Blobs:
     """The blobs of one container."""
 
-    asking: Asking
+    calls: ProviderCalls
     container: Output[str]
     """Its id."""
 
@@ -56,14 +56,14 @@ class Blobs:
     _signed: float = field(init=False, default=-HOUR)
 
     async def text(self, name: str) -> str:
-        """The text of a blob; Unanswered where there is none."""
+        """The text of a blob; ProviderError where there is none."""
         return await self.get(f"/{quote(name)}")
 
     async def get(self, path: str, query: str = "") -> str:
-        """What the store says of its container, or of what is in it; Unanswered where it does not answer."""
+        """What the store says of its container, or of what is in it; ProviderError where it does not answer."""
         if time.monotonic() - self._signed >= RENEWED:
             await self._sign()
-        return await aside(_get, f"{self._place}{path}?{query}{self._token}")
+        return await run_in_thread(_get, f"{self._place}{path}?{query}{self._token}")
 
     async def _sign(self) -> None:
         known = parts(await self.container.future() or "")
@@ -76,8 +76,8 @@ class Blobs:
             "protocols": "https",
             "sharedAccessExpiryTime": until.strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
-        signed = await self.asking.ask("azure-native:storage:listStorageAccountServiceSAS", {**account, **wanted})
-        found = await self.asking.ask("azure-native:storage:getStorageAccount", account)
+        signed = await self.calls.invoke("azure-native:storage:listStorageAccountServiceSAS", {**account, **wanted})
+        found = await self.calls.invoke("azure-native:storage:getStorageAccount", account)
         self._place = f"{found['primaryEndpoints']['blob'].rstrip('/')}/{known['container']}"
         self._token, self._signed = signed["serviceSasToken"].lstrip("?"), time.monotonic()
 
@@ -85,7 +85,7 @@ class Blobs:
 def _get(url: str) -> str:
     place = url.partition("?")[0]
     if not url.startswith(("https://", "http://127.0.0.1:")):  # this machine's own: the sandbox
-        raise Unanswered(f"{place} is not https; nothing was asked there")
+        raise ProviderError(f"{place} is not https; nothing was asked there")
     request = urllib.request.Request(url, headers={"x-ms-version": "2023-11-03"})  # noqa: S310
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:  # noqa: S310
@@ -94,13 +94,13 @@ def _get(url: str) -> str:
         with error:
             code = error.headers.get("x-ms-error-code") or error.reason
         out = "; this address is none of those in api.allow" if code == "AuthorizationFailure" else ""
-        raise Unanswered(f"{place}: {code}{out}") from error
+        raise ProviderError(f"{place}: {code}{out}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise Unanswered(f"{place}: {error}") from error
+        raise ProviderError(f"{place}: {error}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
-class Records(Looked):
+class Records(RecordsByMachine):
     """The machines of planned workers, and the status records of machines in the bundle store."""
 
     container: Output[str]
@@ -109,27 +109,27 @@ class Records(Looked):
     blobs: Blobs = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        asking = Asking(self.parent, _utilities.get_version())
-        object.__setattr__(self, "blobs", Blobs(asking, self.container))
+        calls = ProviderCalls(self.parent, _utilities.get_version())
+        object.__setattr__(self, "blobs", Blobs(calls, self.container))
 
-    async def look(self, machine: Machine) -> Seen | None:
+    async def find(self, machine: Machine) -> MachineState | None:
         """What is known of a planned machine; None where there is none."""
         known = await self._known(machine.name)
         if not known:
             return None
         states = {str(each["code"]) for each in known["instanceView"]["statuses"]}
-        return Seen(str(known["vmId"]), known["timeCreated"], STOPPED.isdisjoint(states))
+        return MachineState(str(known["vmId"]), known["timeCreated"], STOPPED.isdisjoint(states))
 
     async def _known(self, name: str) -> dict[str, Any]:
         """What is known of a machine called so; empty where there is none."""
         group = parts(await self.container.future() or "")["group"]
         asked = {"resourceGroupName": group, "vmName": name, "expand": "instanceView"}
-        return await self.blobs.asking.look("azure-native:compute:getVirtualMachine", asked)
+        return await self.blobs.calls.find("azure-native:compute:getVirtualMachine", asked)
 
     async def instance(self, args: ResourceHookArgs) -> str:
         """The id that a machine has; the hook may be about the extension that starts its loader."""
         return str((await self._known(str((args.new_inputs or {})["vmName"])))["vmId"])
 
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; Unanswered where there is none."""
+        """The text of an object in the bundle store; ProviderError where there is none."""
         return await self.blobs.text(key)

@@ -19,7 +19,7 @@ from components.azure.place import place as resource_group
 from components.checks.ranges import PRIVATE
 from components.machine.service_urls import service_url
 from components.naming import within
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import stash
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 
@@ -69,15 +69,17 @@ class Storage(Stores):
     compute_service: Output[str]
     """URL of Resource Manager, up to the cluster's resource group."""
 
-    def __init__(self, given: Blueprint, network: Network, place: Place, opts: ResourceOptions | None = None) -> None:
-        name, plan, target = given.plan.name, given.plan, given.target
+    def __init__(
+        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+    ) -> None:
+        name, plan, target = context.plan.name, context.plan, context.target
         groups = [each.name for each in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
-        self._given, self._cluster, self._subnets, self._place = given, name, network.subnet_ids, place
+        self._context, self._cluster, self._subnets, self._place = context, name, network.subnet_ids, place
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
-        group = given.generated.suffix.apply(lambda known: f"{name}-snapshots-{known}")
-        apart = resource_group(f"{name}-snapshots", group, given.tags, self, keep, location=place.location)
+        group = context.generated.suffix.apply(lambda known: f"{name}-snapshots-{known}")
+        apart = resource_group(f"{name}-snapshots", group, context.tags, self, keep, location=place.location)
         snapshots, kept = self._account("snapshots", apart, keep)
         self._versions(snapshots, apart, keep)
         self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
@@ -90,14 +92,14 @@ class Storage(Stores):
         )
         manager = Output.concat(self.bundle_store.apply(lambda url: urlsplit(url).scheme), "://", MANAGER, place.id)
         self.compute_service = manager.apply(partial(service_url, "compute_service", target=target))
-        self._publish(given)
+        self._publish(context)
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _account(
         self, purpose: str, place: Place, options: ResourceOptions
     ) -> tuple[azure.StorageAccount, azure.BlobContainer]:
         """A private storage account and its container. Machines use tokens; the shared keys are for the provider."""
-        name, plan = f"{self._cluster}-{purpose}", self._given.plan
+        name, plan = f"{self._cluster}-{purpose}", self._context.plan
         listed: Any = {
             "default_action": "Deny",
             "bypass": "None",
@@ -107,7 +109,9 @@ class Storage(Stores):
         guarded = ResourceOptions.merge(options, ResourceOptions(protect=plan.spec.protect))
         account = azure.StorageAccount(
             name,
-            account_name=self._given.generated.suffix.apply(lambda known: account_name(self._cluster, purpose, known)),
+            account_name=self._context.generated.suffix.apply(
+                lambda known: account_name(self._cluster, purpose, known)
+            ),
             kind="StorageV2",
             sku={"name": "Standard_ZRS" if plan.network.zones > 1 else "Standard_LRS"},
             access_tier=azure.AccessTier.HOT,
@@ -179,9 +183,14 @@ class Vault(pulumi.ComponentResource):
     """Known once its secrets hold what they should."""
 
     def __init__(
-        self, given: Blueprint, tenant: Output[str], network: Network, place: Place, opts: ResourceOptions | None = None
+        self,
+        context: ClusterContext,
+        tenant: Output[str],
+        network: Network,
+        place: Place,
+        opts: ResourceOptions | None = None,
     ) -> None:
-        name, generated = given.plan.name, given.generated
+        name, generated = context.plan.name, context.generated
         super().__init__("mullion:azure:Vault", name, {"names": list(SECRETS.values())}, opts)
         full = f"{name}-vault"
         properties: Any = {
@@ -199,7 +208,7 @@ class Vault(pulumi.ComponentResource):
             full,
             vault_name=generated.suffix.apply(lambda known: vault_name(name, known)),
             properties=properties,
-            **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=given.plan.spec.protect)),
+            **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=context.plan.spec.protect)),
         )
         written = [
             keyvault.Secret(
@@ -207,7 +216,7 @@ class Vault(pulumi.ComponentResource):
                 secret_name=key,
                 vault_name=made.name,
                 properties={"value": value},
-                tags=given.tags.on(self, keyvault.Secret, f"{name}-{key}"),
+                tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}"),
                 # deleting one alone would ask the vault itself, which answers in its network only
                 opts=ResourceOptions(parent=self, deleted_with=made),
                 **place.within,
@@ -217,6 +226,6 @@ class Vault(pulumi.ComponentResource):
         self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in SECRETS.values()}
         address = made.properties.apply(lambda known: known.vault_uri or "")
         self.url = Output.all(address, *written).apply(
-            lambda known: service_url("secret_service", known[0].rstrip("/"), given.target)
+            lambda known: service_url("secret_service", known[0].rstrip("/"), context.target)
         )
         self.register_outputs({"url": self.url})

@@ -66,7 +66,7 @@ def _prefix(name: str, wrong: int, larger: bool) -> Rule:
 
 def _max_pods(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        raised = group.kubelet.config.get("maxPods")
+        raised = group.options.kubelet.config.get("maxPods")
         if group.max_pods > MAX_PODS:
             yield at(*group.path, "max_pods", value=group.max_pods, limit=MAX_PODS)
         if isinstance(raised, int) and raised > MAX_PODS:

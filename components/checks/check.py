@@ -7,85 +7,68 @@ from typing import Any
 
 from components import releases
 from components.naming import CONTROL_PLANE, machine_name
-from components.spec.models import ClusterSpec, Containerd, Kubelet, KubeProxy, OperatingSystem, Runtime
+from components.spec.models import ClusterSpec, ControlPlane, OperatingSystem, Pool, Runtime
 from components.spec.report import Problem, Severity
 
 Path = tuple[str, ...]
 """Where something stands in the spec, key by key; list items by their number."""
 
 
+KUBELET_MAX_PODS = 110
+"""Pods per control-plane node: the kubelet's default (KubeletConfiguration maxPods)."""
+
+
 @dataclass(frozen=True)
-class Group:
-    """Machines that are alike: the control plane, or one pool."""
+class MachineGroupSpec:
+    """Options of the control plane or of one pool, with its name and its path in the spec."""
 
     name: str
     path: Path
-    os: OperatingSystem
-    count: int
-    size: str
-    kubelet: Kubelet
-    kube_proxy: KubeProxy
-    runtime: Runtime
-    containerd: Containerd
-    max_pods: int
-    disk_gb: int
+    options: ControlPlane | Pool
+
+    @property
+    def os(self) -> OperatingSystem:
+        """Operating system of the machines."""
+        return self.options.os
+
+    @property
+    def count(self) -> int:
+        """Number of machines."""
+        return self.options.count
+
+    @property
+    def runtime(self) -> Runtime:
+        """Container runtime; containerd on the control plane."""
+        return self.options.runtime if isinstance(self.options, Pool) else Runtime.CONTAINERD
+
+    @property
+    def max_pods(self) -> int:
+        """Pods per node."""
+        return self.options.max_pods if isinstance(self.options, Pool) else KUBELET_MAX_PODS
 
     @property
     def machines(self) -> list[str]:
-        """Machine names: group name and a number from 0."""
+        """Machine names: the group's name and a number from 0."""
         return [machine_name(self.name, index) for index in range(self.count)]
-
-
-KUBELET_MAX_PODS = 110
-"""The kubelet's own limit, which control-plane machines keep (KubeletConfiguration maxPods)."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What rules look at: a whole, valid spec with the stack's name and region."""
+    """A complete spec to check, with the stack's name and region."""
 
     name: str
     region: str
     spec: ClusterSpec
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
+    def groups(self) -> tuple[MachineGroupSpec, ...]:
         """The control plane, then the pools in their order."""
-        plane = self.spec.control_plane
-        first = Group(
-            CONTROL_PLANE,
-            ("control_plane",),
-            plane.os,
-            plane.count,
-            plane.size,
-            plane.kubelet,
-            plane.kube_proxy,
-            Runtime.CONTAINERD,
-            plane.containerd,
-            KUBELET_MAX_PODS,
-            plane.disk_gb,
-        )
-        return (first, *self.workers)
+        return (MachineGroupSpec(CONTROL_PLANE, ("control_plane",), self.spec.control_plane), *self.workers)
 
     @cached_property
-    def workers(self) -> tuple[Group, ...]:
+    def workers(self) -> tuple[MachineGroupSpec, ...]:
         """The pools in their order."""
-        return tuple(
-            Group(
-                name,
-                ("pools", name),
-                pool.os,
-                pool.count,
-                pool.size,
-                pool.kubelet,
-                pool.kube_proxy,
-                pool.runtime,
-                pool.containerd,
-                pool.max_pods,
-                pool.disk_gb,
-            )
-            for name, pool in self.spec.pools.items()
-        )
+        return tuple(MachineGroupSpec(name, ("pools", name), pool) for name, pool in self.spec.pools.items())
 
     @property
     def minor(self) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from components.checks.check import Finding, Group, Rule, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 
 SIGNALS = frozenset(
     [
@@ -26,10 +26,10 @@ CHATTY = 6
 """Log level above which the kubelet writes each request."""
 
 
-def _thresholds(wrong: Callable[[Group, str, str], bool]) -> Rule:
+def _thresholds(wrong: Callable[[MachineGroupSpec, str, str], bool]) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         for group in subject.groups:
-            for signal, text in group.kubelet.eviction_hard.items():
+            for signal, text in group.options.kubelet.eviction_hard.items():
                 if wrong(group, signal, text):
                     known_signals = ", ".join(sorted(SIGNALS))
                     path = (*group.path, "kubelet", "eviction_hard", signal)
@@ -38,35 +38,35 @@ def _thresholds(wrong: Callable[[Group, str, str], bool]) -> Rule:
     return rule
 
 
-def _unknown_signal(group: Group, signal: str, text: str) -> bool:
+def _unknown_signal(group: MachineGroupSpec, signal: str, text: str) -> bool:
     return signal not in SIGNALS
 
 
-def _bad_threshold(group: Group, signal: str, text: str) -> bool:
+def _bad_threshold(group: MachineGroupSpec, signal: str, text: str) -> bool:
     return not THRESHOLD.fullmatch(text) or (text.endswith("%") and float(text[:-1]) > 100)
 
 
-def _linux_signal(group: Group, signal: str, text: str) -> bool:
+def _linux_signal(group: MachineGroupSpec, signal: str, text: str) -> bool:
     return group.os.is_windows and (signal.endswith("inodesFree") or signal == "pid.available")
 
 
 def _windows_eviction(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.os.is_windows and "memory.available" in group.kubelet.eviction_hard:
+        if group.os.is_windows and "memory.available" in group.options.kubelet.eviction_hard:
             yield at(*group.path, "kubelet", "eviction_hard", "memory.available")
 
 
 def _soft_eviction(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        for field in group.kubelet.config:
+        for field in group.options.kubelet.config:
             if group.os.is_windows and field.startswith(("evictionSoft", "evictionMaxPodGracePeriod")):
                 yield at(*group.path, "kubelet", "config", field, field=field)
 
 
 def _chatty(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if group.kubelet.verbosity > CHATTY:
-            yield at(*group.path, "kubelet", "verbosity", value=group.kubelet.verbosity)
+        if group.options.kubelet.verbosity > CHATTY:
+            yield at(*group.path, "kubelet", "verbosity", value=group.options.kubelet.verbosity)
 
 
 _EVICTION = "<machines>.kubelet.eviction_hard <machines>.os"

@@ -29,7 +29,7 @@ def _pause(below: Path, value: Any) -> bool:
 
 def _windows_only(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        for name, value in group.kubelet.config.items():
+        for name, value in group.options.kubelet.config.items():
             if group.os.is_windows and name in FATAL_ON_WINDOWS and FATAL_ON_WINDOWS[name](value):
                 yield at(*group.path, "kubelet", "config", name, name=name, value=shown(value))
 
@@ -51,7 +51,7 @@ IMAGE_GC = {"imageGCHighThresholdPercent": 85, "imageGCLowThresholdPercent": 80}
 
 def _image_gc(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        written = {name: group.kubelet.config.get(name) for name in IMAGE_GC}
+        written = {name: group.options.kubelet.config.get(name) for name in IMAGE_GC}
         high, low = (default if written[name] is None else written[name] for name, default in IMAGE_GC.items())
         wrong = isinstance(high, int) and isinstance(low, int) and not low < high <= 100
         if wrong and any(each is not None for each in written.values()):
@@ -61,7 +61,7 @@ def _image_gc(subject: Subject) -> Iterator[Finding]:
 
 def _insecure(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        for below, value in walk(group.kubelet.config):
+        for below, value in walk(group.options.kubelet.config):
             if any(below == path and wrong(value) for path, wrong in INSECURE):
                 yield at(*group.path, "kubelet", "config", *below, name=".".join(below), value=shown(value))
 
@@ -80,7 +80,7 @@ INSECURE: tuple[tuple[Path, Callable[[Any], bool]], ...] = (
 def _proxy_mode(windows: bool) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         for group in subject.groups:
-            mode = group.kube_proxy.config.get("mode")
+            mode = group.options.kube_proxy.config.get("mode")
             if mode is not None and group.os.is_windows == windows and (mode == "kernelspace") != windows:
                 yield at(*group.path, "kube_proxy", "config", "mode", value=shown(mode))
 
@@ -89,14 +89,14 @@ def _proxy_mode(windows: bool) -> Rule:
 
 def _unused_proxy(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.kube_proxy.config and not group.os.is_windows:
+        if group.options.kube_proxy.config and not group.os.is_windows:
             yield at(*group.path, "kube_proxy", "config")
 
 
 def _containerd_version(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups if supported(subject) else ():
-        line = releases.containerd_of(subject.minor, group.containerd.version)
-        written = group.containerd.config.get("version")
+        line = releases.containerd_of(subject.minor, group.options.containerd.version)
+        written = group.options.containerd.config.get("version")
         if written is not None and written != line.config_version:
             path = (*group.path, "containerd", "config", "version")
             yield at(*path, value=shown(written), ours=line.config_version, containerd=line.version)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from components.catalogue import instance_sizes
-from components.checks.check import Finding, Group, Rule, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 from components.spec import defaults
 from components.spec.models import Cloud
 
@@ -41,9 +41,9 @@ WITHOUT_CLOUD_INIT = frozenset({("gcp", "debian-12")})
 """Images that run no user-data: Google's Debian has its own agent in cloud-init's place."""
 
 
-def known(subject: Subject, group: Group) -> instance_sizes.Size | None:
+def known(subject: Subject, group: MachineGroupSpec) -> instance_sizes.Size | None:
     """The group's instance type where the table has it."""
-    return instance_sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.size)
+    return instance_sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.options.size)
 
 
 def _example(subject: Subject, family: str = "linux") -> str:
@@ -53,7 +53,7 @@ def _example(subject: Subject, family: str = "linux") -> str:
 def _unknown(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         if not known(subject, group):
-            yield at(*group.path, "size", value=group.size, example=_example(subject))
+            yield at(*group.path, "size", value=group.options.size, example=_example(subject))
 
 
 def _arm64(subject: Subject) -> Iterator[Finding]:
@@ -61,7 +61,7 @@ def _arm64(subject: Subject) -> Iterator[Finding]:
         size = known(subject, group)
         if size and size.architecture == "arm64":
             why = "Windows nodes exist for amd64 only" if group.os.is_windows else "the pinned downloads are amd64"
-            yield at(*group.path, "size", value=group.size, why=why, example=_example(subject))
+            yield at(*group.path, "size", value=group.options.size, why=why, example=_example(subject))
 
 
 def _small_control_plane(subject: Subject) -> Iterator[Finding]:
@@ -82,15 +82,15 @@ def _small_windows(subject: Subject) -> Iterator[Finding]:
 
 def _burstable(subject: Subject) -> Iterator[Finding]:
     plane = subject.groups[0]
-    if subject.spec.protect and instance_sizes.is_burstable(plane.size):
-        yield at(*plane.path, "size", value=plane.size, example=_example(subject))
+    if subject.spec.protect and instance_sizes.is_burstable(plane.options.size):
+        yield at(*plane.path, "size", value=plane.options.size, example=_example(subject))
 
 
 def _windows_disk(low: int, high: int) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         for group in subject.workers:
-            if group.os.is_windows and low <= group.disk_gb < high:
-                yield at(*group.path, "disk_gb", value=group.disk_gb, least=high)
+            if group.os.is_windows and low <= group.options.disk_gb < high:
+                yield at(*group.path, "disk_gb", value=group.options.disk_gb, least=high)
 
     return rule
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.checks.check import Finding, Group, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Subject, at, error, warning
 from components.checks.eviction import THRESHOLD
 from components.checks.machines import GIB, known
 from components.spec.defaults import windows_cpu_milli
@@ -31,37 +31,42 @@ def _memory(reserve: Reserve) -> int:
     return memory_bytes(reserve.memory) if reserve.memory else 0
 
 
-def allocatable_memory(group: Group, capacity: int) -> int:
+def allocatable_memory(group: MachineGroupSpec, capacity: int) -> int:
     """RES-06: capacity less system, kube and hard eviction; bytes."""
     default = HARD_EVICTION["windows" if group.os.is_windows else "linux"]
-    eviction = _threshold_bytes(group.kubelet.eviction_hard.get("memory.available", default), capacity)
-    return capacity - _memory(group.kubelet.system_reserved) - _memory(group.kubelet.kube_reserved) - eviction
+    eviction = _threshold_bytes(group.options.kubelet.eviction_hard.get("memory.available", default), capacity)
+    return (
+        capacity
+        - _memory(group.options.kubelet.system_reserved)
+        - _memory(group.options.kubelet.kube_reserved)
+        - eviction
+    )
 
 
-def allocatable_cpu_milli(group: Group, vcpu: int) -> int:
+def allocatable_cpu_milli(group: MachineGroupSpec, vcpu: int) -> int:
     """RES-06: capacity less system and kube; thousandths of a core."""
-    system, kube = group.kubelet.system_reserved.cpu, group.kubelet.kube_reserved.cpu
+    system, kube = group.options.kubelet.system_reserved.cpu, group.options.kubelet.kube_reserved.cpu
     reserved = cpu_milli(system) if system else windows_cpu_milli(vcpu) if group.os.is_windows else 0
     return vcpu * 1000 - reserved - (cpu_milli(kube) if kube else 0)
 
 
 def _windows_memory(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        reserved = group.kubelet.system_reserved
-        if group.os.is_windows and _memory(reserved) < WINDOWS_MEMORY and not group.kubelet.accept_low_reserve:
+        reserved = group.options.kubelet.system_reserved
+        if group.os.is_windows and _memory(reserved) < WINDOWS_MEMORY and not group.options.kubelet.accept_low_reserve:
             yield at(*group.path, "kubelet", "system_reserved", "memory", value=reserved.memory)
 
 
 def _needless_override(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        low = group.os.is_windows and _memory(group.kubelet.system_reserved) < WINDOWS_MEMORY
-        if group.kubelet.accept_low_reserve and not low:
+        low = group.os.is_windows and _memory(group.options.kubelet.system_reserved) < WINDOWS_MEMORY
+        if group.options.kubelet.accept_low_reserve and not low:
             yield at(*group.path, "kubelet", "accept_low_reserve")
 
 
 def _windows_cpu(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        size, given = known(subject, group), group.kubelet.system_reserved.cpu
+        size, given = known(subject, group), group.options.kubelet.system_reserved.cpu
         least = windows_cpu_milli(size.vcpu if size else 0)
         if group.os.is_windows and given and cpu_milli(given) < least:
             yield at(*group.path, "kubelet", "system_reserved", "cpu", value=given, least=f"{least}m")
@@ -90,28 +95,28 @@ def _no_cpu(subject: Subject) -> Iterator[Finding]:
 
 def _no_disk(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        reserves = (group.kubelet.system_reserved, group.kubelet.kube_reserved)
+        reserves = (group.options.kubelet.system_reserved, group.options.kubelet.kube_reserved)
         kept = sum(memory_bytes(each.ephemeral_storage) for each in reserves if each.ephemeral_storage)
-        if kept >= group.disk_gb * GIB:
-            yield at(*group.path, "kubelet", kept=kept / GIB, disk=group.disk_gb)
+        if kept >= group.options.disk_gb * GIB:
+            yield at(*group.path, "kubelet", kept=kept / GIB, disk=group.options.disk_gb)
 
 
 def _low_priority(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        priority = group.kubelet.priority_class
+        priority = group.options.kubelet.priority_class
         if group.os.is_windows and priority in LOW:
             yield at(*group.path, "kubelet", "priority_class", value=priority.value if priority else "")
 
 
 def _realtime(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.os.is_windows and group.kubelet.priority_class is PriorityClass.REALTIME:
+        if group.os.is_windows and group.options.kubelet.priority_class is PriorityClass.REALTIME:
             yield at(*group.path, "kubelet", "priority_class")
 
 
 def _linux_priority(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if not group.os.is_windows and group.kubelet.priority_class:
+        if not group.os.is_windows and group.options.kubelet.priority_class:
             yield at(*group.path, "kubelet", "priority_class")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components import releases
 from components.catalogue import artifacts
-from components.checks.check import Finding, Group, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Subject, at, error, warning
 from components.checks.versions import supported
 from components.spec.models import Runtime
 
@@ -26,12 +26,12 @@ def _docker_early(subject: Subject) -> Iterator[Finding]:
 def _containerd_of_docker(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         if group.runtime is Runtime.DOCKER:
-            for option in group.containerd.model_fields_set:
+            for option in group.options.containerd.model_fields_set:
                 yield at(*group.path, "containerd", option)
 
 
 def _two_runtimes(subject: Subject) -> Iterator[Finding]:
-    first: dict[str, Group] = {}
+    first: dict[str, MachineGroupSpec] = {}
     for group in subject.workers:
         if group.os.is_windows:
             other = first.setdefault(group.os.value, group)
@@ -59,7 +59,7 @@ def _containerd_unsupported(subject: Subject) -> Iterator[Finding]:
 
 def _containerd_ended(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups if supported(subject) else ():
-        version = group.containerd.version or releases.release(subject.minor).containerd.version
+        version = group.options.containerd.version or releases.release(subject.minor).containerd.version
         if group.runtime is not Runtime.CONTAINERD or releases.minor(version) not in releases.containerd_lines():
             continue
         end = releases.containerd(version).end_of_life
@@ -71,14 +71,14 @@ def _containerd_ended(subject: Subject) -> Iterator[Finding]:
             yield at(*path, value=version, end=end, fits=alive[-1])
 
 
-def _pinned(subject: Subject) -> Iterator[tuple[Group, str]]:
+def _pinned(subject: Subject) -> Iterator[tuple[MachineGroupSpec, str]]:
     """Groups with a containerd version of their own."""
     for group in subject.groups if supported(subject) else ():
-        if group.containerd.version is not None and group.runtime is Runtime.CONTAINERD:
-            yield group, group.containerd.version
+        if group.options.containerd.version is not None and group.runtime is Runtime.CONTAINERD:
+            yield group, group.options.containerd.version
 
 
-def _offered(subject: Subject, group: Group) -> list[str]:
+def _offered(subject: Subject, group: MachineGroupSpec) -> list[str]:
     """containerd versions that the group could have, oldest first."""
     known = artifacts.catalogue(subject.spec.artifacts).versions("containerd", _system(group))
     lines = releases.containerd_lines()
@@ -86,13 +86,13 @@ def _offered(subject: Subject, group: Group) -> list[str]:
     return releases.in_order(fit)
 
 
-def _fitting(subject: Subject, group: Group) -> str:
+def _fitting(subject: Subject, group: MachineGroupSpec) -> str:
     """The newest of each line."""
     newest = {releases.minor(each): each for each in _offered(subject, group)}
     return " or ".join(newest.values())
 
 
-def _system(group: Group) -> str:
+def _system(group: MachineGroupSpec) -> str:
     return "windows" if group.os.is_windows else "linux"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, cast
 
 from components import releases
-from components.checks.check import Finding, Group, Path, Rule, Subject, at, error, warning
+from components.checks.check import Finding, MachineGroupSpec, Path, Rule, Subject, at, error, warning
 from components.checks.versions import supported
 from components.spec.models import Runtime
 from components.spec.wording import known_words, shown
@@ -19,10 +19,10 @@ def kubelets(subject: Subject) -> Iterator[Document]:
     """The KubeletConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kubelet", "config")
-        yield f"kubelet-{_system(group)}", path, group.kubelet.config, partial(_kubelet_fields, group)
+        yield f"kubelet-{_system(group)}", path, group.options.kubelet.config, partial(_kubelet_fields, group)
 
 
-def _kubelet_fields(group: Group, kubernetes: str) -> frozenset[str]:
+def _kubelet_fields(group: MachineGroupSpec, kubernetes: str) -> frozenset[str]:
     """What the version knows; a runtime's endpoint reaches one that has no field for it as a flag, but dockershim."""
     known = releases.top_fields("kubelet", kubernetes)
     dockershim = group.runtime is Runtime.DOCKER and releases.release(kubernetes).dockershim
@@ -33,14 +33,19 @@ def kube_proxies(subject: Subject) -> Iterator[Document]:
     """The KubeProxyConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kube_proxy", "config")
-        yield f"kube-proxy-{_system(group)}", path, group.kube_proxy.config, partial(releases.top_fields, "kube-proxy")
+        yield (
+            f"kube-proxy-{_system(group)}",
+            path,
+            group.options.kube_proxy.config,
+            partial(releases.top_fields, "kube-proxy"),
+        )
 
 
 def containerds(subject: Subject) -> Iterator[Document]:
     """The config.toml tables of each group."""
     for group in subject.groups:
         path = (*group.path, "containerd", "config")
-        yield "containerd", path, group.containerd.config, partial(_tables, group.containerd.version)
+        yield "containerd", path, group.options.containerd.config, partial(_tables, group.options.containerd.version)
 
 
 def kubeadms(subject: Subject) -> Iterator[Document]:
@@ -64,7 +69,7 @@ DOCUMENTS: tuple[tuple[str, str, Callable[[Subject], Iterator[Document]], str], 
 )
 
 
-def _system(group: Group) -> str:
+def _system(group: MachineGroupSpec) -> str:
     return "windows" if group.os.is_windows else "linux"
 
 

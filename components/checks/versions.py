@@ -67,13 +67,13 @@ def _credentials_early(subject: Subject) -> Iterator[Finding]:
 
 def _dsr_2019(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        if group.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
+        if group.options.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
             yield at(*group.path, "kube_proxy", "dsr")
 
 
 def _linux_dsr(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if group.kube_proxy.dsr and not group.os.is_windows:
+        if group.options.kube_proxy.dsr and not group.os.is_windows:
             yield at(*group.path, "kube_proxy", "dsr")
 
 

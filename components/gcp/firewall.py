@@ -8,7 +8,7 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.naming import within
-from components.topology.firewall import ALL_PORTS, Group, Rule
+from components.topology.firewall import ALL_PORTS, Rule, SecurityGroup
 
 LONGEST_NAME = 63
 
@@ -22,7 +22,7 @@ class Firewall(pulumi.ComponentResource):
         self,
         name: str,
         network_id: Output[str],
-        accounts: Mapping[Group, Output[str]],
+        accounts: Mapping[SecurityGroup, Output[str]],
         rules: Iterable[Rule],
         opts: ResourceOptions | None = None,
     ) -> None:
@@ -32,7 +32,7 @@ class Firewall(pulumi.ComponentResource):
         self.register_outputs({"rules": len(self.rules)})
 
     def _rule(
-        self, name: str, network_id: Output[str], accounts: Mapping[Group, Output[str]], rule: Rule
+        self, name: str, network_id: Output[str], accounts: Mapping[SecurityGroup, Output[str]], rule: Rule
     ) -> gcp.compute.Firewall:
         first, last = rule.ports
         allowed: gcp.compute.FirewallAllowArgsDict = {"protocol": rule.protocol}
@@ -40,7 +40,7 @@ class Firewall(pulumi.ComponentResource):
             allowed["ports"] = [str(first) if first == last else f"{first}-{last}"]
         peer: dict[str, Any] = (
             {"source_service_accounts": [accounts[rule.peer]]}
-            if isinstance(rule.peer, Group)
+            if isinstance(rule.peer, SecurityGroup)
             else {"source_ranges" if rule.ingress else "destination_ranges": [str(rule.peer)]}
         )
         return gcp.compute.Firewall(

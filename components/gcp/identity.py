@@ -9,7 +9,7 @@ from pulumi import Input, Output, ResourceOptions
 
 from components.gcp.storage import Storage
 from components.naming import within
-from components.topology.firewall import NODES, Group
+from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import Grant, grants
 
 LONGEST_ACCOUNT = 30
@@ -43,7 +43,7 @@ def condition(bucket: str, title: str, beginnings: Iterable[str]) -> dict[str, A
 class Identity(pulumi.ComponentResource):
     """A service account for each group of machines."""
 
-    accounts: Mapping[Group, Output[str]]
+    accounts: Mapping[SecurityGroup, Output[str]]
     """Their e-mail addresses."""
     granted: list[pulumi.Resource]
     """What must exist before a machine may do what it must."""
@@ -68,7 +68,7 @@ class Identity(pulumi.ComponentResource):
         ]
         self.register_outputs({"accounts": {group.value: each for group, each in self.accounts.items()}})
 
-    def _account(self, group: Group, suffix: Output[str]) -> gcp.serviceaccount.Account:
+    def _account(self, group: SecurityGroup, suffix: Output[str]) -> gcp.serviceaccount.Account:
         """Ids of deleted accounts are kept for 30 days, so each cluster has its own."""
         name = f"{self._cluster}-{group.value}"
         room = LONGEST_ACCOUNT - len("-") - 6
@@ -79,7 +79,7 @@ class Identity(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _right(self, group: Group, right: Grant, member: Output[str]) -> pulumi.Resource:
+    def _right(self, group: SecurityGroup, right: Grant, member: Output[str]) -> pulumi.Resource:
         """On a bucket, a secret, or the project."""
         name, role = f"{self._cluster}-{group.value}-{right.name}", self._roles[right.role]
         if right.target in self._storage.secrets:

@@ -12,10 +12,10 @@ from components.catalogue import instance_sizes
 from components.machine.bundle import CLOUD_INIT
 from components.machine.user_data import without_comments
 from components.spec.models import OperatingSystem
-from components.topology.firewall import Group
-from components.wiring.context import Blueprint
-from components.wiring.launch_data import Told
-from components.wiring.machine_groups import Wanted, Ways
+from components.topology.firewall import SecurityGroup
+from components.wiring.context import ClusterContext
+from components.wiring.launch_data import LaunchData
+from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
 """Run once, before Windows starts for the first time; the loader comes after that."""
@@ -37,24 +37,26 @@ USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where machines are put, and what they are given."""
+class MachineInputs:
+    """Outputs of other components that the arguments of every machine take."""
 
-    given: Blueprint
+    context: ClusterContext
     zone_names: Output[list[str]]
     subnet_ids: list[Output[str]]
     """By zone."""
-    accounts: Mapping[Group, Output[str]]
+    accounts: Mapping[SecurityGroup, Output[str]]
     """E-mail addresses of service accounts."""
     images: Mapping[OperatingSystem, Output[str]]
 
 
-def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[gcp.compute.Instance]:
+def cloud_machines(
+    inputs: MachineInputs, launch: LaunchData, first: list[pulumi.Resource]
+) -> CloudMachines[gcp.compute.Instance]:
     """How GCP has machines. first: what must exist before one can reach anything, and may do what it must."""
-    return Ways(
+    return CloudMachines(
         "gcp",
-        partial(_machine, site),
-        told,
+        partial(_machine, inputs),
+        launch,
         instance_id=lambda made: made.instance_id,
         first=first,
         ignored=["metadata"],
@@ -62,38 +64,38 @@ def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[gcp.compu
     )
 
 
-def _machine(site: Site, wanted: Wanted) -> gcp.compute.Instance:
-    group, machine, name = wanted.group, wanted.machine, wanted.name
+def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Instance:
+    group, machine, name = request.group, request.machine, request.name
     return gcp.compute.Instance(
         name,
         name=name,
-        zone=site.zone_names[machine.zone],
+        zone=inputs.zone_names[machine.zone],
         machine_type=group.size,
         can_ip_forward=machine.pods is not None,  # else the network drops what pods send
         boot_disk={
             "auto_delete": True,
             "initialize_params": {
-                "image": site.images[group.os],
+                "image": inputs.images[group.os],
                 "size": group.disk_gb,
                 "type": instance_sizes.gcp_disk(group.size),
             },
         },
         network_interfaces=[
             {
-                "subnetwork": site.subnet_ids[machine.zone],
+                "subnetwork": inputs.subnet_ids[machine.zone],
                 "network_ip": str(machine.address),
-                "access_configs": [{"network_tier": "PREMIUM"}] if site.given.plan.has_public_machines else [],
+                "access_configs": [{"network_tier": "PREMIUM"}] if inputs.context.plan.has_public_machines else [],
             }
         ],
         # the scope limits nothing; the account's rights do
-        service_account={"email": site.accounts[group.group], "scopes": ["cloud-platform"]},
-        metadata={**METADATA[group.family], USER_DATA[group.family]: wanted.user_data},
+        service_account={"email": inputs.accounts[group.group], "scopes": ["cloud-platform"]},
+        metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
         shielded_instance_config={
             "enable_secure_boot": True,
             "enable_vtpm": True,
             "enable_integrity_monitoring": True,
         },
         allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
-        labels=site.given.tags.labels(wanted.parent, gcp.compute.Instance, name, wanted.tags),
-        opts=wanted.options,
+        labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
+        opts=request.options,
     )

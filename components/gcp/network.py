@@ -8,7 +8,7 @@ from pulumi import Output, ResourceOptions
 
 from components.spec.models import Network as NetworkOptions
 from components.topology.addressing import ANYWHERE, NetworkPlan
-from components.wiring.fixed_layout import settled
+from components.wiring.fixed_layout import fixed_layout
 
 MTU = 1500
 """Bytes; GCP's own 1460 is less than what images and peers take for granted."""
@@ -44,7 +44,7 @@ class Network(pulumi.ComponentResource):
         """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
         super().__init__("mullion:gcp:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._child = name, ResourceOptions(parent=self)
-        self.zone_names, nodes = settled(name, plan, zone_names, network, self)
+        self.zone_names, nodes = fixed_layout(name, plan, zone_names, network, self)
         made = gcp.compute.Network(
             f"{name}-network",
             name=name,

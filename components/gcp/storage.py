@@ -9,7 +9,7 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.machine.service_urls import service_url
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 
 HOST, SECRETS_HOST, COMPUTE_HOST = "storage.googleapis.com", "secretmanager.googleapis.com", "compute.googleapis.com"
@@ -28,18 +28,18 @@ class Storage(Stores):
     """URLs of Secret Manager and Compute Engine, up to the project, by fact."""
 
     def __init__(
-        self, given: Blueprint, region: Output[str], project: Output[str], opts: ResourceOptions | None = None
+        self, context: ClusterContext, region: Output[str], project: Output[str], opts: ResourceOptions | None = None
     ) -> None:
-        plan = given.plan
+        plan = context.plan
         groups = [each.name for each in plan.machine_groups]
         super().__init__("mullion:gcp:Storage", plan.name, {"groups": groups}, opts)
-        self._cluster, self._tags, self._guarded, self._region = plan.name, given.tags, plan.spec.protect, region
+        self._cluster, self._tags, self._guarded, self._region = plan.name, context.tags, plan.spec.protect, region
         self._bundles = self._bucket("bundles", keep=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None)
         self.buckets = {"bundles": self._bundles.name, "snapshots": snapshots.name}
         scheme = self._bundles.self_link.apply(lambda link: urlsplit(link).scheme)  # in the sandbox it may be another
         self.bundle_store, self.snapshot_store, secret_service, compute_service = (
-            Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, target=given.target))
+            Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, target=context.target))
             for fact, before, after in (
                 ("bundle_store", f"{HOST}/", self._bundles.name),
                 ("snapshot_store", f"{HOST}/", snapshots.name),
@@ -48,9 +48,10 @@ class Storage(Stores):
             )
         )
         self.services = {"secret_service": secret_service, "compute_service": compute_service}
-        self._publish(given)
+        self._publish(context)
         made = {
-            key: self._secret(key, given.generated.suffix, given.generated.stored.get(key)) for key in SECRETS.values()
+            key: self._secret(key, context.generated.suffix, context.generated.stored.get(key))
+            for key in SECRETS.values()
         }
         self.secrets = {key: secret for key, (secret, _) in made.items()}
         self.secret_names = {key: named for key, (_, named) in made.items()}

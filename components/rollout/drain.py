@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable
 
-PAUSE = 2.0
+POLL_SECONDS = 2.0
 """Seconds between looks at what is left."""
 DONE = ("Succeeded", "Failed")
 MIRROR = "kubernetes.io/config.mirror"
@@ -44,7 +44,7 @@ async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
             return f"{len(evicted)} pods were evicted"
         if time.monotonic() >= end:
             raise Undrained(f"pods are left on node {node} after {seconds:.0f} s: {left}")
-        await asyncio.sleep(min(PAUSE, max(0.0, end - time.monotonic())))
+        await asyncio.sleep(min(POLL_SECONDS, max(0.0, end - time.monotonic())))
 
 
 async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from components.machine.pki import KeyPair
-from components.sdk.registration import aside
+from components.sdk.registration import run_in_thread
 
 TIMEOUT = 10
 """Seconds for one call: connecting, and each wait for bytes."""
@@ -54,7 +54,7 @@ class KubernetesApi:
 
     async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """The answer's document. Unreachable, or Refused with the API's own words."""
-        return await aside(self._call, method, path, body, kind)
+        return await run_in_thread(self._call, method, path, body, kind)
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """As `call`, for who does nothing else meanwhile."""

@@ -18,14 +18,14 @@ _Result = TypeVar("_Result")
 _threads = ThreadPoolExecutor(16, thread_name_prefix="mullion")
 
 
-async def aside(call: Callable[..., _Result], *arguments: Any) -> _Result:
+async def run_in_thread(call: Callable[..., _Result], *arguments: Any) -> _Result:
     """Run a call that blocks, of a hook, in a thread of ours: all of the SDK's may be waiting for the engine, which
     waits for the hook.
     """
     return await asyncio.get_running_loop().run_in_executor(_threads, call, *arguments)
 
 
-def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
+def urn_dependency(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
     """What to put in `depends_on` for a link of a long chain: known once the resource is registered."""
 
     async def stand_in() -> pulumi.Resource:
@@ -40,7 +40,7 @@ def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
     return pulumi.Output(set(), asyncio.ensure_future(stand_in()), asyncio.ensure_future(known()))
 
 
-def begin_registering() -> None:
+def add_pending_rpc() -> None:
     """Let registrations begin before the SDK starts to wait for outputs.
 
     While none is under way, `wait_for_rpcs` looks at all outputs each time one is done: the

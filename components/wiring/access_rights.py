@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from components.rollout.signed_documents import EPOCH, MEMBERS, POINTER
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 
 
 @dataclass(frozen=True)
@@ -15,24 +15,24 @@ class Rights:
 
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    read_secrets: tuple[str, ...] = ()
     """Secrets that are read."""
-    told: tuple[str, ...] = ()
+    written_secrets: tuple[str, ...] = ()
     """Secrets that are written."""
 
 
 EVERY = Rights(
     read=("bundles/", "ca.crt", EPOCH, "requests/{own}"),
     written=("status/{own}", "logs/{own}"),
-    secrets=("join",),
+    read_secrets=("join",),
 )
 """Those of every machine."""
 
 CONTROL_PLANE = Rights(
     read=(POINTER, MEMBERS, "status/"),
     written=(EPOCH,),
-    secrets=("pki", "desired-state"),
-    told=("join",),
+    read_secrets=("pki", "desired-state"),
+    written_secrets=("join",),
 )
 """Those that the control plane has besides; and all of the snapshot store (the marker that decides who inits, etcd
 snapshots with their retention), and to see machines: whether a member's one is really gone."""
@@ -53,17 +53,17 @@ class Grant:
     """Of the names of objects that it is limited to."""
 
 
-def grants(group: Group) -> Iterator[Grant]:
+def grants(group: SecurityGroup) -> Iterator[Grant]:
     """All rights of a group, where its machines are not told apart: each has those of its group's records."""
-    more = CONTROL_PLANE if group is Group.CONTROL_PLANE else Rights()
+    more = CONTROL_PLANE if group is SecurityGroup.CONTROL_PLANE else Rights()
     own = f"{group.value}:"
     for name, role, objects in (
         ("read", "read", (*EVERY.read, *more.read)),
         ("written", "records", (*EVERY.written, *more.written)),
     ):
         yield Grant(name, role, "bundles", tuple(each.replace("{own}", own) for each in objects))
-    yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.secrets, *more.secrets))
-    yield from (Grant(f"{key}-write", "join", key) for key in more.told)
-    if group is Group.CONTROL_PLANE:
+    yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.read_secrets, *more.read_secrets))
+    yield from (Grant(f"{key}-write", "join", key) for key in more.written_secrets)
+    if group is SecurityGroup.CONTROL_PLANE:
         yield Grant("snapshots", "snapshots", "snapshots")
         yield Grant("machines", "machines", "")

@@ -1,4 +1,4 @@
-"""What the wiring of a cloud is given."""
+"""ClusterContext: the input of each cloud's `build`."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from components.wiring.tags import Tags
 
 
 @dataclass(frozen=True)
-class Blueprint:
+class ClusterContext:
     """One cluster: its plan, and what the program has ready for it in any cloud."""
 
     plan: ClusterPlan

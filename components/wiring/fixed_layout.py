@@ -30,7 +30,7 @@ NETWORK_OPTIONS = {
 """Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
 
 
-def settled(
+def fixed_layout(
     cluster: str, plan: NetworkPlan, known: Output[list[str]], network: Network, parent: pulumi.Resource
 ) -> tuple[Output[list[str]], Output[str]]:
     """Names of the planned zones and the range of nodes, once the layout is known to be that of the first `up`.

@@ -8,20 +8,20 @@ from pulumi import Input, Output
 from components.machine import facts
 from components.machine import user_data as userdata
 from components.plan import Machine, MachineGroup
-from components.topology.firewall import Group
-from components.wiring.context import Blueprint
+from components.topology.firewall import SecurityGroup
+from components.wiring.context import ClusterContext
 from components.wiring.stores import SECRETS, Stores
 
 
 @dataclass(frozen=True)
-class Told:
+class LaunchData:
     """What the wiring of a cloud knows."""
 
     bundle_urls: Mapping[str, Output[str]]
     """By machine group."""
     facts: Output[dict[str, str]]
     """All but those of `own`."""
-    own: Mapping[Group, Output[dict[str, str]]]
+    own: Mapping[SecurityGroup, Output[dict[str, str]]]
     """Facts that differ by the machines' group: status_url, and on Azure identity."""
 
     def user_data(self, group: MachineGroup, made: Output[MachineGroup]) -> Callable[[Machine], Output[str]]:
@@ -30,7 +30,7 @@ class Told:
         made: the group as it is in this run (components/rollout/upgrade.py).
         """
         control_plane = group.is_control_plane
-        given = Output.all(self.bundle_urls[group.name], self.facts, self.own[group.group], made).apply(
+        shared = Output.all(self.bundle_urls[group.name], self.facts, self.own[group.group], made).apply(
             lambda known: (
                 known[0],
                 facts.for_role({**known[1], **known[2]}, control_plane=control_plane),
@@ -40,34 +40,34 @@ class Told:
 
         def of(machine: Machine) -> Output[str]:
             mine = group.machine_document(machine)
-            return given.apply(lambda known: group.user_data(userdata.document(known[0], known[2], mine, known[1])))
+            return shared.apply(lambda known: group.user_data(userdata.document(known[0], known[2], mine, known[1])))
 
         return of
 
 
-def told(
-    given: Blueprint,
+def launch_data(
+    context: ClusterContext,
     stores: Stores,
     public_host: Output[str],
-    roles: Mapping[Group, Input[str]],
+    roles: Mapping[SecurityGroup, Input[str]],
     secret_names: Mapping[str, Input[str]],
     services: Mapping[str, Input[str]],
-    identities: Mapping[Group, Input[str]] | None = None,
-) -> Told:
+    identities: Mapping[SecurityGroup, Input[str]] | None = None,
+) -> LaunchData:
     """Every fact of components/machine/facts.py.
 
     roles: what names of status records begin with. secret_names: by secret. services: the cloud's, by fact, and the
     region. identities: of a cloud whose machines have to say which is theirs.
     """
-    plan = given.plan
+    plan = context.plan
     common = Output.all(
-        world=given.target,
+        world=context.target,
         cloud=plan.spec.cloud.value,
         cluster=plan.name,
         api_host=plan.endpoint.host,
         api_url=plan.endpoint.url,
         api_public_host=public_host,
-        ca_hash=given.generated.ca_hash,
+        ca_hash=context.generated.ca_hash,
         ca_url=stores.ca_url,
         bundle_store=stores.bundle_store,
         snapshot_store=stores.snapshot_store,
@@ -82,7 +82,7 @@ def told(
         )
         for group, role in roles.items()
     }
-    return Told(stores.bundle_urls, common, by_group)
+    return LaunchData(stores.bundle_urls, common, by_group)
 
 
 def group_tags(group: MachineGroup, made: Output[MachineGroup]) -> dict[str, Input[str]]:

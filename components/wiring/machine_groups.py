@@ -12,16 +12,16 @@ from components.rollout import simulation
 from components.rollout.gates import Machines, Rollout
 from components.rollout.provider_calls import ControlPlaneRecords, Store
 from components.rollout.upgrade import Upgrade
-from components.sdk.registration import after
-from components.topology.firewall import Group
-from components.wiring.context import Blueprint
-from components.wiring.launch_data import Told, group_tags
+from components.sdk.registration import urn_dependency
+from components.topology.firewall import SecurityGroup
+from components.wiring.context import ClusterContext
+from components.wiring.launch_data import LaunchData, group_tags
 
 Made = TypeVar("Made", bound=pulumi.Resource)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MachineRequest:
     """A machine to be registered."""
 
     parent: pulumi.Resource
@@ -42,13 +42,13 @@ def itself(made: pulumi.Resource) -> pulumi.Resource:
 
 
 @dataclass(frozen=True)
-class Ways(Generic[Made]):
+class CloudMachines(Generic[Made]):
     """How a cloud has machines."""
 
     cloud: str
-    make: Callable[[Wanted], Made]
+    make: Callable[[MachineRequest], Made]
     """Registers a machine."""
-    told: Told
+    launch: LaunchData
     instance_id: Callable[[Made], Output[str]]
     """What a machine calls itself in its status record."""
     first: Sequence[pulumi.Resource]
@@ -64,11 +64,11 @@ class Ways(Generic[Made]):
         self, parent: pulumi.Resource, cluster: str, group: MachineGroup, made: Output[MachineGroup]
     ) -> Callable[[Machine, ResourceOptions], Made]:
         """What registers the machines of a group. made: the group as it is in this run (rollout/upgrade.py)."""
-        user_data, tags = self.told.user_data(group, made), group_tags(group, made)
+        user_data, tags = self.launch.user_data(group, made), group_tags(group, made)
 
         def make(machine: Machine, options: ResourceOptions) -> Made:
             name = f"{cluster}-{machine.name}"
-            return self.make(Wanted(parent, group, machine, name, user_data(machine), tags, options))
+            return self.make(MachineRequest(parent, group, machine, name, user_data(machine), tags, options))
 
         return make
 
@@ -88,23 +88,23 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
         self,
         name: str,
         group: MachineGroup,
-        ways: Ways[Made],
+        cloud_machines: CloudMachines[Made],
         *,
         protect: bool = False,
         opts: ResourceOptions | None = None,
     ) -> None:
-        super().__init__(f"mullion:{ways.cloud}:ControlPlane", name, {"count": len(group.machines)}, opts)
-        make, self.made = ways.maker(self, name, group, Output.from_input(group)), []
+        super().__init__(f"mullion:{cloud_machines.cloud}:ControlPlane", name, {"count": len(group.machines)}, opts)
+        make, self.made = cloud_machines.maker(self, name, group, Output.from_input(group)), []
         for machine in group.machines:
             options = ResourceOptions(
                 parent=self,
-                depends_on=[self.made[-1]] if self.made else ways.first,
+                depends_on=[self.made[-1]] if self.made else cloud_machines.first,
                 protect=protect,
                 delete_before_replace=True,  # its address is fixed
-                ignore_changes=[*ways.ignored, *ways.lasting],
+                ignore_changes=[*cloud_machines.ignored, *cloud_machines.lasting],
             )
             self.made.append(make(machine, options))
-        self.instance_ids = [ways.instance_id(each) for each in self.made]
+        self.instance_ids = [cloud_machines.instance_id(each) for each in self.made]
         self.register_outputs({"instance_ids": self.instance_ids})
 
 
@@ -125,29 +125,29 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
         self,
         name: str,
         group: MachineGroup,
-        ways: Ways[Made],
+        cloud_machines: CloudMachines[Made],
         rollout: Rollout,
         upgrade: Upgrade,
         opts: ResourceOptions | None = None,
     ) -> None:
-        full, given = f"{name}-{group.name}", {"count": len(group.machines)}
-        super().__init__(f"mullion:{ways.cloud}:Workers", full, given, opts)
+        full, inputs = f"{name}-{group.name}", {"count": len(group.machines)}
+        super().__init__(f"mullion:{cloud_machines.cloud}:Workers", full, inputs, opts)
         made_as = upgrade.pool(group)
-        make, self.made = ways.maker(self, name, group, made_as), []
+        make, self.made = cloud_machines.maker(self, name, group, made_as), []
         common: dict[str, Any] = {
             "parent": self,
             "delete_before_replace": True,  # its address is fixed
-            "ignore_changes": list(ways.ignored),
+            "ignore_changes": list(cloud_machines.ignored),
             "replacement_trigger": made_as.apply(lambda each: each.replace_digest),
             "hooks": rollout.hooks,
         }
         for machine in group.machines:
             wave = machine.index - group.max_unavailable
-            before = ways.first if wave < 0 else [after(ways.complete(self.made[wave]))]
+            before = cloud_machines.first if wave < 0 else [urn_dependency(cloud_machines.complete(self.made[wave]))]
             instance = make(machine, ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)
-        self.instance_ids = [ways.instance_id(each) for each in self.made]
+        self.instance_ids = [cloud_machines.instance_id(each) for each in self.made]
         self.register_outputs({"instance_ids": self.instance_ids, "kubernetes": upgrade.version})
 
 
@@ -156,17 +156,17 @@ class Records(Machines, Store, Protocol):
 
 
 def machines(
-    given: Blueprint,
-    ways: Ways[Made],
-    records: Callable[[Group], Records],
+    context: ClusterContext,
+    cloud_machines: CloudMachines[Made],
+    records: Callable[[SecurityGroup], Records],
     public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
     """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
-    plan, upgrade, simulated = given.plan, given.upgrade, simulation.is_simulated(given.target)
-    rollout = Rollout(plan, records(Group.WORKERS), given.access(public_host), simulated=simulated)
-    control_plane = ControlPlane(plan.name, plan.control_plane, ways, protect=plan.spec.protect, opts=opts)
-    upgrade.source = ControlPlaneRecords(records(Group.CONTROL_PLANE), control_plane.instance_ids)
-    pools = [Workers(plan.name, pool, ways, rollout, upgrade, opts=opts) for pool in plan.pools]
+    plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
+    rollout = Rollout(plan, records(SecurityGroup.WORKERS), context.access(public_host), simulated=simulated)
+    control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
+    upgrade.source = ControlPlaneRecords(records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids)
+    pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     made = [*control_plane.made, *(each for pool in pools for each in pool.made)]
     return dict(zip(plan.machines, made, strict=True))

@@ -6,7 +6,7 @@ from pulumi import Output
 
 
 @dataclass(frozen=True)
-class Parts:
+class CloudOutputs:
     """What a cloud's `build` gives back."""
 
     public_host: Output[str]

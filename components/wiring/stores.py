@@ -10,7 +10,7 @@ from pulumi import Input, Output, ResourceOptions
 from components.plan import MachineGroup
 from components.rollout.signed_documents import MEMBERS, POINTER
 from components.wiring.bundle_files import asset
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 from components.wiring.published_documents import member_list, pointer
 
 JSON = "application/json"
@@ -61,15 +61,15 @@ class Stores(pulumi.ComponentResource, ABC):
     def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
         """Put an object into the bundle store: its resource, and its name there once it is there."""
 
-    def _publish(self, given: Blueprint) -> None:
+    def _publish(self, context: ClusterContext) -> None:
         """Put into the bundle store what machines fetch."""
-        plan, made = given.plan, given.upgrade.groups()
+        plan, made = context.plan, context.upgrade.groups()
         self.bundle_urls = {each.name: self._bundle(each.name, made[each.name]) for each in plan.machine_groups}
-        self.ca_url = self._url(self._put(Content("ca", "ca.crt", given.generated.ca_certificate)))
-        pointed = pointer(plan, given.generated, given.upgrade, self.bundle_urls[plan.control_plane.name], self)
-        reached = ResourceOptions(hooks=given.upgrade.hooks)
+        self.ca_url = self._url(self._put(Content("ca", "ca.crt", context.generated.ca_certificate)))
+        pointed = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
+        reached = ResourceOptions(hooks=context.upgrade.hooks)
         self._put(Content("desired-state", POINTER, pointed, options=reached))
-        self.members, _ = self._put(Content("members", MEMBERS, member_list(plan, given.generated, self)))
+        self.members, _ = self._put(Content("members", MEMBERS, member_list(plan, context.generated, self)))
 
     def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
         key = group.apply(lambda each: each.bundle.key)

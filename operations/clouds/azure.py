@@ -13,7 +13,7 @@ from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
 from components.azure.records import Blobs, Records, parts
-from components.rollout.provider_calls import Asking
+from components.rollout.provider_calls import ProviderCalls
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
@@ -42,7 +42,7 @@ def keys(bucket: str, prefix: str) -> Output[Any]:
 
 
 async def names(blobs: Blobs, prefix: str) -> list[str]:
-    """Names of blobs that begin so, in order; Unanswered where the store does not answer."""
+    """Names of blobs that begin so, in order; ProviderError where the store does not answer."""
     found, marker = list[str](), ""
     while True:
         asked = f"restype=container&comp=list&prefix={quote(prefix, safe='')}&marker={quote(marker, safe='')}"
@@ -63,4 +63,4 @@ def _blobs(bucket: str) -> Blobs:
     root = get_root_resource()
     if root is None:
         raise RuntimeError("this is asked inside a program")
-    return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))
+    return Blobs(ProviderCalls(root, _utilities.get_version()), Output.from_input(bucket))

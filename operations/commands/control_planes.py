@@ -17,7 +17,7 @@ from operations.recovery import state_check
 from operations.stacks import account, stack_files, target
 
 SNAPSHOTS = "etcd/"
-PATIENCE = 30 * 60
+READY_SECONDS = 30 * 60
 """Seconds that new machines get: images, etcd, health gates."""
 
 
@@ -89,7 +89,7 @@ def age(key: str, now: datetime | None = None) -> str:
 
 
 def _wait(name: str) -> None:
-    last = wait.look(name, PATIENCE, control_plane=True)
+    last = wait.look(name, READY_SECONDS, control_plane=True)
     print(wait.shown(last))
     if lacking := wait.lacking(last):
         raise Stop(Exit.FAILED, "\n".join(["made, but not all is well:", *lacking]))

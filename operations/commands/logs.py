@@ -31,7 +31,7 @@ from operations.engine import state
 from operations.engine.scratch_stack import passing
 from operations.stacks import stack_files, target
 
-PATIENCE = 4 * 60 * EVERY_MINUTES
+COLLECT_SECONDS = 4 * 60 * EVERY_MINUTES
 """Seconds: collecting on a slow machine takes longer than its next look at the store."""
 INTERVAL = 3
 FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagged/kubernetes"
@@ -58,7 +58,7 @@ def logs(name: str, machine: str, output: Path | None) -> None:
     stack = stack_files.load(name)
     with built(name) as run:
         asked = find(name, machine, state.resources(run))
-    at_most = f"{PATIENCE // 60} minutes"
+    at_most = f"{COLLECT_SECONDS // 60} minutes"
     print(f"mullion: asked {machine}; it looks every {EVERY_MINUTES} minutes, for at most {at_most}", file=sys.stderr)
     content = _packed(machine, _answer(name, asked, sandbox=target.in_sandbox(name)))
     moment = datetime.now(timezone.utc)
@@ -87,21 +87,21 @@ def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
     def program() -> None:
         import pulumi
 
-        from components.rollout.provider_calls import Unanswered
+        from components.rollout.provider_calls import ProviderError
 
         cloud = cloud_tables.provider(asked.cloud)
         request = cloud.put("request", asked.bucket, f"requests/{asked.key}", json.dumps({"id": question}))
         store = cloud.records(request, asked.bucket, asked.role_id)
 
         async def wait(_: str) -> bool:
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + COLLECT_SECONDS
             while time.monotonic() < end:
                 try:
                     found = json.loads(await store.text(f"logs/{asked.key}"))
                     if isinstance(found, dict) and found.get("id") == question:
                         answers.append(found)
                         return True
-                except (Unanswered, ValueError):
+                except (ProviderError, ValueError):
                     pass
                 await asyncio.sleep(INTERVAL)
             return False
@@ -121,9 +121,9 @@ def _packed(machine: str, answer: Mapping[str, Any]) -> bytes:
     if not answer:
         raise Stop(
             Exit.FAILED,
-            f"{machine} did not answer in {PATIENCE // 60} minutes: it is off, has no way to the bundle store, or was "
-            "made before there was `mullion logs`. Its serial console says how far it came; docs/logs.md says how to "
-            "collect on the machine itself",
+            f"{machine} did not answer in {COLLECT_SECONDS // 60} minutes: it is off, has no way to the bundle store, "
+            "or was made before there was `mullion logs`. Its serial console says how far it came; docs/logs.md says "
+            "how to collect on the machine itself",
         )
     try:
         content = base64.b64decode(answer["archive"], validate=True)

@@ -16,7 +16,7 @@ from components.checks.check import Subject
 from components.machine import user_data
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.stack_files.stack import Stack
-from components.topology.firewall import Group, Rule
+from components.topology.firewall import Rule, SecurityGroup
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files
@@ -51,7 +51,10 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],
         "machines": [_machine(planned, group, each) for group in planned.machine_groups for each in group.machines],
         "rules": [_rule(each) for each in planned.rules],
-        "ways": {"needed": len(planned.paths), "missing": [asdict(each) for each in planned.paths if each.missing]},
+        "reachability": {
+            "needed": len(planned.paths),
+            "missing": [asdict(each) for each in planned.paths if each.missing],
+        },
         "warnings": [
             {"id": each.id, "path": each.path, "wrong": each.wrong, "fix": each.fix, "acknowledged": each.acknowledged}
             for each in stack.warnings
@@ -117,7 +120,7 @@ def _machine(planned: ClusterPlan, group: MachineGroup, machine: Machine) -> dic
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    peer = rule.peer.value if isinstance(rule.peer, Group) else str(rule.peer)
+    peer = rule.peer.value if isinstance(rule.peer, SecurityGroup) else str(rule.peer)
     return {
         "name": rule.name,
         "group": rule.group.value,

@@ -25,8 +25,9 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         f"  pods      {pods['available']:,} addresses; {pods['needed_by_node']:,} needed at a /24 for each of"
         f" {pods['nodes']} nodes (surge included), {pods['needed_by_pods']:,} by nodes + nodes x pods"
     )
-    ways = whole["ways"]
-    yield f"  ways      all {ways['needed']} exist: API, stores, downloads, kubelets, pod network"
+    paths = whole["reachability"]
+    opened = paths["needed"] - len(paths["missing"])
+    yield f"  reachability: {opened} of {paths['needed']} paths open (API, stores, downloads, kubelets, pod network)"
 
 
 def _machines(whole: dict[str, Any]) -> Iterator[str]:

@@ -8,12 +8,12 @@ from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from operations.stacks.target import world_file
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 
 THERE = ("ready", "registered")
 """States of a record of a machine that is as its plan says."""
-PATIENCE = 400
+REBOOT_SECONDS = 400
 """Seconds for one machine: far above what it takes."""
 
 
@@ -31,8 +31,8 @@ def reboot_all(name: str) -> None:
 
 
 def _pool(cloud_state: CloudState, machine: str) -> str:
-    around = of(cloud_state)
-    found = (around.machines.document(each.inputs) for each in around.records(cloud_state))
+    cloud_services = services_of(cloud_state)
+    found = (cloud_services.machines.document(each.inputs) for each in cloud_services.records(cloud_state))
     return next((each["machine"]["pool"] for each in found if each and each["machine"]["name"] == machine), "")
 
 
@@ -41,8 +41,10 @@ def _reboot(name: str, cloud_state: CloudState, machine: str) -> None:
     before = sandbox_boot.record(cloud_state, instance).get("time")
     print(f"mullion: rebooting {machine}", file=sys.stderr, flush=True)
     sandbox_boot.change(name, machine, quiet=True, boots=1)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + REBOOT_SECONDS
     while (now := sandbox_boot.record(cloud_state, instance)).get("time") == before or now.get("state") not in THERE:
         if time.monotonic() > end:
-            raise Stop(Exit.FAILED, f"{machine} is not as planned {PATIENCE} s after its reboot: {now.get('state')}")
+            raise Stop(
+                Exit.FAILED, f"{machine} is not as planned {REBOOT_SECONDS} s after its reboot: {now.get('state')}"
+            )
         time.sleep(1)

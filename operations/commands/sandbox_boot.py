@@ -22,13 +22,13 @@ from operations.console.table import table
 from operations.stacks import boot_overlay, boot_site, stack_files
 from operations.stacks.target import sandbox_folder, world_file
 from sandbox.boot import machine_status, supervision
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.boot.machine import KUBECTL
-from sandbox.boot.machine_status import Standing, Wish
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.windows import hosts
 from sandbox.cloud_state import CloudState
 
-PAUSE = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two looks."""
 READY = ("Ready", "True")
 NODES = 60
@@ -81,7 +81,7 @@ def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float
     """Every machine as it is once nothing is lacking, or after so many seconds; each change is printed."""
     end, told = time.monotonic() + seconds, dict[str, str]()
     while True:
-        known, last = machine_status.standing(cloud_state), list[Seen]()
+        known, last = machine_status.statuses(cloud_state), list[Seen]()
         for each in _awaited(cloud_state, plan):
             here = known.get(each.name)
             if here and here.state in ("not booted", "failed"):
@@ -95,10 +95,10 @@ def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float
             last.append(now)
         if not any(each.lacks for each in last) or time.monotonic() > end:
             return last
-        if supervision.keeper(sandbox_folder(name)) is None:
+        if supervision.supervisor_pid(sandbox_folder(name)) is None:
             said = supervision.log(sandbox_folder(name)).read_text("utf-8", errors="replace")
             raise Stop(Exit.FAILED, f"what kept the machines of {name} ended:\n{said[-2000:]}")
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def _tell(told: dict[str, str], name: str, now: str) -> None:
@@ -109,30 +109,30 @@ def _tell(told: dict[str, str], name: str, now: str) -> None:
 
 def _awaited(cloud_state: CloudState, plan: ClusterPlan) -> list[Awaited]:
     """The plan's machines that the world has."""
-    around = of(cloud_state)
+    cloud_services = services_of(cloud_state)
     made = {
-        found["machine"]["name"]: around.machines.instance(each)
-        for each in around.records(cloud_state)
-        if (found := around.machines.document(each.inputs))
+        found["machine"]["name"]: cloud_services.machines.instance(each)
+        for each in cloud_services.records(cloud_state)
+        if (found := cloud_services.machines.document(each.inputs))
     }
     return [each for each in wait.planned(plan, made) if each.instance]
 
 
 def record(cloud_state: CloudState, instance: str) -> Mapping[str, Any]:
     """The status record of an instance; absent where there is none yet."""
-    around = of(cloud_state)
-    record = around.find(cloud_state, instance)
-    place = around.status(record) if record else None
+    cloud_services = services_of(cloud_state)
+    record = cloud_services.find(cloud_state, instance)
+    place = cloud_services.status(record) if record else None
     stored = cloud_state.object(*place) if place else None
     return json.loads(stored.content) if stored else {"state": "absent"}
 
 
 def _head(name: str, cloud_state: CloudState) -> Path:
     """The disk of a control plane that is on."""
-    around = of(cloud_state)
-    for one, each in machine_status.standing(cloud_state).items():
-        found = around.find(cloud_state, each.instance)
-        told = around.machines.document(found.inputs) if found else None
+    cloud_services = services_of(cloud_state)
+    for one, each in machine_status.statuses(cloud_state).items():
+        found = cloud_services.find(cloud_state, each.instance)
+        told = cloud_services.machines.document(found.inputs) if found else None
         if told and told["machine"]["pool"] == CONTROL_PLANE and each.state == "on":
             return supervision.disks(sandbox_folder(name)) / f"{one}-{each.instance}"
     raise Stop(Exit.FAILED, f"no control plane of {name} is on; see: mullion sandbox ls {name}")
@@ -155,7 +155,7 @@ def _nodes_come(head: Path, names: set[str]) -> None:
             found = json.loads(_kubectl(head, "get", "nodes", "--output", "json"))["items"]
             if names <= {each["metadata"]["name"] for each in found if READY in _conditions(each)}:
                 return
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
 
 
 def _conditions(node: dict[str, Any]) -> set[tuple[str, str]]:
@@ -179,7 +179,7 @@ def _world(name: str) -> Iterator[CloudState]:
 @contextmanager
 def _kept(name: str) -> Iterator[CloudState]:
     """The world of a stack that is booted; Stop where it is not."""
-    if supervision.keeper(sandbox_folder(name)) is None:
+    if supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # what a killed keeper left
         raise Stop(Exit.USAGE, f"the sandbox of {name} is not booted; do that: mullion sandbox boot {name}")
     with _world(name) as cloud_state:
@@ -196,7 +196,7 @@ def stop(name: str) -> None:
 def ls(name: str, *, as_json: bool) -> None:
     """Show how each machine is."""
     with _kept(name) as cloud_state:
-        shown, about = machines(cloud_state), machine_status.site(cloud_state)
+        shown, about = machines(cloud_state), machine_status.network(cloud_state)
     if as_json:
         print(json.dumps({"api": about.get("api"), "machines": shown}))
         return
@@ -209,25 +209,25 @@ def machines(cloud_state: CloudState) -> dict[str, dict[str, str]]:
     return {one: _told(each, record(cloud_state, each.instance)) for one, each in standing(cloud_state).items()}
 
 
-def standing(cloud_state: CloudState) -> dict[str, Standing]:
+def standing(cloud_state: CloudState) -> dict[str, MachineStatus]:
     """Booted machines that the world has. What `up` has just deleted is on a moment longer: its keeper cuts it."""
-    around = of(cloud_state)
-    there = {around.machines.instance(each) for each in around.records(cloud_state)}
-    return {name: each for name, each in machine_status.standing(cloud_state).items() if each.instance in there}
+    cloud_services = services_of(cloud_state)
+    there = {cloud_services.machines.instance(each) for each in cloud_services.records(cloud_state)}
+    return {name: each for name, each in machine_status.statuses(cloud_state).items() if each.instance in there}
 
 
-def _cable(wish: Wish) -> str:
-    return (wish.rate or "open") if wish.connected else "isolated"
+def _cable(desired: DesiredPower) -> str:
+    return (desired.rate or "open") if desired.connected else "isolated"
 
 
-def _told(each: Standing, record: Mapping[str, Any]) -> dict[str, str]:
+def _told(each: MachineStatus, record: Mapping[str, Any]) -> dict[str, str]:
     if str(record.get("time", "")) <= each.since:
         record = {"state": "absent"}  # it is what the machine said before its power went
     where = "/".join(wait.plain(record[one]) for one in ("phase", "step") if record.get(one))
     state = wait.plain(record.get("state"))
     return {
         "instance": each.instance, "address": each.address, "power": f"{each.state} {each.why}".rstrip(),
-        "network": _cable(each.wish), "record": state, "step": where,
+        "network": _cable(each.desired), "record": state, "step": where,
     }  # fmt: skip
 
 
@@ -239,9 +239,9 @@ def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> N
             raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known))}")
         if known[machine].state == "not booted":
             raise Stop(Exit.USAGE, f"{machine} is not booted: {known[machine].why}")
-        wanted = machine_status.wish(cloud_state, machine, **changes)
+        wanted = machine_status.set_desired_power(cloud_state, machine, **changes)
         end = time.monotonic() + DONE
-        while (now := standing(cloud_state).get(machine)) and now.wish != wanted:
+        while (now := standing(cloud_state).get(machine)) and now.desired != wanted:
             if time.monotonic() > end:
                 raise Stop(
                     Exit.FAILED, f"{machine} is not so after {DONE} s; see {supervision.log(sandbox_folder(name))}"

@@ -8,7 +8,7 @@ from typing import Any
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
 from operations.stacks.target import world_file
-from sandbox import clouds, tamper
+from sandbox import clouds, faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.faults import KINDS
 from sandbox.records import Record
@@ -40,7 +40,7 @@ def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, 
             raise Stop(Exit.USAGE, f"the sandbox has no type {kind_of!r}; it has: {', '.join(sorted(short))}")
         for kind, (nth, amount) in wanted.items():
             try:
-                cloud_state.plan_fault(kind, nth, type=kind_of, amount=amount, times=times)
+                faults.plan(cloud_state, kind, nth, type=kind_of, amount=amount, times=times)
             except ValueError as error:
                 raise Stop(Exit.USAGE, str(error)) from None
     show(stack)
@@ -56,19 +56,19 @@ def _types(cloud_state: CloudState) -> list[str]:
 def show(stack: str) -> None:
     """Print the faults that wait."""
     with opened(stack) as cloud_state:
-        faults = cloud_state.faults()
-    if not faults:
+        waiting = faults.planned(cloud_state)
+    if not waiting:
         print(f"no fault waits in the sandbox of {stack}")
         return
-    rows = [[each.kind, str(each.nth), each.type or "any", f"{each.amount:g}", str(each.times)] for each in faults]
+    rows = [[each.kind, str(each.nth), each.type or "any", f"{each.amount:g}", str(each.times)] for each in waiting]
     print(table(["fault", "at call", "type", "amount", "times"], rows))
-    print("\n".join(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in faults)))
+    print("\n".join(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in waiting)))
 
 
 def clear(stack: str) -> None:
     """Forget the faults that wait."""
     with opened(stack) as cloud_state:
-        cloud_state.clear_faults()
+        faults.clear(cloud_state)
     show(stack)
 
 
@@ -76,19 +76,19 @@ def change(stack: str, name: str, settings: Sequence[str]) -> None:
     """Change a thing behind the program's back: PROPERTY=VALUE each, the value as JSON or a plain text."""
     changes = dict(_setting(each) for each in settings)
     with opened(stack) as cloud_state:
-        record = _find(cloud_state, name)
+        record = _find(cloud_state, stack, name)
         wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
         if wrong:
             raise Stop(Exit.USAGE, "\n".join([f"nothing of {_named(record)} was changed:", *wrong]))
-        cloud_state.tamper(record, changes)
+        tamper.change(cloud_state, record, changes)
     print(f"changed {_named(record)}: {', '.join(settings)}")
 
 
 def remove(stack: str, name: str) -> None:
     """Delete a thing behind the program's back."""
     with opened(stack) as cloud_state:
-        record = _find(cloud_state, name)
-        cloud_state.tamper(record, None)
+        record = _find(cloud_state, stack, name)
+        tamper.remove(cloud_state, record)
     print(f"removed {_named(record)}")
 
 
@@ -109,19 +109,23 @@ def _setting(text: str) -> tuple[str, Any]:
         return path, value
 
 
-def _find(cloud_state: CloudState, name: str) -> Record:
-    """The one thing of this logical name or id; TYPE/NAME where several types have the name."""
-    kind_of, _, rest = name.partition("/")
-    found = [
-        each
-        for each in cloud_state.resources()
-        if name in (each.name, each.id) or (rest == each.name and kind_of == each.type.rsplit(":", 1)[-1])
-    ]
+def _find(cloud_state: CloudState, stack: str, name: str) -> Record:
+    """Return the resource with this logical name or id, or TYPE/NAME; the stack's name before it may be left out.
+
+    Stop if there is none, or several types have the name.
+    """
+    found = _with_name(cloud_state, name) or _with_name(cloud_state, f"{stack}-{name}")
+    if "/" in name and not found:
+        found = _with_name(cloud_state, name.replace("/", f"/{stack}-", 1))
     if len(found) == 1:
         return found[0]
     if not found:
         raise Stop(Exit.USAGE, f"there is no {name!r} in the sandbox; names are those that `mullion up` prints")
     raise Stop(Exit.USAGE, f"{name!r} names several things; say which: {', '.join(map(_named, found))}")
+
+
+def _with_name(cloud_state: CloudState, name: str) -> list[Record]:
+    return [record for record in cloud_state.resources() if name in (record.name, record.id, _named(record))]
 
 
 def _named(record: Record) -> str:

@@ -96,7 +96,7 @@ def _wanted(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: flo
     from sandbox.cloud_state import CloudState
 
     cloud_state = CloudState(world_file(name))
-    machines = machine_status.standing(cloud_state)
+    machines = machine_status.statuses(cloud_state)
     excused = {one: each.why for one, each in machines.items() if each.state == "not booted"}
     registered = {
         each.name: WITHOUT_CONTAINERS
@@ -105,6 +105,6 @@ def _wanted(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: flo
         for each in group.machines
         if each.name not in excused
     }
-    here = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.site(cloud_state)['gateway']}:{mirror.PORT}")
+    here = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.network(cloud_state)['gateway']}:{mirror.PORT}")
     cloud_state.close()
     return Wanted(expected, excused, outside or here, seconds, IN_THE_LAB, registered)

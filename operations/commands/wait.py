@@ -26,7 +26,7 @@ from operations.engine import state
 from operations.engine.scratch_stack import passing
 from operations.stacks import boot_site, stack_files, target
 
-PAUSE = 10.0
+POLL_SECONDS = 10.0
 """Seconds between two looks."""
 
 Record = Mapping[str, Any]
@@ -170,9 +170,9 @@ async def until_there(look: Callable[[], Any], seconds: float, last: list[Seen],
                 say(each)
         if not any(each.lacks for each in last):
             return True
-        if time.monotonic() + PAUSE > end:
+        if time.monotonic() + POLL_SECONDS > end:
             return False
-        await asyncio.sleep(PAUSE)
+        await asyncio.sleep(POLL_SECONDS)
 
 
 def shown(machines: list[Seen]) -> str:

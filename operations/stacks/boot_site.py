@@ -13,7 +13,7 @@ from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
 from operations.stacks.target import sandbox_folder, world_file
 
-PATIENCE = 60
+START_STOP_SECONDS = 60
 """Seconds for a site to come up, and for its machines to be cut."""
 
 
@@ -24,11 +24,11 @@ def api(name: str) -> str:
     from sandbox.boot import machine_status, supervision
     from sandbox.cloud_state import CloudState
 
-    if supervision.keeper(sandbox_folder(name)) is None:
+    if supervision.supervisor_pid(sandbox_folder(name)) is None:
         return ""
     cloud_state = CloudState(world_file(name))
     try:
-        return machine_status.site(cloud_state).get("api", "")
+        return machine_status.network(cloud_state).get("api", "")
     finally:
         cloud_state.close()
 
@@ -48,7 +48,7 @@ def start(name: str) -> None:
     from sandbox.boot import supervision
 
     folder = sandbox_folder(name)
-    if supervision.keeper(folder) is None:
+    if supervision.supervisor_pid(folder) is None:
         supervision.clean(folder)
         with supervision.log(folder).open("w", encoding="utf-8") as log:
             words = [sys.executable, "-m", "sandbox.boot.supervisor", str(folder)]
@@ -56,12 +56,12 @@ def start(name: str) -> None:
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told = time.monotonic() + PATIENCE, False
+    end, told = time.monotonic() + START_STOP_SECONDS, False
     while not api(name):
         said = supervision.log(folder).read_text("utf-8", errors="replace")
-        if supervision.WAITS in said:
+        if supervision.HOST_IN_USE in said:
             if not told:
-                print(f"mullion: {supervision.WAITS}", file=sys.stderr, flush=True)
+                print(f"mullion: {supervision.HOST_IN_USE}", file=sys.stderr, flush=True)
             told = True
         elif time.monotonic() > end:
             raise Stop(
@@ -78,11 +78,11 @@ def stop(name: str, *, disks_too: bool = False) -> bool:
     from sandbox.boot import supervision
 
     folder = sandbox_folder(name)
-    pid = supervision.keeper(folder)
+    pid = supervision.supervisor_pid(folder)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + PATIENCE
-        while supervision.keeper(folder) is not None:
+        end = time.monotonic() + START_STOP_SECONDS
+        while supervision.supervisor_pid(folder) is not None:
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)

@@ -87,6 +87,19 @@ def check(stack: str, wanted: Target) -> None:
         )
 
 
+def built(*, sandbox: bool) -> list[str]:
+    """Return the stacks of this clone that are built in the sandbox, or those built in real accounts."""
+    names = sorted(path.parent.name for path in root().glob("*/world.json"))
+    return [name for name in names if in_sandbox(name) == sandbox]
+
+
+def command(verb: str, stack: str, *words: str) -> str:
+    """Return the command line `mullion VERB STACK ...` for this stack, with --sandbox if it is built there."""
+    # while the sandbox's engine runs, its variables are in the environment: also before the first `up` is recorded
+    sandbox = in_sandbox(stack) or "MULLION_SANDBOX_WORLD" in os.environ
+    return " ".join(["mullion", verb, stack, *words, *(["--sandbox"] if sandbox else [])])
+
+
 def remember(stack: str, world: Target) -> None:
     """Write down that a stack belongs to a world, unless it does already, and that a run in it begins now."""
     path = folder(stack) / "world.json"

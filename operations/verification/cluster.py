@@ -12,7 +12,7 @@ from operations.verification.questions import Node
 BUILD_LABEL = "node.kubernetes.io/windows-build"
 NAMESPACES = "/api/v1/namespaces"
 SYSTEM = f"{NAMESPACES}/kube-system"
-PAUSE = 1.0
+POLL_SECONDS = 1.0
 """Seconds between two looks."""
 
 
@@ -110,7 +110,7 @@ class Cluster:
                     return True
             except Unreachable:
                 pass
-            time.sleep(PAUSE)
+            time.sleep(POLL_SECONDS)
         return False
 
     def remove(self, seconds: float) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 from sandbox.log_requests import NOTE
 
@@ -55,8 +55,8 @@ def objects(clone: Clone) -> list[str]:
 def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
     """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
     with clone.cloud_state() as cloud_state:
-        machines = of(cloud_state).machines
-        told = [(each, machines.document(each.inputs)) for each in of(cloud_state).records(cloud_state)]
+        machines = services_of(cloud_state).machines
+        told = [(each, machines.document(each.inputs)) for each in services_of(cloud_state).records(cloud_state)]
         places = {each.id: machines.status_url(found, machines.instance(each)) for each, found in told if found}
         assert len(places) == 2, "a control plane and a worker"
         for (each, _), (key, place) in product(told, places.items()):

@@ -8,6 +8,7 @@ import pytest
 from pulumi import automation as auto
 
 from operations.engine.locate import Engine
+from sandbox import faults, tamper
 
 from .running import Runner, collected
 
@@ -43,15 +44,15 @@ def _types(runner: Runner) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize(("kind", "made"), [("die-after", [VPC]), ("die-before", [])])
 def test_a_provider_that_dies_leaves_world_and_state_as_a_real_one_would(runner: Runner, kind, made) -> None:
-    runner.cloud_state.plan_fault(kind, type="Vpc")
+    faults.plan(runner.cloud_state, kind, type="Vpc")
     with pytest.raises(auto.errors.CommandError):
         runner.stack.up()
     assert _types(runner) == (made, [])
 
 
 def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner: Runner) -> None:
-    runner.cloud_state.plan_fault("fail", type="Eip")
-    runner.cloud_state.plan_fault("throttle", type="Vpc", amount=4)
+    faults.plan(runner.cloud_state, "fail", type="Eip")
+    faults.plan(runner.cloud_state, "throttle", type="Vpc", amount=4)
     with pytest.raises(auto.errors.CommandError, match="creating Eip eip: InternalFailure"):
         runner.stack.up()
     assert _types(runner) == ([VPC], [VPC])
@@ -61,8 +62,8 @@ def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner
 def test_a_refresh_sees_what_was_changed_and_what_is_gone(runner: Runner) -> None:
     runner.stack.up()
     [vpc], [eip] = runner.cloud_state.resources(VPC), runner.cloud_state.resources(EIP)
-    runner.cloud_state.tamper(vpc, {"tags.owner": "them", "enableDnsHostnames": True})
-    runner.cloud_state.tamper(eip, None)
+    tamper.change(runner.cloud_state, vpc, {"tags.owner": "them", "enableDnsHostnames": True})
+    tamper.remove(runner.cloud_state, eip)
     assert runner.run(runner.stack.preview) == {}, "without a refresh nobody knows"
     runner.stack.refresh()
     assert _types(runner) == ([VPC], [VPC])

@@ -58,7 +58,7 @@ def run(api: Api, seconds: float = 5) -> str:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drain, "PAUSE", 0.001)
+    monkeypatch.setattr(drain, "POLL_SECONDS", 0.001)
 
 
 def test_the_node_is_cordoned_first_then_every_pod_is_evicted_once() -> None:

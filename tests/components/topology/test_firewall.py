@@ -9,7 +9,7 @@ import pytest
 
 from components.spec.models import ClusterSpec
 from components.topology import addressing, firewall, reachability
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 
 
 def spec(**fields: Any) -> ClusterSpec:
@@ -51,9 +51,9 @@ def test_reasons_are_descriptions_that_aws_takes(cluster: ClusterSpec) -> None:
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_no_rule_lets_the_internet_in(cluster: ClusterSpec) -> None:
-    inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, Group)]
+    inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, SecurityGroup)]
     pods = {cluster.network.pods} if cluster.network.mode.value == "l2bridge" else set[IPv4Network]()
-    assert all(rule.group is Group.API_PUBLIC or rule.peer in pods for rule in inbound)
+    assert all(rule.group is SecurityGroup.API_PUBLIC or rule.peer in pods for rule in inbound)
     allowed = set(cluster.api.allow if cluster.api.access.value == "public" else [])
     assert {rule.peer for rule in inbound} == allowed | pods
     if pods:
@@ -68,7 +68,7 @@ def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
     vxlan = {(rule.peer, rule.group) for rule in rules if rule.protocol == "udp" and rule.ports == (4789, 4789)}
     assert vxlan == {(a, b) for a in firewall.NODES for b in firewall.NODES}
     kubelet = {(rule.peer, rule.group) for rule in rules if rule.ports == (10250, 10250)}
-    assert kubelet == {(Group.CONTROL_PLANE, each) for each in firewall.NODES}
+    assert kubelet == {(SecurityGroup.CONTROL_PLANE, each) for each in firewall.NODES}
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
@@ -90,11 +90,11 @@ def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_t
     for dropped in (rule for rule in rules if "-pods-" in rule.name):
         left = tuple(rule for rule in rules if rule is not dropped)
         assert [each for each in ways(cluster, plan, left) if each.missing], dropped.name
-    for source in (cluster.network.pods, Group.WORKERS):
+    for source in (cluster.network.pods, SecurityGroup.WORKERS):
         for port in firewall.ETCD_PORTS:
-            assert firewall.lets_in(rules, source, Group.CONTROL_PLANE, "tcp", port), "etcd"
-        assert not firewall.lets_in(rules, source, Group.CONTROL_PLANE, "tcp", 53)
-        assert not firewall.lets_in(rules, source, Group.WORKERS, "udp", 40000)
+            assert firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", port), "etcd"
+        assert not firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", 53)
+        assert not firewall.lets_in(rules, source, SecurityGroup.WORKERS, "udp", 40000)
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
@@ -107,7 +107,7 @@ def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> N
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
         # with several allowed ranges, one less still lets people in
-        quiet = quiet or (dropped.group is Group.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
+        quiet = quiet or (dropped.group is SecurityGroup.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
         missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
         assert bool(missing) != quiet, dropped.name
 

@@ -9,10 +9,10 @@ import pytest
 from lab import cluster as programs
 from lab.linuxnode.image import lacking
 from operations.engine.locate import Engine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.lab.cluster.running import running
 
-Cluster = Callable[..., Site]
+Cluster = Callable[..., BootedCluster]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def cluster(
         missing("linuxnode", why)
     with ExitStack() as ends:
 
-        def make(stack: str, *versions: str) -> Site:
+        def make(stack: str, *versions: str) -> BootedCluster:
             for each in versions:
                 if not programs.is_built(each, programs.LINUX):
                     older = next((newest for newest, way in programs.BEFORE.items() if each in way), "")

@@ -39,7 +39,7 @@ def test_the_document_has_every_machine_with_its_address(planned: Callable[..., 
     whole = planned()
     assert [each["name"] for each in whole["machines"]] == ["control-plane-0", "linux-0", "web-0", "web-1"]
     assert len({each["address"] for each in whole["machines"]}) == 4
-    assert whole["ways"]["missing"] == []
+    assert whole["reachability"]["missing"] == []
     assert whole["endpoint"]["url"] == "https://api.small.mullion.internal:6443"
 
 
@@ -66,7 +66,13 @@ def test_what_pods_can_have_is_shown_per_pool_res_06(planned: Callable[..., dict
 def test_the_text_says_what_the_document_says(clone: Path, mullion: Run) -> None:
     result = mullion("plan", "small")
     assert result.exit_code == 0
-    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "all 14 exist", "never replaced"):
+    for word in (
+        "web-1",
+        "10.20.",
+        "https://api.small.mullion.internal:6443",
+        "reachability: 14 of 14 paths open",
+        "never replaced",
+    ):
         assert word in result.stdout, word
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), "plain text, no control characters"
 

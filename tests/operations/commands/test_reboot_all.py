@@ -10,7 +10,7 @@ from operations.commands import reboot_all, sandbox_boot
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from sandbox.boot import machine_status
-from sandbox.boot.machine_status import Standing, Wish
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
 
@@ -22,10 +22,10 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is rebooted, in order, in a booted sandbox with one machine that cannot boot."""
     order: list[str] = []
     cloud_state = CloudState(tmp_path / "world.db")
-    machine_status.tell(
+    machine_status.write_statuses(
         cloud_state,
         {
-            name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
+            name: MachineStatus(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", DesiredPower())
             for name in MACHINES
         },
     )  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], mon
     monkeypatch.setattr(
         sandbox_boot, "record", lambda cloud_state, instance: {"time": len(rebooted), "state": "running"}
     )
-    monkeypatch.setattr(reboot_all, "PATIENCE", 0)
+    monkeypatch.setattr(reboot_all, "REBOOT_SECONDS", 0)
     with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
         reboot_all.reboot_all("small")
     assert rebooted == ["linux-0"]

@@ -14,7 +14,7 @@ import pytest
 from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from sandbox.boot import machine_status
-from sandbox.boot.machine_status import Standing, Wish
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.boot.windows.hosts import HOSTS
 from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
@@ -48,7 +48,9 @@ def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
 ) -> None:
     since, told = LIVES[of]
     has(cloud_state, **{"linux-0": "i-1"})
-    machine_status.tell(cloud_state, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish(rate="2mbit"), since)})
+    machine_status.write_statuses(
+        cloud_state, {"linux-0": MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower(rate="2mbit"), since)}
+    )
     sandbox_boot.ls("small", as_json=True)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
     assert (found["record"], found["step"]) == told
@@ -59,8 +61,8 @@ def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
     cloud_state: CloudState, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its keeper takes a moment to cut what `up` has deleted or replaced."""
-    standing = Standing("i-1", "10.20.0.9", "on", "", Wish())
-    machine_status.tell(cloud_state, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
+    standing = MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower())
+    machine_status.write_statuses(cloud_state, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
     has(cloud_state, **{"linux-0": "i-1", "linux-1": "i-3"})
     sandbox_boot.ls("small", as_json=True)
     assert list(json.loads(capsys.readouterr().out)["machines"]) == ["linux-0"]
@@ -72,7 +74,7 @@ def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
     cloud_state: CloudState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has(cloud_state, **{"linux-0": "i-1"})
-    machine_status.tell(cloud_state, {"linux-0": Standing("i-1", "10.20.0.9", "on", "", Wish())})
+    machine_status.write_statuses(cloud_state, {"linux-0": MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower())})
     monkeypatch.setattr(sandbox_boot.time, "sleep", lambda seconds: has(cloud_state))
     with pytest.raises(Stop, match="linux-0 is gone: it was deleted or replaced meanwhile"):
         sandbox_boot.change("small", "linux-0", on=False)

@@ -39,7 +39,7 @@ def test_a_machine_lacks_what_its_record_and_its_node_say(
 
 
 def test_each_change_is_told_once_and_the_last_look_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wait, "PAUSE", 0.0)
+    monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
     looks = [{"state": "running", "phase": "system"}, {"state": "running", "phase": "system"}, READY]
     told: list[str] = []
     last: list[Seen] = []

@@ -25,7 +25,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
     monkeypatch.setattr(run, "ASKING", 0.01)
     monkeypatch.setattr(run, "WORKING", 0.01)
-    monkeypatch.setattr("operations.verification.cluster.PAUSE", 0.001)
+    monkeypatch.setattr("operations.verification.cluster.POLL_SECONDS", 0.001)
 
 
 def good(place: str, words: str) -> bool:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sandbox import tamper
 from sandbox.azure import regions
-from sandbox.azure.boot_services import AROUND
+from sandbox.azure.boot_services import CLOUD_SERVICES
 from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
 from sandbox.boot import cloud_services, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
@@ -73,28 +74,28 @@ def cloud_state(tmp_path: Path) -> CloudState:
 
 
 def found(cloud_state: CloudState, name: str) -> Record:
-    there = AROUND.find(cloud_state, f"id-{name}")
+    there = CLOUD_SERVICES.find(cloud_state, f"id-{name}")
     assert there
     return there
 
 
 def test_a_world_of_azure_s_things_is_in_azure(cloud_state: CloudState) -> None:
-    assert cloud_services.of(cloud_state) is AROUND
-    assert AROUND.range(cloud_state) == IPv4Network("10.20.0.0/16")
-    assert AROUND.address(cloud_state, found(cloud_state, "worker")) == "10.20.0.5"
-    assert AROUND.user_data(found(cloud_state, "worker"), lambda *_: b"") == b"#cloud-config worker"
+    assert cloud_services.services_of(cloud_state) is CLOUD_SERVICES
+    assert CLOUD_SERVICES.range(cloud_state) == IPv4Network("10.20.0.0/16")
+    assert CLOUD_SERVICES.address(cloud_state, found(cloud_state, "worker")) == "10.20.0.5"
+    assert CLOUD_SERVICES.user_data(found(cloud_state, "worker"), lambda *_: b"") == b"#cloud-config worker"
 
 
 def test_rules_know_machines_by_their_groups_and_what_comes_through_a_balancer_comes_from_it(
     cloud_state: CloudState,
 ) -> None:
     peer = ("10.20.0.4",)
-    assert AROUND.permissions(cloud_state, found(cloud_state, "worker")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "worker")) == [
         Permission(True, "tcp", 10250, 10250, peer),
         Permission(True, "-1", 0, 65535, peer),
         OUT,
     ]
-    assert AROUND.permissions(cloud_state, found(cloud_state, "head")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "head")) == [
         Permission(True, "tcp", 6443, 6443, ("203.0.113.0/24",)),
         OUT,
         Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
@@ -106,13 +107,13 @@ def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_f
 ) -> None:
     [group] = [each for each in cloud_state.resources(RULES.token) if each.id == "nsg-worker"]
     denial = rule("closed", 99, "443", access="Deny", direction="Outbound", sourceAddressPrefix="*")
-    cloud_state.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
+    tamper.change(cloud_state, group, {"securityRules": [denial, *group.inputs["securityRules"]]})
     with pytest.raises(ValueError, match="closed"):
-        AROUND.permissions(cloud_state, found(cloud_state, "worker"))
+        CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "worker"))
 
 
 def test_a_balancer_forwards_from_its_private_address_to_its_pool(cloud_state: CloudState) -> None:
-    [one] = AROUND.forwarders(cloud_state)
+    [one] = CLOUD_SERVICES.forwarders(cloud_state)
     check = {"protocol": "HTTPS", "path": "/readyz", "port": 6443, "matcher": "200"}
     assert (one.address, one.port, one.check, one.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
 

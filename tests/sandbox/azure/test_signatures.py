@@ -8,7 +8,7 @@ import pytest
 from pulumi import Output
 
 from components.azure.records import Blobs, parts
-from components.rollout.provider_calls import Unanswered
+from components.rollout.provider_calls import ProviderError
 from operations.clouds.azure import names
 from sandbox.cloud import Refusal
 from tests.sandbox.conftest import Account
@@ -26,27 +26,27 @@ ASKED = {
 }
 
 
-class Asking:
+class ProviderCalls:
     """Calls of the sandbox's provider about one container; changes: of what a program asks to be signed."""
 
     def __init__(self, account: Account, container: str, changes: dict[str, Any]) -> None:
-        self.account, self.container, self.changes, self.calls = account, container, changes, list[str]()
+        self.account, self.container, self.changes, self.functions = account, container, changes, list[str]()
 
     def run(self, call: Callable[[Blobs], Awaitable[Any]]) -> Any:
         """What a program reads."""
-        asking: Any = self
+        calls: Any = self
 
         async def program() -> Any:
-            return await call(Blobs(asking, Output.from_input(self.container)))
+            return await call(Blobs(calls, Output.from_input(self.container)))
 
         return asyncio.run(program())
 
-    async def ask(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        self.calls.append(token.rpartition(":")[2])
+    async def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        self.functions.append(token.rpartition(":")[2])
         return self.account.provider.invoke(token, arguments | (self.changes if token == SIGN else {}))
 
 
-Reader = Callable[..., Asking]
+Reader = Callable[..., ProviderCalls]
 
 
 @pytest.fixture
@@ -57,17 +57,17 @@ def reader(account: Account, scene: Scene) -> Reader:
         "mulliona1b2/bundles", "status/workers:1.json", b'{"state": "ready"}', "application/json", versioned=False
     )
 
-    return lambda **changes: Asking(account, container.id, changes)
+    return lambda **changes: ProviderCalls(account, container.id, changes)
 
 
 def test_a_blob_is_read_and_the_token_is_asked_for_once(reader: Reader) -> None:
-    asking = reader()
+    calls = reader()
 
     async def twice(blobs: Blobs) -> list[str]:
         return [await blobs.text("status/workers:1.json") for _ in range(2)]
 
-    assert asking.run(twice) == ['{"state": "ready"}'] * 2
-    assert asking.calls == ["listStorageAccountServiceSAS", "getStorageAccount"]
+    assert calls.run(twice) == ['{"state": "ready"}'] * 2
+    assert calls.functions == ["listStorageAccountServiceSAS", "getStorageAccount"]
 
 
 def test_names_are_listed_by_their_beginning(reader: Reader, account: Account) -> None:
@@ -85,7 +85,7 @@ def test_names_are_listed_by_their_beginning(reader: Reader, account: Account) -
     ],
 )
 def test_what_cannot_be_read_says_why(reader: Reader, changes: dict[str, Any], name: str, code: str) -> None:
-    with pytest.raises(Unanswered, match=code):
+    with pytest.raises(ProviderError, match=code):
         reader(**changes).run(lambda blobs: blobs.text(name))
 
 

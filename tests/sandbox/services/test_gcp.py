@@ -25,6 +25,7 @@ from google.cloud.secretmanager_v1.services.secret_manager_service.transports im
 from google.oauth2.credentials import Credentials
 from google.resumable_media.requests import Download
 
+from sandbox import tamper
 from sandbox.gcp.rights import BUCKET_MEMBER, CUSTOM_ROLE, ENTRY_MEMBER, PROJECT_MEMBER, holds
 from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
 from tests.cloud_init.cloud import Cloud, serving
@@ -243,7 +244,7 @@ def test_tokens_that_are_made_up_old_or_of_too_narrow_scopes_are_refused(cloud: 
     assert refused({"Authorization": f"Bearer {token}"}) == (401, "UNAUTHENTICATED")
     machine = cloud.services.cloud_state.resources("gcp:compute/instance:Instance")[0]
     narrow = {"email": GCP_EMAIL, "scopes": ["devstorage.read_write"]}
-    cloud.services.cloud_state.tamper(machine, {"serviceAccount": narrow})
+    tamper.change(cloud.services.cloud_state, machine, {"serviceAccount": narrow})
     token = mds.get_service_account_token(Request())[0]
     assert refused({"Authorization": f"Bearer {token}"}) == (403, "PERMISSION_DENIED")
 

@@ -10,6 +10,7 @@ import pytest
 
 from lab.linuxnode import network
 from lab.linuxnode.image import lacking
+from sandbox import tamper
 from sandbox.boot.network_namespaces import within
 from tests.sandbox.services.conftest import Site
 
@@ -67,5 +68,5 @@ def test_a_pod_gets_no_token_where_the_hop_limit_is_one_and_does_where_it_is_two
     assert within(f"{net}-pod", lambda: token(url)) == "TimeoutError", "the token's answer does not come that far"
     record = site.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
     assert record is not None
-    site.account.cloud_state.tamper(record, {"metadataOptions.httpPutResponseHopLimit": 2})
+    tamper.change(site.account.cloud_state, record, {"metadataOptions.httpPutResponseHopLimit": 2})
     assert len(within(f"{net}-pod", lambda: token(url))) > 40

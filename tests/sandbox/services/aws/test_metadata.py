@@ -6,6 +6,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from sandbox import tamper
 from sandbox.services.credentials import LIFETIME, OVERLAP
 from tests.sandbox.conftest import REGION
 from tests.sandbox.services.aws.test_s3 import code
@@ -65,9 +66,9 @@ def test_nothing_is_read_without_a_good_token_where_tokens_are_required(site: Si
 def test_version_1_is_answered_where_the_instance_lets_it(site: Site) -> None:
     record = site.account.cloud_state.find("aws:ec2/instance:Instance", site.machines["web"].id)
     assert record is not None
-    site.account.cloud_state.tamper(record, {"metadataOptions.httpTokens": "optional"})
+    tamper.change(site.account.cloud_state, record, {"metadataOptions.httpTokens": "optional"})
     assert ask(site, "/latest/meta-data/instance-id") == (200, site.machines["web"].id)
-    site.account.cloud_state.tamper(record, {"metadataOptions.httpEndpoint": "disabled"})
+    tamper.change(site.account.cloud_state, record, {"metadataOptions.httpEndpoint": "disabled"})
     assert ask(site, "/latest/meta-data/instance-id")[0] == 403
 
 
@@ -111,7 +112,7 @@ def test_a_role_that_machines_may_not_assume_gives_no_credentials(site: Site) ->
     record = site.account.cloud_state.find("aws:iam/role:Role", "web")
     assert record is not None
     nobody = record.inputs["assumeRolePolicy"].replace("ec2.", "lambda.")
-    site.account.cloud_state.tamper(record, {"assumeRolePolicy": nobody})
+    tamper.change(site.account.cloud_state, record, {"assumeRolePolicy": nobody})
     document = json.loads(value(site, "/latest/meta-data/iam/security-credentials/web"))
     assert document["Code"] == "AssumeRoleUnauthorizedAccess"
     assert "SecretAccessKey" not in document
