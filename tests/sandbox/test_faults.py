@@ -112,6 +112,6 @@ def test_faults_are_listed_and_forgotten(account) -> None:
 
 
 @pytest.mark.parametrize(("kind", "nth", "times"), [("explode", 1, 1), ("fail", 0, 1), ("fail", 1, 0)])
-def test_a_fault_that_makes_no_sense_is_refused(cloud_state, kind, nth, times) -> None:
+def test_an_invalid_fault_is_refused(cloud_state, kind, nth, times) -> None:
     with pytest.raises(ValueError, match="fault"):
         faults.plan(cloud_state, kind, nth, times=times)

@@ -215,7 +215,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account, case) -> None:
+def test_a_value_that_the_provider_refuses_fails_the_preview(account, case) -> None:
     short, inputs, path = VALUES[case]
     plain = {"ami": AMI, "instanceType": "m6i.large"} if short == "Instance" else {}
     assert list(account.failures(short, **(plain | inputs))) == [path]

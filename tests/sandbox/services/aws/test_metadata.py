@@ -1,4 +1,4 @@
-"""Instance metadata: tokens, values, credentials that are new in time."""
+"""Instance metadata: tokens, values, and credentials that are renewed in time."""
 
 import json
 from urllib.error import HTTPError
@@ -16,7 +16,7 @@ TTL, TOKEN = "X-aws-ec2-metadata-token-ttl-seconds", "X-aws-ec2-metadata-token"
 
 
 def ask(site: Site, path: str, method: str = "GET", machine: str = "web", **headers: str) -> tuple[int, str]:
-    """Status and text of an answer."""
+    """Return status and text of an answer."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
         with urlopen(Request(site.urls[machine] + path, method=method, headers=named)) as answer:
@@ -47,7 +47,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize(("method", "headers", "status"), TOKENS.values(), ids=TOKENS)
-def test_a_token_is_given_to_a_put_with_a_time(site: Site, method: str, headers: dict, status: int) -> None:
+def test_a_put_with_a_lifetime_gets_a_token(site: Site, method: str, headers: dict, status: int) -> None:
     assert ask(site, "/latest/api/token", method, **headers)[0] == status
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_read_without_a_good_token_where_tokens_are_required(site: Si
     assert ask(site, path, **{TOKEN: good})[0] == 401, "it has expired"
 
 
-def test_version_1_is_answered_where_the_instance_lets_it(site: Site) -> None:
+def test_imdsv1_is_answered_if_the_instance_allows_it(site: Site) -> None:
     record = site.account.cloud_state.find("aws:ec2/instance:Instance", site.machines["web"].id)
     assert record is not None
     tamper.change(site.account.cloud_state, record, {"metadataOptions.httpTokens": "optional"})
@@ -94,7 +94,7 @@ def test_values_are_those_of_the_instance(site: Site) -> None:
 
 def test_credentials_are_renewed_before_they_expire_and_refused_afterwards(site: Site) -> None:
     start = site.services.clock() // (LIFETIME - OVERLAP) * (LIFETIME - OVERLAP)
-    # botocore signs with the clock of this machine, so AWS's may move by what a clock may be off
+    # botocore signs with this machine's clock, so AWS's clock may move only by the allowed skew
     first = site.credentials("web")
     assert site.credentials("web")["token"] == first["token"], "the same until newer ones are due"
     real = site.services.clock
@@ -108,7 +108,7 @@ def test_credentials_are_renewed_before_they_expire_and_refused_afterwards(site:
     assert code(lambda: s3.get_object(Bucket="bundles", Key="bundles/web.zip")) == "ExpiredToken"
 
 
-def test_a_role_that_machines_may_not_assume_gives_no_credentials(site: Site) -> None:
+def test_a_role_without_ec2_trust_gives_no_credentials(site: Site) -> None:
     record = site.account.cloud_state.find("aws:iam/role:Role", "web")
     assert record is not None
     nobody = record.inputs["assumeRolePolicy"].replace("ec2.", "lambda.")
@@ -118,14 +118,14 @@ def test_a_role_that_machines_may_not_assume_gives_no_credentials(site: Site) ->
     assert "SecretAccessKey" not in document
 
 
-def test_the_callers_address_says_which_machine_asks_where_the_listener_is_for_all(site: Site) -> None:
+def test_a_shared_listener_finds_the_machine_by_its_address(site: Site) -> None:
     url = site.services.listen()
     site.urls["anyone"] = url
     status, text = ask(site, "/latest/api/token", "PUT", "anyone", **{TTL: "60"})
     assert (status, text) == (404, "the sandbox has no instance 127.0.0.1\n")
 
 
-def test_no_credential_stands_in_the_worlds_own_file(site: Site) -> None:
+def test_no_credential_is_in_the_cloud_state_file(site: Site) -> None:
     given = site.credentials("web")
     content = b"".join(path.read_bytes() for path in site.account.cloud_state.path.parent.glob("world*")
                        if "secrets" not in path.name)  # fmt: skip
