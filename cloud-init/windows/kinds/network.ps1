@@ -55,8 +55,8 @@ function Test-FirewallRuleStep {
     $from = @($from | ForEach-Object { ConvertTo-Range $_ } | Sort-Object)
     $sources = @($Step['sources'] | Where-Object { $_ } | ForEach-Object { ConvertTo-Range $_ } | Sort-Object)
     if (-not $sources) { $sources = @('Any') }
-    $ports.Protocol -eq $Step['protocol'] -and @($ports.LocalPort) -join ',' -eq $Step['ports'] -join ',' -and
-    $from -join ',' -eq $sources -join ','
+    $ports.Protocol -eq $Step['protocol'] -and (@($ports.LocalPort) -join ',') -eq ($Step['ports'] -join ',') -and
+    ($from -join ',') -eq ($sources -join ',')
 }
 
 # .SYNOPSIS
@@ -134,7 +134,7 @@ function Get-PortRange {
 function Test-PortRangeStep {
     [CmdletBinding()]
     param($Run, $Step)
-    (Get-PortRange $Step['protocol']) -join ' ' -eq "$($Step['start']) $($Step['count'])"
+    ((Get-PortRange $Step['protocol']) -join ' ') -eq "$($Step['start']) $($Step['count'])"
 }
 
 # .SYNOPSIS
