@@ -1,6 +1,6 @@
-"""`mullion plan`: what a cluster will be, as one document that is printed as text or as JSON.
+"""`mullion plan`: the preview of a cluster as one document, printed as text or JSON.
 
-Nothing here imports Pulumi, so that it costs no more than reading the stack; only `--resources` does.
+Only `--resources` and `--against` without a file import Pulumi, so that the command starts fast.
 """
 
 import json
@@ -52,7 +52,7 @@ def _built(name: str) -> plan_against.Earlier:
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
-    """Return everything that is planned, as JSON can hold it."""
+    """Return the plan as JSON values."""
     spec, subject = stack.spec, Subject(stack.name, stack.region, stack.spec)
     return {
         "format": FORMAT,
@@ -85,7 +85,7 @@ def _endpoint(planned: ClusterPlan) -> dict[str, Any]:
 
 
 def _network(subject: Subject) -> dict[str, Any]:
-    """Ranges, and how many pod addresses both rules ask for (IPP-02: a /24 a node; IPP-03: nodes and their pods)."""
+    """Return the ranges, and the pod addresses that both rules need (IPP-02: a /24 a node; IPP-03: nodes and pods)."""
     network, figures = subject.spec.network, address_figures(subject)
     return {
         "mode": network.mode.value,
@@ -175,7 +175,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 
 def _resources(name: str) -> dict[str, int]:
-    """Run the wiring on the recording monitor, and count what it registers by type."""
+    """Run the Pulumi program offline, and return the number of its resources by type."""
     from operations.recorder.recorder import record
 
     recording = record(name, stack_files.config(name), preview=True)

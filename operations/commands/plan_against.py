@@ -1,7 +1,7 @@
-"""`mullion plan --against FILE`: which machines a change adds, removes and replaces.
+"""`mullion plan --against`: the machines that a change adds, removes and replaces.
 
-FILE is an earlier `mullion plan --json`, or a `pulumi stack export`, in which instances carry what they were made as
-in their tags.
+The plan is compared with an earlier `mullion plan --json` or with a state, where
+the tags of instances hold their digests.
 """
 
 import json
@@ -36,7 +36,7 @@ POINTER = "machines stay; changes reach them through the desired-state pointer"
 
 @dataclass(frozen=True)
 class Was:
-    """A machine as it was: digest is empty for the control plane, which is never replaced for what it is made of."""
+    """A machine of the earlier cluster. digest: empty for the control plane, which no change replaces."""
 
     pool: str
     address: str
@@ -45,10 +45,10 @@ class Was:
 
 @dataclass(frozen=True)
 class Earlier:
-    """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name.
+    """An earlier cluster: machines by name, sha256 of the control plane's bundle, FACTS of pools by name.
 
-    kubernetes: the version that its control plane has at least; None where that is not known.
-    spec: the spec that was built; None where it is not recorded.
+    kubernetes: version that its control plane has at least; None if unknown.
+    spec: the spec that was built; None if it is not recorded.
     """
 
     cluster: str
@@ -60,7 +60,7 @@ class Earlier:
 
 
 def read(path: Path) -> Earlier:
-    """Read FILE. Stop where it is neither of the two."""
+    """Return the cluster that FILE describes. Raises Stop if it is neither a plan document nor a state."""
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -99,7 +99,7 @@ def _digest(pool: dict[str, Any]) -> str:
 
 
 def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
-    """Return the cluster that a state describes. where: what a complaint calls it."""
+    """Return the cluster that a state describes. where: its name in messages."""
     machines: dict[str, Was] = {}
     clusters: set[str] = set()
     # what waits for its deletion has been replaced already
@@ -125,7 +125,7 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
 
 
 def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]) -> str | None:
-    """The version that pools have, which is one that the control plane has; without pools the one it was asked for."""
+    """Return the version of the pools, which the control plane has reached; without pools the desired version."""
     outputs = [each.get("outputs") or {} for each in resources if _WORKERS.fullmatch(each["type"])]
     if known := in_order(each["kubernetes"] for each in outputs if "kubernetes" in each):
         return known[-1]
@@ -138,7 +138,7 @@ def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]
 
 
 def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
-    """Stop where a change cannot be made in one go: path, reason and fix of each thing."""
+    """Raise Stop with path, reason and fix for each change that one `up` cannot make."""
     pools = {each["name"] for each in planned["pools"]}
     faults = [*_taken(planned, earlier, pools)]
     if earlier.kubernetes and (why := refusal([earlier.kubernetes], planned["kubernetes"])):
@@ -150,7 +150,7 @@ def refuse(planned: dict[str, Any], earlier: Earlier) -> None:
 
 
 def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterator[str]:
-    """Pools whose machines would be made at addresses that others still have."""
+    """Give a message for each pool with a machine at an address that another machine still has."""
     holders = {was.address: name for name, was in earlier.machines.items() if was.address}
     said: set[str] = set()
     for each in planned["machines"]:

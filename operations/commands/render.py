@@ -48,7 +48,7 @@ WRITTEN = "\nFiles that this render wrote; --force replaces them and no others:\
 
 
 def render(name: str, folder: Path, *, force: bool, image: bool = False) -> None:
-    """Write all files of a stack's machines, or of its Windows images. Nothing where the stack has errors."""
+    """Write all files of a stack's machines, or of its Windows images. If the stack has errors, write nothing."""
     planned = plan_cluster(name, stack_files.load(name).spec)
     contents = dict(image_files(planned) if image else files(planned))
     contents[README_NAME] += (WRITTEN + "\n".join(contents) + "\n").encode()
@@ -62,7 +62,7 @@ def render(name: str, folder: Path, *, force: bool, image: bool = False) -> None
 
 
 def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Put the files where the folder is. Written beside and moved: a full disk leaves what was there."""
+    """Replace the folder by one with these files. They are written beside it first, so a full disk changes nothing."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}-") as scratch:
         whole = Path(scratch) / "whole"
@@ -76,7 +76,7 @@ def _replace(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _check(folder: Path, force: bool) -> None:
-    """Stop unless the folder is new, empty, or holds what an earlier render wrote and nothing else."""
+    """Raise Stop unless the folder is new, empty, or (with force) contains only files of an earlier render."""
     here = Path.cwd().resolve()
     if folder.resolve() in (here, *here.parents):
         raise Stop(
@@ -96,7 +96,7 @@ def _check(folder: Path, force: bool) -> None:
 
 
 def _foreign(folder: Path) -> list[str]:
-    """Paths below the folder that no earlier render wrote, as its README.txt says."""
+    """Return the paths below the folder that its README.txt does not list."""
     readme = folder / README_NAME
     text = readme.read_text("utf-8", "replace") if readme.is_file() else ""
     listed = text.partition(WRITTEN)[2].splitlines()
@@ -107,7 +107,7 @@ def _foreign(folder: Path) -> list[str]:
 
 
 def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
-    """Path below the folder, and content, of everything."""
+    """Give the path below the folder and the content of every file."""
     yield README_NAME, README.format(cluster=planned.name).encode()
     for group in planned.machine_groups:
         yield from _packed(group.name, "bundle", group.node_plan, group.bundle)
@@ -116,7 +116,7 @@ def files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
 
 
 def image_files(planned: ClusterPlan) -> Iterator[tuple[str, bytes]]:
-    """The same for images of Windows pools."""
+    """Give the path and content of every file for images of the Windows pools. Raises Stop if there is no such pool."""
     if not _windows(planned):
         raise Stop(
             Exit.USAGE, f"{planned.name} has no Windows pool; Linux machines start from the distribution's image"
@@ -132,7 +132,7 @@ def _windows(planned: ClusterPlan) -> list[MachineGroup]:
 
 
 def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tuple[str, bytes]]:
-    """The plan, readable; the archive, and what is in it."""
+    """Give the node plan as indented JSON, the archive, and each file of the archive."""
     yield f"{group}/plan.json", (json.dumps(plan.document(), indent=2, sort_keys=True) + "\n").encode()
     yield f"{group}/{name}.zip", made.content
     with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
@@ -141,7 +141,7 @@ def _packed(group: str, name: str, plan: NodePlan, made: Bundle) -> Iterator[tup
 
 
 def user_data(group: MachineGroup, machine: Machine) -> str:
-    """User-data of a machine with <fact:name> for each fact."""
+    """Return the user-data of a machine, with <fact:name> in the place of each fact."""
     named = {name: f"<fact:{name}>" for name in facts.FACTS} | {"cloud": group.cloud.value}
     known = facts.for_role(named, control_plane=group.is_control_plane)
     url = f"{known['bundle_store']}/{group.bundle.key}"

@@ -1,4 +1,4 @@
-"""What `up` and `down` print at their end."""
+"""Texts at the end of `up` and `down`."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from operations.stacks import target
 
 
 def machines(planned: ClusterPlan, state: State) -> str:
-    """Return the table of machines as they are."""
+    """Return the table of machines with their addresses, zones and instances."""
     made = instances(state)
     rows = [
         (
@@ -30,7 +30,7 @@ def machines(planned: ClusterPlan, state: State) -> str:
 
 
 def kubeconfig(name: str, text: str) -> Path:
-    """Write the administrator's kubeconfig for this user alone, and return its place."""
+    """Write the administrator's kubeconfig (mode 0600), and return its path."""
     path = target.folder(name) / "kubeconfig"
     target.write(path, text)
     return path
@@ -49,7 +49,7 @@ def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
 
 
 def timeline(planned: ClusterPlan, state: State) -> str:
-    """Say how long the real cloud needs for a first build, and which chain of resources decides the first time."""
+    """Return the predicted times of a first build, and the chain of resources that decides the first one."""
     rows = list(waits(state))
     times, path = forecast.first_build(planned, rows)
     types = {urn: type_ for urn, _, type_ in rows}
@@ -58,7 +58,10 @@ def timeline(planned: ClusterPlan, state: State) -> str:
 
 
 def remains(name: str, state: State, *, sandbox: bool) -> str:
-    """Say what `down` leaves: on purpose, and in the sandbox's world at all. state: as it was before."""
+    """Return the lines about what `down` left: kept buckets, and in the sandbox every resource.
+
+    state: the state before `down`.
+    """
     by_hand = cloud_tables.of(state).removal
     removal = f"rm -r {target.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
     lines = [

@@ -1,4 +1,4 @@
-"""`mullion scale`: change one number in the user's stack file, and nothing else in it."""
+"""`mullion scale`: change the number of machines of a pool."""
 
 from operations.commands import stack_change
 from operations.console.exits import Exit, Stop
@@ -6,7 +6,7 @@ from operations.stacks import stack_files
 
 
 def scale(name: str, pool: str, count: int, *, sandbox: bool, yes: bool) -> None:
-    """Set a pool's number of machines in the stack file, say what it changes, and make it so."""
+    """Write a pool's number of machines to the stack file, print the machines that change, and run `up`."""
     before = stack_files.load(name)
     if pool not in before.spec.pools:
         there = ", ".join(before.spec.pools) or "none"

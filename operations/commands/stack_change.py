@@ -1,4 +1,4 @@
-"""One value of the user's stack file is changed, and then the cluster: `mullion scale` and `mullion upgrade`."""
+"""Change of one value in the stack file, and then of the cluster: `mullion scale` and `mullion upgrade`."""
 
 import sys
 import tempfile
@@ -17,13 +17,13 @@ from operations.stacks import boot_overlay, stack_files, target
 from operations.stacks.edit import node_at, text_of, write_whole
 
 Keys = tuple[str, ...]
-"""Of a value below mullion:cluster."""
+"""Keys of a value below mullion:cluster."""
 
 
 def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -> None:
-    """Set a value (as YAML) in the file of a stack that was just read, say what it changes, and make it so.
+    """Write a value (as YAML) to the stack file, print the machines that change, and run `up`.
 
-    The file stays as it was where the spec that results has errors, and where the engine's run does not begin.
+    If the new spec has errors, or the engine's run does not begin, the file is restored.
     """
     name = before.name
     path = stack_files.file(name)
@@ -47,7 +47,7 @@ def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -
 
 
 def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
-    """Change the file, once what results has no errors. Return what `plan --against` would say."""
+    """Write the new value if the new spec has no errors. Return the result of `plan_against.compare`."""
     content = path.read_bytes()
     edited = with_value(text_of(path), keys, value, path).encode()
     with tempfile.TemporaryDirectory() as scratch:
@@ -62,7 +62,7 @@ def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
 
 
 def with_value(text: str, keys: Keys, value: str, path: Path) -> str:
-    """Return the stack file's text with another value there; every other character as it was."""
+    """Return the stack file's text with the new value; other characters stay. Raises Stop if it cannot be edited."""
     where, last = ".".join(keys), keys[-1]
     node = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER, *keys[:-1])
     if not isinstance(node, yaml.MappingNode):

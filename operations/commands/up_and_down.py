@@ -1,4 +1,4 @@
-"""`mullion up` and `mullion down`: the engine's runs, with what comes before and after them."""
+"""`mullion up` and `mullion down`: checks and questions, the engine's runs, and the report after them."""
 
 import sys
 from collections import Counter
@@ -36,10 +36,10 @@ def up(
     bootable_as: boot_overlay.As | None = None,
     replaced: Callable[[State], list[str]] | None = None,
 ) -> None:
-    """Make a stack's cluster what its file says. Everything wrong with the file is said before an engine starts.
+    """Build a stack's cluster, or apply the changes of its file. Errors of the file are raised before an engine starts.
 
-    bootable_as: make its machines such as can boot here.
-    replaced: gives, from the state, the URNs of what is replaced though nothing of it changed.
+    bootable_as: build machines that the sandbox can boot.
+    replaced: returns, from the state, the URNs of resources to replace although no input of them changed.
     """
     boot_overlay.begin(name, stack_files.written(name), bootable_as)
     stack = stack_files.load(name)
@@ -89,14 +89,14 @@ def up(
 
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
-    """Remove a stack's cluster, all but what is kept on purpose."""
+    """Remove a stack's cluster; the snapshots of a cluster that does not expire are kept."""
     cloud, region, protect = _known(name)
     world = _world(sandbox, cloud, region)
     target.check(name, world)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
         before = exported["deployment"].get("resources") or []
-        if run is None or not before:  # components alone are left by a run that was cut off at its end
+        if run is None or not before:  # a run that was cut off at its end leaves only components
             _off(name)
             print(f"stack {name} has no resources in {world}")
             return
@@ -116,7 +116,7 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
 
 
 def _off(name: str) -> None:
-    """A stack that has nothing any more belongs to no world, and no machine of it is on."""
+    """Stop the machines of a removed stack, and forget where it was built."""
     boot_site.stop(name, disks_too=True)
     boot_overlay.forget(name)
     target.forget(name)
@@ -124,7 +124,7 @@ def _off(name: str) -> None:
 
 @dataclass
 class _Work:
-    """The engine's runs of one `up`. run: None where there is no stack yet."""
+    """The engine's runs of one `up`. run: None before the stack exists."""
 
     name: str
     run: Run | None
@@ -136,7 +136,7 @@ class _Work:
     tally: Tally = field(default_factory=Tally)
 
     def done(self) -> tuple[dict[str, Any], State]:
-        """Run it; the stack's outputs, and its state after it. What `replaced` names is replaced once."""
+        """Run the engine, and return the stack's outputs and its state. Resources in `replaced` are replaced once."""
         if self.run is None:
             raise ValueError(f"stack {self.name} is not made yet")
         self.tally = Tally(total=self.total)
@@ -171,8 +171,9 @@ def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
 
 
 def _known(name: str) -> tuple[str, str, bool]:
-    """Cloud, region and protection as the stack file says; a file that is wrong keeps nobody from removing the cluster:
-    the cloud is then the one that was remembered.
+    """Return cloud, region and protection of the stack file.
+
+    If the file is invalid, return the recorded cloud, so that `down` still works.
     """
     remembered = target.recall(name)
     cloud = remembered.name if remembered and remembered.name in cloud_tables.CLOUDS else cloud_tables.AWS.name
@@ -187,7 +188,7 @@ def _known(name: str) -> tuple[str, str, bool]:
 
 
 def _registered(name: str, *, sandbox: bool) -> int:
-    """How many resources a provider has to look at; Stop where it refuses. The engine is not needed to find out."""
+    """Return the number of resources, by running the program without an engine. Raises Stop if the program refuses."""
     recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
     if recording.errors:
         raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
@@ -209,7 +210,7 @@ def _where(world: Target) -> str:
 
 
 def _ask_up(planned: ClusterPlan, stack: Stack, world: Target, work: _Work, *, yes: bool) -> None:
-    """Show account, region and counts, and ask."""
+    """Show the account, the region and the number of changes, and ask for confirmation."""
     print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
     if yes:
         return
@@ -236,7 +237,7 @@ def _ask_down(
     confirmed: str | None,
     protect: bool,
 ) -> None:
-    """Show what goes, and ask: a protected cluster by its name, whatever --yes says."""
+    """Show what is deleted, and ask for confirmation: for a protected cluster its name, also with --yes."""
     if not sandbox:
         machines, count = len(state.instances(before)), state.counted(before)
         print(f"{name}: delete {machines} machines, {count} resources on {world.name}, {_where(world)}")

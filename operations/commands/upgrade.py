@@ -1,4 +1,4 @@
-"""`mullion upgrade`: another version of Kubernetes, in the stack file and then in the cluster."""
+"""`mullion upgrade`: upgrade Kubernetes in the stack file, then in the cluster."""
 
 import json
 
@@ -7,9 +7,9 @@ from operations.stacks import stack_files, target
 
 
 def upgrade(name: str, version: str, *, sandbox: bool, yes: bool) -> None:
-    """Set the version in the stack file and make it so: the control plane first, then the pools, wave by wave.
+    """Write the version to the stack file, and run `up`: the control plane first, then the pools, wave by wave.
 
-    Refused, with the file as it was: a version that no table knows, an older one, more than one minor version.
+    An unknown version, an older one, and a step of more than one minor version are refused; the file stays.
     """
     before = stack_files.load(name)
     now = before.spec.kubernetes

@@ -1,4 +1,4 @@
-"""`mullion versions`: what fits together, what is at the end of its support, and where to go from there."""
+"""`mullion versions`: versions that work together, the end of their support, and what to upgrade to."""
 
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta, timezone
@@ -12,11 +12,11 @@ from operations.console.table import table
 from operations.stacks import stack_files
 
 NEAR = timedelta(days=90)
-"""An end of support closer than this is near."""
+"""Time before the end of support from which the table warns."""
 
 
 class Lasting(NamedTuple):
-    """One thing with an end of support: ISO 8601 date, and what to move to."""
+    """A product with its end of support (ISO 8601 date) and what to upgrade to."""
 
     what: str
     end: str
@@ -24,19 +24,19 @@ class Lasting(NamedTuple):
 
 
 def today() -> date:
-    """The day, in UTC. Only this command looks at the clock: plans are the same on every day."""
+    """Return the date in UTC. Only this command uses the clock: plans are the same on every day."""
     return datetime.now(timezone.utc).date()
 
 
 def versions(name: str | None) -> None:
-    """Print the support matrix, or what of it concerns a stack."""
+    """Print the support matrix, or the rows that concern a stack."""
     day = today()
     print(f"As of {day.isoformat()}; tables of {releases.FIGURES_OF}.\n")
     print(of_stack(stack_files.load(name).spec, day) if name else matrix(day))
 
 
 def matrix(day: date) -> str:
-    """All Kubernetes minors with what goes with them, and the ends of everything else."""
+    """Return the table of all Kubernetes minors with the versions that work with them, and all ends of support."""
     head = ("Kubernetes", "newest", "ends", "", "Windows", "containerd", "Docker Engine on Windows")
     rows = [_row(each, day) for each in reversed(releases.supported_minors())]
     return "\n\n".join(
@@ -77,19 +77,19 @@ def _row(minor: str, day: date) -> tuple[str, ...]:
 
 
 def takes(minor: str, line: str) -> bool:
-    """Whether a containerd line goes with a Kubernetes minor, by containerd's table or because a cluster gets it."""
+    """Return whether a containerd line works with a Kubernetes minor: by containerd's table, or as the default."""
     version = releases.containerd(runtimes.CONTAINERD[line].version).version
     return releases.takes(minor, version) or releases.release(minor).containerd.version == version
 
 
 def newest(minor: str) -> str:
-    """The newest patch that has a digest for both systems."""
+    """Return the newest patch of a minor that has digests for Linux and Windows."""
     patches = [each for each in BUILT_IN.versions("kubernetes-node") if releases.minor(each) == minor]
     return releases.in_order(patches)[-1] if patches else "none"
 
 
 def state(end: str, day: date) -> str:
-    """Ended, near, or nothing."""
+    """Return `ended`, `ends in N days`, or an empty text."""
     if releases.ended(end, day.isoformat()):
         return "ended"
     return f"ends in {(date.fromisoformat(end) - day).days} days" if date.fromisoformat(end) - day <= NEAR else ""
@@ -110,7 +110,7 @@ def _others() -> Iterator[Lasting]:
 
 
 def of_stack(spec: ClusterSpec, day: date) -> str:
-    """What a stack uses, how long each lasts, and what to move to."""
+    """Return the versions that a stack uses, their ends of support, and what to upgrade to."""
     parts = list(dict.fromkeys(_parts(spec, day)))
     rows = [(each.what, each.end, state(each.end, day)) for each in parts]
     advice = [f"  {each.what}: {each.next}" for each in parts if each.next and state(each.end, day)]
