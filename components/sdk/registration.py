@@ -1,8 +1,8 @@
-"""What large clusters need that the SDK does not do by itself (3.272, tried with a thousand machines).
+"""Workarounds for limits of the Pulumi SDK in large clusters (3.272, tried with a thousand machines).
 
-Chains of any length: for each `depends_on` the SDK walks everything that stands before it, recursively: a chain of a
-thousand machines would take minutes and then overflow the stack (tried: 3.272). A stand-in
-that knows only the URN ends the walk at the next link, and the engine sees the same dependency.
+Long chains: for each `depends_on` the SDK visits all resources before it, recursively. A chain of a thousand machines
+takes minutes and then overflows the stack. A stand-in that has only the URN ends the visit at the next link, and the
+engine sees the same dependency.
 """
 
 import asyncio
@@ -19,14 +19,17 @@ _threads = ThreadPoolExecutor(16, thread_name_prefix="mullion")
 
 
 async def aside(call: Callable[..., _Result], *arguments: Any) -> _Result:
-    """Run a call that blocks, of a hook, in a thread of ours: all of the SDK's may be waiting for the engine, which
-    waits for the hook.
+    """Run a blocking call of a hook in a separate thread pool.
+
+    All threads of the SDK's pool may wait for the engine, which waits for the hook.
     """
     return await asyncio.get_running_loop().run_in_executor(_threads, call, *arguments)
 
 
 def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
-    """What to put in `depends_on` for a link of a long chain: known once the resource is registered."""
+    """Return a stand-in of a resource for `depends_on`, for long chains; it resolves once the resource is
+    registered.
+    """
 
     async def stand_in() -> pulumi.Resource:
         urn = await resource.urn.future()
@@ -41,11 +44,10 @@ def after(resource: pulumi.Resource) -> pulumi.Output[pulumi.Resource]:
 
 
 def begin_registering() -> None:
-    """Let registrations begin before the SDK starts to wait for outputs.
+    """Start registrations before the SDK waits for outputs.
 
-    While none is under way, `wait_for_rpcs` looks at all outputs each time one is done: the
-    square of their number, which a thousand machines never finish. One call under way, which
-    only lets the others begin, is enough.
+    While no registration is in progress, `wait_for_rpcs` visits all outputs each time one resolves: a quadratic cost
+    that a thousand machines never finish. One pending call, which only yields to the others, avoids it.
     """
     rpcs: list[Any] = settings._get_rpc_manager().rpcs  # noqa: SLF001 # pyright: ignore
     rpcs.append(asyncio.ensure_future(asyncio.sleep(0)))

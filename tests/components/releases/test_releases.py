@@ -64,7 +64,7 @@ def test_every_program_of_a_minor_has_a_digest(minor: str) -> None:
     ],
 )
 def test_what_no_table_answers_names_the_table(lookup: object, arguments: tuple[str, ...], says: str) -> None:
-    with pytest.raises(releases.UnknownRelease, match=f"table {says}; it has "):
+    with pytest.raises(releases.UnknownRelease, match=f"the table of {says}; it has "):
         lookup(*arguments)  # type: ignore[operator]
 
 

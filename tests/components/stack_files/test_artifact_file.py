@@ -65,9 +65,9 @@ def test_a_relative_name_without_a_project_says_what_to_write(tmp_path: Path) ->
     ("content", "id", "says"),
     [
         (None, "artifact-file-unreadable", "No such file"),
-        (b"{", "artifact-file-unreadable", "no JSON"),
-        (b"\xff\xfe[\x00", "artifact-file-unreadable", "no JSON"),
-        (b"[" * 100_000, "artifact-file-unreadable", "no JSON"),
+        (b"{", "artifact-file-unreadable", "it is not JSON"),
+        (b"\xff\xfe[\x00", "artifact-file-unreadable", "it is not JSON"),
+        (b"[" * 100_000, "artifact-file-unreadable", "it is not JSON"),
         (b'{"name": "x"}', "wrong-type", "a list of entries"),
     ],
 )
@@ -86,8 +86,8 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "no digest": ({"sha256": None}, "", "wrong-value", "exactly one"),
     "another word": ({"sha256": None, "digest": "none"}, ".digest", "wrong-value", "sha256 or sha512"),
     "another system": ({"os": "linus"}, ".os", "wrong-value", "linux, windows"),
-    "a signed URL": ({"url": "https://files.example/x?sig=1"}, ".url", "wrong-value", "plain address"),
-    "a user": ({"url": "https://me:pw@files.example/x"}, ".url", "wrong-value", "plain address"),
+    "a signed URL": ({"url": "https://files.example/x?sig=1"}, ".url", "wrong-value", "write https://host/path"),
+    "a user": ({"url": "https://me:pw@files.example/x"}, ".url", "wrong-value", "write https://host/path"),
     "no URL": ({"url": "files.example/x"}, ".url", "wrong-value", "https://host/path"),
     "another key": ({"sha265": "x"}, ".sha265", "unknown-key", "write sha256"),
     "a size as text": ({"size": "many"}, ".size", "wrong-type", "whole number"),
