@@ -1,14 +1,6 @@
-"""Regions of each cloud, and the key of a stack's configuration that names one."""
+"""Regions of each cloud."""
 
-import re
 from difflib import get_close_matches
-
-REGIONS = {
-    "aws": ("aws:region", "eu-west-1", re.compile(r"^[a-z]{2}(-[a-z]+)+-\d$")),
-    "azure": ("azure-native:location", "westeurope", re.compile(r"^[a-z][a-z0-9]+$")),
-    "gcp": ("gcp:region", "europe-west1", re.compile(r"^[a-z]+(-[a-z]+)+\d+$")),
-}
-"""By cloud: the provider's configuration key, an example, the form of a region's name."""
 
 NAMES: dict[str, frozenset[str]] = {
     cloud: frozenset(names.split())

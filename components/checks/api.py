@@ -5,15 +5,12 @@ from ipaddress import IPv4Network
 
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.ranges import PRIVATE
-from components.spec.models import ApiAccess, Cloud
+from components.spec.models import ApiAccess
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
 WIDEST = 8
 """Shortest prefix length of a range that can be one organisation's."""
-
-LISTED = frozenset({Cloud.AZURE})
-"""Clouds whose stores accept requests only from listed addresses, also from the program that fills them."""
 
 MOST_RANGES = 50
 """Ranges in api.allow: an AWS security group takes 60 inbound rules by default, and Mullion adds some."""
@@ -26,12 +23,12 @@ def _no_allow(subject: Subject) -> Iterator[Finding]:
 
 def _useless_allow(subject: Subject) -> Iterator[Finding]:
     private = subject.spec.api.access is ApiAccess.PRIVATE
-    if private and subject.spec.api.allow and subject.spec.cloud not in LISTED:
+    if private and subject.spec.api.allow and not subject.spec.cloud.facts.stores_need_allow:
         yield at("api", "allow")
 
 
 def _closed_stores(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud in LISTED and not subject.spec.api.allow:
+    if subject.spec.cloud.facts.stores_need_allow and not subject.spec.api.allow:
         yield at("api", "allow")
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import Cloud
 from components.spec.quantities import duration_seconds
 
 TAGS_MOST, TAGS_OURS = 50, 10
@@ -128,7 +127,7 @@ _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a
 
 
 def _labels(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is not Cloud.GCP:
+    if not subject.spec.cloud.facts.tags_are_labels:
         return
     for key, value in subject.spec.tags.items():
         if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):

@@ -1,12 +1,10 @@
 """Instance types, disks, images, counts and rollouts."""
 
-import re
 from collections.abc import Iterator
 
 from components.catalogue import instance_sizes
 from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 from components.spec import defaults
-from components.spec.models import Cloud
 
 GIB = 2**30
 
@@ -21,24 +19,6 @@ WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE = 30, 64
 
 NODES_MOST = 5000
 """Nodes of a cluster that Kubernetes supports (setup/best-practices/cluster-large)."""
-
-IMAGES: dict[str, tuple[re.Pattern[str], str]] = {
-    "aws": (re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})"), "ami- and 8 or 17 hexadecimal digits"),
-    "gcp": (
-        re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
-        "projects/PROJECT/global/images/NAME",
-    ),
-    "azure": (
-        re.compile(
-            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
-        ),
-        "PUBLISHER:OFFER:SKU:VERSION, or the id of your image, /subscriptions/...",
-    ),
-}
-"""By cloud: the form of an image's id, and a description of that form."""
-
-WITHOUT_CLOUD_INIT = frozenset({("gcp", "debian-12")})
-"""Cloud and operating system whose image runs no user-data: Google's Debian has an agent instead of cloud-init."""
 
 
 def known(subject: Subject, group: MachineGroupSpec) -> instance_sizes.Size | None:
@@ -105,22 +85,20 @@ def _windows_disk(low: int, high: int) -> Rule:
 
 
 def _image_form(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud.value not in IMAGES:
-        return
-    pattern, form = IMAGES[subject.spec.cloud.value]
+    facts = subject.spec.cloud.facts
     for os, image in subject.spec.images.items():
-        if not pattern.fullmatch(image):
-            yield at("images", os.value, value=image, cloud=subject.spec.cloud.value, form=form)
+        if not facts.image_form.fullmatch(image):
+            yield at("images", os.value, value=image, cloud=subject.spec.cloud.value, form=facts.image_words)
 
 
 def _no_cloud_init(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if (subject.spec.cloud.value, group.os.value) in WITHOUT_CLOUD_INIT and group.os not in subject.spec.images:
+        if group.os.value in subject.spec.cloud.facts.without_cloud_init and group.os not in subject.spec.images:
             yield at(*group.path, "os", value=group.os.value)
 
 
 def _never_looked_up(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is Cloud.AZURE and subject.spec.rotation.images:
+    if not subject.spec.cloud.facts.images_looked_up and subject.spec.rotation.images:
         yield at("rotation", "images")
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, NetworkMode
+from components.spec.models import ApiAccess, Egress, NatGateways, NetworkMode
 from components.topology.addressing import NODE_PODS, SMALLEST_PREFIX
 
 VNI_SMALLEST, VNI_LARGEST = 4096, 65535
@@ -13,19 +13,10 @@ VNI_SMALLEST, VNI_LARGEST = 4096, 65535
 PORT = 4789
 """UDP port of VXLAN: the only one that Windows HNS uses (FLN-02)."""
 
-ROUTE_LIMITS = {"aws": 500, "azure": 400, "gcp": 250}
-"""Most routes of one table (NET-06). AWS: 500 since June 2025, before 50; Azure: 400; GCP: the network's quota."""
-
 OTHER_ROUTES = 2
 """Routes that every table has: to the network's range, and to the internet."""
 
 _DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
-ZONES = {
-    "aws": ("{}[a-z]", "the region's name and a letter"),
-    "gcp": ("{}-[a-z]", "the region's name, a hyphen and a letter"),
-    "azure": ("[1-3]", "1, 2 or 3, in quotes"),
-}
-"""By cloud: the form of a zone's name, where {} is the region, and a description of that form."""
 
 
 def _mode(mode: NetworkMode) -> Rule:
@@ -59,7 +50,7 @@ def _pod_places(subject: Subject) -> Iterator[Finding]:
 
 def _routes(subject: Subject) -> Iterator[Finding]:
     spec = subject.spec
-    limit = spec.network.route_limit or ROUTE_LIMITS[spec.cloud.value]
+    limit = spec.network.route_limit or spec.cloud.facts.route_limit
     wanted = sum(group.count for group in subject.groups) + OTHER_ROUTES
     if spec.network.mode is NetworkMode.L2BRIDGE and wanted > limit:
         machines = wanted - OTHER_ROUTES
@@ -92,7 +83,7 @@ def _zone_twice(subject: Subject) -> Iterator[Finding]:
 
 def _zone_region(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.network.zone_names):
-        form, words = ZONES[subject.spec.cloud.value]
+        form, words = subject.spec.cloud.facts.zone_form, subject.spec.cloud.facts.zone_words
         if not re.fullmatch(form.replace("{}", re.escape(subject.region)), name):
             yield at("network", "zone_names", index, value=name, region=subject.region, form=words)
 
@@ -118,13 +109,13 @@ def _zonal_without_nat(subject: Subject) -> Iterator[Finding]:
 
 def _regional_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    if subject.spec.cloud is Cloud.GCP and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
+    if subject.spec.cloud.facts.regional_nat and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
         yield at("network", "nat_gateways")
 
 
 def _single_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    zonal = subject.spec.cloud is not Cloud.GCP
+    zonal = not subject.spec.cloud.facts.regional_nat
     if zonal and net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
         yield at("network", "nat_gateways", zones=net.zones)
 

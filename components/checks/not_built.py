@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 from components.checks.check import Check, Finding, Path, Rule, Subject, error
 from components.spec.models import (
-    Cloud,
     CloudController,
     ClusterSpec,
     MachineAccess,
@@ -34,7 +33,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "registry-credentials",
         "registry_credentials",
-        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set[str]())),
+        lambda s: bool(set(s.registry_credentials) - s.cloud.facts.registries),
         "this credential provider",
         "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",

@@ -9,7 +9,7 @@ from components.checks.check import Finding, Subject, at, warning
 def _unknown(subject: Subject) -> Iterator[Finding]:
     cloud = subject.spec.cloud.value
     if subject.region and subject.region not in regions.NAMES[cloud]:
-        key, example, _ = regions.REGIONS[cloud]
+        key, example = subject.spec.cloud.facts.region_key, subject.spec.cloud.facts.region_example
         names = " or ".join(regions.nearest(cloud, subject.region)) or f"a region such as {example}"
         yield at(key, value=subject.region, cloud=cloud, names=names)
 

@@ -1,4 +1,4 @@
-"""Thresholds of Python's garbage collector for short-lived programs that import the clouds' SDKs."""
+"""Thresholds of Python's garbage collector for programs that run for seconds and import a cloud's SDK."""
 
 import gc
 
@@ -7,10 +7,10 @@ THRESHOLDS = (50_000, 20, 100)
 
 
 def collect_rarely() -> None:
-    """Make the collector run rarely in this process.
+    """Make garbage collection rare in this process.
 
-    The SDKs' modules are hundreds of thousands of objects that live until the end, and each full collection visits all
-    of them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's with a thousand
-    workers (`make bench`). Garbage that is collected later takes less than a tenth more memory.
+    The SDKs' modules are hundreds of thousands of objects that live to the end, and each full collection visits all of
+    them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's own with a thousand
+    workers (`make bench`). Memory grows by less than a tenth.
     """
     gc.set_threshold(*THRESHOLDS)

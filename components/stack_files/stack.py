@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from components.catalogue import regions
-from components.catalogue.regions import REGIONS
 from components.checks import UNREADY, examine
 from components.checks.check import Path, Subject
+from components.clouds import CLOUDS
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity, SpecError
@@ -17,7 +17,7 @@ from components.stack_files import repair
 from components.stack_files.artifact_file import with_file
 from components.stack_files.stack_file import stack_file_config
 
-__all__ = ["CLUSTER", "REGIONS", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
+__all__ = ["CLUSTER", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 
 CLUSTER, TARGET = "mullion:cluster", "mullion:world"
 """Keys of the spec, and of the target that the stack belongs to: the sandbox or an account."""
@@ -84,13 +84,14 @@ def refuse_unready(stack: Stack) -> None:
 
 def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
     """Return the region, "" where it is missing or wrong, and what is wrong with it or with the project."""
-    key, example, form = REGIONS[cloud]
+    facts = CLOUDS[cloud]
+    key, example = facts.region_key, facts.region_example
     region, problems = config.get(key), list[Problem]()
     if cloud == "gcp" and not config.get(PROJECT):
         problems.append(FORMS["project-missing"].problem(PROJECT, key=PROJECT))
     if region is None or region == "":
         return "", [*problems, FORMS["region-missing"].problem(key, key=key, example=example)]
-    if not isinstance(region, str) or not form.fullmatch(region):
+    if not isinstance(region, str) or not facts.region_form.fullmatch(region):
         other = regions.cloud_of(str(region))
         row = FORMS["region-of-another-cloud" if other else "region-form"]
         return "", [*problems, row.problem(key, value=shown(region), cloud=cloud, other=other, example=example)]
