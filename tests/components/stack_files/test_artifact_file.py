@@ -115,7 +115,7 @@ def test_a_wrong_inline_entry_is_named_by_its_place_in_the_spec(
 
 
 @pytest.mark.parametrize("url", ["https://me:hunter2@files.example/x", "https://files.example/x?sig=hunter2"])
-def test_what_may_be_a_secret_in_a_url_is_not_shown(url: str) -> None:
+def test_user_and_query_of_a_url_are_not_shown(url: str) -> None:
     [found] = problems(changed({"artifacts": {"mirror": url}}))
     assert "files.example" in str(found)
     assert "hunter2" not in str(found)
@@ -132,7 +132,7 @@ def test_a_mirror_is_a_plain_http_url(mirror: str) -> None:
     assert (found.id, found.path) == ("wrong-value", "artifacts.mirror")
 
 
-def test_what_has_no_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
+def test_a_download_without_a_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
     reason = {"download-without-digest": "we check it by hand"}
     for acknowledge in ({}, reason):
         stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)
