@@ -1,4 +1,4 @@
-"""The Kubernetes API as the program itself calls it: as the administrator, over TLS, without a file."""
+"""Client of the Kubernetes API for the program: as administrator, with TLS, without kubeconfig or key files."""
 
 import base64
 import json
@@ -15,16 +15,16 @@ from components.machine.pki import KeyPair
 from components.sdk.registration import run_in_thread
 
 TIMEOUT = 10
-"""Seconds for one call: connecting, and each wait for bytes."""
+"""Seconds for connecting, and for each read."""
 PATCH = "application/strategic-merge-patch+json"
 
 
 class Unreachable(Exception):
-    """Nothing answers at the API's address, or not with a certificate of the cluster."""
+    """No answer from the API's address, or one without a certificate of the cluster."""
 
 
 class Refused(Exception):
-    """The API answers a call with an error."""
+    """The API answered with an error status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -35,7 +35,7 @@ class Refused(Exception):
 class Access:
     """How to reach a cluster's API as its administrator.
 
-    server_name: what its certificate has, whatever name the URL has. administrator: secret.
+    server_name: name in the API's certificate, which the URL's host need not be. administrator: secret.
     """
 
     url: str
@@ -45,7 +45,7 @@ class Access:
 
 
 class KubernetesApi:
-    """Calls of one cluster's API."""
+    """Client of one cluster's API."""
 
     def __init__(self, access: Access) -> None:
         self.url, self._name = access.url, access.server_name
@@ -53,23 +53,23 @@ class KubernetesApi:
         _present(self._context, access.administrator)
 
     async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """The answer's document. Unreachable, or Refused with the API's own words."""
+        """Return the answer's JSON document. Raises Unreachable, or Refused with the API's message."""
         return await run_in_thread(self._call, method, path, body, kind)
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """As `call`, for who does nothing else meanwhile."""
+        """Blocking `call`."""
         return self._call(method, path, body, kind)
 
     def text(self, path: str) -> str:
-        """What a path gives that is no document, such as a pod's log. Raises as `call` does."""
+        """Return the text at a path, such as a pod's log. Raises as `call` does."""
         return self._exchange("GET", path, None, "").decode(errors="replace")
 
     def upgraded(self, path: str, protocol: str) -> socket.socket:
-        """The connection once the API speaks a subprotocol of websockets over it. Raises as `call` does."""
+        """Return a connection upgraded to a subprotocol of WebSockets. Raises as `call` does."""
         parts = urlsplit(self.url)
         connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
         key = base64.b64encode(os.urandom(16)).decode()
-        asked = (
+        request = (
             f"GET {path} HTTP/1.1",
             f"Host: {self._name}",
             "Upgrade: websocket",
@@ -81,10 +81,10 @@ class KubernetesApi:
         head = b""
         try:
             connection.connect()
-            connection.sock.sendall("\r\n".join((*asked, "", "")).encode())
-            # a byte at a time: what follows the head is the caller's
-            while not head.endswith(b"\r\n\r\n") and (one := connection.sock.recv(1)):
-                head += one
+            connection.sock.sendall("\r\n".join((*request, "", "")).encode())
+            # byte by byte: the bytes after the head belong to the caller
+            while not head.endswith(b"\r\n\r\n") and (byte := connection.sock.recv(1)):
+                head += byte
         except OSError as error:
             connection.close()
             raise Unreachable(f"{self.url}: {error}") from error
@@ -96,7 +96,7 @@ class KubernetesApi:
 
     def _call(self, method: str, path: str, body: Any, kind: str) -> Any:
         document: dict[str, Any] = {}
-        with suppress(ValueError):  # a proxy on the way answers with text
+        with suppress(ValueError):  # a proxy in between may answer with text
             document = json.loads(self._exchange(method, path, body, kind))
         return document
 
@@ -121,19 +121,19 @@ class KubernetesApi:
 
 
 async def ready_nodes(api: KubernetesApi, query: str = "") -> dict[str, bool]:
-    """Whether each Node is Ready, by name; `query`: ?labelSelector=... Unreachable or Refused as of any call."""
-    found = await api.call("GET", f"/api/v1/nodes{query}")
-    return {each["metadata"]["name"]: _is_ready(each) for each in found["items"]}
+    """Return whether each Node is Ready, by name. query: ?labelSelector=... Raises as `call` does."""
+    nodes = await api.call("GET", f"/api/v1/nodes{query}")
+    return {node["metadata"]["name"]: _is_ready(node) for node in nodes["items"]}
 
 
 def _is_ready(node: dict[str, Any]) -> bool:
     status: dict[str, Any] = node.get("status") or {}
     conditions: list[dict[str, str]] = status.get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 class _Connection(HTTPSConnection):
-    """Checks the server's certificate for a name that need not be the URL's."""
+    """HTTPS connection that verifies the certificate against another name than the URL's host."""
 
     def __init__(self, host: str, port: int, context: ssl.SSLContext, name: str) -> None:
         super().__init__(host, port, timeout=TIMEOUT, context=context)
@@ -145,7 +145,7 @@ class _Connection(HTTPSConnection):
 
 
 def _present(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """Have the context present a client certificate. It reads files alone, so it is given pipes: no key on a disk."""
+    """Load a client certificate into the context through pipes, because it reads only files: no key on a disk."""
     ends = [_pipe(pair["certificate"]), _pipe(pair["key"])]
     try:
         context.load_cert_chain(*(f"/dev/fd/{end}" for end in ends))
@@ -155,8 +155,8 @@ def _present(context: ssl.SSLContext, pair: KeyPair) -> None:
 
 
 def _pipe(text: str) -> int:
-    """The end of a pipe to read a short text from."""
-    end, begin = os.pipe()
-    os.write(begin, text.encode())
-    os.close(begin)
-    return end
+    """Return the read end of a pipe that holds a short text."""
+    read_end, write_end = os.pipe()
+    os.write(write_end, text.encode())
+    os.close(write_end)
+    return read_end

@@ -118,7 +118,7 @@ def test_pods_that_are_left_after_the_time_are_named_with_the_reason() -> None:
 def test_a_pod_that_was_evicted_and_does_not_end_is_named_too() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
-    with pytest.raises(drain.Undrained, match=r"shop/a \(it does not end\)"):
+    with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
         run(api, 0.01)
     assert api.asked.count(("evict", "a")) == 1, "it was evicted, and only has to end"
 
@@ -165,5 +165,5 @@ def test_an_api_that_fails_once_the_node_is_cordoned_is_asked_again(error: Excep
 
 
 def test_a_node_whose_pods_nobody_tells_is_not_drained() -> None:
-    with pytest.raises(drain.Undrained, match=r"the API does not say \(reset by peer\)"):
+    with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -123,7 +123,7 @@ def test_a_member_that_is_registered_counts_where_the_gate_asks_for_no_more() ->
     leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
     made = rolling(Machines(plan(gate="ready"), registered), "web-0")
     made._nodes = _no_api  # type: ignore[method-assign]
-    with pytest.raises(RuntimeError, match="i-web-2 says registered"):
+    with pytest.raises(RuntimeError, match="i-web-2 reports registered"):
         leave(made, "web-0")
 
 
@@ -134,8 +134,8 @@ async def _no_api(_: Any) -> None:
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        (RUNNING, "web-2: i-web-2 says running downloads/kubelet"),
-        (FAILED, "web-2: i-web-2 says failed kubelet/kubelet-runs it stopped"),
+        (RUNNING, "web-2: i-web-2 reports running downloads/kubelet"),
+        (FAILED, "web-2: i-web-2 reports failed kubelet/kubelet-runs it stopped"),
         (ABSENT, "web-2: i-web-2 has no status record (404)"),
     ],
     ids=lambda value: value["state"] if isinstance(value, dict) else "",
@@ -233,7 +233,7 @@ def test_one_that_started_too_long_ago_is_given_up() -> None:
     made = rolling(machines, "web-0", simulated=False)
     leave(made, "web-0")
     machines.records = {"web-0": RUNNING}
-    with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 says running"):
+    with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 reports running"):
         arrive(made, "web-0")
 
 
@@ -242,7 +242,7 @@ def test_a_run_that_failed_is_given_up_at_once() -> None:
     made = rolling(machines, "web-0", simulated=False)
     leave(made, "web-0")
     machines.records = {"web-0": FAILED}
-    with pytest.raises(RuntimeError, match="No other machine of pool web goes now"):
+    with pytest.raises(RuntimeError, match="No other machine of pool web is replaced in this run"):
         arrive(made, "web-0")
 
 

@@ -99,8 +99,8 @@ def test_a_cluster_that_is_made_now_asks_nobody() -> None:
         (["1.34.4"] * 3, (WANTED, "1.34.4"), "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35"),
         (["1.36.4", "1.37.0"], None, "1.36.4 is older than 1.37.0"),
         ([WANTED], ("1.37.0", WANTED), "1.36.4 is older than 1.37.0"),
-        ([], (OLD, OLD), "none of the control plane's 3 machines report which version they have"),
-        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot go from 1.35.8 to 1.36.4"),
+        ([], (OLD, OLD), "none of the control plane's 3 machines report their version"),
+        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot be upgraded from 1.35.8 to 1.36.4"),
         ([OLD], None, "1 of the control plane's 3 machines"),
     ],
 )
@@ -148,7 +148,7 @@ def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.Mo
     found.version = held
     pool: Any = SimpleNamespace(name="web")
     with pytest.raises(
-        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Put back"
+        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Keep the artifacts"
     ):
         found.pool(pool)
 
