@@ -61,14 +61,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drain, "POLL_SECONDS", 0.001)
 
 
-def test_the_node_is_cordoned_first_then_every_pod_is_evicted_once() -> None:
+def test_drain_cordons_the_node_then_evicts_each_pod_once() -> None:
     api = Api(pod("b"), pod("a"))
     assert run(api) == "2 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a"), ("evict", "b")]
     assert api.versions == {"policy/v1"}
 
 
-def test_before_1_22_the_older_eviction_is_asked_for() -> None:
+def test_drain_uses_policy_v1beta1_before_kubernetes_1_22() -> None:
     api = Api(pod("a"), modern=False)
     run(api)
     assert api.versions == {"policy/v1beta1"}
@@ -84,20 +84,20 @@ def test_before_1_22_the_older_eviction_is_asked_for() -> None:
     ],
     ids=["DaemonSet", "static", "succeeded", "failed"],
 )
-def test_some_pods_go_with_the_machine(stays: dict[str, Any]) -> None:
+def test_drain_does_not_evict_daemonset_static_and_completed_pods(stays: dict[str, Any]) -> None:
     api = Api(pod("a", **stays), pod("b"))
     assert run(api) == "1 pods were evicted"
     assert set(api.pods) == {"a"}
 
 
-def test_a_budget_is_asked_again_until_it_lets_the_pod_go() -> None:
+def test_drain_retries_until_the_disruption_budget_allows_the_eviction() -> None:
     api = Api(pod("a"))
     api.status = lambda name, tries: 429 if tries < 4 else 201
     run(api)
     assert api.asked.count(("evict", "a")) == 4
 
 
-def test_a_pod_that_is_gone_when_it_is_evicted_is_no_fault() -> None:
+def test_drain_ignores_a_pod_that_is_gone_before_its_eviction() -> None:
     api = Api(pod("a"))
 
     def vanished(name: str, tries: int) -> int:
@@ -108,14 +108,14 @@ def test_a_pod_that_is_gone_when_it_is_evicted_is_no_fault() -> None:
     assert run(api) == "1 pods were evicted"
 
 
-def test_pods_that_are_left_after_the_time_are_named_with_the_reason() -> None:
+def test_drain_names_remaining_pods_with_the_reason_after_the_time_limit() -> None:
     api = Api(pod("a"), pod("b"))
     api.status = lambda name, tries: 429 if name == "b" else 201
     with pytest.raises(drain.Undrained, match=r"node web-1 after 0 s: shop/b \(429: it would violate the budget\)$"):
         run(api, 0.01)
 
 
-def test_a_pod_that_was_evicted_and_does_not_end_is_named_too() -> None:
+def test_drain_names_an_evicted_pod_that_is_still_terminating() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
     with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
@@ -130,11 +130,11 @@ class Stubborn(dict[str, Any]):
         self[name]["metadata"]["deletionTimestamp"] = "2026-11-21T15:00:00Z"
 
 
-def test_a_node_that_the_cluster_does_not_know_has_nothing_to_drain() -> None:
+def test_drain_returns_at_once_if_the_cluster_has_no_such_node() -> None:
     assert run(Api(known=False)) == "the cluster has no such node"
 
 
-def test_another_refusal_is_passed_on() -> None:
+def test_drain_raises_another_refusal_of_the_api() -> None:
     class Closed(Api):
         async def call(self, *asked: Any, **more: Any) -> Any:
             raise Refused(403, "nodes is forbidden")
@@ -158,12 +158,12 @@ class Breaking(Api):
 
 
 @pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
-def test_an_api_that_fails_once_the_node_is_cordoned_is_asked_again(error: Exception) -> None:
+def test_drain_retries_an_api_that_fails_after_the_cordon(error: Exception) -> None:
     api = Breaking(2, error)
     assert run(api) == "1 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a")]
 
 
-def test_a_node_whose_pods_nobody_tells_is_not_drained() -> None:
+def test_drain_fails_if_the_api_does_not_list_the_nodes_pods() -> None:
     with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -22,7 +22,7 @@ def asked(port: int, path: str = "/api/v1/nodes", *, ca: Any = OURS, signer: Any
     return asyncio.run(KubernetesApi(access).call("GET", path))
 
 
-def test_an_api_is_known_by_its_name_and_authority_and_knows_its_administrator(tmp_path: Path) -> None:
+def test_client_and_api_authenticate_each_other_by_certificate(tmp_path: Path) -> None:
     with serve(Cluster(nodes={"web-0": True}), NAME, OURS, tmp_path) as port:
         assert [each["metadata"]["name"] for each in asked(port)["items"]] == ["web-0"]
 
@@ -36,23 +36,25 @@ def test_an_api_is_known_by_its_name_and_authority_and_knows_its_administrator(t
     ],
     ids=["another authority", "another name", "another administrator"],
 )
-def test_whoever_is_not_of_the_cluster_is_not_spoken_to(tmp_path: Path, differs: dict[str, Any], said: str) -> None:
+def test_the_client_refuses_a_server_without_the_clusters_certificate(
+    tmp_path: Path, differs: dict[str, Any], said: str
+) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Unreachable, match=said):
         asked(port, **differs)
 
 
-def test_an_error_of_the_api_has_its_status_and_words(tmp_path: Path) -> None:
+def test_an_error_has_the_apis_status_and_message(tmp_path: Path) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Refused, match="500: not known here") as caught:
         asked(port, "/apis/x")
     assert caught.value.status == 500
 
 
-def test_nobody_at_the_address_is_said_with_it() -> None:
+def test_the_error_names_the_address_if_nothing_answers() -> None:
     with pytest.raises(Unreachable, match=r"https://127\.0\.0\.1:1: "):
         asked(1)
 
 
-def test_the_administrators_key_is_shown_nowhere_and_no_pipe_stays_open() -> None:
+def test_the_administrators_key_is_not_printed_and_no_pipe_stays_open() -> None:
     pair = pki.administrator_certificate(OURS, "dev")
     access = Access("https://127.0.0.1:1", NAME, OURS["certificate"], pair)
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208
