@@ -1,4 +1,4 @@
-"""Owner, tags, protection, expiry."""
+"""Owner, tags, protection and expiry of the cluster."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,16 +8,16 @@ from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.quantities import duration_seconds
 
 TAGS_MOST, TAGS_OURS = 50, 10
-"""AWS takes 50 tags on a resource; Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
+"""Tags of a resource: AWS takes 50, Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
 
 KEY_LONGEST, VALUE_LONGEST = 128, 256
-"""AWS limits, in characters."""
+"""Characters of a tag's key and value (AWS)."""
 
 _CHARACTERS = re.compile(r"^[\w +\-=.:/@]*$")
-"""Letters, digits, spaces and + - = . _ : / @ are what tags of every AWS service take."""
+"""Characters that tags of every AWS service take: letters, digits, spaces and + - = . _ : / @."""
 
 SHORTEST_LIFE = 1800
-"""Seconds. A Windows node takes some 15 minutes to come up; a shorter life is over before the cluster is used."""
+"""Seconds. A Windows node takes about 15 minutes to become Ready, so a cluster with a shorter life is hardly used."""
 
 PAST = "expires-past"
 """Id of a warning that stops `up`: commands on a cluster that has expired must go on working."""
@@ -26,7 +26,7 @@ TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
 
 def life_seconds(expires: str) -> int | None:
-    """The lifetime in seconds when `expires` is a duration such as 8h; None for a moment in time or nonsense."""
+    """Return the duration that `expires` names, in seconds; None for a time or any other text."""
     try:
         return duration_seconds(expires)
     except ValueError:
@@ -118,12 +118,12 @@ def _tag_value(key: str, value: str) -> str:
 def _tag_reserved(key: str, value: str) -> str:
     low = key.lower()
     if low.startswith("aws:"):
-        return "AWS keeps tags that begin with aws: for itself"
+        return "AWS reserves tags that begin with aws:"
     return "Mullion sets it on every resource" if low.startswith("mullion:") or low == "name" else ""
 
 
 _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
-"""Labels of GCP ("Requirements for labels")."""
+"""Keys and values of labels on Google Cloud ("Requirements for labels")."""
 
 
 def _labels(subject: Subject) -> Iterator[Finding]:
@@ -135,7 +135,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
 
 
 def _tag_kubernetes(key: str, value: str) -> str:
-    return "it names" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
+    return "reserved" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
 
 
 CHECKS = (
@@ -157,59 +157,67 @@ CHECKS = (
         "expires-at-once",
         "expires",
         _no_life,
-        "a cluster with a life of {value} may be deleted as soon as it exists",
-        "write 1h or more, or leave expires out to keep the cluster",
+        "a duration of {value} lets anyone delete the cluster as soon as it is created",
+        "write 1h or more, or remove expires",
     ),
     warning(
         "expires-soon",
         "expires",
         _short_life,
-        "a life of {value} is over before Windows nodes are of use, which takes about 15 minutes",
+        "{value} is too short: Windows nodes need about 15 minutes to become Ready",
         "write 1h or more",
     ),
     error(
         "protect-and-expires",
         "protect expires",
         _protected_expires,
-        "a protected cluster cannot expire",
+        "protect and expires contradict each other",
         "remove expires, or write protect: false",
     ),
     warning(
         "owner-missing",
         "owner protect",
         _no_owner,
-        "nobody is named who could be asked about this protected cluster",
-        "write owner: with a team or an address",
+        "the cluster is protected, but has no owner to ask about it",
+        "write owner: and a team or an e-mail address",
     ),
     error(
         "owner-form",
         "owner",
         _owner_form,
-        "{value!r} cannot be a tag's value",
+        "{value!r} cannot be the value of a tag",
         "write 1 to {longest} letters, digits, spaces and + - = . _ : / @",
     ),
     error(
         "tags-too-many",
         "tags",
         _many_tags,
-        "{count} tags; AWS takes {limit} and Mullion sets up to {ours}",
+        "{count} tags are too many: AWS takes {limit}, and Mullion sets up to {ours}",
         "write at most {most}",
     ),
-    error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten or respell it"),
-    error("tag-value", "tags", _each_tag(_tag_value), "the value of {key!r} {why}", "shorten or respell it"),
-    error("tag-reserved", "tags", _each_tag(_tag_reserved), "{key!r} is not free: {why}", "use another key"),
+    error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten it, or write other characters"),
+    error(
+        "tag-value",
+        "tags",
+        _each_tag(_tag_value),
+        "the value of {key!r} {why}",
+        "shorten it, or write other characters",
+    ),
+    error(
+        "tag-reserved", "tags", _each_tag(_tag_reserved), "the tag key {key!r} is reserved: {why}", "write another key"
+    ),
     error(
         "tag-no-label",
         "tags cloud",
         _labels,
-        "{key!r}: {value!r} cannot be a label of GCP",
-        "write lower-case letters, digits, - and _; the key begins with a letter; each at most 63 characters",
+        "the tag {key!r}: {value!r} cannot be a label on Google Cloud",
+        "write at most 63 lower-case letters, digits, - and _, and begin the key with a letter",
     ),
     warning(
         "tag-of-kubernetes",
         "tags",
         _each_tag(_tag_kubernetes),
-        "{key!r} makes cloud controllers of some cluster treat these resources as theirs",
-        "remove it; Mullion runs no cloud controller",
+        "with the tag {key!r} the cloud controller of another cluster can change or delete these resources",
+        "remove it: Mullion runs no cloud controller",
     ),
 )

@@ -1,7 +1,7 @@
-"""Drain a node before its machine is deleted: cordon it, then evict its pods, as `kubectl drain` does.
+"""Cordon a node and evict its pods before its machine is deleted, as `kubectl drain` does.
 
-Evictions respect PodDisruptionBudgets: the API answers 429 while one is exhausted, and drain retries. Pods of
-DaemonSets, static pods and completed pods are not evicted.
+The API answers 429 to an eviction that a PodDisruptionBudget forbids, and is asked again. Pods of DaemonSets, static
+pods and completed pods stay: they are deleted with the machine.
 """
 
 import asyncio
@@ -12,23 +12,22 @@ from urllib.parse import quote
 from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable
 
 POLL_SECONDS = 2.0
-"""Interval between evictions of the remaining pods."""
-
+"""Seconds between two looks at the remaining pods."""
 DONE = ("Succeeded", "Failed")
 """Phases of completed pods."""
 MIRROR = "kubernetes.io/config.mirror"
-"""Annotation of a static pod's mirror pod."""
+"""Annotation of static pods."""
 
 
 class Undrained(Exception):
-    """Pods remain after the time limit; the message names each with the reason."""
+    """Pods remain when the time is over; the message names each with the reason."""
 
 
 async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
-    """Cordon a node and evict its pods within so many seconds; return a sentence on the result.
+    """Cordon a node and evict its pods within so many seconds. Return what was done.
 
-    Raises Undrained if pods remain, or the API cannot list them; Unreachable or Refused if the node cannot be
-    cordoned. After that, failed calls are retried.
+    Raises Undrained if pods remain or the API does not list them, Unreachable or Refused if the node cannot be
+    cordoned. After the cordon, an API that fails is asked again.
     """
     path = f"/api/v1/nodes/{node}"
     try:
@@ -51,7 +50,7 @@ async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
 
 
 async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
-    """Evict the pods whose uid is not in `evicted`, and add these; return the remaining pods with reasons, or ""."""
+    """Evict the pods that are not in `evicted` (uids), and add them. Return the remaining pods with their reasons."""
     pods, reasons = await _evictable(api, node), dict[str, str]()
     version = await _eviction_version(api) if pods else ""
     for pod in pods:
@@ -63,7 +62,7 @@ async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
 
 
 async def _eviction_version(api: KubernetesApi) -> str:
-    """Return the API version of Eviction: policy/v1 since Kubernetes 1.22, policy/v1beta1 before."""
+    """Return the API version of Eviction: policy/v1 from Kubernetes 1.22 on, else policy/v1beta1."""
     try:
         await api.call("GET", "/apis/policy/v1")
     except Refused as error:
@@ -74,7 +73,7 @@ async def _eviction_version(api: KubernetesApi) -> str:
 
 
 async def _evictable(api: KubernetesApi, node: str) -> list[dict[str, Any]]:
-    """Return the pods on a node that must be evicted, sorted by name."""
+    """Return the pods on a node that have to be evicted, sorted by name."""
     pods = await api.call("GET", f"/api/v1/pods?fieldSelector={quote(f'spec.nodeName={node}', safe='')}")
     return sorted((pod for pod in pods["items"] if not _stays(pod)), key=_name)
 
@@ -89,11 +88,11 @@ def _stays(pod: dict[str, Any]) -> bool:
 
 
 async def _evict(api: KubernetesApi, version: str, pod: dict[str, Any]) -> str:
-    """Evict a pod; return why the API refuses, or "" if it evicts the pod or the pod is gone."""
+    """Evict a pod. Return why the API refuses it; empty if it does not, or the pod is gone."""
     metadata = pod["metadata"]
     names = {"name": metadata["name"], "namespace": metadata["namespace"]}
     path = f"/api/v1/namespaces/{names['namespace']}/pods/{names['name']}/eviction"
-    # by uid: a StatefulSet may have created a new pod of the same name
+    # do not evict the pod's successor of the same name (StatefulSet)
     options = {"preconditions": {"uid": metadata["uid"]}}
     body = {"apiVersion": version, "kind": "Eviction", "metadata": names, "deleteOptions": options}
     try:

@@ -19,6 +19,7 @@ from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
+from components.rollout import simulation
 from components.rollout.drain import Undrained, drain
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
@@ -117,6 +118,7 @@ class Rollout:
         pool = self._pools[_pool_of(name)]
         if name not in self._replacing[pool.name]:
             return
+        self._done[pool.name].append(name)
         machine = next(worker for worker in pool.machines if worker.name == name)
         instance = await self._machines.instance(args)
         while missing := await self._check(pool, machine, instance, await self._nodes(pool)):
@@ -127,7 +129,6 @@ class Rollout:
                 )
             await asyncio.sleep(POLL_SECONDS)
         self._replacing[pool.name].discard(name)
-        self._done[pool.name].append(name)
 
     async def _wait_for_others(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
         """Wait until enough other workers are ready. Raises RuntimeError if none of the missing can become ready."""
@@ -187,12 +188,14 @@ class Rollout:
     def _report(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
         """Return why a roll stops, what it replaced, and what to do."""
         reasons = "; ".join(f"{worker.name}: {worker.why}" for worker in missing)
-        done = ", ".join(self._done[pool.name]) or "none"
+        unready = {worker.name for worker in missing}
+        done = [f"{worker} (not ready)" if worker in unready else worker for worker in self._done[pool.name]]
+        flag = " --sandbox" if self._simulated or simulation.api() else ""
         return (
             f"pool {pool.name} cannot spare {name}, because other machines are not ready ({reasons}). {name} and the "
-            f"machines after it were not changed; replaced in this run: {done}. Repair the machines that are not "
-            f"ready, or replace one alone (mullion roll {self._cluster} {pool.name} --machine {missing[0].name}), then "
-            "run this again"
+            f"machines after it were not changed; replaced in this run: {', '.join(done) or 'none'}. Repair the "
+            "machines that are not ready, or replace one alone "
+            f"(mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
         )
 
     async def _api(self) -> KubernetesApi | None:

@@ -36,17 +36,24 @@ ROWS = (
     ),
     Form("region-missing", "the region is missing", "write {key}: {example} in config:, beside mullion:cluster"),
     Form(
+        "region-of-another-cloud",
+        "{value} is a region of {other}, but the cluster is on {cloud}",
+        "write a region of {cloud} such as {example}",
+    ),
+    Form(
         "project-missing",
         "the project of Google Cloud is missing",
         "write {key}: and the id of your project in config:, beside mullion:cluster",
     ),
-    Form("region-form", "{value} is not the name of a region of {cloud}{other}", "write a region such as {example}"),
+    Form("region-form", "{value} is not the name of a region of {cloud}", "write a region such as {example}"),
     Form(
         "cluster-name",
-        "the stack's name {value!r} cannot name a cluster: it becomes part of DNS names and of bucket names, which"
-        " take lower-case letters, digits and hyphens and leave 26 characters",
-        "name the stack with at most 26 lower-case letters, digits and hyphens, starting with a letter and not"
-        " ending with a hyphen; nor with sg-, internal-, xn-- or sthree-, which AWS keeps for itself",
+        "the stack's name {value!r} cannot name a cluster: names of DNS and buckets contain it, which take only"
+        " lower-case"
+        " letters, digits and hyphens, and have room for 26 characters",
+        "name the stack with at most 26 lower-case letters, digits and hyphens, starting with a letter but not with"
+        " sg-,"
+        " internal-, xn-- or sthree- (reserved by AWS), and not ending with a hyphen",
     ),
     Form(
         "secret-in-spec",

@@ -92,9 +92,8 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
         return "", [*problems, FORMS["region-missing"].problem(key, key=key, example=example)]
     if not isinstance(region, str) or not facts.region_form.fullmatch(region):
         other = regions.cloud_of(str(region))
-        reason = f", but of {other}" if other else ""
-        wrong = FORMS["region-form"].problem(key, value=shown(region), cloud=cloud, other=reason, example=example)
-        return "", [*problems, wrong]
+        row = FORMS["region-of-another-cloud" if other else "region-form"]
+        return "", [*problems, row.problem(key, value=shown(region), cloud=cloud, other=other, example=example)]
     return region, problems
 
 

@@ -26,6 +26,7 @@ from operations.chaos.invariants import Asked
 from operations.console.exits import Exit, Stop
 from operations.engine import locate
 from operations.stacks import stack_files
+from sandbox import faults
 
 LENGTH = 4
 """Changes between the first `up` and the last `down` of a sequence, unless told."""
@@ -46,10 +47,10 @@ class Violation(Exception):
 def _fault(kind: str, amount: float, times: int) -> Cut:
     def disturbed(replica: Replica, words: tuple[str, ...], call: int) -> Done:
         with replica.cloud_state() as world:
-            world.plan_fault(kind, call, amount=amount, times=times)
+            faults.plan(world, kind, call, amount=amount, times=times)
         done = replica.run(*words)
         with replica.cloud_state() as world:
-            world.clear_faults()
+            faults.clear(world)
         return done
 
     return disturbed

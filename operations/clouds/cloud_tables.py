@@ -176,6 +176,9 @@ def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], sta
     return str(outputs[type_, f"{stack}-{group}"][output])
 
 
+GONE, STOPPED = "gone", "stopped"
+"""What a cloud says of an instance that does not run."""
+
 GROUPS = (CONTROL_PLANE, "workers")
 
 

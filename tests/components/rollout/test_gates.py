@@ -250,6 +250,19 @@ def test_waiting_ends_at_once_for_a_failed_node_plan() -> None:
         arrive(made, "web-0")
 
 
+def test_a_stopped_roll_names_the_machine_that_was_replaced_and_a_command_that_can_be_pasted() -> None:
+    machines = Machines(plan())
+    made = rolling(machines, "web-0", "web-1")
+    leave(made, "web-0")
+    machines.records = {"web-0": FAILED}
+    with pytest.raises(RuntimeError, match="web-0 is not ready"):
+        arrive(made, "web-0")
+    with pytest.raises(RuntimeError, match="pool web cannot spare web-1") as caught:
+        leave(made, "web-1")
+    assert "replaced in this run: web-0 (not ready)." in str(caught.value)
+    assert "mullion roll aws-prod web --machine web-0 --sandbox" in str(caught.value)
+
+
 def test_the_run_does_not_wait_for_an_additional_worker() -> None:
     machines = Machines(plan(), {"web-0": ABSENT})
     arrive(rolling(machines), "web-0")

@@ -105,6 +105,7 @@ def test_every_form_row_about_the_spec_has_a_case() -> None:
     elsewhere = {"yaml-syntax", "duplicate-key", "unknown-config-key", "cluster-missing", "region-missing"}
     elsewhere |= {
         "region-form",
+        "region-of-another-cloud",
         "project-missing",
         "cluster-name",
         "nested-too-deep",
@@ -219,8 +220,8 @@ def test_a_stack_needs_a_cluster_and_a_region() -> None:
 
 def test_a_region_of_another_cloud_is_refused_with_the_name_of_that_cloud() -> None:
     [problem] = problems(GOOD, config={"aws:region": "europe-west1"})
-    assert problem.id == "region-form"
-    assert problem.wrong.endswith("is not the name of a region of aws, but of gcp")
+    assert problem.id == "region-of-another-cloud"
+    assert problem.wrong == "'europe-west1' is a region of gcp, but the cluster is on aws"
 
 
 def test_an_unknown_region_is_warned_about_with_the_nearest_names() -> None:
