@@ -33,7 +33,8 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
     if len(names) == 1:
         raise Stop(
             Exit.REFUSED,
-            f"{machine} is the whole control plane of {name}; `mullion restore {name}` replaces it from a snapshot",
+            f"{machine} is the whole control plane of {name}; "
+            f"`{target.command('restore', name)}` replaces it from a snapshot",
         )
     reports = wait.watch(name, 0, control_plane=True)
     others = [report for report in reports if report.expected.name != machine]
@@ -125,7 +126,9 @@ def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
     if snapshot is None:
         return stored.snapshots[0]
     if snapshot not in stored.snapshots:
-        raise Stop(Exit.USAGE, f"there is no snapshot {snapshot}; `mullion restore {name} --list` shows them")
+        raise Stop(
+            Exit.USAGE, f"there is no snapshot {snapshot}; `{target.command('restore', name, '--list')}` shows them"
+        )
     return snapshot
 
 

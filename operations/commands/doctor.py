@@ -149,13 +149,15 @@ def _leftovers(name: str) -> Iterator[Finding]:
     with workspace.opened(name, engine, sandbox=sandbox) as place, failures.reported(name):
         locked, broken = locks.held(name, workspace.backend()), locks.broken(name, workspace.backend())
         for path in broken:
-            yield Finding(f"state of {name}", f"{path} is incomplete; the next `mullion up {name}` deletes it")
+            yield Finding(
+                f"state of {name}", f"{path} is incomplete; the next `{target.command('up', name)}` deletes it"
+            )
         if broken:
             return
         run = workspace.existing(name, place)
         deployment = recovery.export(run)["deployment"] if run else {}
     for lock in locked:
-        died = f"its run died; the next `mullion up {name}` deletes the lock"
+        died = f"its run died; the next `{target.command('up', name)}` deletes the lock"
         yield Finding(f"lock of {name}: {lock}", died if lock.dead else "a run is in progress")
     pending = deployment.get("pending_operations") or []
     for operation in pending:
@@ -167,7 +169,7 @@ def _leftovers(name: str) -> Iterator[Finding]:
 
 
 def _remedy(name: str, sandbox: bool) -> str:
-    return f"the next `mullion up {name}` {'finds it in the sandbox' if sandbox else 'says how to find it'}"
+    return f"the next `{target.command('up', name)}` {'finds it in the sandbox' if sandbox else 'says how to find it'}"
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _engine, _plugins, _backend, _stacks, _disk)

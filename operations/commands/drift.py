@@ -44,7 +44,7 @@ def drift(name: str, *, as_json: bool) -> None:
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run = existing(name, workspace)
         if run is None:
-            raise Stop(Exit.FAILED, f"stack {name} was never built; `mullion up {name}` builds it")
+            raise Stop(Exit.FAILED, f"stack {name} was never built; `{target.command('up', name)}` builds it")
         for lock in locks.held(name, backend()):
             holder = (
                 f"a run that died; `{target.command('up', name)}` removes the lock"

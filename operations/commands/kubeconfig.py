@@ -106,7 +106,7 @@ def built(name: str) -> Iterator[auto.Stack]:
     """Give a built stack, in the sandbox or its account. Raises Stop if it was never built."""
     stack_files.file(name)
     program = locate.find()
-    never = f"stack {name} was never built; `mullion up {name}` first"
+    never = f"stack {name} was never built; `{target.command('up', name)}` first"
     if target.recall(name) is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
         raise Stop(Exit.FAILED, never)
     with opened(name, program, sandbox=target.in_sandbox(name)) as workspace, failures.reported(name):

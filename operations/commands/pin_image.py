@@ -10,7 +10,7 @@ from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.scratch_stack import passing
-from operations.stacks import stack_files
+from operations.stacks import stack_files, target
 from operations.stacks.edit import node_at, text_of, write_whole
 
 FOUND = "image"
@@ -41,7 +41,7 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
     users = ", ".join(each for each, group in groups.items() if group.os.value == os)
     print(
         f"{os}: {before or 'what was looked up first'} -> {newest} in {path.name}\nPools that use it: {users}. "
-        f"`mullion plan {name} --against FILE` says what it replaces; `mullion up {name}` does so."
+        f"`mullion plan {name} --against FILE` says what it replaces; `{target.command('up', name)}` does so."
     )
 
 

@@ -63,7 +63,7 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "protect": spec.protect,
         "kubernetes": spec.kubernetes,
         "spec": spec.model_dump(mode="json"),
-        "endpoint": asdict(planned.endpoint) | {"url": planned.endpoint.url},
+        "endpoint": _endpoint(planned),
         "network": _network(subject),
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],
         "machines": [_machine(planned, group, each) for group in planned.machine_groups for each in group.machines],
@@ -77,6 +77,11 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
             for each in stack.warnings
         ],
     }
+
+
+def _endpoint(planned: ClusterPlan) -> dict[str, Any]:
+    addresses = [str(address) for address in planned.endpoint.balancer_addresses]
+    return {**asdict(planned.endpoint), "balancer_addresses": addresses, "url": planned.endpoint.url}
 
 
 def _network(subject: Subject) -> dict[str, Any]:
@@ -124,16 +129,12 @@ def _limits(group: MachineGroup, subject: Subject) -> MachineGroupSpec:
 
 def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]]:
     """Return what the kubelet keeps from pods, as quantities: for the system, for Kubernetes, hard eviction."""
-    limits, size = _limits(group, subject), instance_sizes.size(group.size)
-    system = limits.options.kubelet.system_reserved.model_dump(exclude_none=True)
-    if limits.os.is_windows:
+    kubelet, size = _limits(group, subject).options.kubelet, instance_sizes.size(group.size)
+    system = kubelet.system_reserved.model_dump(exclude_none=True)
+    if group.os.is_windows:
         system = {"cpu": f"{windows_cpu_milli(size.vcpu if size else 0)}m", **system}
-    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **limits.options.kubelet.eviction_hard}
-    return {
-        "system": system,
-        "kube": limits.options.kubelet.kube_reserved.model_dump(exclude_none=True),
-        "eviction": eviction,
-    }
+    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **kubelet.eviction_hard}
+    return {"system": system, "kube": kubelet.kube_reserved.model_dump(exclude_none=True), "eviction": eviction}
 
 
 def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None:

@@ -39,7 +39,10 @@ def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -
             write_whole(path, original, mode)
             print(f"mullion: nothing was started; {path.name} is as it was", file=sys.stderr)
         else:
-            print(f"mullion: {path.name} keeps {keys[-1]} {value}; `mullion up {name}` goes on", file=sys.stderr)
+            print(
+                f"mullion: {path.name} keeps {keys[-1]} {value}; `{target.command('up', name)}` goes on",
+                file=sys.stderr,
+            )
         raise
 
 

@@ -75,7 +75,7 @@ def up(
             raise Stop(
                 Exit.FAILED,
                 f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {held} until it "
-                f"has, and `mullion up {name}` goes on from there",
+                f"has, and `{target.command('up', name)}` goes on from there",
             )
     print(f"{work.tally.summary()} in {took()}\n")
     print(report.machines(planned, after))

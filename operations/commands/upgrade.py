@@ -3,7 +3,7 @@
 import json
 
 from operations.commands import stack_change
-from operations.stacks import stack_files
+from operations.stacks import stack_files, target
 
 
 def upgrade(name: str, version: str, *, sandbox: bool, yes: bool) -> None:
@@ -14,7 +14,7 @@ def upgrade(name: str, version: str, *, sandbox: bool, yes: bool) -> None:
     before = stack_files.load(name)
     now = before.spec.kubernetes
     if now == version:
-        print(f"{stack_files.file(name).name} has {version} already; `mullion up {name}` makes it so where it is not")
+        print(f"{stack_files.file(name).name} has {version} already; `{target.command('up', name)}` applies it")
         return
     print(f"Kubernetes {now} -> {version}: the control plane first, pools once it reports that version")
     stack_change.change(before, ("kubernetes",), json.dumps(version), sandbox=sandbox, yes=yes)

@@ -15,6 +15,7 @@ from pulumi import automation as auto
 from operations.console.exits import Exit, Stop
 from operations.engine import locks, process, workspace
 from operations.engine.events import Tally
+from operations.stacks import target
 
 _WORTH = re.compile(r"(?:stderr: )?error: (.*)")
 _HOLDER = re.compile(r"created by (.+)")
@@ -50,7 +51,10 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
         if interrupted.is_set():  # also where it ended well: an engine that is asked to stop a removal does, half-way
             with suppress(Stop):  # where another run has the stack already
                 locks.cancel_dead(name, workspace.backend())
-            raise Stop(Exit.INTERRUPTED, f"interrupted; what was made is in the state, and `mullion up {name}` goes on")
+            raise Stop(
+                Exit.INTERRUPTED,
+                f"interrupted; what was made is in the state, and `{target.command('up', name)}` goes on",
+            )
 
 
 def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
@@ -64,7 +68,8 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
         what = "\n".join(f"  {each}" for each in faults)
         return f"stack {name}: {len(faults)} failed\n{what}\nCorrect it and run this again: what was made is kept"
     if killed := _KILLED.search(str(error)):
-        return f"stack {name}: the engine was killed (signal {killed[1]}); `mullion up {name}` clears up and goes on"
+        again = target.command("up", name)
+        return f"stack {name}: the engine was killed (signal {killed[1]}); `{again}` clears up and goes on"
     if _NO_LOGIN in str(error):
         return f"stack {name}: there is no backend to keep its state in: `pulumi login` first, or use --sandbox"
     said = [match[1] for each in str(error).splitlines() if (match := _WORTH.match(each.strip())) and match[1]]

@@ -14,6 +14,7 @@ from pulumi import automation as auto
 
 from operations.console.exits import Exit, Stop
 from operations.engine.events import violation
+from operations.stacks import target
 from operations.stacks.paths import REPOSITORY
 
 PACK = REPOSITORY / "policies"
@@ -88,7 +89,7 @@ def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]
     if lost := together(steps):
         broken.append(
             f"the control plane would be gone or without a majority: {lost}. Undo the change, make it for one "
-            f"machine at a time, or build the cluster anew (mullion down {name}) [control-planes-together]"
+            f"machine at a time, or build the cluster anew ({target.command('down', name)}) [control-planes-together]"
         )
     if broken:
         raise Stop(Exit.REFUSED, _refused(name, broken))

@@ -10,6 +10,7 @@ from pulumi import automation as auto
 from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.events import SILENT
+from operations.stacks import target
 from sandbox.values import SECRET, SIGNATURE
 
 STACK = "pulumi:pulumi:Stack"
@@ -83,7 +84,9 @@ def stores(stack: str, state: State) -> Stores:
         names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]
         return Stores(*names, *(cloud_tables.role(cloud, outputs, stack, each) for each in cloud_tables.GROUPS))
     except KeyError as error:
-        raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; `mullion up {stack}` goes on") from error
+        raise Stop(
+            Exit.FAILED, f"the state of {stack} has no {error}; `{target.command('up', stack)}` goes on"
+        ) from error
 
 
 def protected(state: State) -> list[str]:

@@ -25,7 +25,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--lifetime", type=int, default=LIFETIME, help="seconds that credentials are good for")
     given = parser.parse_args(words)
     if not given.cloud_state.is_file():
-        parser.error(f"there is no world {given.cloud_state}; `mullion up STACK --sandbox` makes one")
+        parser.error(f"there is no world {given.cloud_state}; `mullion up --sandbox` makes one")
     # block the signals before any thread starts, so that every thread leaves them to sigwait
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     with Services(given.cloud_state, lifetime=given.lifetime) as services:
