@@ -70,7 +70,7 @@ def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> N
     refusal = account.refused(machine)
     assert refusal.code == code
     answer = account.provider.cloud.failures.answer(kind)
-    assert f"asked {len(list(answer.waits())) + 1} times" in refusal.message
+    assert f"({len(list(answer.waits())) + 1} tries in" in refusal.message
     assert len(list(answer.waits())) + 1 == tries
 
 
@@ -112,6 +112,6 @@ def test_faults_are_listed_and_forgotten(account) -> None:
 
 
 @pytest.mark.parametrize(("kind", "nth", "times"), [("explode", 1, 1), ("fail", 0, 1), ("fail", 1, 0)])
-def test_a_fault_that_makes_no_sense_is_refused(cloud_state, kind, nth, times) -> None:
+def test_an_invalid_fault_is_refused(cloud_state, kind, nth, times) -> None:
     with pytest.raises(ValueError, match="fault"):
         faults.plan(cloud_state, kind, nth, times=times)
