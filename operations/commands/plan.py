@@ -12,7 +12,7 @@ from typing import Any
 from components.catalogue import instance_sizes
 from components.checks import reserves
 from components.checks.addresses import address_figures
-from components.checks.check import Group as Limits
+from components.checks.check import MachineGroupSpec
 from components.checks.check import Subject
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.spec.defaults import windows_cpu_milli
@@ -119,7 +119,7 @@ def _words(text: str) -> list[str]:
     return text.split(",") if text else []
 
 
-def _limits(group: MachineGroup, subject: Subject) -> Limits:
+def _limits(group: MachineGroup, subject: Subject) -> MachineGroupSpec:
     return next(limits for limits in subject.groups if limits.name == group.name)
 
 
