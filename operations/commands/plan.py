@@ -12,8 +12,7 @@ from typing import Any
 from components.catalogue import instance_sizes
 from components.checks import reserves
 from components.checks.addresses import address_figures
-from components.checks.check import MachineGroupSpec
-from components.checks.check import Subject
+from components.checks.check import MachineGroupSpec, Subject
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.spec.defaults import windows_cpu_milli
 from components.stack_files.stack import Stack
@@ -126,11 +125,15 @@ def _limits(group: MachineGroup, subject: Subject) -> MachineGroupSpec:
 def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]]:
     """Return what the kubelet keeps from pods, as quantities: for the system, for Kubernetes, hard eviction."""
     limits, size = _limits(group, subject), instance_sizes.size(group.size)
-    system = limits.kubelet.system_reserved.model_dump(exclude_none=True)
+    system = limits.options.kubelet.system_reserved.model_dump(exclude_none=True)
     if limits.os.is_windows:
         system = {"cpu": f"{windows_cpu_milli(size.vcpu if size else 0)}m", **system}
-    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **limits.kubelet.eviction_hard}
-    return {"system": system, "kube": limits.kubelet.kube_reserved.model_dump(exclude_none=True), "eviction": eviction}
+    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **limits.options.kubelet.eviction_hard}
+    return {
+        "system": system,
+        "kube": limits.options.kubelet.kube_reserved.model_dump(exclude_none=True),
+        "eviction": eviction,
+    }
 
 
 def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None:
