@@ -117,8 +117,11 @@ def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWo
 
 def refuse_unusable(name: str) -> None:
     """Raise Stop, with all that the engine needs for a real account and this environment lacks."""
-    lacks, place = list[str](), backend()
-    if not place:
+    project = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
+    named = project.get("backend") if isinstance(project, dict) else None
+    lacks, place = list[str](), str(named.get("url") or "") if isinstance(named, dict) else ""
+    place = os.environ.get("PULUMI_BACKEND_URL") or place or backend()
+    if not place and not os.environ.get("PULUMI_ACCESS_TOKEN"):
         lacks.append("a backend for the state: pulumi login")
     secrets_by = stack_files.secrets_provider(name)
     passphrase = any(each in os.environ for each in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"))

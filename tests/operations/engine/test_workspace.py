@@ -16,7 +16,7 @@ def empty(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "PULUMI_BACKEND_URL",
         "PULUMI_CONFIG_PASSPHRASE",
         "PULUMI_CONFIG_PASSPHRASE_FILE",
-        *workspace.PROJECTS,
+        "PULUMI_ACCESS_TOKEN",
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PULUMI_HOME", str(clone / "pulumi"))
@@ -35,6 +35,7 @@ def test_a_missing_backend_and_a_missing_passphrase_are_said(clone: Path, monkey
     ("text", "environment"),
     [
         (STACK, {"PULUMI_BACKEND_URL": "https://api.pulumi.com"}),
+        (STACK, {"PULUMI_ACCESS_TOKEN": "pul-1"}),
         (STACK, {"PULUMI_BACKEND_URL": "file:///tmp", "PULUMI_CONFIG_PASSPHRASE": ""}),
         (f"secretsprovider: awskms://alias/x\n{STACK}", {"PULUMI_BACKEND_URL": "s3://states"}),
     ],
@@ -45,4 +46,10 @@ def test_nothing_is_refused_where_nothing_is_missing(
     (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
+    workspace.refuse_unusable("small")
+
+
+def test_a_backend_that_the_project_names_needs_no_login(clone: Path) -> None:
+    with (clone / "Pulumi.yaml").open("a") as project:
+        project.write("\nbackend: {url: https://api.pulumi.com}\n")
     workspace.refuse_unusable("small")
