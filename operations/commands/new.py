@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import yaml
 
-from components import releases
-from components.stack_files.stack import CLUSTER, REGIONS, read_stack, stack_file_config
+from components import clouds, releases
+from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
 from operations.commands.stack_change import with_value
 from operations.commands.versions import newest
 from operations.console.exits import Exit, Stop
@@ -97,8 +97,8 @@ def new(
 
 def _check(name: str) -> None:
     """Raise SpecError if the name cannot name a cluster."""
-    key, region, _ = REGIONS["aws"]
-    read_stack(name, {key: region, CLUSTER: {"cloud": "aws", "kubernetes": _newest()}})
+    facts = clouds.CLOUDS["aws"]
+    read_stack(name, {facts.region_key: facts.region_example, CLUSTER: {"cloud": "aws", "kubernetes": _newest()}})
 
 
 def _newest() -> str:
@@ -118,7 +118,7 @@ def _written(name: str, cloud: str | None, windows: str | None, kubernetes: str 
         cloud_name=CLOUDS[cloud],
         windows=release,
         kubernetes=json.dumps(kubernetes or _newest()),
-        provider=_PROVIDER[cloud].format(region=_plain(region or REGIONS[cloud][1])),
+        provider=_PROVIDER[cloud].format(region=_plain(region or clouds.CLOUDS[cloud].region_example)),
         api=_API[cloud],
     )
 
@@ -152,6 +152,6 @@ def _with(text: str, key: str, value: str, path: Path) -> str:
     if key == "kubernetes":
         return with_value(text, ("kubernetes",), json.dumps(value), path)
     config = yaml.safe_load(text)["config"]
-    region = REGIONS[config[CLUSTER]["cloud"]][0]
+    region = clouds.CLOUDS[config[CLUSTER]["cloud"]].region_key
     line = re.compile(rf"^(\s*{re.escape(region)}:\s*).*$", re.MULTILINE)
     return line.sub(lambda match: match[1] + _plain(value), text, count=1)
