@@ -33,6 +33,7 @@ test lab soak: export PYTHONDONTWRITEBYTECODE =
 test lab soak: compiled
 
 demo: engine machines ## Build STACK in the sandbox, boot its machines for real, and judge the cluster (make stop ends it)
+	@.venv/bin/python -m operations.stacks.boot_overlay $(STACK)
 	@echo "The first time this builds the programs of Kubernetes $(DEMO_KUBERNETES): 20 to 60 minutes on two cores."
 	@.venv/bin/python -m lab cluster $(DEMO_KUBERNETES)
 	@.venv/bin/mullion up $(STACK) --sandbox --yes --bootable --kubernetes $(DEMO_KUBERNETES)
@@ -81,6 +82,8 @@ lock: venv ## Resolve requirements.lock and tools/go.lock again (needs the netwo
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
 
 clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay
+	@for memory in .mullion/*/world.json; do test ! -e "$$memory" || { stack=$$(basename "$$(dirname "$$memory")"); \
+		echo "stack $$stack is still built; after make venv: mullion down $$stack"; }; done
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis mullion.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

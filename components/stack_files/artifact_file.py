@@ -20,6 +20,9 @@ PROJECT = Path(__file__).resolve().parents[2]
 
 WHERE = "artifacts.file"
 
+DEFAULT = "artifacts.json"
+"""The file beside Pulumi.yaml that stacks without `artifacts.file` read if it is there; `mullion pin` writes it."""
+
 
 def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dict[str, Any], list[Problem]]:
     """Return a `mullion:cluster` object with the entries of its artefact file before its own, and the file's problems.
@@ -27,8 +30,10 @@ def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dic
     A wrong entry is reported and left out. Values of the wrong shape outside the file are returned unchanged.
     """
     whole = dict(document)
-    options = whole.get("artifacts")
+    options = whole.get("artifacts", {})
     name = cast(Mapping[str, Any], options).get("file") if isinstance(options, Mapping) else None
+    if name is None and (project / "Pulumi.yaml").is_file() and (project / DEFAULT).exists():
+        name = DEFAULT
     own = cast(Mapping[str, Any], options).get("entries", []) if isinstance(options, Mapping) else None
     if not isinstance(name, str) or not name or not isinstance(own, list):
         return whole, []

@@ -49,6 +49,20 @@ def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project:
     assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
 
 
+def test_a_pin_is_found_in_the_conventional_file_that_no_stack_file_names(project: Path) -> None:
+    (project / "artifacts.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows"}]))
+    refuse_unready(_stack(kubernetes="1.37.1"))
+    inline = {**ENTRY, "version": "1.37.2"}
+    versions = [each.version for each in _stack(artifacts={"entries": [inline]}).spec.artifacts.entries]
+    assert versions == ["1.37.1", "1.37.1", "1.37.2"]
+
+
+def test_a_named_file_is_read_in_the_place_of_the_conventional_one(project: Path) -> None:
+    (project / "artifacts.json").write_text(json.dumps([ENTRY]))
+    (project / "own.json").write_text("[]")
+    assert _stack(artifacts={"file": "own.json"}).spec.artifacts.entries == []
+
+
 def test_an_absolute_name_needs_no_project(project: Path) -> None:
     (project / "own.json").write_text(json.dumps([ENTRY]))
     document, wrong = with_file({"artifacts": {"file": str(project / "own.json")}}, Path("/nowhere"))
