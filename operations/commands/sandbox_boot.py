@@ -194,7 +194,7 @@ def _cloud_state(name: str) -> Iterator[CloudState]:
 @contextmanager
 def _booted(name: str) -> Iterator[CloudState]:
     """Give the cloud state of a booted stack. Raises Stop if it is not booted."""
-    if supervision.supervisor_pid(sandbox_folder(name)) is None:
+    if not world_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # clears up after a killed supervisor
         raise Stop(Exit.USAGE, boot_site.not_booted(name))
     with _cloud_state(name) as cloud_state:

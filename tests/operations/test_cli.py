@@ -19,8 +19,8 @@ from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
 COMMANDS = {
-    *("plan", "render", "doctor", "drift"),
-    *("up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
+    *("plan", "explain", "render", "doctor", "drift"),
+    *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
     *("outputs", "kubeconfig", "logs", "verify"),
