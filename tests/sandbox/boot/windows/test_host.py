@@ -180,7 +180,7 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert (found.returncode, "a b" in found.stdout + found.stderr) == (7, True)
     assert machine.run("ping.exe", "-n", "60", "127.0.0.1", seconds=2).returncode == 124, "ended after its time"
     assert machine.read(r"C:\ProgramData\mullion\loader.log") == ran.encode()
-    with pytest.raises(RuntimeError, match="web-0 is a Windows Server of its own"):
+    with pytest.raises(RuntimeError, match="web-0 is a Windows Server, so its file"):
         machine.file(r"C:\ProgramData\mullion\loader.log")
 
     machine.cut()
@@ -199,7 +199,7 @@ def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
     machine = cluster.machine("web-0")
     assert isinstance(machine, WindowsHost)
     machine.boot()
-    with pytest.raises(RuntimeError, match="another stack that runs uses its Windows Server"):
+    with pytest.raises(RuntimeError, match="another booted stack uses its Windows Server"):
         WindowsHost(cluster, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
     monkeypatch.setattr(supervision, "disks", lambda folder: cluster.folder)
     monkeypatch.setattr(supervision, "namespace", lambda folder: cluster.net)
@@ -225,7 +225,7 @@ def test_a_server_that_never_answers_is_told_with_its_last_words_and_left_off(
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "power": ({"start": ["sh", "-c", "echo no such domain >&2; exit 3"]}, "ended with 3: no such domain"),
     "a program": ({"new": ["/no/virsh"]}, "No such file or directory: '/no/virsh'"),
-    "Windows": ({"powershell": ["echo", "runs on Unix"]}, "is no PowerShell of Windows"),
+    "Windows": ({"powershell": ["echo", "runs on Unix"]}, "is not PowerShell of Windows"),
     "its interface": ({"link": "tap999", "powershell": ["echo", "runs on Win32NT"]}, 'Cannot find device "tap999"'),
     "its card": ({"card": "Ethernet 3"}, "'InterfaceAlias' equal to 'Ethernet 3'"),
 }

@@ -42,10 +42,10 @@ def test_a_machine_of_the_file_boots_on_its_host_and_others_where_there_is_a_pro
 
 
 WRONG: dict[str, tuple[str, str]] = {
-    "no YAML": ("web-0: {", "it is not YAML: "),
+    "no YAML": ("web-0: {", "not YAML: "),
     "empty": (
         "",
-        "as a whole: Input should be a valid dictionary; write the name of each machine, and in it powershell",
+        "as a whole: Input should be a valid dictionary; write the name of each machine, with keys powershell",
     ),
     "a host that is none": (
         "web-0: ssh",
@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a key that a host has not": (
         yaml.safe_dump({"web-0": {**WEB, "reset": ["virsh", "reset", "web-0"]}}),
-        "web-0.reset: a host has no such key; it has powershell, link, card, new, start, stop",
+        "web-0.reset: unknown key; a host has powershell, link, card, new, start, stop",
     ),
     "a command in one text": (
         yaml.safe_dump({"web-0": {**WEB, "start": "virsh start web-0"}}),
@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a host for two": (
         yaml.safe_dump({"web-0": WEB, "web-1": {**WEB, "link": "tap4"}}),
-        "web-0 and web-1 have the same powershell; give each machine a Windows Server of its own",
+        "web-0 and web-1 have the same powershell; give each machine its own Windows Server",
     ),
 }
 
@@ -89,18 +89,17 @@ def test_what_is_wrong_with_the_file_is_told_with_its_place_and_what_to_write(wh
 
 
 def test_a_file_that_is_not_there_or_has_no_full_path_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (
-        hosts.why_not("web-0")
-        == f"{file}: No such file or directory; let {HOSTS} name a file that can be read, or unset it"
-    )
+    assert hosts.why_not("web-0") == f"{file}: No such file or directory; set {HOSTS} to a readable file, or unset it"
     monkeypatch.setenv(HOSTS, "hosts.yaml")
-    assert f"{HOSTS} needs a path from the root on" in hosts.why_not("web-0")
+    assert f"{HOSTS} needs an absolute path" in hosts.why_not("web-0")
 
 
 def test_a_host_that_another_running_stack_uses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts.tempfile, "gettempdir", lambda: str(tmp_path))
     one, other = Host.model_validate(WEB), Host.model_validate({**WEB, "powershell": ["ssh", "other"]})
-    refused = pytest.raises(Failed, match=r"another stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that one")
+    refused = pytest.raises(
+        Failed, match=r"another booted stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that stack"
+    )
     with hosts.taken(one), hosts.taken(other), refused, hosts.taken(one):
         pass
     with hosts.taken(one):
