@@ -4,6 +4,7 @@ import sys
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from components.sdk.garbage import collect_rarely
 from components.version import VERSION
@@ -20,7 +21,7 @@ class Program(PanelGroup):
         try:
             return super().invoke(ctx)
         except (Exception, KeyboardInterrupt) as error:
-            if isinstance(error, (typer.Exit, typer.Abort, typer.BadParameter)):
+            if isinstance(error, (typer.Exit, typer.Abort, TyperException)):
                 raise
             code, message = ending(error)
             sys.stdout.flush()

@@ -4,6 +4,7 @@ Secret values are in a second file, `world.db.secrets`, so tests can search all 
 Providers write in short transactions; commands may read at the same time.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -34,7 +35,11 @@ class CloudState:
             with suppress(FileExistsError):
                 os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             file.chmod(0o600)
-        self._open(seed)
+        try:
+            self._open(seed)
+        except sqlite3.Error as error:
+            reason = f"it is no sandbox's database ({error}); to begin anew, remove the folder {self.path.parent}"
+            raise OSError(errno.EIO, reason, str(self.path)) from error
 
     def _open(self, seed: str | None) -> None:
         self.connection = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)

@@ -196,7 +196,7 @@ class Machine:
         self.began[component] = time.time()
         self.signs[component] = self.file(kubeadm.SIGNING_KEY).read_text()
         if component == "kube-apiserver":
-            self.reads = importlib.import_module("kinds.secrets").numbers(self.file(kubeadm.ENCRYPTION))
+            self.reads = importlib.import_module("kinds.keys").numbers(self.file(kubeadm.ENCRYPTION))
             self.takes = self.file(kubeadm.VERIFYING_KEYS).read_text()
 
     def execute(self) -> None:

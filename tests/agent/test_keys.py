@@ -159,7 +159,7 @@ def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(planes:
 def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
     module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud
 ) -> None:
-    from kinds import secrets  # type: ignore[import-not-found]
+    from kinds import keys as key_files  # type: ignore[import-not-found]
 
     module("keys")
     step = {"secret": "pki", "member": "keys", "path": "/etc/e.json", "resources": ["secrets"]}
@@ -172,9 +172,9 @@ def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
     ):
         cloud.secrets["pki"] = json.dumps({"keys": keys})
         run.stored.clear()
-        content = secrets.encryption(run, step, first)
+        content = key_files.encryption(run, step, first)
         run.path(step["path"]).write_bytes(content)
-        assert secrets.numbers(run.path(step["path"])) == order
+        assert key_files.numbers(run.path(step["path"])) == order
         assert [each in content.decode() for each in (FIRST, SECOND, THIRD)] == [n < len(keys) for n in range(3)]
 
 

@@ -25,7 +25,7 @@ Tell = Callable[..., None]
 
 def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
     """What user-data puts beside the loader."""
-    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts))
+    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts), "aws")
     return yaml.safe_load(text)["write_files"][0]["content"]
 
 
@@ -206,7 +206,7 @@ def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_e
     """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
-    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts))
+    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts), "aws")
     text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
     for file in yaml.safe_load(text)["write_files"][:2]:
         Path(file["path"]).write_text(file["content"])

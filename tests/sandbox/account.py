@@ -22,7 +22,7 @@ class Thing:
 
 
 class Account:
-    """Creates, changes and deletes resources as the engine does. `short`: class name of the type (Vpc, Subnet, Instance).
+    """Creates, changes and deletes resources as the engine does. `short`: class name of a type (Vpc, Subnet, Instance).
 
     If a cloud has two classes of one name, `short` is the last two parts of the token: projects/iAMMember:IAMMember.
     """

@@ -1,4 +1,4 @@
-"""One embedded GCP for a test."""
+"""One embedded GCP project for a test."""
 
 from typing import Any
 
@@ -97,7 +97,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "role": ("IAMCustomRole", {"roleId": "reader", "title": "reads", "permissions": ["compute.instances.get"]}),
 }
 NEEDS = {"nat": "router", "record": "zone", "object": "bucket", "rule": "address"}
-"""What must be there besides what the inputs name."""
+"""Resources that a row needs besides those that its inputs name."""
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ STORE, VAULT = f"https://{AZURE_STORE}.blob.core.windows.net", f"https://{AZURE_
 
 
 class Loopback(RequestsTransport):
-    """Brings what is for a service of Azure to the sandbox's, which knows it by its Host as the real one does."""
+    """Sends requests for Azure to the sandbox's services, which route by the Host header as Azure does."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
@@ -98,19 +98,19 @@ def only(cloud: FakeCloud, *rows: tuple[str, str, str]) -> None:
 
 
 def code(caught: pytest.ExceptionInfo[Any]) -> str:
-    """The service's own word for a refusal, which the client puts on its exception."""
+    """Return the service's error code, which the client puts on its exception."""
     return caught.value.error_code
 
 
 def refused(url: str, **headers: str) -> tuple[int, str]:
-    """Status and body of a request that is refused."""
+    """Return status and body of a refused request."""
     with pytest.raises(HTTPError) as caught:
         urlopen(Request(url, headers=headers))
     with caught.value as error:
         return error.code, error.read().decode()
 
 
-def test_a_machine_with_several_identities_must_say_which_one_it_means(
+def test_a_machine_with_several_identities_must_name_one(
     cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     token = credential.get_token("https://vault.azure.net/.default")
@@ -139,7 +139,7 @@ def test_the_metadata_service_refuses(cloud: FakeCloud, path: str, headers: dict
     assert refused(cloud.url + path, Metadata="true", **headers)[0] == status
 
 
-def test_a_value_takes_the_header_and_is_told_as_text(cloud: FakeCloud) -> None:
+def test_a_metadata_value_needs_the_header_and_is_text(cloud: FakeCloud) -> None:
     url = f"{cloud.url}{VM}?api-version=2021-02-01&format=text"
     assert refused(url)[0] == 400
     with urlopen(Request(url, headers={"Metadata": "true"})) as answer:
@@ -165,8 +165,8 @@ def test_blobs_are_written_read_listed_and_deleted(cloud: FakeCloud, blobs: Cont
     assert code(missing) == "BlobNotFound"
 
 
-def test_conditions_decide_who_writes(blobs: ContainerClient) -> None:
-    blobs.upload_blob("founding/0", b"cp-0")  # the client sends If-None-Match: * by itself
+def test_conditional_headers_decide_which_write_succeeds(blobs: ContainerClient) -> None:
+    blobs.upload_blob("founding/0", b"cp-0")  # the client adds If-None-Match: *
     with pytest.raises(ResourceExistsError) as taken:
         blobs.upload_blob("founding/0", b"cp-1")
     assert (taken.value.status_code, code(taken)) == (409, "BlobAlreadyExists")
@@ -179,7 +179,7 @@ def test_conditions_decide_who_writes(blobs: ContainerClient) -> None:
     assert code(changed) == "ConditionNotMet"
 
 
-def test_a_right_on_blobs_is_that_of_role_scope_and_condition(
+def test_rights_on_blobs_follow_role_scope_and_condition(
     cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     path = f"@Resource[{BLOBS}:path] StringStartsWith"
@@ -200,7 +200,7 @@ def test_a_right_on_blobs_is_that_of_role_scope_and_condition(
         others.download_blob("ca.crt")
 
 
-def test_a_request_to_a_store_takes_a_token_for_it_and_a_version(
+def test_a_request_to_a_store_needs_its_token_and_an_api_version(
     cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     cloud.objects["/bundles/ca.crt"] = b"x"
@@ -239,7 +239,7 @@ def test_secrets_are_read_and_set_and_their_versions_stay(cloud: FakeCloud, secr
     assert throttled.value.status_code == 429
 
 
-def test_a_right_on_one_secret_is_for_no_other_and_not_to_set_it(cloud: FakeCloud, secrets: SecretClient) -> None:
+def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: FakeCloud, secrets: SecretClient) -> None:
     for name in ("join", "pki"):
         secrets.set_secret(name, name)
     only(cloud, (SECRETS_USER, f"/providers/Microsoft.KeyVault/vaults/{AZURE_VAULT}/secrets/join", ""))
@@ -250,7 +250,7 @@ def test_a_right_on_one_secret_is_for_no_other_and_not_to_set_it(cloud: FakeClou
         assert denied.value.status_code == 403
 
 
-def test_machines_of_a_group_are_listed_in_pages_to_who_may_read_them(
+def test_machines_of_a_group_are_listed_in_pages_to_permitted_callers(
     cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     for number in range(60):
@@ -281,11 +281,11 @@ CONDITIONS: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize(("condition", "passes"), CONDITIONS.values(), ids=CONDITIONS)
-def test_a_condition_of_an_assignment_lets_an_action_pass(condition: str, passes: bool) -> None:
+def test_a_condition_of_an_assignment_allows_or_denies_an_action(condition: str, passes: bool) -> None:
     assert holds(condition, f"{BLOBS}/read", "", "status/a.json") is passes
 
 
 @pytest.mark.parametrize("condition", ["@Principal[x] StringEquals 'y'", "(", f"ActionMatches{{'{GET}'}} nonsense"])
-def test_a_condition_that_is_not_known_is_an_error_and_no_guess(condition: str) -> None:
+def test_an_unknown_condition_raises_an_error(condition: str) -> None:
     with pytest.raises(ValueError, match="condition"):
         holds(condition, GET, "", "")

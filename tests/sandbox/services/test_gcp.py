@@ -88,7 +88,7 @@ def only(cloud: FakeCloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
         put(cloud.services.cloud_state, type, f"{type} {role}", {"role": role, "member": MEMBER, **place})
 
 
-def test_googles_own_client_reads_values_and_gets_a_token_that_is_the_same_until_it_is_due(cloud: FakeCloud) -> None:
+def test_googles_client_reads_values_and_gets_a_cached_token(cloud: FakeCloud) -> None:
     request = Request()
     assert mds.get_project_id(request) == GCP_PROJECT
     about: Any = mds.get_service_account_info(request)
@@ -121,7 +121,7 @@ def test_the_metadata_server_refuses(cloud: FakeCloud, path: str, headers: dict[
         assert error.headers["Metadata-Flavor"] == "Google"
 
 
-def test_secrets_are_read_given_versions_and_destroyed(cloud: FakeCloud, secrets: SecretManagerServiceClient) -> None:
+def test_secrets_are_read_versioned_and_destroyed(cloud: FakeCloud, secrets: SecretManagerServiceClient) -> None:
     cloud.secrets["join"] = "one"
     latest = f"{JOIN}/versions/latest"
     first = secrets.access_secret_version(name=latest)
@@ -140,7 +140,7 @@ def test_secrets_are_read_given_versions_and_destroyed(cloud: FakeCloud, secrets
         secrets.access_secret_version(name=latest, retry=None)
 
 
-def test_a_secret_takes_the_right_on_it_and_a_missing_one_is_not_told_from_one_that_is_not_ours(
+def test_a_missing_secret_and_a_denied_one_get_the_same_answer(
     cloud: FakeCloud, secrets: SecretManagerServiceClient
 ) -> None:
     cloud.secrets |= {"join": "one", "pki": "two"}
@@ -183,14 +183,14 @@ def test_an_object_is_read_with_its_checksum_and_written_on_conditions_of_genera
     assert (taken.status_code, "<Code>PreconditionFailed</Code>" in taken.text) == (412, True)
     again = session.put(url, data=b"again", headers={"x-goog-if-generation-match": first})
     assert again.headers["x-goog-generation"] != first
-    for checksum in ("md5", "crc32c"):  # the client compares what came with x-goog-hash
+    for checksum in ("md5", "crc32c"):  # the client compares the content with x-goog-hash
         assert Download(url, checksum=checksum).consume(session).content == b"again"
     part = Download(url, start=1, end=2).consume(session)
     assert (part.status_code, part.content) == (206, b"ga")
     assert session.put(url, data=b"x", headers={"If-None-Match": "*"}).status_code == 501
 
 
-def test_an_s3_client_lists_pages_and_deletes_as_in_the_xml_api(cloud: FakeCloud, s3: Any) -> None:
+def test_an_s3_client_lists_pages_and_deletes_by_the_xml_api(cloud: FakeCloud, s3: Any) -> None:
     for key in ("etcd/b", "etcd/a", "etcd/c:1", "founding/0"):
         s3.put_object(Bucket="snapshots", Key=key, Body=key.encode())
     found = s3.get_paginator("list_objects_v2").paginate(
@@ -205,7 +205,7 @@ def test_an_s3_client_lists_pages_and_deletes_as_in_the_xml_api(cloud: FakeCloud
     assert missing.value.response["Error"]["Code"] == "NoSuchKey"
 
 
-def test_rights_on_objects_are_those_of_the_bindings_conditions_and_overwriting_takes_that_to_delete(
+def test_rights_on_objects_follow_binding_conditions_and_overwriting_needs_delete(
     cloud: FakeCloud, credentials: Credentials
 ) -> None:
     role = f"projects/{GCP_PROJECT}/roles/writer"
@@ -227,7 +227,7 @@ def test_rights_on_objects_are_those_of_the_bindings_conditions_and_overwriting_
     assert "storage.objects.list" in missing.text
 
 
-def test_tokens_that_are_made_up_old_or_of_too_narrow_scopes_are_refused(cloud: FakeCloud) -> None:
+def test_forged_expired_and_too_narrow_tokens_are_refused(cloud: FakeCloud) -> None:
     cloud.secrets["join"] = "one"
     url = f"{cloud.url}/v1/{JOIN}/versions/latest:access"
 
@@ -260,10 +260,10 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize(("expression", "passes"), CONDITIONS.items())
-def test_a_condition_lets_names_pass(expression: str, passes: bool) -> None:
+def test_a_condition_allows_matching_names(expression: str, passes: bool) -> None:
     assert holds(expression, "a/b") is passes
 
 
-def test_a_condition_that_is_not_known_is_an_error_and_no_guess() -> None:
+def test_an_unknown_condition_raises_an_error() -> None:
     with pytest.raises(ValueError, match=r"does not know the condition 'request\.time"):
         holds('request.time < timestamp("2026-01-01T00:00:00Z")', "a")

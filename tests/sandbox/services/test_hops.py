@@ -1,4 +1,4 @@
-"""The hop limit, in network namespaces: a pod is one router further away than its machine."""
+"""The metadata service's hop limit, in network namespaces: a pod is one router further away than its machine."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def net(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
 
 
 def token(url: str) -> str:
-    """A metadata token, or how asking for it ended."""
+    """Return a metadata token, or how the request for it ended."""
     seconds = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     try:
         with urlopen(Request(f"{url}/latest/api/token", method="PUT", headers=seconds), timeout=2) as answer:
@@ -59,9 +59,7 @@ def status(url: str) -> int:
     return 200
 
 
-def test_a_pod_gets_no_token_where_the_hop_limit_is_one_and_does_where_it_is_two(
-    served: ServedAccount, net: str
-) -> None:
+def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(served: ServedAccount, net: str) -> None:
     machine = served.machines["web"]
     within(net, lambda: served.services.listen("10.91.0.1", 8080, machine=machine.id))
     url = "http://10.91.0.1:8080"

@@ -1,4 +1,4 @@
-"""DescribeInstances as a real SDK sees it."""
+"""DescribeInstances, called by a real SDK."""
 
 from tests.sandbox.services.aws.test_s3 import code
 from tests.sandbox.services.conftest import ServedAccount
@@ -25,7 +25,7 @@ def test_instances_are_described_by_id_filter_and_tag(served: ServedAccount) -> 
     assert found(ec2.describe_instances(Filters=[{"Name": "instance-state-name", "Values": ["stopped"]}])) == []
 
 
-def test_what_is_gone_unknown_or_not_allowed_is_refused(served: ServedAccount) -> None:
+def test_deleted_unknown_and_denied_instances_are_refused(served: ServedAccount) -> None:
     ec2 = served.client("ec2")
     gone = served.machines["web"]
     web = served.client("ec2", "web")

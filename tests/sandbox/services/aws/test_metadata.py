@@ -1,4 +1,4 @@
-"""Instance metadata: tokens, values, credentials that are new in time."""
+"""Instance metadata: tokens, values, and credentials that are renewed in time."""
 
 import json
 from urllib.error import HTTPError
@@ -47,7 +47,7 @@ TOKENS = {
 
 
 @pytest.mark.parametrize(("method", "headers", "status"), TOKENS.values(), ids=TOKENS)
-def test_a_token_is_given_to_a_put_with_a_time(served: ServedAccount, method: str, headers: dict, status: int) -> None:
+def test_a_put_with_a_lifetime_gets_a_token(served: ServedAccount, method: str, headers: dict, status: int) -> None:
     assert ask(served, "/latest/api/token", method, **headers)[0] == status
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_read_without_a_good_token_where_tokens_are_required(served: 
     assert ask(served, path, **{TOKEN: good})[0] == 401, "it has expired"
 
 
-def test_version_1_is_answered_where_the_instance_lets_it(served: ServedAccount) -> None:
+def test_imdsv1_is_answered_if_the_instance_allows_it(served: ServedAccount) -> None:
     record = served.account.cloud_state.find("aws:ec2/instance:Instance", served.machines["web"].id)
     assert record is not None
     tamper.change(served.account.cloud_state, record, {"metadataOptions.httpTokens": "optional"})
@@ -108,7 +108,7 @@ def test_credentials_are_renewed_before_they_expire_and_refused_afterwards(serve
     assert code(lambda: s3.get_object(Bucket="bundles", Key="bundles/web.zip")) == "ExpiredToken"
 
 
-def test_a_role_that_machines_may_not_assume_gives_no_credentials(served: ServedAccount) -> None:
+def test_a_role_without_ec2_trust_gives_no_credentials(served: ServedAccount) -> None:
     record = served.account.cloud_state.find("aws:iam/role:Role", "web")
     assert record is not None
     nobody = record.inputs["assumeRolePolicy"].replace("ec2.", "lambda.")
@@ -118,14 +118,14 @@ def test_a_role_that_machines_may_not_assume_gives_no_credentials(served: Served
     assert "SecretAccessKey" not in document
 
 
-def test_the_callers_address_says_which_machine_asks_where_the_listener_is_for_all(served: ServedAccount) -> None:
+def test_a_shared_listener_finds_the_machine_by_its_address(served: ServedAccount) -> None:
     url = served.services.listen()
     served.urls["anyone"] = url
     status, text = ask(served, "/latest/api/token", "PUT", "anyone", **{TTL: "60"})
     assert (status, text) == (404, "the sandbox has no instance 127.0.0.1\n")
 
 
-def test_no_credential_stands_in_the_worlds_own_file(served: ServedAccount) -> None:
+def test_no_credential_is_in_the_cloud_state_file(served: ServedAccount) -> None:
     given = served.credentials("web")
     content = b"".join(path.read_bytes() for path in served.account.cloud_state.path.parent.glob("world*")
                        if "secrets" not in path.name)  # fmt: skip

@@ -1,4 +1,4 @@
-"""S3 as a real SDK sees it."""
+"""S3, called by a real SDK."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,7 +10,7 @@ from tests.sandbox.services.conftest import ServedAccount
 
 
 def code(call) -> str:
-    """The error code that a call ends with."""
+    """Return the error code that a call ends with."""
     with pytest.raises(ClientError) as caught:
         call()
     return caught.value.response["Error"]["Code"]
@@ -34,7 +34,7 @@ RANGES = {"bytes=2-4": b"234", "bytes=7-": b"789", "bytes=-3": b"789", "bytes=8-
 
 
 @pytest.mark.parametrize(("wanted", "part"), RANGES.items())
-def test_a_part_of_an_object_is_read_by_its_range(served: ServedAccount, wanted: str, part: bytes) -> None:
+def test_a_range_reads_part_of_an_object(served: ServedAccount, wanted: str, part: bytes) -> None:
     got = served.client("s3").get_object(Bucket="bundles", Key="bundles/web.zip", Range=wanted)
     start = b"0123456789".index(part)
     assert (got["Body"].read(), got["ResponseMetadata"]["HTTPStatusCode"]) == (part, 206)
@@ -46,7 +46,7 @@ def test_a_range_beyond_the_end_is_refused(served: ServedAccount) -> None:
     assert code(lambda: served.client("s3").get_object(**asked)) == "InvalidRange"
 
 
-def test_conditions_decide_who_writes_and_what_is_read(served: ServedAccount) -> None:
+def test_conditional_headers_decide_reads_and_writes(served: ServedAccount) -> None:
     s3 = served.client("s3")
     first = s3.put_object(Bucket="snapshots", Key="founded", Body=b"cp-0", IfNoneMatch="*")
     assert code(lambda: s3.put_object(Bucket="snapshots", Key="founded", Body=b"cp-1", IfNoneMatch="*")) == (
@@ -64,7 +64,7 @@ def test_conditions_decide_who_writes_and_what_is_read(served: ServedAccount) ->
     assert code(lambda: s3.get_object(Bucket="snapshots", Key="founded", IfNoneMatch=newest)) == "304"
 
 
-def test_of_many_that_write_a_marker_at_once_one_wins(served: ServedAccount) -> None:
+def test_one_of_many_concurrent_conditional_writes_wins(served: ServedAccount) -> None:
     s3 = served.client("s3")
 
     def write(number: int) -> bool:
@@ -80,7 +80,7 @@ def test_of_many_that_write_a_marker_at_once_one_wins(served: ServedAccount) -> 
     assert s3.get_object(Bucket="snapshots", Key="founded")["Body"].read() == str(won[0]).encode()
 
 
-def test_a_versioned_bucket_keeps_what_was_overwritten_and_deleted(served: ServedAccount) -> None:
+def test_a_versioned_bucket_keeps_overwritten_and_deleted_versions(served: ServedAccount) -> None:
     s3 = served.client("s3")
     ids = [s3.put_object(Bucket="snapshots", Key="s", Body=text)["VersionId"] for text in (b"1", b"2")]
     marker = s3.delete_object(Bucket="snapshots", Key="s")
@@ -95,7 +95,7 @@ def test_a_versioned_bucket_keeps_what_was_overwritten_and_deleted(served: Serve
     assert gone == "NoSuchVersion"
 
 
-def test_versions_that_are_hidden_keep_a_bucket_from_being_deleted(served: ServedAccount) -> None:
+def test_noncurrent_versions_prevent_deleting_a_bucket(served: ServedAccount) -> None:
     s3, account = served.client("s3"), served.account
     bucket = account.create("Bucket", "kept", bucket="kept")
     account.create("BucketVersioning", "k", bucket="kept", versioningConfiguration={"status": "Enabled"})
@@ -123,7 +123,7 @@ def test_keys_are_listed_in_order_by_prefix_delimiter_and_page(served: ServedAcc
     assert (page["KeyCount"], page["IsTruncated"]) == (3, False)
 
 
-def test_a_machine_may_do_what_its_role_may_and_nothing_else(served: ServedAccount) -> None:
+def test_a_machine_has_exactly_the_rights_of_its_role(served: ServedAccount) -> None:
     s3, user = served.client("s3", "web"), served.account.cloud_state.find("aws:iam/role:Role", "web")
     assert s3.get_object(Bucket="bundles", Key="bundles/web.zip")["Body"].read() == b"0123456789"
     assert user is not None
@@ -146,7 +146,7 @@ def test_a_machine_may_do_what_its_role_may_and_nothing_else(served: ServedAccou
     assert {what: code(call) for what, call in others.items()} == dict.fromkeys(others, "AccessDenied")
 
 
-def test_credentials_that_are_not_the_machines_are_refused(served: ServedAccount) -> None:
+def test_credentials_of_no_machine_are_refused(served: ServedAccount) -> None:
     asked = {"Bucket": "bundles", "Key": "bundles/web.zip"}
     other = served.credentials("cp")
     cases = {
@@ -164,21 +164,19 @@ def test_credentials_that_are_not_the_machines_are_refused(served: ServedAccount
     ("bucket", "more", "expected"),
     [("nobodys", {}, "NoSuchBucket"), ("bundles", {"Key": "k" * 1025}, "KeyTooLongError")],
 )
-def test_what_cannot_be_written_is_refused_as_s3_refuses_it(
-    served: ServedAccount, bucket: str, more: dict[str, str], expected: str
-) -> None:
+def test_invalid_writes_get_s3s_error(served: ServedAccount, bucket: str, more: dict[str, str], expected: str) -> None:
     asked = {"Bucket": bucket, "Key": "k", "Body": b"x", **more}
     assert code(lambda: served.client("s3").put_object(**asked)) == expected
 
 
-def test_plain_http_is_denied_by_the_bucket_where_the_world_has_tls(served: ServedAccount) -> None:
+def test_a_bucket_policy_denies_plain_http_if_machines_use_tls(served: ServedAccount) -> None:
     s3 = served.client("s3")
     with served.account.cloud_state.transaction():
         served.account.cloud_state.set_setting("services", "")
     assert code(lambda: s3.get_object(Bucket="bundles", Key="bundles/web.zip")) == "AccessDenied"
 
 
-def test_an_unsigned_call_gets_what_the_bucket_gives_to_everyone(served: ServedAccount) -> None:
+def test_an_unsigned_call_has_the_rights_of_everyone(served: ServedAccount) -> None:
     from urllib.error import HTTPError
     from urllib.request import urlopen
 

@@ -1,4 +1,4 @@
-"""Secrets Manager as a real SDK sees it."""
+"""Secrets Manager, called by a real SDK."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.sandbox.services.aws.test_s3 import code
 from tests.sandbox.services.conftest import ServedAccount
 
 
-def test_a_value_is_read_by_name_arn_and_arn_without_its_end(served: ServedAccount) -> None:
+def test_a_value_is_read_by_name_arn_and_partial_arn(served: ServedAccount) -> None:
     manager, arn = served.client("secretsmanager"), served.secrets["pki"]
     for name in ("pki", arn, arn[:-7]):
         got = manager.get_secret_value(SecretId=name)
@@ -25,7 +25,7 @@ def test_the_newest_value_is_current_and_the_one_before_is_kept(served: ServedAc
     assert code(lambda: manager.get_secret_value(SecretId="join", VersionId=ids[0])) == "ResourceNotFoundException"
 
 
-def test_a_request_token_makes_a_write_happen_once(served: ServedAccount) -> None:
+def test_a_client_request_token_makes_a_write_idempotent(served: ServedAccount) -> None:
     manager, token = served.client("secretsmanager"), "t" * 32
     for _ in range(2):
         made = manager.put_secret_value(SecretId="join", SecretString="a", ClientRequestToken=token)
@@ -34,7 +34,7 @@ def test_a_request_token_makes_a_write_happen_once(served: ServedAccount) -> Non
     assert code(lambda: manager.put_secret_value(**again)) == "ResourceExistsException"
 
 
-def test_a_machine_reads_what_its_role_may_and_nothing_else(served: ServedAccount) -> None:
+def test_a_machine_reads_only_the_secrets_of_its_role(served: ServedAccount) -> None:
     served.client("secretsmanager").put_secret_value(SecretId="join", SecretString="token")
     manager = served.client("secretsmanager", "web")
     assert manager.get_secret_value(SecretId="join")["SecretString"] == "token"
@@ -55,7 +55,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("asked", "expected"), CASES.values(), ids=CASES)
-def test_what_is_not_there_is_not_found(served: ServedAccount, asked: dict, expected: str) -> None:
+def test_a_missing_secret_is_not_found(served: ServedAccount, asked: dict, expected: str) -> None:
     assert code(lambda: served.client("secretsmanager").get_secret_value(**asked)) == expected
 
 
@@ -67,12 +67,12 @@ def test_what_is_not_there_is_not_found(served: ServedAccount, asked: dict, expe
         ({"access_key": "ASIAX"}, "UnrecognizedClientException"),
     ],
 )
-def test_wrong_credentials_are_refused_in_its_own_words(served: ServedAccount, changes: dict, expected: str) -> None:
+def test_wrong_credentials_get_secrets_managers_error(served: ServedAccount, changes: dict, expected: str) -> None:
     manager = served.client("secretsmanager", "cp", **changes)
     assert code(lambda: manager.get_secret_value(SecretId="pki")) == expected
 
 
-def test_no_value_stands_in_the_worlds_own_file_or_among_what_was_asked(served: ServedAccount) -> None:
+def test_no_secret_value_is_in_the_cloud_state_file_or_the_request_log(served: ServedAccount) -> None:
     served.client("secretsmanager").put_secret_value(SecretId="join", SecretString="not-for-everyone")
     files = served.account.cloud_state.path.parent.glob("world*")
     assert [path.name for path in files if b"not-for-everyone" in path.read_bytes()] == ["world.secrets"]

@@ -1,4 +1,4 @@
-"""Artifacts: downloads that are at their place only with the right digest."""
+"""Artifacts: downloaded files, moved to their path only with the right digest."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Secrets as files for root alone."""
+"""Key files of the API server: encryption at rest, and service-account tokens."""
 
 import json
 import re
@@ -11,18 +11,7 @@ from writing import write_whole
 from kinds.files import MODES, written
 
 
-def secret_holds(run: Run, step: Step) -> bool:
-    """The private file holds the secret as the store has it now."""
-    return written(run.path(step["path"]), run.secret(step["secret"], step.get("member")).encode(), MODES["private"])
-
-
-def make_secret(run: Run, step: Step) -> None:
-    """Writes the secret for root alone."""
-    text = run.secret(step["secret"], step.get("member"))
-    write_whole(run.path(step["path"]), text.encode(), MODES["private"])
-
-
-def keys(run: Run, step: Step) -> dict[int, str]:
+def encryption_keys(run: Run, step: Step) -> dict[int, str]:
     """The keys of encryption at rest by their number, which is their age: so that a new one renumbers none."""
     found: list[str] = json.loads(run.secret(step["secret"], step["member"]))
     for each in found:
@@ -41,7 +30,7 @@ def encryption(run: Run, step: Step, first: int = 0) -> bytes:
     0: the one that it writes with now, because the agent alone changes that (agent/keys.py); on a new machine the
     newest but one, which every other API server reads whatever is under way.
     """
-    found = keys(run, step)
+    found = encryption_keys(run, step)
     first = first or next((each for each in numbers(run.path(step["path"])) if each in found), max(len(found) - 1, 1))
     order = sorted(found, key=lambda number: (number != first, -number))
     named = [{"name": f"key{number}", "secret": found[number]} for number in order]
