@@ -67,7 +67,7 @@ class PointerFollower:
         document = user_data.document(f"{STORE}/bundles/x.zip", "0" * 64, {"name": "control-plane-0"}, facts)
         given = {"ami": AMI, "instanceType": "m6i.large", "subnetId": subnet, "iamInstanceProfile": "node"}
         self.machine = account.create(
-            "Instance", "control-plane-0", **given, userData=user_data.user_data("linux", document)
+            "Instance", "control-plane-0", **given, userData=user_data.user_data("linux", document, "aws")
         )
         self.role = role
 

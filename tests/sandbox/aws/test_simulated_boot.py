@@ -29,7 +29,7 @@ def _policy(effect: str, action: str, resource: str, **more: Any) -> str:
 def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE, **machine: str) -> str:
     facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/{role}%3A"}
     document = user_data.document(f"{STORE}/{KEY}", sha256, {"name": "web-0", **machine}, facts)
-    return user_data.user_data(family, document)
+    return user_data.user_data(family, document, "aws")
 
 
 Resources = dict[str, Thing]
