@@ -15,7 +15,7 @@ from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
 from tests.components.node import configs, golden  # noqa: E402
-from tools import clouds_page, error_page, troubleshooting_page  # noqa: E402
+from tools import clouds_page, error_page, requirements_page, stack_file_page, troubleshooting_page  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -64,6 +64,8 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/clouds.md": clouds_page.render,
     "docs/errors.md": error_page.render,
     "docs/node-plan.md": kinds_page.render,
+    "docs/requirements.md": requirements_page.render,
+    "docs/stack-file.md": stack_file_page.render,
     "docs/node-plan.schema.json": lambda: _json(plan_schema.schema()),
     "docs/troubleshooting.md": troubleshooting_page.render,
     "docs/versions.md": versions_page,

@@ -1,4 +1,4 @@
-"""The instances, whether control plane or worker."""
+"""EC2 instances of the control plane and the workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,34 +9,36 @@ import pulumi_aws as aws
 from pulumi import Output
 
 from components.spec.models import OperatingSystem
-from components.topology.firewall import Group
-from components.wiring.context import Blueprint
-from components.wiring.launch_data import Told
-from components.wiring.machine_groups import Wanted, Ways
+from components.topology.firewall import SecurityGroup
+from components.wiring.context import ClusterContext
+from components.wiring.launch_data import LaunchData
+from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
-"""All of the disk but its tags."""
+"""Inputs of the root disk, without its tags."""
 
 
 @dataclass(frozen=True)
-class Site:
-    """Where machines are put, and what they are given."""
+class MachineInputs:
+    """Outputs of other components that every instance takes as arguments."""
 
-    given: Blueprint
+    context: ClusterContext
     subnet_ids: list[Output[str]]
     """By zone."""
-    group_ids: Mapping[Group, Output[str]]
-    profiles: Mapping[Group, Output[str]]
+    group_ids: Mapping[SecurityGroup, Output[str]]
+    profiles: Mapping[SecurityGroup, Output[str]]
     images: Mapping[OperatingSystem, Output[str]]
 
 
-def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[aws.ec2.Instance]:
-    """How AWS has machines. first: what must exist before one can reach anything."""
-    return Ways(
+def cloud_machines(
+    inputs: MachineInputs, launch: LaunchData, first: list[pulumi.Resource]
+) -> CloudMachines[aws.ec2.Instance]:
+    """Return how to register machines on AWS. first: resources that must exist before any machine."""
+    return CloudMachines(
         "aws",
-        partial(_machine, site),
-        told,
-        instance_id=lambda made: made.id,
+        partial(_machine, inputs),
+        launch,
+        instance_id=lambda instance: instance.id,
         first=first,
         # a stopped machine has no public address, and the provider would replace it (terraform-provider-aws#33775)
         ignored=["userData", "userDataBase64", "associatePublicIpAddress"],
@@ -44,23 +46,23 @@ def ways(site: Site, told: Told, first: list[pulumi.Resource]) -> Ways[aws.ec2.I
     )
 
 
-def _machine(site: Site, wanted: Wanted) -> aws.ec2.Instance:
-    group, machine, name = wanted.group, wanted.machine, wanted.name
-    tags = site.given.tags.on(wanted.parent, aws.ec2.Instance, name, wanted.tags)
+def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance:
+    group, machine, name = request.group, request.machine, request.name
+    tags = inputs.context.tags.on(request.parent, aws.ec2.Instance, name, request.tags)
     return aws.ec2.Instance(
         name,
-        ami=site.images[group.os],
+        ami=inputs.images[group.os],
         instance_type=group.size,
-        subnet_id=site.subnet_ids[machine.zone],
+        subnet_id=inputs.subnet_ids[machine.zone],
         private_ip=str(machine.address),
-        vpc_security_group_ids=[site.group_ids[group.group]],
-        iam_instance_profile=site.profiles[group.group],
-        associate_public_ip_address=site.given.plan.has_public_machines,
-        source_dest_check=machine.pods is None,  # which would drop what pods send
-        # one hop: containers cannot take the machine's identity
+        vpc_security_group_ids=[inputs.group_ids[group.group]],
+        iam_instance_profile=inputs.profiles[group.group],
+        associate_public_ip_address=inputs.context.plan.has_public_machines,
+        source_dest_check=machine.pods is None,  # it drops packets with a pod's source address
+        # hop limit 1: containers cannot get the machine's credentials
         metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
-        user_data=wanted.user_data,
-        # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
+        user_data=request.user_data,
+        # not volume_tags: these would overwrite the tags of volumes that a CSI driver attaches
         root_block_device={
             "volume_type": "gp3",
             "volume_size": group.disk_gb,
@@ -68,5 +70,5 @@ def _machine(site: Site, wanted: Wanted) -> aws.ec2.Instance:
             "tags": tags,
         },
         tags=tags,
-        opts=wanted.options,
+        opts=request.options,
     )

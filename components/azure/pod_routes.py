@@ -1,22 +1,24 @@
-"""Routes to pods where no tunnel carries them (l2bridge): each machine's range to its address."""
+"""Routes to pods in l2bridge mode: each machine's pod range to its address."""
 
 import pulumi
 from pulumi import Output, ResourceOptions
 from pulumi_azure_native import network as azure
 
 from components.azure.place import Place
-from components.wiring.context import Blueprint
+from components.wiring.context import ClusterContext
 
 
 class PodRoutes(pulumi.ComponentResource):
-    """NET-05: one route for each machine that has a pod range.
+    """NET-05: a route for each machine.
 
-    By address, which a machine that is made anew keeps: so its route stays as it is.
+    A replaced machine keeps its address, so its route does not change.
     """
 
-    def __init__(self, given: Blueprint, table: Output[str], place: Place, opts: ResourceOptions | None = None) -> None:
+    def __init__(
+        self, context: ClusterContext, table: Output[str], place: Place, opts: ResourceOptions | None = None
+    ) -> None:
         """table: name of the subnets' route table."""
-        name, machines = f"{given.plan.name}-pods", given.plan.machines
+        name, machines = f"{context.plan.name}-pods", context.plan.machines
         super().__init__("mullion:azure:PodRoutes", name, {"count": len(machines)}, opts)
         for machine in machines:
             azure.Route(

@@ -19,21 +19,22 @@ from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from components.node.role import POOL_LABEL
 from components.plan import ClusterPlan, Machine, MachineGroup
+from components.rollout import simulation
 from components.rollout.drain import Undrained, drain
 from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, ready_nodes
 from components.spec.choices import Gate
 from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
 
-PATIENCE = {"linux": 15 * 60, "windows": 30 * 60}
+BOOT_SECONDS = {"linux": 15 * 60, "windows": 30 * 60}
 """Seconds from an instance's start to its ready record, at most; Windows reboots twice and unpacks large images."""
 ENOUGH = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
 """States of a status record that a gate is content with."""
-PAUSE = 10.0
+POLL_SECONDS = 10.0
 """Seconds between two looks."""
-FRESH = 600.0
+READY_VALID_SECONDS = 600.0
 """Seconds for which a machine that was seen ready counts as ready."""
-SILENCE = 300.0
+API_RETRY_SECONDS = 300.0
 """Seconds for which an API that did not answer is left alone."""
 
 
@@ -84,15 +85,15 @@ class Rollout:
 
     def _bind(self) -> ResourceHookBinding:
         """One pair for the cluster: the state names them, and a pool may be gone from the program."""
-        leave = ResourceHook(f"{self._cluster}-leave", self._leave)
-        arrive = ResourceHook(f"{self._cluster}-arrive", self._arrive)
+        leave = ResourceHook(f"{self._cluster}-leave", self._before_delete)
+        arrive = ResourceHook(f"{self._cluster}-arrive", self._after_create)
         return ResourceHookBinding(before_delete=[leave], after_create=[arrive])
 
     def watch(self, name: str, resource: pulumi.Resource) -> None:
         """Know the resource of a planned worker, by its logical name."""
         self._registered[name] = resource
 
-    async def _leave(self, args: ResourceHookArgs) -> None:
+    async def _before_delete(self, args: ResourceHookArgs) -> None:
         """Before a worker is deleted: the rest of its pool is there, and its pods are elsewhere."""
         planned = self._registered.get(args.name)
         if planned is not None and await _is_known(planned):
@@ -108,21 +109,21 @@ class Rollout:
             self._away[pool.name if pool else ""].discard(name)  # it stays
             raise
 
-    async def _arrive(self, args: ResourceHookArgs) -> None:
+    async def _after_create(self, args: ResourceHookArgs) -> None:
         """After a worker was created: one in the place of another reaches its gate. Nobody waits for a new member."""
         name = args.name.removeprefix(f"{self._cluster}-")
         pool = self._pools[_pool_of(name)]
         if name not in self._away[pool.name]:
             return
+        self._done[pool.name].append(name)
         machine = next(each for each in pool.machines if each.name == name)
         instance = await self._machines.instance(args)
         while missing := await self._look(pool, machine, instance, await self._nodes(pool)):
             if not missing.hopeful:
                 self._away[pool.name].discard(name)  # it is looked at like any other from now on
                 raise RuntimeError(f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} goes now")
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(POLL_SECONDS)
         self._away[pool.name].discard(name)
-        self._done[pool.name].append(name)
 
     async def _let_go(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
         """Wait until enough of the pool is there for this member to go; RuntimeError where that cannot be."""
@@ -131,7 +132,7 @@ class Rollout:
             while len(missing := await self._missing(pool, name)) > allowed:
                 if not any(each.hopeful for each in missing):
                     raise RuntimeError(self._standing(pool, name, missing))
-                await asyncio.sleep(PAUSE)
+                await asyncio.sleep(POLL_SECONDS)
             if replaced:
                 self._away[pool.name].add(name)
 
@@ -160,7 +161,7 @@ class Rollout:
         if self._options[pool.name].gate is Gate.READY and nodes is not None and not nodes.get(machine.name):
             why = "its Node is not Ready" if machine.name in nodes else "the cluster has no Node of it"
             return Missing(machine.name, why, await self._hopeful(pool, instance))
-        if time.monotonic() - self._ready.get(instance, -FRESH) < FRESH:
+        if time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
         record = await self._machines.record(instance)
         if record["state"] in ENOUGH[self._options[pool.name].gate]:
@@ -177,16 +178,18 @@ class Rollout:
         if self._simulated:
             return False
         age = datetime.now(timezone.utc) - await self._machines.launched(instance)
-        return age.total_seconds() < PATIENCE[pool.family]
+        return age.total_seconds() < BOOT_SECONDS[pool.family]
 
     def _standing(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
         """Where a roll stands that cannot go on."""
         reasons = "; ".join(f"{each.name}: {each.why}" for each in missing)
-        done = ", ".join(self._done[pool.name]) or "none"
+        unready = {each.name for each in missing}
+        done = ", ".join(f"{each} (not ready)" if each in unready else each for each in self._done[pool.name])
+        flag = " --sandbox" if self._simulated or simulation.api() else ""
         return (
             f"pool {pool.name} cannot spare {name}, because others are not ready ({reasons}). {name} was not touched, "
-            f"nor what comes after it; replaced in this run: {done}. Repair what is not ready, or replace it alone "
-            f"(mullion roll STACK {pool.name} --machine {missing[0].name}), then run this again"
+            f"nor what comes after it; replaced in this run: {done or 'none'}. Repair what is not ready, or replace it "
+            f"alone (mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
         )
 
     async def _api(self) -> KubernetesApi | None:
@@ -238,7 +241,7 @@ class Rollout:
 
     def _leave_alone(self, error: Exception) -> str:
         """Ask an API that does not answer nothing more for a time."""
-        self._silent_until, self._silence = time.monotonic() + SILENCE, str(error)
+        self._silent_until, self._silence = time.monotonic() + API_RETRY_SECONDS, str(error)
         return ""
 
 

@@ -23,14 +23,14 @@ from pulumi.runtime.settings import get_monitor
 from components.plan import Machine
 from components.rollout.signed_documents import POINTER
 from components.rollout.upgrade import Desired
-from components.sdk.registration import aside
+from components.sdk.registration import run_in_thread
 
 
-class Unanswered(Exception):
+class ProviderError(Exception):
     """The provider does not answer; the message is its own."""
 
 
-class Asking:
+class ProviderCalls:
     """Calls of the provider that a resource has."""
 
     def __init__(self, parent: pulumi.Resource, version: str) -> None:
@@ -38,27 +38,27 @@ class Asking:
         self._parent, self._version = parent, version
         self._monitor: Any = get_monitor()
 
-    async def ask(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a function of the provider's; Unanswered where it fails."""
+    async def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The result of a function of the provider's; ProviderError where it fails."""
         request = resource_pb2.ResourceInvokeRequest(
             tok=token, provider=await self._provider(token), version=self._version
         )
-        given = Struct()
-        given.update(arguments)
-        request.args.CopyFrom(given)
+        inputs = Struct()
+        inputs.update(arguments)
+        request.args.CopyFrom(inputs)
         try:
-            answer = await aside(self._monitor.Invoke, request)
+            answer = await run_in_thread(self._monitor.Invoke, request)
         except grpc.RpcError as error:
-            raise Unanswered(error.details()) from error
+            raise ProviderError(error.details()) from error
         if answer.failures:
-            raise Unanswered(answer.failures[0].reason)
+            raise ProviderError(answer.failures[0].reason)
         return _opened(MessageToDict(getattr(answer, "return")))
 
-    async def look(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def find(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The same of a function that gets one thing by its name; empty where there is none."""
         try:
-            return await self.ask(token, arguments)
-        except Unanswered as error:
+            return await self.invoke(token, arguments)
+        except ProviderError as error:
             if "not found" in str(error):
                 return {}
             raise
@@ -98,7 +98,7 @@ async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     """The status record of an instance; state absent, with the reason, where none can be read."""
     try:
         found: Any = json.loads(await text)
-    except (Unanswered, ValueError) as error:
+    except (ProviderError, ValueError) as error:
         return {"state": "absent", "message": str(error)}
     record = cast(dict[str, Any], found) if isinstance(found, dict) else {}
     if not isinstance(record.get("state"), str):  # a worker may write anything
@@ -107,7 +107,7 @@ async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Seen:
+class MachineState:
     """A machine as its cloud has it."""
 
     id: str
@@ -118,7 +118,7 @@ class Seen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looked(ABC):
+class RecordsByMachine(ABC):
     """The records of a cloud whose machines are looked at one by one, by their planned names."""
 
     parent: pulumi.Resource
@@ -128,20 +128,20 @@ class Looked(ABC):
     planned: Sequence[Machine] = ()
     """The workers."""
 
-    seen: dict[str, Seen] = field(init=False, repr=False, default_factory=dict[str, Seen])
+    seen: dict[str, MachineState] = field(init=False, repr=False, default_factory=dict[str, MachineState])
     """Machines that were looked at, by id."""
 
     @abstractmethod
-    async def look(self, machine: Machine) -> Seen | None:
+    async def find(self, machine: Machine) -> MachineState | None:
         """What the cloud knows of a planned machine; None where there is none."""
 
     @abstractmethod
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; Unanswered where there is none."""
+        """The text of an object in the bundle store; ProviderError where there is none."""
 
     async def instances(self, *, running: bool) -> dict[str, str]:
         """Ids of the workers' machines by private address: those that run, or those that are stopped."""
-        found = zip(self.planned, await asyncio.gather(*map(self.look, self.planned)), strict=True)
+        found = zip(self.planned, await asyncio.gather(*map(self.find, self.planned)), strict=True)
         there = {str(machine.address): each for machine, each in found if each}
         self.seen.update({each.id: each for each in there.values()})
         return {address: each.id for address, each in there.items() if each.running is running}
@@ -162,7 +162,7 @@ async def desired(text: Callable[[str], Awaitable[str]]) -> Desired | None:
     try:
         found = json.loads(await text(POINTER))
         return Desired(found["kubernetes"], found["pools"])
-    except (Unanswered, ValueError, KeyError):
+    except (ProviderError, ValueError, KeyError):
         return None
 
 
@@ -174,7 +174,7 @@ class Store(Protocol):
         ...
 
     async def text(self, key: str) -> str:
-        """The text of an object; Unanswered where there is none."""
+        """The text of an object; ProviderError where there is none."""
         ...
 
 

@@ -18,9 +18,9 @@ from components.plan import ClusterPlan, MachineGroup, pool_at
 from components.releases import in_order
 from components.releases.skew import refusal
 
-PATIENCE = 20 * 60
+MACHINE_UPGRADE_SECONDS = 20 * 60
 """Seconds in which each control plane machine reaches a new version: snapshot, images, restart, health gates."""
-PAUSE = 15.0
+POLL_SECONDS = 15.0
 """Seconds between two looks."""
 
 
@@ -111,7 +111,7 @@ class Upgrade:
 
     async def _reach(self, args: ResourceHookArgs) -> None:
         """After the pointer changed: the control plane reaches the version that it asks for."""
-        end = time.monotonic() + PATIENCE * len(self._plan.control_plane.machines)
+        end = time.monotonic() + MACHINE_UPGRADE_SECONDS * len(self._plan.control_plane.machines)
         while self._waits:
             reported = in_order(await self.source.reported())
             whole = len(reported) >= len(self._plan.control_plane.machines)
@@ -122,4 +122,4 @@ class Upgrade:
                     f"the control plane has not reached Kubernetes {self._wanted}; its machines report "
                     f"{', '.join(reported) or 'nothing'}. Pools stay as they are until it has"
                 )
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(POLL_SECONDS)

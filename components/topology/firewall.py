@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Network
 
-from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode
+from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
 from components.topology.addressing import ANYWHERE
 
 API_PORT = 6443
@@ -17,7 +17,7 @@ ETCD_PORTS = (2379, 2380)
 NODE_PORTS = (30000, 32767)
 
 
-class Group(str, Enum):
+class SecurityGroup(str, Enum):
     """What a rule applies to."""
 
     CONTROL_PLANE = "control-plane"
@@ -26,7 +26,7 @@ class Group(str, Enum):
     API_PUBLIC = "api-public"
 
 
-NODES = (Group.CONTROL_PLANE, Group.WORKERS)
+NODES = (SecurityGroup.CONTROL_PLANE, SecurityGroup.WORKERS)
 ALL_PORTS = (0, 65535)
 
 
@@ -35,9 +35,9 @@ class Rule:
     """One permission. `peer` may send to `group` (ingress) or receive from it (egress)."""
 
     name: str
-    group: Group
+    group: SecurityGroup
     ingress: bool
-    peer: Group | IPv4Network
+    peer: SecurityGroup | IPv4Network
     protocol: str
     """tcp, udp, or all."""
     ports: tuple[int, int]
@@ -48,8 +48,8 @@ class Rule:
 @dataclass(frozen=True)
 class _Row:
     name: str
-    targets: tuple[Group, ...]
-    sources: tuple[Group | IPv4Network, ...]
+    targets: tuple[SecurityGroup, ...]
+    sources: tuple[SecurityGroup | IPv4Network, ...]
     protocol: str
     ports: tuple[int, int]
     why: str
@@ -60,29 +60,17 @@ def load_balanced(spec: ClusterSpec) -> bool:
     return spec.control_plane.count > 1
 
 
-PROBES: dict[Cloud, tuple[IPv4Network, ...]] = {
-    # Load balancing documentation, "Probe IP ranges and firewall rules": internal passthrough, and the external one's
-    Cloud.GCP: tuple(
-        map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22")),
-    ),
-    # "What is IP address 168.63.129.16": health probes of load balancers come from it
-    Cloud.AZURE: (IPv4Network("168.63.129.16/32"),),
-}
-"""Where health probes come from in clouds whose load balancers pass packets on, as they are, and have no rules of their
-own: what may reach a balancer may reach the machines behind it."""
-
-
-def groups(spec: ClusterSpec) -> tuple[Group, ...]:
+def groups(spec: ClusterSpec) -> tuple[SecurityGroup, ...]:
     """Groups this cluster has."""
-    if spec.cloud in PROBES:
+    if spec.cloud.facts.probe_ranges:
         return NODES
-    internal = (Group.API_INTERNAL,) if load_balanced(spec) else ()
-    public = (Group.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
+    internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
+    public = (SecurityGroup.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
     return (*NODES, *internal, *public)
 
 
 def _rows(spec: ClusterSpec) -> list[_Row]:
-    control_plane, workers = (Group.CONTROL_PLANE,), (Group.WORKERS,)
+    control_plane, workers = (SecurityGroup.CONTROL_PLANE,), (SecurityGroup.WORKERS,)
     api = (API_PORT, API_PORT)
     balancers = tuple(each for each in groups(spec) if each not in NODES)
     return [
@@ -97,13 +85,13 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
         # also behind a load balancer: the Service `kubernetes` leads pods to the control planes' own addresses
         _Row("api", control_plane, workers, "tcp", api, "nodes and their pods to the API"),
         *(
-            [_Row("api", (Group.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
-            if Group.API_INTERNAL in balancers
+            [_Row("api", (SecurityGroup.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
+            if SecurityGroup.API_INTERNAL in balancers
             else []
         ),
         *(
-            [_Row("api", (Group.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
-            if Group.API_PUBLIC in balancers
+            [_Row("api", (SecurityGroup.API_PUBLIC,), tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
+            if SecurityGroup.API_PUBLIC in balancers
             else []
         ),
         *(
@@ -111,16 +99,18 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             if balancers
             else []
         ),
-        *(_passed_rows(spec) if spec.cloud in PROBES else []),
+        *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
     ]
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:
     """What comes through load balancers that pass packets on: people, and probes."""
-    behind, api = (Group.CONTROL_PLANE,), (API_PORT, API_PORT)
+    behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
     public = spec.api.access is ApiAccess.PUBLIC
     people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
-    probes = [_Row("api-probes", behind, PROBES[spec.cloud], "tcp", api, "health probes of the load balancers")]
+    probes = [
+        _Row("api-probes", behind, spec.cloud.facts.probe_ranges, "tcp", api, "health probes of the load balancers")
+    ]
     return [*(people if public else []), *(probes if public or load_balanced(spec) else [])]
 
 
@@ -135,15 +125,15 @@ def _pod_rows(spec: ClusterSpec) -> list[_Row]:
     sources, why = (spec.network.pods, *NODES), "pods, and nodes to pods"
     below, above = (1, ETCD_PORTS[0] - 1), (ETCD_PORTS[1] + 1, 65535)
     return [
-        _Row("pods", (Group.WORKERS,), sources, "all", ALL_PORTS, why),
-        _Row("pods-tcp-below-etcd", (Group.CONTROL_PLANE,), sources, "tcp", below, why),
-        _Row("pods-tcp-above-etcd", (Group.CONTROL_PLANE,), sources, "tcp", above, why),
-        _Row("pods-udp", (Group.CONTROL_PLANE,), sources, "udp", (1, 65535), why),
+        _Row("pods", (SecurityGroup.WORKERS,), sources, "all", ALL_PORTS, why),
+        _Row("pods-tcp-below-etcd", (SecurityGroup.CONTROL_PLANE,), sources, "tcp", below, why),
+        _Row("pods-tcp-above-etcd", (SecurityGroup.CONTROL_PLANE,), sources, "tcp", above, why),
+        _Row("pods-udp", (SecurityGroup.CONTROL_PLANE,), sources, "udp", (1, 65535), why),
     ]
 
 
-def _peer_name(peer: Group | IPv4Network) -> str:
-    return peer.value if isinstance(peer, Group) else str(peer).replace("/", "-")
+def _peer_name(peer: SecurityGroup | IPv4Network) -> str:
+    return peer.value if isinstance(peer, SecurityGroup) else str(peer).replace("/", "-")
 
 
 def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
@@ -171,7 +161,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
             f"{group.value}-out",
             group,
             False,
-            Group.CONTROL_PLANE,
+            SecurityGroup.CONTROL_PLANE,
             "tcp",
             (API_PORT, API_PORT),
             "balancer to API and checks",
@@ -182,7 +172,9 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
     return (*ingress, *out, *checked)
 
 
-def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, protocol: str, port: int) -> str | None:
+def allows(
+    table: tuple[Rule, ...], source: SecurityGroup | None, target: SecurityGroup | None, protocol: str, port: int
+) -> str | None:
     """None if the table lets source reach target (None: the internet) on the port, else what is missing."""
     if source is not None and not any(
         not each.ingress and each.group is source and each.peer in (ANYWHERE, target) and _covers(each, protocol, port)
@@ -195,7 +187,7 @@ def allows(table: tuple[Rule, ...], source: Group | None, target: Group | None, 
 
 
 def lets_in(
-    table: tuple[Rule, ...], source: Group | IPv4Network | None, target: Group, protocol: str, port: int
+    table: tuple[Rule, ...], source: SecurityGroup | IPv4Network | None, target: SecurityGroup, protocol: str, port: int
 ) -> str | None:
     """None if target takes what comes from source, which may be a range, else what is missing."""
     if any(

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from components.spec.models import Network, NetworkMode
 from components.topology.addressing import ANYWHERE, INTERNET, NetworkPlan, Route, Subnet
-from components.topology.firewall import API_PORT, KUBELET_PORT, Group, Rule, allows, lets_in
+from components.topology.firewall import API_PORT, KUBELET_PORT, Rule, SecurityGroup, allows, lets_in
 
 HTTPS = 443
 
@@ -57,7 +57,7 @@ def way_out(plan: NetworkPlan, subnet: Subnet) -> tuple[str, str | None]:
     return gateway.name, None
 
 
-def _inside(rules: tuple[Rule, ...], hops: Iterable[Group], protocol: str, port: int) -> str | None:
+def _inside(rules: tuple[Rule, ...], hops: Iterable[SecurityGroup], protocol: str, port: int) -> str | None:
     for source, target in pairwise(hops):
         if missing := allows(rules, source, target, protocol, port):
             return missing
@@ -67,8 +67,8 @@ def _inside(rules: tuple[Rule, ...], hops: Iterable[Group], protocol: str, port:
 def paths(
     plan: NetworkPlan,
     rules: tuple[Rule, ...],
-    groups: tuple[Group, ...],
-    places: Mapping[Group, list[Subnet]],
+    groups: tuple[SecurityGroup, ...],
+    places: Mapping[SecurityGroup, list[Subnet]],
     network: Network,
 ) -> Iterator[Path]:
     """Every way the cluster needs, once for each group and subnet of machines.
@@ -76,7 +76,7 @@ def paths(
     places: the subnets in which each group has machines.
     """
     inside: Callable[..., str | None] = partial(_inside, rules)
-    balancer = [Group.API_INTERNAL] if Group.API_INTERNAL in groups else []
+    balancer = [SecurityGroup.API_INTERNAL] if SecurityGroup.API_INTERNAL in groups else []
     for group, subnets in places.items():
         for subnet in subnets:
             source = f"{group.value} in {subnet.name}"
@@ -85,27 +85,31 @@ def paths(
             for destination in ("bundle store", "secret store", "downloads"):
                 yield Path(source, destination, how, missing)
             hops = (
-                [group, Group.CONTROL_PLANE]
-                if group is Group.CONTROL_PLANE
-                else [group, *balancer, Group.CONTROL_PLANE]
+                [group, SecurityGroup.CONTROL_PLANE]
+                if group is SecurityGroup.CONTROL_PLANE
+                else [group, *balancer, SecurityGroup.CONTROL_PLANE]
             )
             way = "load balancer" if len(hops) > 2 else "direct"
             yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
             if len(hops) > 2:  # pods go by the Service `kubernetes`, to the control planes' own addresses
-                yield Path(source, "API of pods", "direct", inside([group, Group.CONTROL_PLANE], "tcp", API_PORT))
+                yield Path(
+                    source, "API of pods", "direct", inside([group, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
+                )
             for other in places:
                 yield from _pod_ways(rules, network, source, group, other)
-                if group is Group.CONTROL_PLANE:
+                if group is SecurityGroup.CONTROL_PLANE:
                     kubelet = inside([group, other], "tcp", KUBELET_PORT)
                     yield Path(source, f"kubelet of {other.value}", "direct", kubelet)
-    if Group.API_PUBLIC in groups:
-        missing = inside([Group.API_PUBLIC, Group.CONTROL_PLANE], "tcp", API_PORT)
-        if not any(each.group is Group.API_PUBLIC and each.ingress for each in rules):
+    if SecurityGroup.API_PUBLIC in groups:
+        missing = inside([SecurityGroup.API_PUBLIC, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
+        if not any(each.group is SecurityGroup.API_PUBLIC and each.ingress for each in rules):
             missing = missing or "no inbound rule of api-public"
         yield Path("allowed ranges", "API", "public load balancer", missing)
 
 
-def _pod_ways(rules: tuple[Rule, ...], network: Network, source: str, group: Group, other: Group) -> Iterator[Path]:
+def _pod_ways(
+    rules: tuple[Rule, ...], network: Network, source: str, group: SecurityGroup, other: SecurityGroup
+) -> Iterator[Path]:
     """From a group's pods and machines to the pods on another: in VXLAN, or by routes of the cloud (NET-05)."""
     if network.mode is not NetworkMode.L2BRIDGE:
         missing = allows(rules, group, other, "udp", network.port)

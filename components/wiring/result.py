@@ -1,4 +1,4 @@
-"""What the facade needs of a cloud."""
+"""CloudOutputs: the result of each cloud's `build`."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,12 @@ from pulumi import Output
 
 
 @dataclass(frozen=True)
-class Parts:
-    """What a cloud's `build` gives back."""
+class CloudOutputs:
+    """Outputs that MixedCluster exports."""
 
     public_host: Output[str]
     """Name or address of the API for people, or empty."""
     bundle_store: Output[str]
+    """URL of the bundle store."""
     snapshot_store: Output[str]
+    """URL of the snapshot store."""

@@ -26,7 +26,7 @@ from sandbox.cloud_state import CloudState
 
 PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
 STASH = "pulumi:index:Stash"
-PATIENCE = 600
+RUN_SECONDS = 600
 """Seconds after which a run is given up: it hangs."""
 
 
@@ -104,7 +104,7 @@ class Replica:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the command to its end."""
         with self.start(*words) as process:
-            output, errors = process.communicate(timeout=PATIENCE)
+            output, errors = process.communicate(timeout=RUN_SECONDS)
         return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
     def up(self, *more: str) -> subprocess.CompletedProcess[str]:

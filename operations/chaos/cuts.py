@@ -12,10 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from operations.chaos.clone import PATIENCE, Replica
+from operations.chaos.clone import RUN_SECONDS, Replica
+from sandbox import faults
 from sandbox.cloud_state import CloudState
 
-HELD = 10 * PATIENCE
+HELD = 10 * RUN_SECONDS
 """Seconds a call is held: longer than any run."""
 ALL = 10**6
 """More calls than any run makes."""
@@ -31,7 +32,7 @@ fewer. No fault is left waiting."""
 def _provider_dies(kind: str, replica: Replica, words: tuple[str, ...], call: int) -> Done:
     """The provider ends; the engine lives on and reports a failure."""
     with replica.cloud_state() as cloud_state:
-        cloud_state.plan_fault(kind, call, amount=QUIET, times=ALL)
+        faults.plan(cloud_state, kind, call, amount=QUIET, times=ALL)
     done = replica.run(*words)
     _forget(replica)
     return done
@@ -85,26 +86,26 @@ def _held(
 ) -> Done:
     """Hold calls, each for so long, and cut once nothing else goes on."""
     with replica.cloud_state() as cloud_state:
-        cloud_state.plan_fault(kind, call, amount=seconds, times=ALL)
+        faults.plan(cloud_state, kind, call, amount=seconds, times=ALL)
         with replica.start(*words) as run:
             if _nothing_goes_on(cloud_state, run):
                 cut(run)
-            output, errors = run.communicate(timeout=PATIENCE)
+            output, errors = run.communicate(timeout=RUN_SECONDS)
     _forget(replica)
     return Done(words, run.returncode, output, errors)
 
 
 def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> bool:
     """Wait until calls are held and no others come; False where the run ends before."""
-    end, seen, since = time.monotonic() + PATIENCE, None, 0.0
+    end, seen, since = time.monotonic() + RUN_SECONDS, None, 0.0
     while run.poll() is None:
         now = time.monotonic()
         if now > end:
-            raise subprocess.TimeoutExpired(run.args, PATIENCE)
-        faults, made = cloud_state.faults(), len(cloud_state.operations())
-        if (faults, made) != seen:
-            seen, since = (faults, made), now
-        elif any(each.times < ALL for each in faults) and now - since > QUIET:
+            raise subprocess.TimeoutExpired(run.args, RUN_SECONDS)
+        waiting, calls = faults.planned(cloud_state), len(cloud_state.operations())
+        if (waiting, calls) != seen:
+            seen, since = (waiting, calls), now
+        elif any(fault.times < ALL for fault in waiting) and now - since > QUIET:
             return True
         time.sleep(0.02)
     return False
@@ -112,4 +113,4 @@ def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> boo
 
 def _forget(replica: Replica) -> None:
     with replica.cloud_state() as cloud_state:
-        cloud_state.clear_faults()
+        faults.clear(cloud_state)

@@ -3,6 +3,7 @@
 A store is a blob container, by its id.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -12,13 +13,28 @@ from pulumi import Output, ResourceOptions
 from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
-from components.azure.records import Blobs, Records, parts
-from components.rollout.provider_calls import Asking
+from components.azure.records import STOPPED, Blobs, Records, parts
+from components.rollout.provider_calls import ProviderCalls, ProviderError
+from operations.clouds import cloud_tables
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
     return Records(parent=parent, role=role, container=Output.from_input(bucket))
+
+
+async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
+    """As in operations/clouds/aws.py. A machine of the same name with another vmId is a successor: GONE."""
+    group = parts(await records.container.future() or "")["group"]
+    asked = {"resourceGroupName": group, "vmName": machine["name"], "expand": "instanceView"}
+    try:
+        found = await records.blobs.calls.find("azure-native:compute:getVirtualMachine", asked)
+    except ProviderError:
+        return ""
+    if found.get("vmId") != machine["id"]:
+        return cloud_tables.GONE
+    codes = {str(status["code"]) for status in found["instanceView"]["statuses"]}
+    return "" if STOPPED.isdisjoint(codes) else cloud_tables.STOPPED
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
@@ -42,7 +58,7 @@ def keys(bucket: str, prefix: str) -> Output[Any]:
 
 
 async def names(blobs: Blobs, prefix: str) -> list[str]:
-    """Names of blobs that begin so, in order; Unanswered where the store does not answer."""
+    """Names of blobs that begin so, in order; ProviderError where the store does not answer."""
     found, marker = list[str](), ""
     while True:
         asked = f"restype=container&comp=list&prefix={quote(prefix, safe='')}&marker={quote(marker, safe='')}"
@@ -63,4 +79,4 @@ def _blobs(bucket: str) -> Blobs:
     root = get_root_resource()
     if root is None:
         raise RuntimeError("this is asked inside a program")
-    return Blobs(Asking(root, _utilities.get_version()), Output.from_input(bucket))
+    return Blobs(ProviderCalls(root, _utilities.get_version()), Output.from_input(bucket))

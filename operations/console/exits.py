@@ -1,5 +1,7 @@
 """How `mullion` ends: the exit codes, and the exception that carries one."""
 
+import errno
+import sys
 from enum import IntEnum
 
 
@@ -12,6 +14,7 @@ class Exit(IntEnum):
     REFUSED = 3
     NO_ENGINE = 4
     DRIFT = 5
+    FAULT = 70
     INTERRUPTED = 130
 
 
@@ -22,6 +25,7 @@ MEANINGS = {
     Exit.REFUSED: "refused: another world, a protected cluster, or not confirmed; nothing was changed",
     Exit.NO_ENGINE: "there is no Pulumi engine to use",
     Exit.DRIFT: "the cloud is not as recorded: somebody changed it by hand",
+    Exit.FAULT: "a fault in mullion; the message names a file with the details",
     Exit.INTERRUPTED: "interrupted",
 }
 
@@ -38,8 +42,12 @@ class EngineError(Exception):
     """No usable engine, or no way to build one; the message says what to do."""
 
 
-def ending(error: BaseException) -> tuple[Exit, str] | None:
-    """Exit code and message of an error that a person can act on; None for a fault of ours."""
+_RESOURCES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors of a write or a call for which this machine lacks something; they name no file."""
+
+
+def ending(error: BaseException) -> tuple[Exit, str]:
+    """Return the exit code and the message for an error that ends a command."""
     from components.spec.report import SpecError
 
     if isinstance(error, Stop):
@@ -50,4 +58,11 @@ def ending(error: BaseException) -> tuple[Exit, str] | None:
         return Exit.NO_ENGINE, str(error)
     if isinstance(error, KeyboardInterrupt):
         return Exit.INTERRUPTED, "interrupted"
-    return None
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _RESOURCES):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return Exit.FAILED, f"{where}{error.strerror}"
+    if (sqlite := sys.modules.get("sqlite3")) and isinstance(error, sqlite.Error):
+        return Exit.FAILED, f"the sandbox's database (.mullion/sandbox/STACK/world.db) cannot be used: {error}"
+    from operations.console import faults
+
+    return Exit.FAULT, faults.report(error)

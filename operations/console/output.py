@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from operations.console.exits import Exit
+from operations.console.exits import Exit, ending
 
 
 class _Lossy(io.FileIO):
@@ -43,6 +43,9 @@ def guarded() -> Iterator[None]:
         yield
     except SystemExit as end:
         code = end.code
+    except Exception as error:  # outside of any command: reading the command line
+        code, message = ending(error)
+        print(f"mullion: {message}", file=sys.stderr)
     finally:
         sys.stdout.flush()
         if output.fault and not isinstance(output.fault, BrokenPipeError):

@@ -9,11 +9,12 @@ import time
 import yaml
 
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import in_sandbox, sandbox_folder, world_file
 
-PATIENCE = 60
+START_STOP_SECONDS = 60
 """Seconds for a site to come up, and for its machines to be cut."""
 
 
@@ -24,13 +25,24 @@ def api(name: str) -> str:
     from sandbox.boot import machine_status, supervision
     from sandbox.cloud_state import CloudState
 
-    if supervision.keeper(sandbox_folder(name)) is None:
+    if supervision.supervisor_pid(sandbox_folder(name)) is None:
         return ""
     cloud_state = CloudState(world_file(name))
     try:
-        return machine_status.site(cloud_state).get("api", "")
+        return machine_status.network(cloud_state).get("api", "")
     finally:
         cloud_state.close()
+
+
+def not_booted(name: str) -> str:
+    """Return what to do about a sandbox that is not booted: nothing answers at its addresses."""
+    return f"the sandbox of {name} is not booted: make demo STACK={name}, or mullion sandbox boot {name}"
+
+
+def refuse_unbooted(name: str) -> None:
+    """Raise Stop if a stack is built in the sandbox and not booted there. For commands that need a live cluster."""
+    if in_sandbox(name) and not api(name):
+        raise Stop(Exit.USAGE, not_booted(name))
 
 
 def reached(name: str, kubeconfig: str) -> str:
@@ -48,7 +60,7 @@ def start(name: str) -> None:
     from sandbox.boot import supervision
 
     folder = sandbox_folder(name)
-    if supervision.keeper(folder) is None:
+    if supervision.supervisor_pid(folder) is None:
         supervision.clean(folder)
         with supervision.log(folder).open("w", encoding="utf-8") as log:
             words = [sys.executable, "-m", "sandbox.boot.supervisor", str(folder)]
@@ -56,12 +68,13 @@ def start(name: str) -> None:
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told = time.monotonic() + PATIENCE, False
+    end, told, heart = time.monotonic() + START_STOP_SECONDS, False, Heartbeat()
     while not api(name):
+        heart.beat(f"the sandbox of {name} to start; {supervision.log(folder)}")
         said = supervision.log(folder).read_text("utf-8", errors="replace")
-        if supervision.WAITS in said:
+        if supervision.HOST_IN_USE in said:
             if not told:
-                print(f"mullion: {supervision.WAITS}", file=sys.stderr, flush=True)
+                print(f"mullion: {supervision.HOST_IN_USE}", file=sys.stderr, flush=True)
             told = True
         elif time.monotonic() > end:
             raise Stop(
@@ -78,11 +91,12 @@ def stop(name: str, *, disks_too: bool = False) -> bool:
     from sandbox.boot import supervision
 
     folder = sandbox_folder(name)
-    pid = supervision.keeper(folder)
+    pid = supervision.supervisor_pid(folder)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + PATIENCE
-        while supervision.keeper(folder) is not None:
+        end, heart = time.monotonic() + START_STOP_SECONDS, Heartbeat()
+        while supervision.supervisor_pid(folder) is not None:
+            heart.beat(f"the machines of {name} to stop")
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Addresses in subnets: what AWS reserves, which are free, and the names made of them."""
+"""Addresses in subnets: reserved ranges, free addresses, and DNS names derived from them."""
 
 import ipaddress
 import json
@@ -11,7 +11,7 @@ ADDRESS = Unique("address", ("subnetId", "privateIp"), "InvalidIPAddress.InUse",
 
 
 def network(cidr: str, code: str) -> ipaddress.IPv4Network:
-    """The network of a CIDR block in AWS's canonical form, or a refusal with this code."""
+    """Return the network of a CIDR block in canonical form. Raises Refusal with the given code."""
     try:
         return ipaddress.IPv4Network(cidr)
     except ValueError as error:
@@ -19,9 +19,10 @@ def network(cidr: str, code: str) -> ipaddress.IPv4Network:
 
 
 def free_address(request: Request, subnet: str) -> str:
-    """A free address for something that names none: from the end, where fixed addresses are rare.
+    """Return a free address for a machine without a fixed one: from the end of the subnet, where fixed addresses are
+    rare.
 
-    AWS picks any free one; a program must not count on where.
+    AWS picks any free address; programs must not rely on the order.
     """
     record = request.cloud_state.find(SUBNET, subnet)
     block = ipaddress.IPv4Network(record.inputs["cidrBlock"] if record else "10.0.0.0/16")
@@ -33,12 +34,12 @@ def free_address(request: Request, subnet: str) -> str:
 
 
 def check_address(request: Request) -> None:
-    """A fixed private address lies in its subnet and may be had there."""
+    """Check that a fixed private address lies in its subnet and is free."""
     check_in_subnet(request, request.inputs.get("privateIp"), request.inputs.get("subnetId"))
 
 
 def check_in_subnet(request: Request, address: str | None, subnet: str | None) -> None:
-    """An address lies in the subnet and is none that AWS reserves (the first four and the last)."""
+    """Check that an address lies in the subnet and is not reserved by AWS (the first four and the last)."""
     record = request.cloud_state.find(SUBNET, subnet) if subnet else None
     if address is None or record is None:
         return
@@ -54,24 +55,24 @@ def check_in_subnet(request: Request, address: str | None, subnet: str | None) -
 
 
 def public_address(request: Request, salt: str) -> str:
-    """An address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
+    """Return an address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
     number = int(request.digits(4, salt), 16)
     return f"{('203.0.113', '198.51.100')[number % 2]}.{1 + (number // 2) % 254}"
 
 
 def private_name(request: Request, address: str) -> str:
-    """ip-10-0-1-5.eu-west-1.compute.internal; us-east-1 has a name of its own."""
+    """Return a private DNS name: ip-10-0-1-5.eu-west-1.compute.internal; us-east-1 uses another suffix."""
     domain = "ec2.internal" if request.region == "us-east-1" else f"{request.region}.compute.internal"
     return f"ip-{address.replace('.', '-')}.{domain}"
 
 
 def public_name(request: Request, address: str) -> str:
-    """ec2-203-0-113-7.eu-west-1.compute.amazonaws.com."""
+    """Return a public DNS name: ec2-203-0-113-7.eu-west-1.compute.amazonaws.com."""
     domain = "compute-1" if request.region == "us-east-1" else f"{request.region}.compute"
     return f"ec2-{address.replace('.', '-')}.{domain}.amazonaws.com"
 
 
 def vpc_of(request: Request, subnet: Any) -> str:
-    """The VPC of a subnet, or an empty text."""
+    """Return the VPC of a subnet, or an empty string."""
     record = request.cloud_state.find(SUBNET, str(subnet))
     return record.inputs["vpcId"] if record else ""

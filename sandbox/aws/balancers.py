@@ -31,7 +31,7 @@ def _kind(inputs: dict[str, Any]) -> str:
 
 
 def _zones(request: Request) -> None:
-    """One subnet a zone; an application load balancer needs two zones."""
+    """Check for one subnet per zone; an application load balancer needs two zones."""
     subnets = _subnets(request.inputs)
     records = [request.cloud_state.find(SUBNET, subnet) for subnet in subnets]
     found = [record.outputs["availabilityZone"] for record in records if record]
@@ -45,7 +45,7 @@ def _zones(request: Request) -> None:
 
 
 def _networks(request: Request) -> None:
-    """Subnets and security groups of one VPC; to face the internet it needs a gateway there."""
+    """Check that subnets and security groups are of one VPC; a public load balancer needs an internet gateway there."""
     subnets = _subnets(request.inputs)
     vpcs = {vpc_of(request, subnet) for subnet in subnets}
     if len(vpcs) > 1:
@@ -62,7 +62,7 @@ def _networks(request: Request) -> None:
 
 
 def _addresses(request: Request) -> list[tuple[Unique, str]]:
-    """The addresses that an internal load balancer has in its subnets, where the program names them."""
+    """Return the fixed addresses of an internal load balancer in its subnets."""
     mappings = request.inputs.get("subnetMappings") or []
     fixed = [(each["subnetId"], each["privateIpv4Address"]) for each in mappings if each.get("privateIpv4Address")]
     return [(_ADDRESS, json.dumps(each)) for each in fixed]
@@ -79,7 +79,7 @@ def _fixed_addresses(request: Request) -> None:
 
 
 def _late_groups(request: Request) -> None:
-    """A network load balancer made without security groups takes none later."""
+    """Refuse to add security groups to a network load balancer that was created without them."""
     before = request.old and request.old.inputs.get("securityGroups")
     if request.old and _kind(request.inputs) == "network" and request.inputs.get("securityGroups") and not before:
         raise Refusal(
@@ -89,7 +89,7 @@ def _late_groups(request: Request) -> None:
 
 
 def _balancers(request: Request) -> None:
-    """Network load balancers have a quota of their own."""
+    """Count network load balancers, which have a quota of their own."""
     if request.old is None and _kind(request.inputs) == "network":
         there = request.cloud_state.counts(request.type, request.region, "loadBalancerType").get("network", 0)
         QUOTAS.refuse_over(request, "network load balancers per region", there + 1)
@@ -126,7 +126,9 @@ def _balancer(request: Request) -> dict[str, Any]:
 
 
 def _balancer_replaced(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Network load balancers take security groups at creation only, keep at least one, and lose no subnet."""
+    """Return the properties that force a replacement: network load balancers get security groups at creation only,
+    keep at least one, and keep their subnets.
+    """
     if _kind(new) != "network":
         return []
     groups = bool(old.get("securityGroups")) != bool(new.get("securityGroups"))

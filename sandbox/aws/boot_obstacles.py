@@ -1,4 +1,4 @@
-"""What stops a booted machine on AWS: routes, security groups, the source/destination check."""
+"""Obstacles to a machine's boot on AWS: routes, security groups, the source/destination check."""
 
 from typing import Any
 
@@ -15,7 +15,9 @@ HTTPS = 443
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """To the internet gateway with a public address of its own, or by a NAT gateway that can do so."""
+    """Return why a machine has no route to an internet gateway, by a public address or a NAT gateway; empty if it
+    has one.
+    """
     subnet = machine.inputs.get("subnetId", "")
     gateway, nat = _default_route(cloud_state, subnet)
     if gateway:
@@ -27,13 +29,13 @@ def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any])
 
 
 def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """What leaves a machine with routed pods bears their addresses, which the check takes for forged."""
+    """Return why packets of pods are dropped: the source/destination check refuses their addresses."""
     dropped = "pod_cidr" in found["machine"] and machine.inputs.get("sourceDestCheck") is not False
     return "its source/destination check drops what its pods send" if dropped else ""
 
 
 def _default_route(cloud_state: CloudState, subnet: str) -> tuple[str, Record | None]:
-    """Id of the internet gateway, or the NAT gateway, that 0.0.0.0/0 goes to from a subnet."""
+    """Return the id of the internet gateway or NAT gateway behind 0.0.0.0/0 of a subnet."""
     tables = [one.inputs["routeTableId"] for one in cloud_state.referrers(SUBNET, subnet) if one.type == ASSOCIATION]
     found = [one.inputs for table in tables for one in cloud_state.referrers(TABLE, table) if one.type == ROUTE]
     for table in filter(None, (cloud_state.find(TABLE, table) for table in tables)):
@@ -46,7 +48,7 @@ def _default_route(cloud_state: CloudState, subnet: str) -> tuple[str, Record | 
 
 
 def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """One of its security groups lets https out to everywhere; without groups it has the VPC's own, which does."""
+    """Return why no security group allows https to everywhere; machines without groups use the VPC's default group."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     for group in groups:
         record = cloud_state.find(GROUP, group)

@@ -1,7 +1,7 @@
-"""Booted machines on AWS: security groups, Route 53, network load balancers.
+"""Network of booted machines on AWS: security groups, Route 53, network load balancers.
 
-As a network load balancer does, one without any healthy target forwards to all (Elastic Load Balancing guide, "Health
-checks for your target groups"). The resolver is the third address of the network (VPC user guide, "DNS attributes").
+A network load balancer without a healthy target forwards to all targets (Elastic Load Balancing guide, "Health checks
+for your target groups"). The resolver is the third address of the network (VPC user guide, "DNS attributes").
 """
 
 import re
@@ -13,7 +13,7 @@ from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import BALANCER, EGRESS, GROUP, INGRESS, INSTANCE
 from sandbox.aws.targets import LISTENER, TARGETS
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, Ask
+from sandbox.boot.cloud_services import Ask, CloudServices
 from sandbox.boot.firewalls import NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -28,7 +28,7 @@ def _user_data(ask: Ask) -> bytes:
 
 
 def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
-    """Every address of a name of the private zones, or of a load balancer."""
+    """Return the addresses of a name in the private zones, or of a load balancer."""
     for balancer in cloud_state.resources(BALANCER):
         if balancer.outputs.get("dnsName", "").lower() == name:
             return places(balancer)
@@ -41,13 +41,13 @@ def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
 
 
 def places(balancer: Record) -> list[str]:
-    """The planned addresses of a load balancer; one that faces the internet has none here."""
+    """Return the planned addresses of an internal load balancer; public ones have none in the lab network."""
     mappings = balancer.inputs.get("subnetMappings") or []
     return [each["privateIpv4Address"] for each in mappings if each.get("privateIpv4Address")]
 
 
 def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
-    """What the groups of a machine let in and out."""
+    """Return the connections that a machine's security groups allow, in and out."""
     groups = machine.inputs.get("vpcSecurityGroupIds") or []
     rows = (
         (type == INGRESS, each.inputs)
@@ -61,7 +61,7 @@ def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
 
 
 def _inline(cloud_state: CloudState, groups: list[str]) -> Iterator[Permission]:
-    """Rules that stand in the groups themselves."""
+    """Return rules written inline in security groups."""
     for record in filter(None, (cloud_state.find(GROUP, each) for each in groups)):
         for side in ("ingress", "egress"):
             for rule in record.inputs.get(side) or []:
@@ -80,7 +80,7 @@ def _permission(cloud_state: CloudState, ingress: bool, rule: dict[str, Any]) ->
 
 
 def _members(cloud_state: CloudState, group: str) -> Iterator[str]:
-    """Addresses of a group's machines and load balancers."""
+    """Return the addresses of a security group's machines and load balancers."""
     for machine in cloud_state.resources(INSTANCE):
         if group in (machine.inputs.get("vpcSecurityGroupIds") or []):
             yield machine.outputs["privateIp"]
@@ -90,7 +90,7 @@ def _members(cloud_state: CloudState, group: str) -> Iterator[str]:
 
 
 def forwarders(cloud_state: CloudState) -> list[Forwarder]:
-    """Those that the world's internal load balancers are."""
+    """Return the internal load balancers of the cloud state."""
     made: list[Forwarder] = []
     attached = cloud_state.resources(ATTACHMENT)
     for listener in cloud_state.resources(LISTENER):
@@ -105,7 +105,7 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     return made
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=lambda _, machine: machine.outputs["privateIp"],
     user_data=lambda _, ask: _user_data(ask),

@@ -1,4 +1,4 @@
-"""AWS as a cloud of the sandbox."""
+"""The cloud description of AWS for the sandbox."""
 
 from sandbox.aws import boot_obstacles
 from sandbox.aws.failures import FAILURES
@@ -13,15 +13,15 @@ from sandbox.latency import seconds_of
 from sandbox.shapes import Shapes
 
 AWS = CLOUD = Cloud(
-    "aws",
-    ACCOUNT,
-    TYPES,
-    Shapes(PROPERTIES),
-    FUNCTIONS,
-    REGIONS,
-    seconds_of(LATENCIES),
-    TAGGING,
-    FAILURES,
-    boot_obstacles.settle,
-    READS,
+    name="aws",
+    account=ACCOUNT,
+    types=TYPES,
+    shapes=Shapes(PROPERTIES),
+    functions=FUNCTIONS,
+    regions=REGIONS,
+    seconds=seconds_of(LATENCIES),
+    tagging=TAGGING,
+    failures=FAILURES,
+    settle=boot_obstacles.settle,
+    reads=READS,
 )

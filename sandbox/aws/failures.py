@@ -1,6 +1,6 @@
-"""What AWS says when it fails by itself, and how long pulumi-aws asks again."""
+"""Internal failures of AWS, and how long pulumi-aws retries them."""
 
-from sandbox.faults import Failures, Retried
+from sandbox.failures import Failures, Retried
 
 FAILURES = Failures(
     internal=("InternalFailure", "The request processing has failed because of an unknown error."),

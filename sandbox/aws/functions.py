@@ -8,7 +8,7 @@ from sandbox.cloud import Place, Refusal
 
 
 def parameter(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """ssm.getParameter, of the public image parameters."""
+    """ssm.getParameter for public image parameters."""
     name = arguments["name"]
     if name not in PARAMETERS:
         raise Refusal("ParameterNotFound", f"Systems Manager has no parameter {name!r} in {place.region}")
@@ -27,7 +27,7 @@ def parameter(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def availability_zones(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """getAvailabilityZones: the zones of the region, all available."""
+    """getAvailabilityZones: the region's zones, all available."""
     excluded = {*arguments.get("excludeNames", []), *arguments.get("excludeZoneIds", [])}
     state = arguments.get("state") or "available"
     found = {name: id for name, id in zones(place.region).items() if not excluded & {name, id}}
@@ -43,7 +43,7 @@ def availability_zones(place: Place, arguments: dict[str, Any]) -> dict[str, Any
 
 
 def caller_identity(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """getCallerIdentity: a user that exists nowhere else."""
+    """getCallerIdentity: a user of the sandbox alone."""
     arn = f"arn:aws:iam::{ACCOUNT}:user/sandbox"
     return {"accountId": ACCOUNT, "arn": arn, "id": ACCOUNT, "userId": "AIDASANDBOX0000000000"}
 
@@ -58,7 +58,7 @@ def region(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def service(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """getService, by its id."""
+    """getService by its id."""
     id = arguments.get("serviceId")
     if not id or set(arguments) - {"serviceId", "region"}:
         raise Refusal("InvalidArgument", f"the sandbox knows getService by serviceId alone, not {sorted(arguments)}")
@@ -76,7 +76,7 @@ def service(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def partition(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """getPartition: the commercial one."""
+    """getPartition: the commercial partition."""
     return {"dnsSuffix": "amazonaws.com", "id": "aws", "partition": "aws", "reverseDnsPrefix": "com.amazonaws"}
 
 

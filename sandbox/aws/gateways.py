@@ -9,7 +9,7 @@ from sandbox.cloud import Reference, Refusal, Request, ResourceType, Unique
 
 ENDPOINT = "aws:ec2/vpcEndpoint:VpcEndpoint"
 SERVICES = ("s3", "dynamodb", "ec2", "ec2messages", "ssm", "ssmmessages", "secretsmanager", "sts", "logs", "kms")
-"""Some of the services that have endpoints, those of machines."""
+"""Services with VPC endpoints that machines use; AWS has more."""
 _ARN = "arn:aws:ec2:{region}:{account}:"
 
 
@@ -22,14 +22,14 @@ def _nat(request: Request) -> dict[str, Any]:
 
 
 def _attached(request: Request) -> None:
-    """A public NAT gateway needs a VPC with an internet gateway; else the real one goes to state failed."""
+    """Check that the VPC of a public NAT gateway has an internet gateway; otherwise AWS's gateway becomes failed."""
     vpc = addresses.vpc_of(request, request.inputs.get("subnetId"))
     if vpc and request.inputs["connectivityType"] == "public" and not has_gateway(request, vpc):
         raise Refusal("Gateway.NotAttached", f"Network {vpc} has no Internet gateway attached")
 
 
 def _in_zone(request: Request) -> int:
-    """NAT gateways in the zone of this one's subnet."""
+    """Return the number of NAT gateways in the zone of the new one's subnet."""
     mine = request.cloud_state.find(SUBNET, request.inputs.get("subnetId", ""))
     zones = [
         request.cloud_state.find(SUBNET, one.inputs.get("subnetId", "")) for one in request.cloud_state.resources(NAT)

@@ -11,14 +11,15 @@ from sandbox.cloud import AutoName, Reference, Refusal, Request, ResourceType, U
 ROLE, PROFILE = "aws:iam/role:Role", "aws:iam/instanceProfile:InstanceProfile"
 ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
 TRUST_LIMIT, POLICIES_LIMIT = 2048, 10240
-"""Characters of a role's trust policy, and of all its inline policies (IAM user guide, "IAM and AWS STS quotas")."""
+"""Characters of a role's trust policy, and of its inline policies together (IAM user guide, "IAM and AWS STS quotas").
+"""
 _ACTION = re.compile(r"\*|[A-Za-z0-9-]+:[A-Za-z0-9*?]+")
 _NAME = r"[A-Za-z0-9+=,.@_-]"
 _VERSIONS = ("2012-10-17", "2008-10-17")
 
 
 def document(value: Any) -> dict[str, Any]:
-    """A policy document, from text or from an object; MalformedPolicyDocument where it is none."""
+    """Parse a policy document from text or an object. Raises Refusal MalformedPolicyDocument."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -68,7 +69,7 @@ def _texts(statement: dict[str, Any], field: str) -> list[str]:
 
 
 def _size(policy: Any) -> int:
-    """Characters without white space, as IAM counts them."""
+    """Return the number of characters without white space, as IAM counts them."""
     text = policy if isinstance(policy, str) else json.dumps(policy)
     return len(re.sub(r"\s", "", text))
 
@@ -79,7 +80,7 @@ def _trust_size(request: Request) -> None:
 
 
 def _policies_size(request: Request) -> None:
-    """All inline policies of a role together."""
+    """Check the size of a role's inline policies together."""
     role = request.inputs["role"]
     others = [one for one in request.cloud_state.referrers(ROLE, role) if one.type == ROLE_POLICY]
     sizes = [_size(one.inputs["policy"]) for one in others if one.sequence != request.sequence]

@@ -12,13 +12,13 @@ from sandbox.aws.regions import WINDOWS, images
 from sandbox.cloud import Reference, Refusal, Request, ResourceType
 
 LARGEST_VOLUME = {"gp3": 65536, "io2": 65536, "standard": 1024}
-"""GiB by type (EBS user guide, "Amazon EBS volume types"); the others have 16,384."""
+"""Largest volume in GiB by type (EBS user guide, "Amazon EBS volume types"); the other types have 16,384."""
 USER_DATA_LIMIT = 16384
-"""Bytes before base64 (EC2 user guide, "Run commands when you launch an EC2 instance with user data input")."""
+"""Largest user-data in bytes before base64 (EC2 user guide, "Run commands when you launch an EC2 instance")."""
 
 
 def _user_data(request: Request) -> None:
-    """The provider encodes plain user-data, unless it is base64 already."""
+    """Check the size of user-data, which the provider encodes unless it is base64."""
     encoded, raw = request.inputs.get("userDataBase64"), request.inputs.get("userData", "").encode()
     try:
         raw = base64.b64decode(encoded, validate=True) if encoded else raw
@@ -39,7 +39,7 @@ def _image(request: Request) -> None:
 
 
 def _kind(request: Request) -> None:
-    """The instance type exists, its processor is the image's, and the zone has it."""
+    """Check that the instance type exists, its architecture is the image's, and the zone offers it."""
     name, image = request.inputs.get("instanceType", ""), images(request.region).get(request.inputs.get("ami", ""))
     if not name:
         return
@@ -63,7 +63,7 @@ def _kind(request: Request) -> None:
 
 
 def _volume(request: Request) -> None:
-    """What EC2 says of disks whose figures the provider lets through: gp3's ratio, and IOPS that a type has not."""
+    """Check disk figures that the provider accepts and EC2 refuses: gp3's ratio, and IOPS for types without them."""
     disk = request.inputs.get("rootBlockDevice") or {}
     kind, iops, throughput = disk.get("volumeType", "gp2"), disk.get("iops"), disk.get("throughput")
     size = disk.get("volumeSize")
@@ -84,7 +84,7 @@ def _groups(request: Request) -> None:
 
 
 def _key_pair(request: Request) -> None:
-    """The sandbox has none: Mullion opens no port 22."""
+    """Refuse every key pair: Mullion opens no port 22."""
     if name := request.inputs.get("keyName"):
         raise Refusal("InvalidKeyPair.NotFound", f"The key pair '{name}' does not exist")
 
@@ -99,7 +99,7 @@ def _protected(request: Request) -> None:
 
 
 def _root_volume(request: Request) -> None:
-    """A root volume is not smaller than the image: 30 GiB for Windows Server, 8 for Ubuntu."""
+    """Check that the root volume is as large as the image: 30 GiB for Windows Server, 8 for Ubuntu."""
     size = (request.inputs.get("rootBlockDevice") or {}).get("volumeSize")
     least = 30 if images(request.region).get(request.inputs.get("ami", ""), "").startswith(WINDOWS) else 8
     if size is not None and size < least:
@@ -110,7 +110,7 @@ def _root_volume(request: Request) -> None:
 
 
 def _one_network(request: Request) -> None:
-    """Security groups belong to the subnet's VPC, and the zone is the subnet's."""
+    """Check that security groups belong to the subnet's VPC, and that the zone is the subnet's."""
     subnet = request.cloud_state.find(addresses.SUBNET, request.inputs.get("subnetId", ""))
     if subnet is None:
         return

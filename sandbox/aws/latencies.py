@@ -1,4 +1,4 @@
-"""How long AWS takes; sandbox/latency.py says where figures come from."""
+"""Durations of AWS calls; sandbox/latency.py names the sources of the figures."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""A machine as its own programs find it: what its user-data gives it, and what its role lets it do with objects."""
+"""A machine from inside: its user-data, and its role's rights on objects."""
 
 import base64
 import binascii
@@ -13,9 +13,9 @@ from sandbox.records import Record
 
 
 def user_data(inputs: dict[str, Any]) -> str:
-    """The text of a machine's user-data; empty where it is secret.
+    """Return the text of a machine's user-data; empty if it is secret.
 
-    The provider encodes plain user-data unless it is base64 already; the metadata service decodes once.
+    The provider encodes plain user-data unless it is base64 already; the metadata service decodes it once.
     """
     text = inputs.get("userDataBase64") or inputs.get("userData") or ""
     if not isinstance(text, str):
@@ -27,13 +27,13 @@ def user_data(inputs: dict[str, Any]) -> str:
 
 
 def place(url: str) -> tuple[str, str]:
-    """Bucket and key of https://BUCKET.s3.REGION.amazonaws.com/KEY."""
+    """Return bucket and key of https://BUCKET.s3.REGION.amazonaws.com/KEY."""
     parts = urlsplit(url)
     return parts.netloc.partition(".s3.")[0], unquote(parts.path.lstrip("/"))
 
 
 def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str) -> str:
-    """Why the role's policies and the bucket's, together, do not let the machine do it; empty where they do."""
+    """Return why the policies of role and bucket together deny an action; an empty string if they allow it."""
     profile = cloud_state.find(PROFILE, machine.inputs.get("iamInstanceProfile") or "")
     role = cloud_state.find(ROLE, profile.inputs.get("role") or "") if profile else None
     if role is None:
@@ -47,7 +47,7 @@ def not_allowed(cloud_state: CloudState, machine: Record, action: str, url: str)
 
 
 def policy_documents(cloud_state: CloudState, role: Record | None, bucket: str) -> list[Any]:
-    """Every policy that has a say: the role's (None: nobody's) and the bucket's (empty: no bucket is asked for)."""
+    """Return every policy that applies: the role's (None: no role) and the bucket's (empty: no bucket)."""
     documents: list[Any] = []
     if role:
         documents += [one.inputs["policy"] for one in cloud_state.referrers(ROLE, role.id) if one.type == ROLE_POLICY]

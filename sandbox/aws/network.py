@@ -52,12 +52,12 @@ def _subnet_range(request: Request) -> None:
 
 
 def has_gateway(request: Request, vpc: str) -> bool:
-    """Whether an internet gateway is attached to a VPC."""
+    """Return whether an internet gateway is attached to a VPC."""
     return any(one.type == GATEWAY for one in request.cloud_state.referrers(VPC, vpc))
 
 
 def _route_range(request: Request) -> None:
-    """A route's range is canonical, and not within the VPC's own, which is always local."""
+    """Check that a route's range is canonical, and not inside the VPC's own range, which is always local."""
     cidr, table = (
         request.inputs.get("destinationCidrBlock"),
         request.cloud_state.find(TABLE, request.inputs["routeTableId"]),
@@ -76,7 +76,9 @@ def _route_range(request: Request) -> None:
 
 
 def _route_interface(request: Request) -> None:
-    """What a route sends to an interface goes to a machine of the table's VPC. One that ends leaves a dead route."""
+    """Check that a route to an interface leads to a machine of the table's VPC. Deleting the machine leaves a dead
+    route.
+    """
     interface = request.inputs.get("networkInterfaceId")
     if interface is None:
         return
@@ -93,7 +95,7 @@ def _route_interface(request: Request) -> None:
 
 
 def _same_vpc(request: Request) -> None:
-    """A route table, what it routes to, and the subnets that use it are in one VPC."""
+    """Check that a route table, its targets and its subnets belong to one VPC."""
     table = request.cloud_state.find(TABLE, request.inputs.get("routeTableId", ""))
     for type, path in ((GATEWAY, "gatewayId"), (SUBNET, "subnetId")):
         other = request.cloud_state.find(type, request.inputs.get(path) or "")
@@ -123,7 +125,7 @@ def _subnet(request: Request) -> dict[str, Any]:
 
 
 def _mapped_addresses(request: Request) -> None:
-    """AWS detaches no gateway while machines, NAT gateways or load balancers of the VPC have public addresses."""
+    """Refuse to detach a gateway while machines, NAT gateways or load balancers of the VPC have public addresses."""
     vpc = request.inputs.get("vpcId", "")
     for subnet in [record for record in request.cloud_state.referrers(VPC, vpc) if record.type == SUBNET]:
         for user in request.cloud_state.referrers(SUBNET, subnet.id):
@@ -139,7 +141,7 @@ def _mapped_addresses(request: Request) -> None:
 _ARN = "arn:aws:ec2:{region}:{account}:"
 _DESTINATIONS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "destinationPrefixListId")
 _LOCAL = 1
-"""The route to the VPC's own range, which counts."""
+"""Return the route to the VPC's own range, which counts towards the quota."""
 
 
 def _routes_beside(request: Request) -> int:

@@ -1,7 +1,7 @@
-"""Instance types: which exist, their vCPUs and architecture, and the zones that do not have them.
+"""Instance types: existing names, vCPUs, architecture, and zones without them.
 
-By the names' own rule (EC2 user guide, "Instance type naming conventions"): family, generation, options, size; an
-option g is an AWS Graviton (arm64) processor; a size Nxlarge has N times the 4 vCPUs of an xlarge.
+Parsed by the rule of the names (EC2 user guide, "Instance type naming conventions"): family, generation, options, size;
+option g is an AWS Graviton (arm64) processor; size Nxlarge has N times the 4 vCPUs of an xlarge.
 """
 
 import re
@@ -23,7 +23,7 @@ _FAMILIES = {
     "z": (1,),
 }
 STANDARD = ("a", "c", "d", "i", "m", "r", "t", "z")
-"""Families of the quota for standard machines (EC2 user guide, "On-Demand instance quotas")."""
+"""Families in the quota for standard machines (EC2 user guide, "On-Demand instance quotas")."""
 _ONE_VCPU = ("t2.micro", "t2.small")
 
 _ABSENT = """
@@ -37,12 +37,13 @@ eu-west-3      | a | m7a m8g c7a
 ap-northeast-1 | d | m8g m7a
 ap-southeast-1 | c | m7a m8g
 """
-"""A few zones that lack newer or AMD families, as `describe-instance-type-offerings` tells them: it differs by account
-and time, so these rows are examples of what happens, not the list to plan by."""
+"""Examples of zones without newer or AMD families, from `describe-instance-type-offerings`. Offerings differ by account
+and time: these rows show what happens, and are no list to plan by.
+"""
 
 
 def vcpus(name: str) -> int:
-    """vCPUs of an instance type; a metal one counts as 96."""
+    """Return the vCPUs of an instance type; metal sizes count as 96."""
     found = _NAME.fullmatch(name)
     if found is None or (found[4] is None and found[5] is None):
         return 96
@@ -52,25 +53,25 @@ def vcpus(name: str) -> int:
 
 
 def exists(name: str) -> bool:
-    """Whether a type of that name can be: a known family and generation, and a size."""
+    """Return whether an instance type name is possible: a known family and generation, and a size."""
     found = _NAME.fullmatch(name)
     return found is not None and int(found[2]) in _FAMILIES.get(found[1], ()) and vcpus(name) <= 192
 
 
 def is_standard(name: str) -> bool:
-    """Whether a type counts to the quota for standard machines."""
+    """Return whether a type counts towards the quota for standard machines."""
     found = _NAME.fullmatch(name)
     return found is not None and found[1] in STANDARD
 
 
 def architecture(name: str) -> str:
-    """x86_64 or arm64."""
+    """Return x86_64 or arm64."""
     found = _NAME.fullmatch(name)
     return "arm64" if found and ("g" in found[3].split("-")[0] or found[1] == "a") else "x86_64"
 
 
 def offering(region: str, name: str) -> list[str]:
-    """Names of the region's zones that have an instance type."""
+    """Return the names of the region's zones that offer an instance type."""
     family = name.partition(".")[0]
     return [zone for zone in zones(region) if family not in _WITHOUT.get(zone, ())]
 

@@ -1,8 +1,8 @@
-"""What policies allow: identity and bucket policies of one account, as IAM evaluates them.
+"""Policy evaluation: identity and bucket policies of one account, as IAM evaluates them.
 
-Source: IAM user guide, "Policy evaluation logic": an explicit deny wins, then any allow, else no. Conditions: the
-ones of OPERATORS; another condition is taken against the caller (an Allow does not count, a Deny does).
-Variables: `${aws:userid}` and the like in resources stand for the context's value, letter by letter.
+Source: IAM user guide, "Policy evaluation logic": an explicit deny wins, then any allow, otherwise deny. OPERATORS
+lists the known conditions; an unknown condition counts against the caller (an Allow does not apply, a Deny does).
+Variables such as `${aws:userid}` in resources stand for the context's value, letter by letter.
 """
 
 import re
@@ -16,8 +16,8 @@ _VARIABLE = re.compile(r"\$\{([^}]*)\}")
 
 
 def _matches(value: str, pattern: str, flags: int = 0, context: Mapping[str, str] | None = None) -> bool:
-    """`*` is any text, `?` any one character; a pattern with a variable that has no value matches nothing."""
-    parts = _VARIABLE.split(pattern)  # texts and names of variables in turn
+    """Match a pattern: `*` is any text, `?` one character. A pattern whose variable has no value matches nothing."""
+    parts = _VARIABLE.split(pattern)  # the split alternates text and variable names
     names, known = parts[1::2], {"*": "*", "?": "?", "$": "$", **(context or {})}
     if not set(names) <= set(known):
         return False
@@ -36,13 +36,13 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "ArnLike": _matches,
 }
 MACHINE = {"aws:SecureTransport": "true"}
-"""What a machine's calls have: TLS."""
+"""Context of every machine call: TLS."""
 
 
 def refused(
     policies: Iterable[Any], action: str, resource: str, principal: str, context: Mapping[str, str] = MACHINE
 ) -> str:
-    """Why a call is not allowed, or an empty text. Policies are documents, of the identity or of the resource."""
+    """Return why a call is denied, or an empty string. policies: documents of the identity or of the resource."""
     allowed = False
     for statement in _statements(policies):
         named = _names(statement, "Action", action) and _names(statement, "Resource", resource, context)
@@ -55,7 +55,7 @@ def refused(
 
 
 def assumes(trust: Any, service: str) -> bool:
-    """Whether a role's trust policy lets a service take the role."""
+    """Return whether a role's trust policy lets a service assume the role."""
     for statement in _statements([trust]):
         services = _list((statement.get("Principal") or {}).get("Service"))
         if statement["Effect"] == "Allow" and service in services and _names(statement, "Action", "sts:AssumeRole"):
@@ -68,11 +68,11 @@ def _statements(policies: Iterable[Any]) -> Iterable[dict[str, Any]]:
         try:
             yield from document(policy)["Statement"]
         except Refusal:
-            continue  # withheld: the program made it secret, so nothing is known of it
+            continue  # the program marked the policy secret, so its content is unknown
 
 
 def _names(statement: Mapping[str, Any], field: str, value: str, context: Mapping[str, str] | None = None) -> bool:
-    """Actions know no case, resources do; NotAction and NotResource name all others."""
+    """Match actions without case and resources with case; NotAction and NotResource match all others."""
     flags = re.IGNORECASE if field == "Action" else 0
     if f"Not{field}" in statement:
         return not any(_matches(value, pattern, flags, context) for pattern in _list(statement[f"Not{field}"]))
@@ -80,7 +80,7 @@ def _names(statement: Mapping[str, Any], field: str, value: str, context: Mappin
 
 
 def _is_for(statement: Mapping[str, Any], principal: str) -> bool:
-    """An identity's policy names no principal; a bucket's names all, the role, or its account."""
+    """Match the principal: identity policies name none; bucket policies name everyone, the role, or its account."""
     if "Principal" not in statement:
         return "NotPrincipal" not in statement
     named = statement["Principal"]

@@ -9,7 +9,7 @@ from sandbox.quotas import Quota, Quotas
 _MOST = "The maximum number of {} has been reached."
 VCPUS = "Running On-Demand Standard vCPUs"
 _ROWS: Mapping[str, Quota] = {
-    # EC2 service quota L-1216C47A; a new account's 5 is raised with use, so the sandbox's account has an older one's
+    # EC2 service quota L-1216C47A; new accounts get 5, raised with use: the sandbox's account is an older one
     VCPUS: Quota(
         5,
         "VcpuLimitExceeded",
@@ -55,7 +55,7 @@ QUOTAS = Quotas(_ROWS)
 
 
 def vcpus(request: Request) -> None:
-    """vCPUs of all standard machines of the region that run, this one's as it would be."""
+    """Check the vCPUs of the region's running standard machines, with the new machine's."""
     name = request.inputs.get("instanceType", "")
     if not offerings.is_standard(name):
         return

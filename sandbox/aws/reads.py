@@ -1,4 +1,4 @@
-"""The provider's functions that look at what there is: objects and instances."""
+"""The provider's functions that read objects and instances."""
 
 import re
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 
 READABLE = re.compile(r"text/.*|application/(json|ld\+json|x-httpd-php|xhtml\+xml|x-csh|x-sh|xml|atom\+xml|x-sql|yaml)")
-"""Content types whose body the provider gives (pulumi-aws, aws.s3.getObject)."""
+"""Content types whose body the provider returns (pulumi-aws, aws.s3.getObject)."""
 FILTERS: dict[str, Callable[[CloudState, Record], Any]] = {
     "vpc-id": lambda cloud_state, record: _subnet(cloud_state, record).get("vpcId"),
     "subnet-id": lambda cloud_state, record: record.inputs.get("subnetId"),
     "private-ip-address": lambda cloud_state, record: record.outputs.get("privateIp"),
     "instance-type": lambda cloud_state, record: record.inputs.get("instanceType"),
 }
-"""Filters of DescribeInstances, and tag:KEY."""
+"""Supported filters of DescribeInstances, besides tag:KEY."""
 
 
 def get_object(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """s3.getObject: metadata, and the body where its content type is one that people read."""
+    """s3.getObject: metadata, and the body if its content type is text."""
     _only(arguments, "bucket", "key")
     bucket, key = arguments["bucket"], arguments["key"]
     stored = cloud_state.object(bucket, key)
@@ -48,7 +48,7 @@ def get_object(cloud_state: CloudState, place: Place, arguments: dict[str, Any])
 
 
 def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """s3.getObjects: keys below a prefix, in their order; no more than asked for."""
+    """s3.getObjects: keys below a prefix in order, at most the requested number."""
     _only(arguments, "bucket", "prefix", "maxKeys")
     bucket, prefix = arguments["bucket"], arguments.get("prefix") or ""
     if not any(each.id == bucket for each in cloud_state.resources(BUCKET)):
@@ -67,7 +67,7 @@ def get_objects(cloud_state: CloudState, place: Place, arguments: dict[str, Any]
 
 
 def instances(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """ec2.getInstances: ids and addresses, by filters, tags and states. Those of the sandbox all run."""
+    """ec2.getInstances: ids and addresses by filters, tags and states. All instances of the sandbox run."""
     _only(arguments, "filters", "instanceTags", "instanceStateNames")
     tests = [(each["name"], each["values"]) for each in arguments.get("filters") or []]
     tests += [(f"tag:{key}", [value]) for key, value in (arguments.get("instanceTags") or {}).items()]
@@ -92,7 +92,7 @@ def instances(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) 
 
 
 def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """ec2.getInstance, by its id."""
+    """ec2.getInstance by its id."""
     _only(arguments, "instanceId")
     found = cloud_state.find(INSTANCE, arguments["instanceId"])
     if found is None or found.region != place.region:
@@ -103,7 +103,7 @@ def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
 
 
 def _only(arguments: dict[str, Any], *known: str) -> None:
-    """Refuse what the sandbox would have to overlook."""
+    """Refuse arguments that the sandbox does not support."""
     if more := sorted(set(arguments) - {*known, "region"}):
         raise Refusal("InvalidArgument", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
 

@@ -1,7 +1,7 @@
-"""Regions with their zones and the hosted-zone ids of the services' own names; public images by parameter name.
+"""Regions with their zones and Route 53 hosted-zone ids of service names; public images by parameter name.
 
 Zones and ids: AWS documentation, "Elastic Load Balancing endpoints and quotas", "Amazon S3 endpoints and quotas",
-"Availability Zone IDs". Which zones an account sees differs by account; these are the usual ones.
+"Availability Zone IDs". Accounts differ in the zones that they see; these are the usual ones.
 """
 
 import hashlib
@@ -16,7 +16,9 @@ DEBIAN = "/aws/service/debian/release/{release}/latest/{arch}"
 
 @dataclass(frozen=True)
 class Region:
-    """zones: letters; zone_id: prefix of zone ids; the rest: Route 53 zone ids of load balancers and buckets."""
+    """One region. zones: letters; zone_id: prefix of zone ids; the rest: Route 53 zone ids of load balancers and
+    buckets.
+    """
 
     description: str
     zones: str
@@ -68,18 +70,18 @@ PARAMETERS: frozenset[str] = frozenset(
 
 
 def zones(region: str) -> dict[str, str]:
-    """Zone id by zone name: `eu-west-1a` -> `euw1-az1`."""
+    """Return zone ids by zone name: `eu-west-1a` -> `euw1-az1`."""
     row = REGIONS[region]
     return {f"{region}{letter}": f"{row.zone_id}-az{number}" for number, letter in enumerate(row.zones, 1)}
 
 
 def image(region: str, parameter: str) -> str:
-    """The image id that a public parameter has in a region."""
+    """Return the image id of a public parameter in a region."""
     return f"ami-0{hashlib.sha256(f'{region}{parameter}'.encode()).hexdigest()[:16]}"
 
 
 def images(region: str) -> Mapping[str, str]:
-    """Every image of a region: parameter name by image id."""
+    """Return every image of a region: parameter name by image id."""
     return _IMAGES[region]
 
 

@@ -36,7 +36,7 @@ def _private(request: Request) -> list[tuple[Unique, str]]:
 
 
 def _full_name(request: Request) -> str:
-    """The record's name with its zone, as Route 53 keeps it; the program may give it with or without."""
+    """Return the record's full name, as Route 53 stores it; programs may write it with or without the zone."""
     zone = request.cloud_state.find(ZONE, request.inputs["zoneId"])
     domain = zone.inputs["name"].rstrip(".") if zone else ""
     name = request.inputs["name"].rstrip(".").lower()
@@ -65,7 +65,7 @@ def _record_value(request: Request) -> None:
 
 
 def _canonical_name(request: Request) -> None:
-    """A CNAME stands alone at its name, and never at the zone's own."""
+    """Refuse a CNAME beside another record of its name, and at the zone's own name."""
     zone, name = request.cloud_state.find(ZONE, request.inputs["zoneId"]), _full_name(request)
     if zone is None:
         return

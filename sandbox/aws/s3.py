@@ -12,7 +12,7 @@ from sandbox.cloud_state import CloudState, object_etag
 from sandbox.content import content
 
 KEY_LIMIT = 1024
-"""Bytes of an object's key (Amazon S3 user guide, "Naming Amazon S3 objects")."""
+"""Longest object key in bytes (Amazon S3 user guide, "Naming Amazon S3 objects")."""
 ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 BUCKET, VERSIONING = "aws:s3/bucket:Bucket", "aws:s3/bucketVersioning:BucketVersioning"
 OBJECT, BUCKET_POLICY = "aws:s3/bucketObjectv2:BucketObjectv2", "aws:s3/bucketPolicy:BucketPolicy"
@@ -33,7 +33,7 @@ def _bucket(request: Request) -> dict[str, Any]:
 
 
 def _emptied(request: Request) -> None:
-    """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
+    """Refuse to delete a bucket with objects or object versions; forceDestroy empties it first."""
     if request.inputs.get("forceDestroy"):
         request.cloud_state.empty_bucket(request.id)
     elif not request.cloud_state.is_empty(request.id):
@@ -60,7 +60,7 @@ def _policy(request: Request) -> None:
 
 
 def _not_public(request: Request, statements: list[dict[str, Any]]) -> None:
-    """A bucket with a public access block takes no policy that lets everyone in."""
+    """Refuse a public policy on a bucket with a public access block."""
     block = request.cloud_state.find(ACCESS_BLOCK, request.inputs["bucket"])
     everyone = ("*", {"AWS": "*"}, {"AWS": ["*"]})
     public = any(
@@ -91,7 +91,7 @@ def _key(request: Request) -> None:
 
 
 def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
-    """Whether a bucket keeps older versions of its objects."""
+    """Return whether a bucket keeps older versions of its objects."""
     record = cloud_state.find(VERSIONING, bucket)
     return record is not None and record.inputs["versioningConfiguration"]["status"] == "Enabled"
 

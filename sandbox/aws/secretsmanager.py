@@ -1,4 +1,4 @@
-"""Secrets Manager: secrets, whose names are kept for a time after deletion, and their versions."""
+"""Secrets Manager: secrets and their versions. A deleted secret's name stays taken for its recovery window."""
 
 import re
 from datetime import datetime, timedelta, timezone
@@ -11,7 +11,7 @@ from sandbox.records import Record
 ENTRY = "aws:secretsmanager/secret:Secret"
 DESCRIPTION_LIMIT = 2048
 VALUE_LIMIT = 65536
-"""Bytes of a secret's value (Secrets Manager quotas)."""
+"""Largest secret value in bytes (Secrets Manager quotas)."""
 _NAME = Unique(
     "secret",
     ("name",),
@@ -37,7 +37,7 @@ def _recovery(request: Request) -> None:
 
 
 def _deleted(request: Request) -> None:
-    """The name stays taken for the recovery window; no window, no trace."""
+    """Keep the name for the recovery window; without a window, free it at once."""
     request.cloud_state.remove_secret(request.id)
     days = request.inputs.get("recoveryWindowInDays", 30)
     if days:

@@ -1,4 +1,4 @@
-"""Security groups and their rules, one rule a resource."""
+"""Security groups and their rules, one resource per rule."""
 
 import ipaddress
 import json
@@ -28,7 +28,7 @@ def _protocol(request: Request) -> str:
 
 
 def _rule_claim(request: Request) -> list[tuple[Unique, str]]:
-    """What makes two rules one: group, direction, protocol, ports, peer; ports mean nothing for all protocols."""
+    """Return the identity of a rule: group, direction, protocol, ports, peer. Ports do not count for all protocols."""
     rule, protocol = request.inputs, _protocol(request)
     ports = [] if protocol == "-1" else [rule.get("fromPort"), rule.get("toPort")]
     peer = [rule.get(name) for name in _SOURCES]
@@ -47,7 +47,7 @@ def _ports(request: Request) -> None:
 
 
 def _peer(request: Request) -> None:
-    """A range is canonical; EC2 takes fewer characters in a description than one writes."""
+    """Check that a range is canonical, and that the description has only the characters that EC2 allows."""
     cidr, description = request.inputs.get("cidrIpv4"), request.inputs.get("description") or ""
     try:
         ipaddress.IPv4Network(cidr or "0.0.0.0/0")

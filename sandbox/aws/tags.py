@@ -1,4 +1,4 @@
-"""Tags: what all services check (50, keys of 128 and values of 256 characters), and what some say besides."""
+"""Tags: limits of all services (50 tags, keys of 128 and values of 256 characters), and of some services besides."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,9 @@ _LETTERS = re.compile(r"[\w\s.:/=+\-@]*")
 
 
 def tag_rule(code: str, limit: int = 50) -> Rule:
-    """Keys and values of letters, digits, spaces and _.:/=+-@ only (IAM, S3, load balancers; EC2 takes anything)."""
+    """Return a rule that allows only letters, digits, spaces and _.:/=+-@ (IAM, S3, load balancers; EC2 allows
+    anything).
+    """
 
     def rule(request: Request) -> None:
         tags = {**request.place.default_tags, **(request.inputs.get("tags") or {})}

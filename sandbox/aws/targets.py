@@ -1,4 +1,4 @@
-"""Target groups of load balancers, their attachments, listeners."""
+"""Target groups of load balancers, their attachments, and listeners."""
 
 import re
 from typing import Any
@@ -46,14 +46,14 @@ def _health_check(request: Request) -> None:
 
 
 def _whole(request: Request) -> None:
-    """All but Lambda functions are reached by protocol and port in a VPC."""
+    """Require protocol, port and VPC of all target groups but those of Lambda functions."""
     missing = [name for name in ("protocol", "port", "vpcId") if request.inputs.get(name) is None]
     if missing and request.inputs.get("targetType") != "lambda":
         raise Refusal("ValidationError", f"A {', '.join(missing)} must be specified")
 
 
 def _target(request: Request) -> None:
-    """An instance is in the target group's VPC; a group of addresses takes addresses."""
+    """Check that an instance belongs to the target group's VPC; a group of type ip takes addresses."""
     group = request.cloud_state.find(TARGETS, request.inputs["targetGroupArn"])
     target, kind = request.inputs["targetId"], group.outputs["targetType"] if group else ""
     if (kind == "instance") != target.startswith("i-") and kind in ("instance", "ip"):
@@ -66,8 +66,8 @@ def _target(request: Request) -> None:
 
 
 def _listener(request: Request) -> None:
-    """A listener's protocol is its target groups' own; one that ends TLS has a certificate; a target group has one
-    load balancer.
+    """Check that a listener's protocol is its target groups', that a TLS listener has a certificate, and that each
+    target group has one load balancer.
     """
     inputs = request.inputs
     if inputs.get("protocol") in ("TLS", "HTTPS") and not inputs.get("certificateArn"):

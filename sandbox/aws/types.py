@@ -1,4 +1,4 @@
-"""Every AWS resource type of the sandbox, and the cloud made of them."""
+"""All AWS resource types of the sandbox, and the cloud description made of them."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from sandbox.aws import (
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
-"""Shapes of all properties, written by generate.py from the Pulumi SDK."""
+"""Property shapes, written by sandbox/generate.py from the Pulumi SDK."""
 
 TYPES: dict[str, ResourceType] = {
     **network.TYPES,

@@ -1,4 +1,4 @@
-"""What stops a booted machine on Azure: ways out, network security groups, forwarding for its pods, and its rights."""
+"""Obstacles to a machine's boot on Azure: outbound access, security groups, IP forwarding for pods, and rights."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ HTTPS = 443
 
 
 def _user_data(inputs: dict[str, Any]) -> str:
-    """customData, decoded; it is the loader on both systems (an extension starts it on Windows)."""
+    """Return the decoded customData, the loader of both systems (on Windows an extension starts it)."""
     data = (inputs.get("osProfile") or {}).get("customData")
     try:
         return base64.b64decode(data, validate=True).decode() if isinstance(data, str) else ""
@@ -31,7 +31,7 @@ def _instance(machine: Record) -> str:
 
 
 def place(url: str) -> tuple[str, str]:
-    """ACCOUNT/CONTAINER and name of https://ACCOUNT.blob.core.windows.net/CONTAINER/NAME."""
+    """Return ACCOUNT/CONTAINER and name of https://ACCOUNT.blob.core.windows.net/CONTAINER/NAME."""
     parts = urlsplit(url)
     container, _, name = parts.path.lstrip("/").partition("/")
     return f"{parts.netloc.partition('.')[0]}/{container}", unquote(name)
@@ -69,7 +69,9 @@ def _subnet(cloud_state: CloudState, face: Record | None) -> Record | None:
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """A public address of its own, or a NAT gateway for its subnet; new networks have no default outbound access."""
+    """Return why a machine has no outbound access: no public address, and no NAT gateway for its subnet; new
+    networks have no default outbound access.
+    """
     face = _interface(cloud_state, machine)
     subnet = _subnet(cloud_state, face)
     if face is None or subnet is None:
@@ -81,7 +83,9 @@ def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any])
 
 
 def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """What leaves passes the interface's group and the subnet's; each allows the internet unless a rule says no."""
+    """Return why the security groups of interface or subnet deny https out; they allow the internet unless a rule
+    denies it.
+    """
     face = _interface(cloud_state, machine)
     for holder in (face, _subnet(cloud_state, face)):
         group = cloud_state.find(
@@ -95,7 +99,7 @@ def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -
 
 
 def _is_https(rule: dict[str, Any]) -> bool:
-    """Whether a rule is about https to everywhere."""
+    """Return whether a rule matches https to everywhere."""
     places = {rule.get("destinationAddressPrefix"), *(rule.get("destinationAddressPrefixes") or [])}
     ports = [rule.get("destinationPortRange"), *(rule.get("destinationPortRanges") or [])]
     spans = [(int(first), int(last or first)) for first, _, last in (p.partition("-") for p in ports if p and p != "*")]
@@ -105,14 +109,14 @@ def _is_https(rule: dict[str, Any]) -> bool:
 
 
 def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """What leaves a machine with routed pods bears their addresses, which are dropped unless its interface forwards."""
+    """Return why packets of pods are dropped: they carry pod addresses, and need IP forwarding on the interface."""
     face = _interface(cloud_state, machine)
     dropped = "pod_cidr" in found["machine"] and not (face and face.inputs.get("enableIPForwarding"))
     return "without IP forwarding on its interface what its pods send is dropped" if dropped else ""
 
 
 def _not_started(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Windows runs nothing of customData: an extension must."""
+    """Return why nothing starts the loader: Windows does not run customData, so an extension must."""
     reference = (machine.inputs.get("storageProfile") or {}).get("imageReference") or {}
     if reference.get("publisher") != "MicrosoftWindowsServer":
         return ""

@@ -1,7 +1,7 @@
-"""Booted machines on Azure: network security groups, private DNS, internal load balancers.
+"""Network of booted machines on Azure: network security groups, private DNS, internal load balancers.
 
-Machines ask Azure's own address for names ("What is IP address 168.63.129.16"). Nothing passes packets on here as its
-balancers do: what goes through one comes from its address, which the machines behind it let in therefore.
+Machines ask 168.63.129.16 for names ("What is IP address 168.63.129.16"). The lab's load balancers are forwarders:
+packets come from the balancer's address, so the machines behind it allow that address.
 """
 
 import base64
@@ -13,7 +13,7 @@ from typing import Any
 from sandbox.azure.boot_obstacles import MACHINES
 from sandbox.azure.names import BALANCER, INTERFACE, NETWORK, RECORD, RULES
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, balanced
+from sandbox.boot.cloud_services import CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
@@ -25,12 +25,12 @@ ANYONE = ("*", "Internet", ANYWHERE)
 
 
 def _user_data(machine: Record) -> bytes:
-    """The platform puts customData on a disc of the machine's own; no service has it."""
+    """Return the disk on which the platform puts customData; no service has it."""
     return base64.b64decode(machine.inputs["osProfile"]["customData"])
 
 
 def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
-    """Every address of a name of the private zones."""
+    """Return the addresses of a name in the private zones."""
     for record in cloud_state.resources(RECORD.token):
         if record.inputs["recordType"] == "A" and record.outputs["fqdn"].rstrip(".").lower() == name:
             return [each["ipv4Address"] for each in record.inputs.get("aRecords") or []]
@@ -43,9 +43,10 @@ def _interfaces(cloud_state: CloudState, machine: Record) -> list[Record]:
 
 
 def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
-    """What the groups of a machine's interfaces let in and out; Azure's own rules let all out.
+    """Return the connections that the security groups of a machine's interfaces allow; Azure's default rules allow all
+    out.
 
-    ValueError for a denial before the last rule for what comes in.
+    Raises ValueError for an inbound deny rule before the last rule.
     """
     found: list[Permission] = []
     for face in _interfaces(cloud_state, machine):
@@ -74,7 +75,7 @@ def _permissions(cloud_state: CloudState, rule: dict[str, Any]) -> Iterator[Perm
 
 
 def _members(cloud_state: CloudState, groups: set[str]) -> Iterator[str]:
-    """Addresses of application security groups' interfaces."""
+    """Return the addresses of the interfaces in application security groups."""
     for face in cloud_state.resources(INTERFACE.token):
         for each in face.outputs["ipConfigurations"]:
             if groups & {one["id"] for one in each.get("applicationSecurityGroups") or []}:
@@ -82,14 +83,14 @@ def _members(cloud_state: CloudState, groups: set[str]) -> Iterator[str]:
 
 
 def forwarders(cloud_state: CloudState) -> list[Forwarder]:
-    """Those that the world's internal load balancers are."""
+    """Return the internal load balancers of the cloud state."""
     made: list[Forwarder] = []
     for balancer in cloud_state.resources(BALANCER.token):
         places = {each["name"]: each.get("privateIPAddress") for each in balancer.inputs["frontendIPConfigurations"]}
         probes = {each["name"]: each for each in balancer.inputs.get("probes") or []}
         for rule in balancer.inputs.get("loadBalancingRules") or []:
             place = places.get(rule["frontendIPConfiguration"]["id"].rpartition("/")[2])
-            if not place:  # one that faces the internet has no address here
+            if not place:  # public load balancers have no address in the lab network
                 continue
             members = _pool(cloud_state, rule["backendAddressPool"]["id"])
             probe = probes.get((rule.get("probe") or {}).get("id", "").rpartition("/")[2], {})
@@ -99,13 +100,13 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
 
 
 def _check(probe: Mapping[str, Any]) -> dict[str, Any]:
-    """A probe as a forwarder makes it."""
+    """Return a probe as a forwarder's health check."""
     protocol = str(probe.get("protocol", "Tcp")).upper()
     return {"protocol": protocol, "path": probe.get("requestPath", "/"), "port": probe.get("port"), "matcher": "200"}
 
 
 def _pool(cloud_state: CloudState, pool: str) -> list[str]:
-    """Addresses of the interfaces in a backend pool."""
+    """Return the addresses of the interfaces in a backend pool."""
     return [
         each["privateIPAddress"]
         for face in cloud_state.resources(INTERFACE.token)
@@ -114,7 +115,7 @@ def _pool(cloud_state: CloudState, pool: str) -> list[str]:
     ]
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=address,
     user_data=lambda machine, _: _user_data(machine),

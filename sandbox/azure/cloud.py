@@ -1,4 +1,4 @@
-"""Azure as a cloud of the sandbox."""
+"""The cloud description of Azure for the sandbox."""
 
 from sandbox.azure import boot_obstacles
 from sandbox.azure.failures import FAILURES
@@ -12,17 +12,17 @@ from sandbox.latency import seconds_of
 from sandbox.shapes import Shapes
 
 AZURE = CLOUD = Cloud(
-    "azure-native",
-    SUBSCRIPTION,
-    TYPES,
-    Shapes(PROPERTIES),
-    FUNCTIONS,
-    REGIONS,
-    seconds_of(LATENCIES),
-    TAGGING,
-    FAILURES,
-    boot_obstacles.settle,
-    READS,
+    name="azure-native",
+    account=SUBSCRIPTION,
+    types=TYPES,
+    shapes=Shapes(PROPERTIES),
+    functions=FUNCTIONS,
+    regions=REGIONS,
+    seconds=seconds_of(LATENCIES),
+    tagging=TAGGING,
+    failures=FAILURES,
+    settle=boot_obstacles.settle,
+    reads=READS,
     region="location",
     project="subscriptionId",
     deletes_first=True,  # pulumi-azure-native, provider.go: Diff

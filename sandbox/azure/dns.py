@@ -24,7 +24,7 @@ def _global(request: Request) -> None:
 
 
 def _linked(request: Request) -> None:
-    """A network sees one zone of a name, and none that overlaps."""
+    """Check that a network is linked to one zone of a name, and to no overlapping zone."""
     network, name = (request.inputs.get("virtualNetwork") or {}).get("id"), request.inputs["privateZoneName"]
     for other in request.cloud_state.resources(LINK.token):
         theirs = other.inputs["privateZoneName"]
@@ -39,7 +39,7 @@ def _linked(request: Request) -> None:
 
 
 def _nested(request: Request) -> None:
-    """A zone goes only when no network is linked to it; its records go with it."""
+    """Refuse to delete a zone that is linked to a network; delete its records with it."""
     if any(one.type == LINK.token for one in request.cloud_state.referrers(ZONE.token, request.id)):
         raise Refusal(
             "CannotDeleteResource",

@@ -1,4 +1,4 @@
-"""The provider's functions (invokes) by token; reads look at the world too."""
+"""The provider's functions (invokes) by token, and reads of the cloud state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ from sandbox.cloud_state import CloudState
 
 
 def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """authorization.getClientConfig: who asks."""
+    """authorization.getClientConfig: the caller."""
     return {
         "clientId": "00000000-0000-4000-8000-00000000000b",
         "objectId": "00000000-0000-4000-8000-00000000000c",
@@ -21,7 +21,7 @@ def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def machine(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """compute.getVirtualMachine, by resource group and name; `expand` instanceView gives its state."""
+    """compute.getVirtualMachine by resource group and name; `expand` instanceView adds the power state."""
     if more := sorted(set(arguments) - {"resourceGroupName", "vmName", "expand"}):
         raise Refusal(
             "InvalidArgument", f"the sandbox knows resourceGroupName, vmName and expand, not {', '.join(more)}"

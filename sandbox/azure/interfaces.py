@@ -1,4 +1,4 @@
-"""Network interfaces and load balancers: who has which address of a subnet."""
+"""Network interfaces and load balancers: the owner of each address of a subnet."""
 
 import ipaddress
 from typing import Any
@@ -28,7 +28,7 @@ def _id(values: Configuration, name: str) -> str:
 
 
 def _check(request: Request, each: Configuration) -> None:
-    """A static address lies in its subnet and is none that Azure keeps."""
+    """Check that a static address lies in its subnet and is not reserved by Azure."""
     subnet = request.cloud_state.find(SUBNET.token, _id(each, "subnet"))
     static, address = each.get("privateIPAllocationMethod") == "Static", each.get("privateIPAddress")
     if static and not address:
@@ -54,7 +54,7 @@ def _check(request: Request, each: Configuration) -> None:
 
 
 def _free(request: Request, subnet: str) -> str:
-    """A free address of a subnet, from its end, where fixed ones are rare."""
+    """Return a free address of a subnet, from its end, where fixed addresses are rare."""
     record = request.cloud_state.find(SUBNET.token, subnet)
     whole = ipaddress.IPv4Network(prefix(record.inputs) if record else "10.0.0.0/24")
     for number in range(whole.num_addresses - 2, RESERVED - 1, -1):
@@ -64,7 +64,7 @@ def _free(request: Request, subnet: str) -> str:
 
 
 def _completed(request: Request, path: str, before: Record | None) -> list[Configuration]:
-    """Configurations with their ids and addresses; one that had an address keeps it."""
+    """Return configurations with ids and addresses; a configuration keeps the address that it has."""
     known = {each["name"]: each for each in (before.outputs.get(path) or [])} if before else {}
     made: list[Configuration] = []
     for index, each in enumerate(request.inputs.get(path) or []):
@@ -80,7 +80,9 @@ def _completed(request: Request, path: str, before: Record | None) -> list[Confi
 
 
 def _claims(request: Request, path: str) -> list[tuple[Unique, str]]:
-    """Addresses of configurations; the ones that Azure chose are in `chosen`, which this sees on the second look."""
+    """Return the claims of configurations on addresses. `chosen` holds the addresses that Azure picked, from the
+    second call on.
+    """
     pairs = [(_id(each, "subnet"), each.get("privateIPAddress")) for each in request.inputs.get(path) or []]
     claims = [(_taken(address), _key(subnet, address)) for subnet, address in pairs if subnet and address]
     addresses = [_id(each, "publicIPAddress") for each in request.inputs.get(path) or []]
@@ -121,7 +123,7 @@ _REFERRED = {
 
 
 def _balancer(request: Request) -> None:
-    """Rules refer to parts that there are, and no two have one port of one frontend."""
+    """Check that rules refer to existing parts, and that no two rules share a frontend port."""
     inputs = request.inputs
     own = request.format(BALANCER.id)
     ids = {f"{own}/{path}/{each.get('name')}" for path in _PARTS for each in inputs.get(path) or []}

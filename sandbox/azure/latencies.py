@@ -1,4 +1,4 @@
-"""How long Azure takes; sandbox/latency.py says where figures come from."""
+"""Durations of Azure calls; sandbox/latency.py names the sources of the figures."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Virtual machines and their extensions, and the identities they have."""
+"""Virtual machines, their extensions and identities."""
 
 import base64
 import binascii
@@ -23,9 +23,9 @@ from sandbox.cloud import Refusal, Request, ResourceType, Unique
 from sandbox.values import Secret, plain
 
 CUSTOM_DATA_LIMIT = 87380
-"""Characters of base64, which are 65,535 bytes (Azure REST reference, OSProfile.customData)."""
+"""Longest base64 text of customData, which is 65,535 bytes (Azure REST reference, OSProfile.customData)."""
 WINDOWS_NAME, LINUX_NAME = 15, 64
-"""Characters of a computer's name (Azure, "Resolve naming errors": virtual machines)."""
+"""Longest computer name (Azure, "Resolve naming errors": virtual machines)."""
 _FORBIDDEN = re.compile(r"[`~!@#$%^&*()=+_\[\]{}\\|;:.'\",<>/?]")
 _USERS = frozenset(
     [
@@ -48,7 +48,7 @@ _USERS = frozenset(
         *("john", "owner", "root", "server", "sql", "support", "support_388945a0", "sys"),
     ]
 )
-"""Names that no administrator may have (Azure, "FAQ about Windows virtual machines")."""
+"""Refused administrator names (Azure, "FAQ about Windows virtual machines")."""
 
 
 def _profile(request: Request) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _profile(request: Request) -> dict[str, Any]:
 
 
 def is_windows(inputs: dict[str, Any]) -> bool:
-    """Whether a machine runs Windows, by its image."""
+    """Return whether a machine's image is Windows."""
     reference = (inputs.get("storageProfile") or {}).get("imageReference") or {}
     return reference.get("publisher") == "MicrosoftWindowsServer"
 
@@ -81,7 +81,7 @@ def _names(request: Request) -> None:
 
 
 def _password(request: Request) -> None:
-    """Windows needs a password; Linux one or a key."""
+    """Require a password on Windows, and a password or a key on Linux."""
     profile = _profile(request)
     password = profile.get("adminPassword")
     keys = ((profile.get("linuxConfiguration") or {}).get("ssh") or {}).get("publicKeys")
@@ -175,7 +175,7 @@ def _interfaces(request: Request) -> None:
 
 
 def _attached(request: Request) -> list[tuple[Unique, str]]:
-    """An interface has one machine."""
+    """Return the claims on interfaces: an interface belongs to one machine."""
     claims: list[tuple[Unique, str]] = []
     for id in points_to(INTERFACE, "networkProfile.networkInterfaces[].id").ids(request):
         message = f"Network Interface {id} is used by another existing virtual machine."
@@ -212,12 +212,12 @@ def _identity(request: Request) -> dict[str, Any]:
 
 
 def _machine(request: Request) -> str:
-    """Id of an extension's machine, with which it goes."""
+    """Return the id of an extension's machine; the extension is deleted with it."""
     return part_of(MACHINE).ids(request)[0]
 
 
 def _settings(request: Request) -> None:
-    """Keep what the machine alone is told."""
+    """Keep data that only the machine may read."""
     told = plain(request.inputs.get("protectedSettings")) or {}
     request.cloud_state.put_secret(_machine(request), "protectedSettings", json.dumps(told))
 

@@ -1,4 +1,4 @@
-"""How Azure names things: ids by provider and parent, what ARM says of them, and how every type's row begins."""
+"""Naming on Azure: ids by provider and parent, messages of ARM about them, and the start of every type's row."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ NAME_RULE = "1 to 80 letters, digits, dots, _ and -, beginning with a letter, di
 
 @dataclass(frozen=True)
 class Kind:
-    """A type of ARM: its path below the resource group with the names of the properties that name it, and its token."""
+    """A type of ARM: its path below the resource group, with the properties that name it, and its token."""
 
     token: str
     path: str
@@ -29,7 +29,7 @@ class Kind:
 
     @property
     def arm(self) -> str:
-        """The type as ARM calls it: Microsoft.Network/virtualNetworks/subnets."""
+        """The type's name in ARM: Microsoft.Network/virtualNetworks/subnets."""
         return re.sub(r"/\{[^}]*\}", "", self.path)
 
 
@@ -69,7 +69,7 @@ POLICY = Kind(_STORE + "ManagementPolicy", f"{_OF_STORE}/managementPolicies", "m
 
 
 def in_group() -> Reference:
-    """What is in a resource group goes with it."""
+    """Return a reference to the resource group, which is deleted with its content."""
     message = "Resource group '{id}' could not be found."
     template = GROUP.replace("{in_.resourceGroupName}", "")
     return Reference(
@@ -83,7 +83,7 @@ def in_group() -> Reference:
 
 
 def part_of(kind: Kind, holds: str = "vanish") -> Reference:
-    """A thing's parent, which its inputs name."""
+    """A reference to the parent that the inputs name."""
     return Reference(
         kind.name,
         kind.token,
@@ -104,12 +104,12 @@ def points_to(kind: Kind, path: str, holds: str = "refuse", code: str = "Invalid
 
 
 def in_use(code: str, what: str) -> tuple[str, str]:
-    """The refusal to delete what another holds; what: as ARM calls it."""
+    """Return the refusal to delete a resource in use. what: ARM's name of its type."""
     return code, f"{what} {{id}} is in use by {{holder}} and cannot be deleted."
 
 
 def changed(*paths: str) -> Rule:
-    """Properties that the provider takes for changeable, and ARM refuses to change (pulumi-azure-native issue #577)."""
+    """Properties that the provider updates and ARM refuses to change (pulumi-azure-native issue #577)."""
 
     def rule(request: Request) -> None:
         for path in paths if request.old else ():
@@ -139,12 +139,12 @@ def row(
     patterns: Mapping[str, tuple[re.Pattern[str], str]] | None = None,
     **more: Any,
 ) -> ResourceType:
-    """A type's row: its id, its own name and place, and what is the type's own. located: it has a location."""
+    """Return a type's row: id, name, place, and the type's own rules. located: the type has a location."""
     above = tuple(re.findall(r"in_\.(\w+)", kind.path))
     twice = Unique(kind.token, ("resourceGroupName", *above, kind.name), "AlreadyExists", f"'{kind.id}'")
     exists = f"cannot create already existing resource {twice.message}"
     place = ("location",) if located else ()
-    version = {} if kind is BLOB else {"azureApiVersion": "2025-01-01"}  # blobs are made by no API of ARM
+    version = {} if kind is BLOB else {"azureApiVersion": "2025-01-01"}  # blobs belong to no API of ARM
     own = {"name": f"{{in_.{kind.name}}}"} | version
 
     def computed(request: Request) -> dict[str, Any]:
@@ -166,6 +166,6 @@ def row(
 
 
 def guid(request: Request, salt: str) -> str:
-    """A GUID of the thing's own."""
+    """Return a GUID derived from the resource."""
     digits = request.digits(32, salt)
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

@@ -23,12 +23,12 @@ from sandbox.azure.quotas import BY_TYPE, QUOTAS
 from sandbox.cloud import AutoName, Refusal, Request, ResourceType, Unique
 
 RESERVED = 4
-"""First addresses of a subnet that Azure keeps, beside the last one (Virtual Network FAQ)."""
+"""Number of addresses that Azure reserves at a subnet's start, besides the last one (Virtual Network FAQ)."""
 _HOPS = "VirtualNetworkGateway|VnetLocal|Internet|VirtualAppliance|None"
 
 
 def block(text: str, where: str) -> ipaddress.IPv4Network:
-    """The network of a prefix, or the refusal of it."""
+    """Return the network of a prefix. Raises Refusal."""
     try:
         return ipaddress.IPv4Network(text)
     except ValueError:
@@ -47,12 +47,12 @@ def block(text: str, where: str) -> ipaddress.IPv4Network:
 
 
 def quota(name: str) -> Any:
-    """The rule of a quota that counts a type in its location."""
+    """Return a quota on a type in its location."""
     return QUOTAS.at_most(name, lambda request: len(request.cloud_state.resources(request.type)))
 
 
 def prefix(values: dict[str, Any]) -> str:
-    """A subnet's only range."""
+    """Return the only range of a subnet."""
     return values.get("addressPrefix") or (values.get("addressPrefixes") or [""])[0]
 
 
@@ -110,7 +110,7 @@ def _standard(request: Request) -> None:
 
 
 def _address(request: Request) -> None:
-    """Basic addresses were retired on 30 September 2025; Standard ones do not change."""
+    """Refuse the Basic SKU (retired on 30 September 2025) and dynamic allocation of Standard addresses."""
     sku = (request.inputs.get("sku") or {}).get("name", "Standard")
     if sku == "Basic":
         raise Refusal(
@@ -125,13 +125,13 @@ def _address(request: Request) -> None:
 
 
 def public_address(request: Request) -> str:
-    """An address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
+    """Return an address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
     number = int(request.digits(4, "public"), 16)
     return f"{('203.0.113', '198.51.100')[number % 2]}.{1 + (number // 2) % 254}"
 
 
 def uses(address: str, owner: str) -> Unique:
-    """The claim of whoever has a public address."""
+    """Return the claim of a public address by its owner."""
     message = f"Resource {owner} is referencing public IP address {address} that is already allocated."
     return Unique("used public address", (), "PublicIPAddressInUse", message)
 

@@ -65,7 +65,7 @@ BY_TYPE = {
 
 
 def cores(request: Request) -> None:
-    """vCPUs of all machines of the location, this one's as it would be."""
+    """Check the vCPUs of the location's machines, with the new machine's."""
     others = request.cloud_state.resources(MACHINE.token)
     there = [one.inputs["hardwareProfile"]["vmSize"] for one in others if one.sequence != request.sequence]
     used, wanted = sum(vcpus(size) or 0 for size in there), vcpus(request.inputs["hardwareProfile"]["vmSize"]) or 0

@@ -1,6 +1,6 @@
 """Locations with their zones, VM sizes, and platform images.
 
-Zones: Azure documentation, "List of Azure regions". Which sizes a subscription sees differs by subscription and time.
+Zones: Azure documentation, "List of Azure regions". Subscriptions differ in the sizes that they see.
 """
 
 import re
@@ -26,7 +26,7 @@ _VCPUS = {1, 2, 4, 8, 12, 16, 20, 24, 32, 36, 40, 44, 48, 60, 64, 72, 80, 96, 10
 _FAMILIES = {"A": (2,), "B": (0, 2), "D": (1, 2, 3, 4, 5, 6, 7), "DS": (1, 2), "E": (3, 4, 5, 6, 7), "F": (0, 2, 6, 7)}
 _FAMILIES |= {"DC": (2, 3, 5, 6), "EC": (5, 6), "L": (0, 2, 3, 4)}
 _ABSENT = {("westus", "v6"), ("northcentralus", "v6"), ("westcentralus", "v6"), ("southindia", "v6")}
-"""Locations that lack a generation: examples of what happens, not the list to plan by."""
+"""Examples of locations without a generation, to show what happens; no list to plan by."""
 
 IMAGES = {
     ("MicrosoftWindowsServer", "WindowsServer"): 127,
@@ -37,9 +37,9 @@ IMAGES = {
     ("Debian", "debian-11"): 30,
     ("Debian", "debian-12"): 30,
 }
-"""GiB of the disk, by publisher and offer."""
+"""Size of the disk in GiB, by publisher and offer."""
 SMALL = 30
-"""GiB of the disk of Windows images whose sku says smalldisk."""
+"""Size of the disk in GiB of Windows images with smalldisk in the SKU."""
 _SKUS = {
     "WindowsServer": re.compile(
         r"(2019|2022|2025)-datacenter(-azure-edition)?(-core)?(-smalldisk)?(-gensecond|-gs|-g2)?"
@@ -67,16 +67,16 @@ PINNED = (
     "Canonical:ubuntu-24_04-lts:server:24.4.202511050",
     "Debian:debian-12:12-gen2:0.20251105.2100",
 )
-"""Images of the second generation in one version each, as a spec names them."""
+"""Generation 2 images in one version each, in the form of a spec."""
 
 
 def images(region: str) -> dict[str, str]:
-    """Some images, which all regions have: publisher and offer by id."""
+    """Images of all regions: publisher and offer by id."""
     return {each: "/".join(each.split(":")[:2]) for each in PINNED}
 
 
 def vcpus(size: str) -> int | None:
-    """vCPUs of a VM size; None where no such size is."""
+    """Return the vCPUs of a VM size, or None if the size does not exist."""
     found = _SIZE.fullmatch(size)
     if found is None or int(found[4] or 0) not in _FAMILIES.get(found[1], ()) or int(found[2]) not in _VCPUS:
         return None
@@ -84,18 +84,18 @@ def vcpus(size: str) -> int | None:
 
 
 def is_arm(size: str) -> bool:
-    """Whether a size's processor is arm64: it has a p after its number."""
+    """Return whether a size's processor is arm64: a p follows its number."""
     found = _SIZE.fullmatch(size)
     return found is not None and "p" in found[3]
 
 
 def has(location: str, size: str) -> bool:
-    """Whether a location offers a size."""
+    """Return whether a location offers a size."""
     return (location, f"v{size[-1]}") not in _ABSENT
 
 
 def disk(reference: dict[str, str]) -> int | None:
-    """GiB of an image's disk; None where no such image is."""
+    """Return the size of an image's disk in GiB, or None if the image does not exist."""
     offer, sku = reference.get("offer", ""), reference.get("sku", "")
     known = offer in _SKUS and _SKUS[offer].fullmatch(sku) and _VERSION.fullmatch(reference.get("version", ""))
     size = IMAGES.get((reference.get("publisher", ""), offer))
@@ -103,7 +103,7 @@ def disk(reference: dict[str, str]) -> int | None:
 
 
 def second_generation(reference: dict[str, str]) -> bool:
-    """Whether an image boots as generation 2, which trusted launch needs."""
+    """Return whether an image boots as generation 2, which trusted launch needs."""
     sku = reference.get("sku", "")
     new = reference.get("offer") == "ubuntu-24_04-lts" and "gen1" not in sku
     return new or bool(re.search(r"gen2|gensecond|-gs$|-g2$|arm64|azure-edition", sku))

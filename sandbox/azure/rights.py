@@ -1,7 +1,7 @@
-"""What role-based access control lets a principal do: roles assigned to it at a scope, under their conditions.
+"""Role-based access control: roles assigned to a principal at a scope, under their conditions.
 
-Sources: Azure RBAC, "Understand Azure role definitions", "Azure built-in roles" (here what the services ask for),
-"Azure role assignment condition format and syntax". Names of actions, ids and scopes have no case.
+Sources: Azure RBAC, "Understand Azure role definitions", "Azure built-in roles" (the actions that the services check),
+"Azure role assignment condition format and syntax". Names of actions, ids and scopes ignore case.
 """
 
 import fnmatch
@@ -32,7 +32,7 @@ ROLES: Mapping[str, Row] = {
     # Key Vault Secrets Officer
     "b86a8fe4-44ce-4948-aee5-eccb2c155cd7": {"dataActions": ["Microsoft.KeyVault/vaults/secrets/*"]},
 }
-"""Built-in roles by id; of any other nothing is known, so it lets nobody do anything here."""
+"""Built-in roles by id; an unlisted role grants nothing here."""
 
 
 def refused(
@@ -45,10 +45,10 @@ def refused(
     path: str = "",
     sub: str = "",
 ) -> str:
-    """Why a principal may not do something with a thing; empty where it may.
+    """Return why a principal may not act on a resource; an empty string if it may.
 
-    resource: an ARM id; data: what is in it is asked for, not the thing itself. path: of a blob. sub: a sub-operation
-    that conditions may name, such as Blob.List.
+    resource: an ARM id. data: the action is a data action. path: of a blob. sub: a sub-operation that conditions may
+    name, such as Blob.List.
     """
     for assignment in cloud_state.resources(ASSIGNMENT):
         given = assignment.inputs
@@ -63,7 +63,7 @@ def refused(
 
 
 def permissions(cloud_state: CloudState, role: str) -> list[Row]:
-    """Rows of a built-in role, or of one that was defined."""
+    """Return the permission rows of a built-in or custom role."""
     id = role.rpartition("/")[2].lower()
     for each in cloud_state.resources(DEFINITION):
         if role.lower() == each.id.lower() or id == str(each.inputs.get("roleDefinitionId", "")).lower():
@@ -93,7 +93,7 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
 
 
 def holds(condition: str, action: str, sub: str, path: str) -> bool:
-    """Whether a condition lets an action pass. ValueError for what the sandbox does not know: it must not guess."""
+    """Return whether a condition allows an action. Raises ValueError for unknown syntax: the sandbox must not guess."""
     if not condition:
         return True
     tokens = list(_tokens(condition, action, sub, path))
@@ -104,7 +104,7 @@ def holds(condition: str, action: str, sub: str, path: str) -> bool:
 
 
 def _tokens(condition: str, action: str, sub: str, path: str) -> Iterator[Any]:
-    """Signs and words as they are, terms as what they come to."""
+    """Return the tokens of a condition, with terms replaced by their values."""
     place = 0
     while place < len(condition.rstrip()):
         found = _TOKEN.match(condition, place)

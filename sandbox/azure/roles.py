@@ -20,7 +20,7 @@ BUILT_IN = frozenset(
 )
 """Built-in roles by id (Azure RBAC, "Azure built-in roles")."""
 CONDITIONS = "2.0"
-"""The one form of conditions that role assignments still take."""
+"""Version of conditions that role assignments accept."""
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _GUID_RULE = "a GUID"
 _ACTION = re.compile(r"\*(/[A-Za-z*]+)*|Microsoft\.[A-Za-z]+(/[A-Za-z*]+)+")
@@ -28,7 +28,7 @@ _PATH = "/providers/Microsoft.Authorization/"
 
 
 def _scope(request: Request) -> None:
-    """A scope is the subscription, a resource group, or a thing in it that exists, or what is below one."""
+    """Check a scope: the subscription, a resource group, an existing resource in it, or a path below one."""
     scope = str(request.inputs["scope"]).rstrip("/")
     things = (one.id for one in request.cloud_state.resources())
     if scope != f"/subscriptions/{request.account}" and not any(f"{scope}/".startswith(f"{each}/") for each in things):
@@ -75,7 +75,7 @@ def _in_use(request: Request) -> None:
 
 
 def _named(name: str) -> Any:
-    """The GUID that names a thing: given, or its own."""
+    """Return the GUID that names a role: the given one, or one derived from the resource."""
     return lambda request: {name: request.inputs.get(name) or guid(request, name)}
 
 

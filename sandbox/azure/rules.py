@@ -1,4 +1,4 @@
-"""Network security groups: rules inline, in both directions."""
+"""Network security groups with inline rules, in both directions."""
 
 import ipaddress
 import re
@@ -57,7 +57,7 @@ def _rule(rule: dict[str, Any]) -> None:
 
 
 def _given(rule: dict[str, Any], one: str, many: str) -> list[str]:
-    """Values of a pair of properties, of which exactly one is given."""
+    """Return the values of a pair of properties, exactly one of which must be given."""
     single, several = rule.get(one), rule.get(many)
     if bool(single) == bool(several):
         raise Refusal(

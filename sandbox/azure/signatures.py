@@ -1,5 +1,5 @@
-"""Reading blobs with a signed token: what Resource Manager signs, and the store that takes it, on this machine's own
-address. Programs read status records so, because the provider has no function that does.
+"""Blob reads with a shared access signature: Resource Manager's signing, and a store on loopback that accepts it.
+Programs read status records this way, because the provider has no function for it.
 """
 
 import hashlib
@@ -22,14 +22,14 @@ from sandbox.services.objects import newest, page
 
 CANONICAL = re.compile(r"/blob/([a-z0-9]+)/([a-z0-9-]+)")
 PERMISSIONS = re.compile(r"r?l?")
-"""What the sandbox signs: the order is the API's."""
+"""Parameters in the signature, in the order of the API."""
 MOST = 5000
 _SERVERS: dict[Path, str] = {}
-"""Addresses of stores by the file of their world: one for each provider."""
+"""Addresses of the stores by cloud state file: one store for each provider."""
 
 
 def sign(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """storage.listStorageAccountServiceSAS, for a container and for reading."""
+    """storage.listStorageAccountServiceSAS, for reading a container."""
     account = _account(cloud_state, place, arguments)
     found = CANONICAL.fullmatch(arguments.get("canonicalizedResource") or "")
     if found is None or found[1] != account.inputs["accountName"] or arguments.get("resource") != "c":
@@ -46,7 +46,7 @@ def sign(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> di
 
 
 def account(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """storage.getStorageAccount; its endpoint is one that this machine reaches, as an emulator's is: http, by path."""
+    """storage.getStorageAccount; its endpoint is on loopback, as an emulator's: http, account in the path."""
     known = _account(cloud_state, place, arguments)
     name = known.inputs["accountName"]
     return {"id": known.id, "name": name, "primaryEndpoints": {"blob": f"{_server(cloud_state.path)}/{name}/"}}
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
     path_of_world: ClassVar[Path]
 
     def log_message(self, format: str, *args: Any) -> None:
-        """A provider's standard error is the engine's."""
+        """Silent, because the engine shows a provider's standard error."""
 
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 def answer(
     cloud_state: CloudState, account: str, container: str, name: str, query: dict[str, str]
 ) -> tuple[int, bytes, str]:
-    """Status, body and error code of a GET of a blob, or of a container's list."""
+    """Return status, body and error code of a GET of a blob or of a container's list."""
     store = next((one for one in cloud_state.resources(STORE.token) if one.inputs["accountName"] == account), None)
     place = bucket({"accountName": account, "containerName": container})
     signed = {key: query.get(key, "") for key in ("sp", "se", "sr")}

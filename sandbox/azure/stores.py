@@ -1,4 +1,4 @@
-"""Storage accounts, blob containers, blobs, and the settings beside them."""
+"""Storage accounts, blob containers, blobs, and their settings."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from sandbox.cloud_state import CloudState
 from sandbox.content import content
 
 NAME_LIMIT = 1024
-"""Characters of a blob's name ("Naming and referencing containers, blobs, and metadata")."""
+"""Longest blob name in characters ("Naming and referencing containers, blobs, and metadata")."""
 KINDS = ("StorageV2", "BlobStorage", "BlockBlobStorage", "FileStorage", "Storage")
 SKUS = (
     *("Standard_LRS", "Standard_GRS", "Standard_RAGRS", "Standard_ZRS", "Standard_GZRS", "Standard_RAGZRS"),
@@ -66,19 +66,19 @@ def _container(request: Request) -> None:
 
 
 def bucket(inputs: dict[str, Any]) -> str:
-    """A container as the world keeps its objects."""
+    """Return the key of a container in the cloud state."""
     return _PATH.format(account=inputs["accountName"], container=inputs["containerName"])
 
 
 def is_versioned(cloud_state: CloudState, container: str) -> bool:
-    """Whether a container's account keeps older versions of blobs."""
+    """Return whether a container's account keeps older versions of blobs."""
     account = container.partition("/")[0]
     settings = [one for one in cloud_state.resources(PROPERTIES.token) if one.inputs["accountName"] == account]
     return any(one.inputs.get("isVersioningEnabled") for one in settings)
 
 
 def _blob(request: Request) -> None:
-    """The provider writes blobs with the account's key (pulumi-azure-native issue #2015)."""
+    """Require account keys: the provider writes blobs with them (pulumi-azure-native issue #2015)."""
     name = request.inputs["blobName"]
     if len(name) > NAME_LIMIT:
         raise Refusal(

@@ -1,4 +1,4 @@
-"""Every Azure resource type of the sandbox."""
+"""All Azure resource types of the sandbox."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from sandbox.azure import dns, interfaces, machines, networks, roles, rules, sto
 from sandbox.cloud import ResourceType
 
 PROPERTIES = Path(__file__).with_name("properties.json")
-"""Shapes of all properties, written by sandbox/generate.py from the Pulumi SDK."""
+"""Property shapes, written by sandbox/generate.py from the Pulumi SDK."""
 
 TYPES: dict[str, ResourceType] = {
     **networks.TYPES,

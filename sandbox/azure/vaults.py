@@ -1,4 +1,4 @@
-"""Key Vault: vaults and secrets, whose names stay taken for a time after deletion."""
+"""Key Vault: vaults and secrets. Deleted names stay taken during soft deletion."""
 
 import re
 from datetime import datetime, timedelta, timezone
@@ -11,9 +11,9 @@ from sandbox.cloud_state import CloudState
 from sandbox.values import Secret, plain
 
 VALUE_LIMIT = 25600
-"""Bytes of a secret's value (Key Vault, "About Azure Key Vault secrets")."""
+"""Largest secret value in bytes (Key Vault, "About Azure Key Vault secrets")."""
 KEPT_DAYS = (7, 90)
-"""Least and most days of soft deletion; the most is what one gets unasked (Key Vault, "Soft-delete overview")."""
+"""Least and most days of soft deletion; the most is the default (Key Vault, "Soft-delete overview")."""
 _NAME = re.compile(r"(?!.*--)[A-Za-z][A-Za-z0-9-]{1,22}[A-Za-z0-9]")
 _GLOBAL = Unique(
     "vault name",
@@ -83,13 +83,13 @@ def _deleted(request: Request) -> None:
 
 
 def host(request: Request) -> str:
-    """The vault's address, without / at the end."""
+    """Return the vault's URL without a trailing slash."""
     name = request.inputs["vaultName"]
     return f"{request.place.scheme or 'https'}://{name}.vault.azure.net"
 
 
 def key(vault: str, secret: str) -> str:
-    """A secret as the world keeps its values."""
+    """Return the key of the secret's values in the cloud state."""
     return f"https://{vault}.vault.azure.net/secrets/{secret}"
 
 
@@ -118,7 +118,7 @@ def _secret(request: Request) -> dict[str, Any]:
 
 
 def _store(request: Request) -> None:
-    """A value that changed is a new version."""
+    """Add a version if the value changed."""
     values = list(request.cloud_state.secret_values(_key(request)).values())
     if _value(request) != (values or [None])[-1]:
         request.cloud_state.put_secret(_key(request), _version(request), _value(request))
@@ -132,7 +132,7 @@ def _removed(request: Request) -> None:
 
 
 def _gone(request: Request) -> None:
-    """A vault's secrets go with it."""
+    """Delete a vault's secrets with it."""
     for name in _secrets(request.cloud_state, request.inputs["vaultName"]):
         request.cloud_state.remove_secret(name)
     _deleted(request)

@@ -1,6 +1,6 @@
-"""What is around booted machines in one cloud: how they find their user-data, names, services, firewalls, balancers.
+"""Services of one cloud for booted machines: user-data, addresses, names, firewall rules, load balancers.
 
-Each cloud has its own in `booted.py` beside its tables (AROUND).
+Each cloud has its own in `boot_services.py` beside its tables (CLOUD_SERVICES).
 """
 
 import importlib
@@ -18,17 +18,18 @@ from sandbox.machines import Machines
 from sandbox.records import Record
 
 Ask = Callable[[str, str, dict[str, str]], bytes]
-"""Asks the metadata service from a machine's own network: method, path, headers -> body."""
+"""Sends a request to the metadata service from a machine's network namespace: method, path, headers -> body."""
 
 
 @dataclass(frozen=True)
-class Around:
-    """One cloud.
+class CloudServices:
+    """How one cloud serves its machines.
 
-    machines: what the sandbox knows of them. address: the planned private one of a machine. user_data: of a machine,
-    asked for as cloud-init does. range: of all nodes. resolver: where machines send questions for names, by that range.
-    services: names of the cloud's services. names: every address of a name of the world, None where there is no such
-    name. permissions: what the rules for a machine let in and out. forwarders: what internal load balancers are.
+    machines: how the cloud's tables describe machines. address: a machine's planned private address.
+    user_data: a machine's user-data, requested as cloud-init does. range: address range of all nodes.
+    resolver: address of the name server in that range. services: pattern of the host names of the cloud's services.
+    names: all addresses of a name in the cloud's private zones, None if the name does not exist.
+    permissions: firewall rules that apply to a machine. forwarders: internal load balancers.
     """
 
     machines: Machines
@@ -42,29 +43,30 @@ class Around:
     forwarders: Callable[[CloudState], list[Forwarder]]
 
     def records(self, cloud_state: CloudState) -> list[Record]:
-        """All machines."""
+        """Return all machines."""
         return cloud_state.resources(self.machines.type)
 
     def find(self, cloud_state: CloudState, instance: str) -> Record | None:
-        """The machine that the cloud calls so towards itself."""
-        return next((each for each in self.records(cloud_state) if self.machines.instance(each) == instance), None)
+        """Return the machine with this instance id, or None."""
+        records = self.records(cloud_state)
+        return next((record for record in records if self.machines.instance(record) == instance), None)
 
     def status(self, record: Record) -> tuple[str, str] | None:
-        """Bucket and key of a machine's status record; None where its user-data has no document."""
-        found = self.machines.document(record.inputs)
-        url = self.machines.status_url(found, self.machines.instance(record)) if found else None
+        """Return bucket and key of a machine's status record; None if its user-data holds no document of Mullion."""
+        document = self.machines.document(record.inputs)
+        url = self.machines.status_url(document, self.machines.instance(record)) if document else None
         return self.machines.place(url) if url else None
 
 
 def balanced(forwarders: Iterable[Forwarder], address: str) -> Iterator[Permission]:
-    """What lets through the load balancers that the machine with this address is behind."""
-    for each in forwarders:
-        if address in {target for target, _ in each.targets}:
-            yield Permission(True, "tcp", each.port, each.port, (each.address,))
+    """Yield the rules that let load balancers reach the target with this address."""
+    for forwarder in forwarders:
+        if address in {target for target, _ in forwarder.targets}:
+            yield Permission(True, "tcp", forwarder.port, forwarder.port, (forwarder.address,))
 
 
-def of(cloud_state: CloudState) -> Around:
-    """The cloud that a world's oldest thing is in; AWS's for a world with nothing in it."""
+def services_of(cloud_state: CloudState) -> CloudServices:
+    """Return the services of the cloud that holds the oldest resource; those of AWS if there is no resource."""
     oldest = cloud_state.oldest()
     package = clouds.package(oldest.type) if oldest else clouds.CLOUDS["aws"].package
-    return cast("Around", importlib.import_module(f"{package}.boot_services").AROUND)
+    return cast("CloudServices", importlib.import_module(f"{package}.boot_services").CLOUD_SERVICES)

@@ -1,4 +1,4 @@
-"""One cluster at a time on a machine, whatever clone it belongs to."""
+"""Lock of this host: one booted cluster at a time, whatever clone it belongs to."""
 
 import fcntl
 import tempfile
@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 def _nothing() -> None:
-    """Nobody is told."""
+    """Default of `on_wait`."""
 
 
 @contextmanager
-def alone(waits: Callable[[], None] = _nothing) -> Iterator[None]:
-    """Hold the machine for one cluster. waits: called where another has it, before this waits until that ends.
+def lock_host(on_wait: Callable[[], None] = _nothing) -> Iterator[None]:
+    """Hold the lock, waiting until it is free. on_wait: called once if another cluster holds it.
 
-    Its kernel gives all machines together 128 inotify instances, and a containerd that gets none serves no kubelet.
+    The kernel gives all machines together 128 inotify instances, and a containerd without one serves no kubelet.
     """
     with (Path(tempfile.gettempdir()) / "mullion-cluster.lock").open("w", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            waits()
+            on_wait()
             fcntl.flock(file, fcntl.LOCK_EX)
         yield

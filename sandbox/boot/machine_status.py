@@ -1,4 +1,4 @@
-"""What people want of booted machines, and what these are at: kept in the world, where command and keeper both look."""
+"""Desired power and actual status of booted machines, which commands and the supervisor share by the cloud state."""
 
 import json
 from dataclasses import asdict, dataclass, replace
@@ -6,13 +6,18 @@ from typing import Any
 
 from sandbox.cloud_state import CloudState
 
-WISHES, MACHINES, SITE = "booted/wishes", "booted/machines", "booted/site"
-"""Settings of a world: {name: Wish}; {name: Standing}, and {net, api, gateway} of the site, while there is one."""
+DESIRED, STATUSES, NETWORK = "booted/wishes", "booted/machines", "booted/site"
+"""Settings of the cloud state: {machine name: DesiredPower}; {machine name: MachineStatus}; while a supervisor runs,
+{net, api, gateway} of the cluster's network."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How a machine shall be. boots: how often it was asked to boot anew; rate: of its network, empty for all of it."""
+class DesiredPower:
+    """Desired power and network of a machine.
+
+    boots: number of reboots requested so far. connected: whether its network cable is in.
+    rate: limit of its network as tc writes it (2mbit); empty: no limit.
+    """
 
     on: bool = True
     boots: int = 0
@@ -21,70 +26,86 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a machine is: on, off, boots, failed, or not booted, and why; and the wish that this answers.
+class MachineStatus:
+    """Actual power state of a machine, the reason, and the desired power last applied.
 
-    since: when it was put on last, in UTC as status records have it; a record that is not younger tells of before.
+    state: on, off, boots, failed, or not booted. since: time of its last power-on (UTC, as status records write it);
+    status records that are not younger were written before that boot.
     """
 
     instance: str
     address: str
     state: str
     why: str
-    wish: Wish
+    desired: DesiredPower
     since: str = ""
 
 
-def wishes(cloud_state: CloudState) -> dict[str, Wish]:
-    """By the machine's name; who is not named has the common wish."""
-    return {name: Wish(**each) for name, each in _read(cloud_state, WISHES).items()}
+def desired_power(cloud_state: CloudState) -> dict[str, DesiredPower]:
+    """Return desired power by machine name, without machines that have the default."""
+    return {name: DesiredPower(**fields) for name, fields in _read(cloud_state, DESIRED).items()}
 
 
-def wish(cloud_state: CloudState, name: str, **changes: Any) -> Wish:
-    """Change what is wanted of a machine; boots=1 asks for one boot more."""
+def set_desired_power(cloud_state: CloudState, name: str, **changes: Any) -> DesiredPower:
+    """Change the desired power of a machine and return it; boots=1 requests one more reboot."""
     with cloud_state.transaction():
-        known = wishes(cloud_state)
-        before = known.get(name, Wish())
-        known[name] = replace(before, **{**changes, "boots": before.boots + changes.get("boots", 0)})
-        _write(cloud_state, WISHES, {one: asdict(each) for one, each in known.items()})
-    return known[name]
+        machines = desired_power(cloud_state)
+        before = machines.get(name, DesiredPower())
+        machines[name] = replace(before, **{**changes, "boots": before.boots + changes.get("boots", 0)})
+        _write_desired(cloud_state, machines)
+    return machines[name]
 
 
-def forget(cloud_state: CloudState, name: str) -> None:
-    """Take back what was wanted of a machine that is gone: the next of its name has the common wish."""
+def clear_desired_power(cloud_state: CloudState, name: str) -> None:
+    """Forget the desired power of a deleted machine, so a successor of the same name has the default."""
     with cloud_state.transaction():
-        _write(cloud_state, WISHES, {one: asdict(each) for one, each in wishes(cloud_state).items() if one != name})
+        machines = desired_power(cloud_state)
+        machines.pop(name, None)
+        _write_desired(cloud_state, machines)
 
 
-def standing(cloud_state: CloudState) -> dict[str, Standing]:
-    """By the machine's name."""
-    found = _read(cloud_state, MACHINES).items()
-    return {name: Standing(**{**each, "wish": Wish(**each["wish"])}) for name, each in found}
+def statuses(cloud_state: CloudState) -> dict[str, MachineStatus]:
+    """Return the status of each machine by its name."""
+    return {name: _status(**fields) for name, fields in _read(cloud_state, STATUSES).items()}
 
 
-def tell(cloud_state: CloudState, machines: dict[str, Standing]) -> None:
-    """Say how machines are."""
+def write_statuses(cloud_state: CloudState, machines: dict[str, MachineStatus]) -> None:
+    """Write the status of all machines."""
     with cloud_state.transaction():
-        _write(cloud_state, MACHINES, {name: asdict(each) for name, each in machines.items()})
+        _write(cloud_state, STATUSES, {name: _fields(status) for name, status in machines.items()})
 
 
-def site(cloud_state: CloudState) -> dict[str, str]:
-    """Name of the network, the API's URL on this host, and where the mirror is; empty where nothing is booted."""
-    return _read(cloud_state, SITE)
+def network(cloud_state: CloudState) -> dict[str, str]:
+    """Return net (network namespace), api (the API's URL on this host) and gateway; empty if no supervisor runs."""
+    return _read(cloud_state, NETWORK)
 
 
-def open_site(cloud_state: CloudState, **about: str) -> None:
-    """Say that there is a site now, with nothing wished for yet."""
+def record_start(cloud_state: CloudState, **network: str) -> None:
+    """Write that the cluster's network is up, and reset the desired power of all machines."""
     with cloud_state.transaction():
-        _write(cloud_state, SITE, about)
-        _write(cloud_state, WISHES, {})
+        _write(cloud_state, NETWORK, network)
+        _write(cloud_state, DESIRED, {})
 
 
-def close_site(cloud_state: CloudState) -> None:
-    """Say that there is none any more."""
+def record_stop(cloud_state: CloudState) -> None:
+    """Write that no machine is booted."""
     with cloud_state.transaction():
-        for each in (SITE, MACHINES, WISHES):
-            cloud_state.set_setting(each, "{}")
+        for setting in (NETWORK, STATUSES, DESIRED):
+            _write(cloud_state, setting, {})
+
+
+def _status(*, wish: dict[str, Any], **fields: Any) -> MachineStatus:
+    return MachineStatus(**fields, desired=DesiredPower(**wish))
+
+
+def _fields(status: MachineStatus) -> dict[str, Any]:
+    fields = asdict(status)
+    fields["wish"] = fields.pop("desired")  # the key of sandboxes that exist
+    return fields
+
+
+def _write_desired(cloud_state: CloudState, machines: dict[str, DesiredPower]) -> None:
+    _write(cloud_state, DESIRED, {name: asdict(desired) for name, desired in machines.items()})
 
 
 def _read(cloud_state: CloudState, name: str) -> dict[str, Any]:

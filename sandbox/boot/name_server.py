@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import Any
 
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 
 MIRROR = "mirror.sandbox.internal"
@@ -19,9 +19,11 @@ _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
 
 
 def addresses(cloud_state: CloudState, name: str, services: str) -> list[str] | None:
-    """Every address of a name; None where there is no such name. services: where the cloud's services are."""
-    around = of(cloud_state)
-    return [services] if name == MIRROR or around.services.fullmatch(name) else around.names(cloud_state, name)
+    """Return all addresses of a name; None if it does not exist. services: address of the cloud's services."""
+    cloud_services = services_of(cloud_state)
+    if name == MIRROR or cloud_services.services.fullmatch(name):
+        return [services]
+    return cloud_services.names(cloud_state, name)
 
 
 def answer(question: bytes, find: Callable[[str], list[str] | None]) -> bytes:

@@ -1,4 +1,4 @@
-"""Where a booted sandbox has what is its own, whether somebody keeps it, and how what a killed keeper left is ended."""
+"""Files and lock of the supervisor of a booted sandbox, and the clean-up after one that was killed."""
 
 import fcntl
 import hashlib
@@ -15,26 +15,26 @@ from sandbox.boot.windows import machine as windows
 from sandbox.cloud_state import CloudState
 from sandbox.simulated_boot import BOOTED
 
-WAITS = "another cluster runs on this machine; this one comes up when that has ended"
+HOST_IN_USE = "another cluster is booted on this host; this one boots when that one stops"
 
 
-def cloud_state(folder: Path) -> Path:
-    """The world of a sandbox's folder."""
+def cloud_state_file(folder: Path) -> Path:
+    """Return the file of the cloud state in a sandbox's folder."""
     return folder / "world.db"
 
 
 def disks(folder: Path) -> Path:
-    """Disks of its machines, one folder each."""
+    """Return the folder of the machines' disks; each machine has a folder in it."""
     return folder / "booted" / "machines"
 
 
 def log(folder: Path) -> Path:
-    """What the keeper says."""
+    """Return the supervisor's log file."""
     return folder / "booted" / "keeper.log"
 
 
-def net(folder: Path) -> str:
-    """Name of its network namespace; those of its machines begin with it."""
+def namespace(folder: Path) -> str:
+    """Return the name of the sandbox's network namespace; names of its machines' namespaces begin with it."""
     return f"mullion{hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:8]}"
 
 
@@ -44,8 +44,8 @@ def _lock(folder: Path) -> Path:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Be the only one who keeps it, or cleans up; BlockingIOError where another one does."""
+def supervisor_lock(folder: Path) -> Iterator[None]:
+    """Hold the sandbox's lock; its file holds the process id. Raises BlockingIOError if another process holds it."""
     with _lock(folder).open("a+", encoding="ascii") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.truncate(0)
@@ -55,8 +55,8 @@ def held(folder: Path) -> Iterator[None]:
         file.truncate(0)
 
 
-def keeper(folder: Path) -> int | None:
-    """Process id of who keeps it; None where nobody does."""
+def supervisor_pid(folder: Path) -> int | None:
+    """Return the supervisor's process id; None if no supervisor runs."""
     with _lock(folder).open("a+", encoding="ascii") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -67,20 +67,20 @@ def keeper(folder: Path) -> int | None:
 
 
 def clean(folder: Path, *, disks_too: bool = False) -> None:
-    """End what a keeper left that was killed: machines, networks, control groups. Nothing where one is at work."""
+    """Remove machines, networks and control groups that a killed supervisor left. Does nothing while one runs."""
     try:
-        with held(folder):
-            left = list(disks(folder).glob("*"))
-            for each in left:
-                stop = next((kind.stop for kind in (windows, windows_host) if kind.is_one(each)), machine.stop)
-                stop(each)
-            network.down(net(folder))
-            if cloud_state(folder).exists():
-                here = CloudState(cloud_state(folder))
-                with here.transaction():
-                    here.set_setting(BOOTED, "")
-                machine_status.close_site(here)
-                here.close()
+        with supervisor_lock(folder):
+            for disk in list(disks(folder).glob("*")):
+                kinds = (windows, windows_host)
+                stop = next((kind.stop for kind in kinds if kind.is_one(disk)), machine.stop)
+                stop(disk)
+            network.down(namespace(folder))
+            if cloud_state_file(folder).exists():
+                cloud_state = CloudState(cloud_state_file(folder))
+                with cloud_state.transaction():
+                    cloud_state.set_setting(BOOTED, "")
+                machine_status.record_stop(cloud_state)
+                cloud_state.close()
             if disks_too:
                 shutil.rmtree(disks(folder), ignore_errors=True)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""The process that keeps machines as their world has them: what `up` makes is booted, what it deletes is cut."""
+"""The supervisor: the process that boots machines that `up` creates, and stops machines that `down` or `up` deletes."""
 
 import signal
 import sys
@@ -11,139 +11,143 @@ from pathlib import Path
 from lab import cluster as programs
 from lab.linuxnode import network
 from sandbox.boot import firewalls, machine_status, supervision
-from sandbox.boot.host_lock import alone
-from sandbox.boot.machine_status import Standing, Wish
-from sandbox.boot.network import Site, site
+from sandbox.boot.cloud_services import CloudServices
+from sandbox.boot.host_lock import lock_host
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
+from sandbox.boot.network import BootedCluster, booted_cluster
 from sandbox.cloud_state import CloudState, now
 from sandbox.records import Record
 
 PAUSE = 0.3
-"""Seconds between two looks at the world."""
+"""Seconds between two reads of the cloud state."""
 NO_DOCUMENT = "its user-data holds no document of Mullion"
 
 
-class Keeper:
-    """Keeps one site."""
+class Supervisor:
+    """Runs the machines of one cluster."""
 
-    def __init__(self, here: Site) -> None:
-        self.site = here
-        self.standing: dict[str, Standing] = {}
+    def __init__(self, cluster: BootedCluster) -> None:
+        self.cluster = cluster
+        self.statuses: dict[str, MachineStatus] = {}
         self._boots = ThreadPoolExecutor(max_workers=4)
         self._booting: dict[str, Future[None]] = {}
         self._firewalls: dict[str, str] = {}
-        self._told: dict[str, Standing] = {}
+        self._written: dict[str, MachineStatus] = {}
 
-    def look(self) -> None:
-        """Make machines what the world and the wishes say now."""
-        around = self.site.around
-        planned = {self._name(each): each for each in around.records(self.site.cloud_state)}
-        there = {name: around.machines.instance(each) for name, each in planned.items()}
-        for name in [one for one, each in self.standing.items() if there.get(one) != each.instance]:
-            self._leave(name)
-        for name in planned.keys() - self.standing.keys():
-            self._join(name, planned[name])
-        wanted = machine_status.wishes(self.site.cloud_state)
-        for name in list(self.standing):
-            self._settle(name)
-            self._grant(name, wanted.get(name, Wish()))
-        self._protect(planned)
-        if self.standing != self._told:
-            self._told = dict(self.standing)
-            machine_status.tell(self.site.cloud_state, self._told)
+    def reconcile(self) -> None:
+        """Start and stop machines as the cloud state and the desired power now say."""
+        records = {self._name(record): record for record in self._services.records(self.cluster.cloud_state)}
+        instances = {name: self._services.machines.instance(record) for name, record in records.items()}
+        for name in [name for name, status in self.statuses.items() if instances.get(name) != status.instance]:
+            self._remove(name)
+        for name in records.keys() - self.statuses.keys():
+            self._add(name, records[name])
+        desired = machine_status.desired_power(self.cluster.cloud_state)
+        for name in list(self.statuses):
+            self._record_finished_boot(name)
+            self._apply_power(name, desired.get(name, DesiredPower()))
+        self._apply_firewalls(records)
+        if self.statuses != self._written:
+            self._written = dict(self.statuses)
+            machine_status.write_statuses(self.cluster.cloud_state, self._written)
 
-    def end(self) -> None:
-        """Let boots end that have begun."""
+    def finish_boots(self) -> None:
+        """Wait for boots that have begun, and cancel the others."""
         self._boots.shutdown(wait=True, cancel_futures=True)
 
+    @property
+    def _services(self) -> CloudServices:
+        return self.cluster.cloud_services
+
     def _name(self, record: Record) -> str:
-        found = self.site.around.machines.document(record.inputs)
-        return found["machine"]["name"] if found else record.id
+        document = self._services.machines.document(record.inputs)
+        return document["machine"]["name"] if document else record.id
 
-    def _join(self, name: str, record: Record) -> None:
-        """A machine that is new in the world."""
-        around = self.site.around
-        about = Standing(
-            around.machines.instance(record), around.address(self.site.cloud_state, record), "off", "", Wish(on=False)
-        )
-        why = NO_DOCUMENT if around.machines.document(record.inputs) is None else self.site.not_bootable(record)
-        if why:
-            self.standing[name] = replace(about, state="not booted", why=why)
+    def _add(self, name: str, record: Record) -> None:
+        """Add a machine that is new in the cloud state; it is off."""
+        instance = self._services.machines.instance(record)
+        address = self._services.address(self.cluster.cloud_state, record)
+        status = MachineStatus(instance, address, "off", "", DesiredPower(on=False))
+        document = self._services.machines.document(record.inputs)
+        if why := NO_DOCUMENT if document is None else self.cluster.not_bootable(record):
+            self.statuses[name] = replace(status, state="not booted", why=why)
             return
-        self.site.machine(name)
-        self.standing[name] = about
+        self.cluster.machine(name)
+        self.statuses[name] = status
 
-    def _leave(self, name: str) -> None:
-        """A machine that the world has no more."""
-        before = self.standing.pop(name)
-        print(f"{name}: {before.instance} is gone", flush=True)
+    def _remove(self, name: str) -> None:
+        """Stop and forget a machine that is deleted from the cloud state."""
+        status = self.statuses.pop(name)
+        print(f"{name}: {status.instance} is deleted", flush=True)
         self._firewalls.pop(name, None)
-        machine_status.forget(self.site.cloud_state, name)
-        if name in self.site.machines:
-            self.site.machines[name].cut()  # which ends a boot that is under way
+        machine_status.clear_desired_power(self.cluster.cloud_state, name)
+        if name in self.cluster.machines:
+            self.cluster.machines[name].cut()  # also ends a boot that has begun
             if name in self._booting:
                 with suppress(Exception):
                     self._booting.pop(name).result()
-            self.site.forget(name)
+            self.cluster.remove(name)
 
-    def _settle(self, name: str) -> None:
-        """What came of a boot."""
+    def _record_finished_boot(self, name: str) -> None:
+        """Set the machine's state to on or failed if its boot has ended."""
         if name in self._booting and self._booting[name].done():
             error = self._booting.pop(name).exception()
             state, why = ("failed", str(error)) if error else ("on", "")
             print(f"{name}: {state} {why}".rstrip(), flush=True)
-            self.standing[name] = replace(self.standing[name], state=state, why=why)
+            self.statuses[name] = replace(self.statuses[name], state=state, why=why)
 
-    def _grant(self, name: str, wish: Wish) -> None:
-        """Do what is wanted of a machine, once it is at nothing else."""
-        before = self.standing[name]
-        if wish == before.wish or name in self._booting or name not in self.site.machines:
+    def _apply_power(self, name: str, desired: DesiredPower) -> None:
+        """Apply changes of a machine's desired power, unless the machine boots."""
+        status = self.statuses[name]
+        before = status.desired
+        if desired == before or name in self._booting or name not in self.cluster.machines:
             return
-        machine, net = self.site.machines[name], self.site.net
-        if wish.connected is not before.wish.connected:
-            network.connect(net, before.instance, connected=wish.connected)
-        if wish.rate != before.wish.rate:
-            network.throttle(net, before.instance, wish.rate)
-        again = wish.boots != before.wish.boots
-        if before.wish.on and (again or not wish.on):
+        machine, net = self.cluster.machines[name], self.cluster.net
+        if desired.connected is not before.connected:
+            network.connect(net, status.instance, connected=desired.connected)
+        if desired.rate != before.rate:
+            network.throttle(net, status.instance, desired.rate)
+        reboots = desired.boots != before.boots
+        if before.on and (reboots or not desired.on):
             machine.cut()
-        state, since = before.state if wish.on and before.wish.on else "off", before.since
-        if wish.on and (again or not before.wish.on):
+        state, since = status.state if desired.on and before.on else "off", status.since
+        if desired.on and (reboots or not before.on):
             state, since = "boots", now()
             self._booting[name] = self._boots.submit(machine.boot)
-        print(f"{name}: {wish}", flush=True)
-        self.standing[name] = replace(before, state=state, why="", wish=wish, since=since)
+        print(f"{name}: {desired}", flush=True)
+        self.statuses[name] = replace(status, state=state, why="", desired=desired, since=since)
 
-    def _protect(self, planned: dict[str, Record]) -> None:
-        """Keep the firewalls as the world's rules are."""
-        for name, machine in self.site.machines.items():
-            text = self.site.firewall(planned[name])
-            if self._firewalls.get(name) != text:
-                firewalls.apply(machine.space, text)
-                self._firewalls[name] = text
+    def _apply_firewalls(self, records: dict[str, Record]) -> None:
+        """Load the nftables rules of each machine whose rules changed."""
+        for name, machine in self.cluster.machines.items():
+            rules = self.cluster.firewall(records[name])
+            if self._firewalls.get(name) != rules:
+                firewalls.apply(machine.space, rules)
+                self._firewalls[name] = rules
 
 
-def keep(folder: Path) -> None:
-    """Keep the machines of a sandbox's folder until a signal comes."""
-    ends = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # while it waits for its turn
-    with supervision.held(folder), alone(lambda: print(supervision.WAITS, flush=True)):
-        signal.signal(signal.SIGTERM, lambda *_: ends.set())
-        cloud_state = CloudState(supervision.cloud_state(folder))
-        net, disks = supervision.net(folder), supervision.disks(folder)
+def supervise(folder: Path) -> None:
+    """Run the machines of a sandbox's folder until SIGTERM."""
+    stopped = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # while it waits for the host's lock
+    with supervision.supervisor_lock(folder), lock_host(lambda: print(supervision.HOST_IN_USE, flush=True)):
+        signal.signal(signal.SIGTERM, lambda *_: stopped.set())
+        cloud_state = CloudState(supervision.cloud_state_file(folder))
+        net, disks = supervision.namespace(folder), supervision.disks(folder)
         try:
-            with site(cloud_state, net, disks, programs.built(programs.LINUX)) as here:
-                machine_status.open_site(cloud_state, net=net, api=here.api, gateway=here.gateway)
-                keeper = Keeper(here)
+            with booted_cluster(cloud_state, net, disks, programs.built(programs.LINUX)) as cluster:
+                machine_status.record_start(cloud_state, net=net, api=cluster.api, gateway=cluster.gateway)
+                supervisor = Supervisor(cluster)
                 try:
-                    while not ends.is_set():
-                        keeper.look()
-                        ends.wait(PAUSE)
+                    while not stopped.is_set():
+                        supervisor.reconcile()
+                        stopped.wait(PAUSE)
                 finally:
-                    keeper.end()
+                    supervisor.finish_boots()
         finally:
-            machine_status.close_site(cloud_state)
+            machine_status.record_stop(cloud_state)
             cloud_state.close()
 
 
 if __name__ == "__main__":
-    keep(Path(sys.argv[1]))
+    supervise(Path(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Addresses: which a subnetwork has to give, which are taken, and reserved ones."""
+"""Addresses: free and taken ones of a subnetwork, and reserved ones."""
 
 import ipaddress
 import re
@@ -28,18 +28,18 @@ TAKEN = Unique("used address", (), "IP_IN_USE_BY_ANOTHER_RESOURCE", "IP is alrea
 
 
 def taken(address: str) -> Unique:
-    """The claim of whoever uses an address."""
+    """Return the claim of an address by its user."""
     message = f"googleapi: Error 409: IP '{address}' is already being used by another resource."
     return Unique(TAKEN.kind, (), TAKEN.code, message)
 
 
 def key(subnetwork: str, address: str) -> str:
-    """An address as it is claimed; public ones have no subnetwork."""
+    """Return the key of an address; public addresses have no subnetwork."""
     return f"{subnetwork} {address}"
 
 
 def check(request: Request, field: str, subnetwork: str, address: str) -> None:
-    """A fixed address lies in its subnetwork and is none that GCP keeps: the first two and the last two."""
+    """Check that a fixed address lies in its subnetwork and is not reserved by GCP: the first two and the last two."""
     record = request.cloud_state.find(SUBNETWORK, subnetwork)
     block = ipaddress.IPv4Network(record.inputs["ipCidrRange"] if record else "0.0.0.0/0")
     try:
@@ -53,7 +53,9 @@ def check(request: Request, field: str, subnetwork: str, address: str) -> None:
 
 
 def free(request: Request, subnetwork: str) -> str:
-    """A free address of a subnetwork, from its end, where fixed ones are rare; a program must not count on where."""
+    """Return a free address from the subnetwork's end, where fixed addresses are rare; programs must not rely on the
+    order.
+    """
     record = request.cloud_state.find(SUBNETWORK, subnetwork)
     block = ipaddress.IPv4Network(record.inputs["ipCidrRange"] if record else "10.128.0.0/20")
     reserved = {one.outputs.get("address") for one in request.cloud_state.referrers(SUBNETWORK, subnetwork)}
@@ -68,13 +70,13 @@ def free(request: Request, subnetwork: str) -> str:
 
 
 def public(request: Request, salt: str) -> str:
-    """An address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
+    """Return an address of 203.0.113.0/24 or 198.51.100.0/24, the ranges for documentation (RFC 5737)."""
     number = int(request.digits(4, salt), 16)
     return f"{('203.0.113', '198.51.100')[number % 2]}.{1 + (number // 2) % 254}"
 
 
 def resolve(cloud_state: CloudState, value: str) -> str:
-    """The address that a value stands for: itself, or that of a reserved one named by id or URL."""
+    """Return the address that a value means: itself, or the reserved address named by id or URL."""
     record = cloud_state.find(ADDRESS, bare(value)) if "/" in value else None
     return str(record.outputs["address"]) if record else value
 
@@ -96,7 +98,7 @@ def _address(request: Request) -> None:
 
 
 def _reserved(request: Request) -> list[tuple[Unique, str]]:
-    """One reservation for an address; using it is another matter."""
+    """Return the claim of a reservation; the use of its address is a claim of its own."""
     address = request.inputs.get("address")
     kind = Unique("reserved address", (), TAKEN.code, taken(str(address)).message)
     subnetwork = [*points_to(SUBNETWORK, "subnetwork").ids(request), ""][0]
@@ -121,7 +123,7 @@ def _chosen(request: Request) -> dict[str, Any]:
 
 
 def _in_use(request: Request) -> None:
-    """A reservation goes only when nothing has its address."""
+    """Refuse to release a reserved address that is in use."""
     subnetwork = [*points_to(SUBNETWORK, "subnetwork").ids(request), ""][0]
     owner = request.cloud_state.claim(TAKEN.kind, key(subnetwork, str(request.inputs["address"])))
     users = [one for type in (INSTANCE, FORWARDING) for one in request.cloud_state.resources(type)]

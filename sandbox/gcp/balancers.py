@@ -26,7 +26,7 @@ from sandbox.gcp.names import (
 from sandbox.gcp.quotas import QUOTAS
 
 PORTS = 5
-"""Ports that a forwarding rule names, unless it takes all (Cloud Load Balancing, "Forwarding rules overview")."""
+"""Number of ports that a forwarding rule names, unless it takes all ("Forwarding rules overview")."""
 _CHECKS = ("httpHealthCheck", "httpsHealthCheck", "http2HealthCheck", "tcpHealthCheck", "sslHealthCheck")
 _CHECKS += ("grpcHealthCheck", "grpcTlsHealthCheck")
 _SCHEMES = "EXTERNAL|EXTERNAL_MANAGED|INTERNAL|INTERNAL_MANAGED"
@@ -53,7 +53,7 @@ def _kind(request: Request) -> dict[str, Any]:
 
 
 def _backend(request: Request) -> None:
-    """An internal service has a health check, and its groups are zones' own, in one network, balanced by connection."""
+    """Check an internal service: a health check, and zonal groups in one network, balanced by connection."""
     scheme, inputs = request.inputs.get("loadBalancingScheme"), request.inputs
     if scheme in ("INTERNAL", "EXTERNAL") and not inputs.get("healthChecks"):
         raise invalid("healthChecks", "", "At least one health check must be specified.")
@@ -125,7 +125,7 @@ def _place(request: Request, scheme: str) -> None:
 
 
 def _address(request: Request) -> str:
-    """The address of the rule: as given, as it was, or a new one."""
+    """Return the address of the rule: the given one, the present one, or a new one."""
     given, subnetwork = request.inputs.get("ipAddress"), points_to(SUBNETWORK, "subnetwork").ids(request)
     if request.old:
         return str(request.old.outputs["ipAddress"])

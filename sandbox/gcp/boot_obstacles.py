@@ -1,4 +1,4 @@
-"""What stops a booted machine on GCP: routes, Cloud NAT, firewall rules, forwarding for its pods, and its rights."""
+"""Obstacles to a machine's boot on GCP: routes, Cloud NAT, firewall rules, IP forwarding for pods, and rights."""
 
 import ipaddress
 from typing import Any
@@ -15,7 +15,7 @@ from sandbox.machines import Machines
 from sandbox.records import Record
 
 KEYS = ("user-data", "windows-startup-script-ps1")
-"""Metadata that carries a machine's document: cloud-init's, and the script that the Windows agent runs."""
+"""Metadata keys of a machine's document: cloud-init's, and the startup script of the Windows agent."""
 EVERYWHERE = "0.0.0.0/0"
 HTTPS = 443
 
@@ -30,7 +30,7 @@ def _instance(machine: Record) -> str:
 
 
 def place(url: str) -> tuple[str, str]:
-    """Bucket and name of https://storage.googleapis.com/BUCKET/NAME."""
+    """Return bucket and name of https://storage.googleapis.com/BUCKET/NAME."""
     bucket, _, name = urlsplit(url).path.lstrip("/").partition("/")
     return bucket, unquote(name)
 
@@ -56,7 +56,7 @@ def _face(machine: Record) -> dict[str, Any]:
 
 
 def _no_way_out(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """A default route, and a public address of its own or a NAT gateway for its subnetwork."""
+    """Return why a machine has no outbound access: no default route, or no public address and no NAT gateway."""
     face = _face(machine)
     subnetwork, network = bare(face["subnetwork"]), bare(face["network"])
     record = cloud_state.find(NETWORK, network)
@@ -83,7 +83,9 @@ def _translates(gateway: Record, subnetwork: str) -> bool:
 
 
 def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """Egress is allowed unless the first rule that matches denies it (VPC, "Firewall rules": implied rules)."""
+    """Return why https out is denied; it is allowed unless the first matching rule denies it (VPC, "Firewall
+    rules").
+    """
     network, email = bare(_face(machine)["network"]), (machine.inputs.get("serviceAccount") or {}).get("email")
     rules = [one.inputs for one in cloud_state.referrers(NETWORK, network) if one.type == FIREWALL]
     matching = [
@@ -96,13 +98,13 @@ def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -
 
 
 def is_for(rule: dict[str, Any], email: str | None) -> bool:
-    """Whether a rule is for machines with this service account, which have no tags."""
+    """Return whether a rule targets machines with this service account, which have no tags."""
     targets, tags = rule.get("targetServiceAccounts"), rule.get("targetTags")
     return email in targets if targets else not tags
 
 
 def _is_https(rule: dict[str, Any]) -> bool:
-    """Whether a rule is about https to everywhere."""
+    """Return whether a rule matches https to everywhere."""
     ranges = rule.get("destinationRanges") or [EVERYWHERE]
     if not any(ipaddress.ip_network(each).prefixlen == 0 for each in ranges):
         return False
@@ -115,7 +117,7 @@ def _is_https(rule: dict[str, Any]) -> bool:
 
 
 def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """What leaves a machine with routed pods bears their addresses, which are dropped unless it may forward."""
+    """Return why packets of pods are dropped: they carry pod addresses, and need canIpForward."""
     dropped = "pod_cidr" in found["machine"] and not machine.inputs.get("canIpForward")
     return "without canIpForward what its pods send is dropped" if dropped else ""
 

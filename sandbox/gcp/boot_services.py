@@ -1,7 +1,7 @@
-"""Booted machines on GCP: firewall rules of the network, Cloud DNS, internal passthrough load balancers.
+"""Network of booted machines on GCP: firewall rules, Cloud DNS, internal passthrough load balancers.
 
-The metadata server is the name server too (Compute Engine, "Internal DNS"). Nothing passes packets on here as a
-passthrough balancer does: what goes through one comes from its address, which the machines behind it let in therefore.
+The metadata server is the name server too (Compute Engine, "Internal DNS"). The lab's load balancers are forwarders:
+packets come from the balancer's address, so the machines behind it allow that address.
 """
 
 import re
@@ -10,7 +10,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from sandbox.boot.balancers import Forwarder
-from sandbox.boot.cloud_services import Around, Ask, balanced
+from sandbox.boot.cloud_services import Ask, CloudServices, balanced
 from sandbox.boot.firewalls import ANYWHERE, NUMBERS, Permission
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.boot_obstacles import MACHINES, is_for
@@ -33,7 +33,7 @@ def _face(machine: Record) -> dict[str, Any]:
 
 
 def _range(cloud_state: CloudState) -> IPv4Network:
-    """The smallest range with every subnetwork in it: a network has none of its own."""
+    """Return the smallest range with every subnetwork in it: a network has no range of its own."""
     ranges = [IPv4Network(each.inputs["ipCidrRange"]) for each in cloud_state.resources(SUBNETWORK)]
     whole = ranges[0]
     while not all(each.subnet_of(whole) for each in ranges):
@@ -42,7 +42,7 @@ def _range(cloud_state: CloudState) -> IPv4Network:
 
 
 def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
-    """Every address of a name of the private zones, or of the metadata server."""
+    """Return the addresses of a name in the private zones, or of the metadata server."""
     if name == "metadata.google.internal":
         return [METADATA_ADDRESS]
     found = [each.inputs for each in cloud_state.resources(RECORD) if each.inputs["type"] == "A"]
@@ -50,7 +50,9 @@ def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
 
 
 def permissions(cloud_state: CloudState, machine: Record) -> list[Permission]:
-    """What the network's rules let in and out of a machine; what no rule denies may go out. ValueError for a denial."""
+    """Return the connections that the network's rules allow a machine. Egress is allowed by default. Raises ValueError
+    for a deny rule.
+    """
     network, email = bare(_face(machine)["network"]), _account(machine)
     rules = [each.inputs for each in cloud_state.referrers(NETWORK, network) if each.type == FIREWALL]
     mine = [rule for rule in rules if is_for(rule, email) and not rule.get("disabled")]
@@ -82,7 +84,7 @@ def _account(machine: Record) -> str:
 
 
 def forwarders(cloud_state: CloudState) -> list[Forwarder]:
-    """Those that the world's internal load balancers are."""
+    """Return the internal load balancers of the cloud state."""
     made: list[Forwarder] = []
     for rule in cloud_state.resources(FORWARDING):
         service = cloud_state.find(BACKEND, bare(rule.inputs.get("backendService") or ""))
@@ -100,13 +102,13 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
 
 
 def _check(check: Record | None) -> dict[str, Any]:
-    """A health check as a forwarder makes it."""
+    """Return a health check as a forwarder's."""
     asked = (check.inputs.get("httpsHealthCheck") if check else None) or {}
     more = {"protocol": "HTTPS", "path": asked.get("requestPath", "/"), "matcher": "200"} if asked else {}
     return {**more, "port": asked.get("port")}
 
 
-AROUND = Around(
+CLOUD_SERVICES = CloudServices(
     machines=MACHINES,
     address=lambda _, machine: _face(machine)["networkIp"],
     user_data=lambda _, ask: _user_data(ask),

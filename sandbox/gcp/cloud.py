@@ -1,4 +1,4 @@
-"""GCP as a cloud of the sandbox."""
+"""The cloud description of GCP for the sandbox."""
 
 from sandbox.cloud import Cloud
 from sandbox.gcp import boot_obstacles
@@ -12,16 +12,16 @@ from sandbox.latency import seconds_of
 from sandbox.shapes import Shapes
 
 GCP = CLOUD = Cloud(
-    "gcp",
-    PROJECT,
-    TYPES,
-    Shapes(PROPERTIES),
-    FUNCTIONS,
-    REGIONS,
-    seconds_of(LATENCIES),
-    TAGGING,
-    FAILURES,
-    boot_obstacles.settle,
-    READS,
+    name="gcp",
+    account=PROJECT,
+    types=TYPES,
+    shapes=Shapes(PROPERTIES),
+    functions=FUNCTIONS,
+    regions=REGIONS,
+    seconds=seconds_of(LATENCIES),
+    tagging=TAGGING,
+    failures=FAILURES,
+    settle=boot_obstacles.settle,
+    reads=READS,
     project="project",
 )

@@ -21,7 +21,7 @@ _TWICE = Unique(
 
 
 def _served(request: Request) -> list[tuple[Unique, str]]:
-    """A network has one private zone of a name."""
+    """Return the claims of a zone: a network has one private zone of a name."""
     return [(_TWICE, f"{id} {request.inputs['dnsName']}") for id in points_to(NETWORK, _SERVED).ids(request)]
 
 
@@ -34,7 +34,7 @@ def _visible(request: Request) -> None:
 
 
 def _emptied(request: Request) -> None:
-    """A zone goes only when it has no record of its own; forceDestroy takes them along."""
+    """Refuse to delete a zone with records; forceDestroy deletes them first."""
     if request.inputs.get("forceDestroy"):
         return
     if any(one.type == RECORD for one in request.cloud_state.referrers(ZONE, request.id)):

@@ -1,6 +1,6 @@
-"""What GCP says when it fails by itself, and how long pulumi-gcp asks again."""
+"""Internal failures of GCP, and how long pulumi-gcp retries them."""
 
-from sandbox.faults import Failures, Retried
+from sandbox.failures import Failures, Retried
 
 FAILURES = Failures(
     internal=("backendError", "googleapi: Error 503: The service is currently unavailable."),

@@ -10,7 +10,7 @@ from sandbox.gcp.quotas import QUOTAS
 PROTOCOLS = ("tcp", "udp", "icmp", "esp", "ah", "sctp", "ipip", "all")
 WITH_PORTS = ("tcp", "udp", "sctp", "6", "17", "132")
 ACCOUNTS = 10
-"""Service accounts of a rule (VPC, "Quotas and limits": per firewall rule)."""
+"""Number of service accounts of a rule (VPC, "Quotas and limits": per firewall rule)."""
 _PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 _SOURCES = ("sourceRanges", "sourceServiceAccounts", "sourceTags")
 
@@ -61,7 +61,7 @@ def _port(field: str, text: str) -> None:
 
 
 def _accounts(request: Request) -> None:
-    """An account in a rule is one that exists, as far as it is of this project."""
+    """Check that a rule's service account exists, if it belongs to this project."""
     suffix = f"@{request.account}.iam.gserviceaccount.com"
     for name in ("sourceServiceAccounts", "targetServiceAccounts"):
         for email in request.inputs.get(name) or []:

@@ -1,4 +1,4 @@
-"""The provider's functions (invokes) by token; reads look at the world too."""
+"""The provider's functions (invokes) by token, and reads of the cloud state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +11,13 @@ from sandbox.gcp.storage import BUCKET
 
 
 def _only(arguments: dict[str, Any], *known: str) -> None:
-    """Refuse what the sandbox would have to overlook."""
+    """Refuse arguments that the sandbox does not support."""
     if more := sorted(set(arguments) - set(known)):
         raise Refusal("invalid", f"the sandbox knows {', '.join(known)} here, not {', '.join(more)}")
 
 
 def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """organizations.getClientConfig: where the provider works; there is no token."""
+    """organizations.getClientConfig: project, region and zone of the provider; there is no token."""
     return {
         "accessToken": "",
         "defaultLabels": dict(place.default_tags),
@@ -29,7 +29,7 @@ def client(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def names(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """compute.getZones: the zones of the region, all up."""
+    """compute.getZones: the region's zones, all up."""
     _only(arguments, "project", "region", "status")
     region = arguments.get("region") or place.region
     found = zones(region) if arguments.get("status") in (None, "UP") else []
@@ -38,7 +38,7 @@ def names(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def image(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """compute.getImage: the newest of a family, or one by its name."""
+    """compute.getImage: the newest image of a family, or an image by name."""
     _only(arguments, "project", "family", "name")
     project, family, name = (arguments.get(each) for each in ("project", "family", "name"))
     for known, (stem, size) in IMAGES.items():
@@ -66,7 +66,7 @@ def image(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """compute.getInstance, by its name and zone."""
+    """compute.getInstance by name and zone."""
     _only(arguments, "name", "zone", "project")
     project = arguments.get("project") or place.account
     id = f"projects/{project}/zones/{arguments.get('zone')}/instances/{arguments.get('name')}"
@@ -79,7 +79,7 @@ def instance(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -
 
 
 def text(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """storage.getBucketObjectContent: what an object holds, as text."""
+    """storage.getBucketObjectContent: an object's content as text."""
     _only(arguments, "bucket", "name")
     bucket, name = arguments["bucket"], arguments["name"]
     stored = cloud_state.object(bucket, name)
@@ -96,7 +96,7 @@ def text(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> di
 
 
 def listing(cloud_state: CloudState, place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    """storage.getBucketObjects: the objects whose names begin so, in order of their names."""
+    """storage.getBucketObjects: the objects with a name prefix, in name order."""
     _only(arguments, "bucket", "prefix", "matchGlob")
     bucket, prefix = arguments["bucket"], arguments.get("prefix", "")
     if cloud_state.find(BUCKET, bucket) is None:

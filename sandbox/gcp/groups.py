@@ -1,4 +1,4 @@
-"""Unmanaged groups of instances, which load balancers send to, and who is in them."""
+"""Unmanaged instance groups, the targets of load balancers, and their members."""
 
 from typing import Any
 
@@ -43,7 +43,7 @@ def _group_outputs(request: Request) -> dict[str, Any]:
 
 
 def members(cloud_state: CloudState, group: Record) -> list[str]:
-    """Ids of the instances in a group: those that it names, and those that are members by a resource of their own."""
+    """Return ids of a group's instances: those it names, and those that membership resources add."""
     named = [bare(link) for link in group.outputs.get("instances") or []]
     own = (each.inputs["instance"] for each in cloud_state.referrers(GROUP, group.id) if each.type == MEMBERSHIP)
     return [*named, *map(bare, own)]
@@ -64,11 +64,11 @@ def _group_id(request: Request, name: str) -> str:
 
 
 def _member(request: Request) -> None:
-    """An instance is in groups of its own zone and network."""
+    """Check that an instance is in the group's zone and network."""
     group = request.cloud_state.find(GROUP, _IN_GROUP.ids(request)[0])
     machine = request.cloud_state.find(INSTANCE, points_to(INSTANCE, "instance").ids(request)[0])
     if group is None or machine is None:
-        return  # refused already
+        return  # the reference check refuses a missing instance
     if machine.outputs["zone"] != group.outputs["zone"]:
         raise invalid("instances", machine.id, f"The instance is not in zone '{group.outputs['zone']}' of the group.")
     network = machine.outputs["networkInterfaces"][0]["network"]

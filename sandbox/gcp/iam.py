@@ -16,16 +16,16 @@ PREDEFINED = frozenset(
         *("roles/logging.logWriter", "roles/monitoring.metricWriter", "roles/artifactregistry.reader", "roles/viewer"),
     ]
 )
-"""Roles of Google's own that a node may need (IAM, "IAM basic and predefined roles reference")."""
+"""Predefined roles that a node may need (IAM, "IAM basic and predefined roles reference")."""
 
 
 def bad_request(message: str) -> Refusal:
-    """IAM's refusal of what is malformed."""
+    """Return IAM's refusal of a malformed value."""
     return Refusal("badRequest", f"googleapi: Error 400: {message}")
 
 
 def grant(resource: str) -> Rule:
-    """What setIamPolicy checks of a grant on a resource of this service: its role, member and condition."""
+    """Return a rule that checks a grant as setIamPolicy does: role, member and condition."""
 
     def rule(request: Request) -> None:
         role, member = str(request.inputs["role"]), str(request.inputs["member"])
@@ -57,7 +57,7 @@ def _known(request: Request, member: str) -> None:
 
 
 def member_type(resource: str, key: str, id: str, *references: Reference, rules: tuple[Rule, ...] = ()) -> ResourceType:
-    """A grant: one role for one member. key: the property that names the resource."""
+    """Return a grant's row: one role for one member. key: the property that names the resource."""
     return ResourceType(
         id=id,
         immutable=(key, "role", "member", "condition"),

@@ -1,4 +1,4 @@
-"""Compute Engine instances, and the unmanaged groups that load balancers send to."""
+"""Compute Engine instances."""
 
 import re
 from typing import Any
@@ -45,7 +45,7 @@ def _size(field: str, most: int, actual: int) -> None:
 
 
 def _kind(request: Request) -> None:
-    """Zone, machine type, image and disk are there, and fit each other."""
+    """Check that zone, machine type, image and disk exist and fit each other."""
     zone, machine = request.inputs.get("zone") or "", request.inputs["machineType"].rpartition("/")[2]
     if zone not in regions.zones(request.place.region):
         message = f"The zone 'projects/{request.account}/zones/{zone}' was not found in {request.place.region}"
@@ -77,7 +77,7 @@ def _disk(disk: dict[str, Any], family: str) -> None:
 
 
 def _network(request: Request) -> None:
-    """The subnetwork is of the zone's region, and a fixed address is one that it has to give."""
+    """Check that the subnetwork is in the zone's region, and that a fixed address is free."""
     faces = request.inputs["networkInterfaces"]
     for face in faces:
         if not face.get("subnetwork") and not face.get("network"):
@@ -91,7 +91,7 @@ def _network(request: Request) -> None:
 
 
 def _faces(request: Request) -> list[dict[str, Any]]:
-    """The interfaces with what the cloud chose: addresses, and whole URLs."""
+    """Return the interfaces with the addresses and URLs that the cloud adds."""
     if request.old:
         return request.old.outputs["networkInterfaces"]
     made: list[dict[str, Any]] = []
@@ -131,7 +131,7 @@ def _protected(request: Request) -> None:
 
 
 def _shape(request: Request) -> None:
-    """Machine type, service account and shielding change only while the machine is stopped."""
+    """Refuse to change machine type, service account or shielding of a running machine."""
     old = request.old
     if old is None or request.inputs.get("allowStoppingForUpdate"):
         return
@@ -167,7 +167,7 @@ _CREATED = "2026-01-01T00:00:00.000-08:00"
 
 
 def zonal_name(type: str) -> Unique:
-    """Names of machines and groups are a zone's own."""
+    """Return the key of a name: machine and group names are unique in a zone."""
     return Unique(type, ("zone", "name"), own_name(type).code, own_name(type).message)
 
 

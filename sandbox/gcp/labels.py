@@ -1,4 +1,4 @@
-"""Labels: their rules (Resource Manager, "Labels overview"), and where the provider puts them."""
+"""Labels: their rules (Resource Manager, "Labels overview"), and the properties that the provider writes them to."""
 
 import re
 from collections.abc import Iterator, Mapping

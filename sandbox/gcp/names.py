@@ -1,4 +1,4 @@
-"""How GCP names things: ids, the URLs that stand for them, and what its APIs say of names."""
+"""Naming on GCP: ids, URLs, and messages of the APIs about names."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ PATHS = {
     INSTANCE: ZONAL + "{in_.zone}/instances/",
     GROUP: ZONAL + "{in_.zone}/instanceGroups/",
 }
-"""Where the things of a type stand; their name comes after it."""
+"""Collection of a type's resources; a resource's name follows it."""
 
 NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME_RULE = "1 to 63 lower-case letters, digits and hyphens, a letter first and no hyphen last (RFC 1035)"
@@ -43,17 +43,17 @@ IN_USE = "resourceInUseByAnotherResource"
 
 
 def id_of(type: str) -> str:
-    """Template of the id of a thing of a type."""
+    """Template of a type's ids."""
     return PATHS[type] + "{in_.name}"
 
 
 def bare(value: str) -> str:
-    """The id in a URL of the Compute API, or the value itself."""
+    """Return the id in a URL of the Compute API, or the value itself."""
     return re.sub(r"^https?://(www\.|compute\.)googleapis\.com/compute/v1/", "", value)
 
 
 def points_to(type: str, path: str, holds: str = "refuse", only: str = "") -> Reference:
-    """A reference in any of the forms that the API takes: id, URL, or the name alone."""
+    """A reference in any form that the API accepts: id, URL, or name."""
 
     def id(request: Request, value: str) -> str:
         known = bare(value)
@@ -65,29 +65,29 @@ def points_to(type: str, path: str, holds: str = "refuse", only: str = "") -> Re
 
 
 def own_name(type: str) -> Unique:
-    """No two of a type have one id."""
+    """Return the claim of an id: no two resources of a type share one."""
     return Unique(
         type, ("name",), "alreadyExists", f"googleapi: Error 409: The resource '{id_of(type)}' already exists"
     )
 
 
 def in_use(kind: str) -> tuple[str, str]:
-    """The refusal to delete what another holds; kind: as the API calls this."""
+    """Return the refusal to delete a resource in use. kind: the API's word for it."""
     return IN_USE, f"googleapi: Error 400: The {kind} resource '{{id}}' is already being used by '{{holder}}'"
 
 
 def invalid(field: str, value: object, why: str) -> Refusal:
-    """The Compute API's refusal of a field's value."""
+    """Return the Compute API's refusal of a field's value."""
     return Refusal("invalid", f"googleapi: Error 400: Invalid value for field 'resource.{field}': '{value}'. {why}")
 
 
 def link(type: str) -> str:
-    """Template of the URL of a thing of a type."""
+    """Template of a type's URLs."""
     return COMPUTE + id_of(type)
 
 
 def full_link(*names: str, type: str) -> Callable[[Request], dict[str, str]]:
-    """Properties that the provider gives back as URLs, however the program wrote them."""
+    """Properties that the provider returns as URLs, in whatever form the program wrote them."""
 
     def derive(request: Request) -> dict[str, str]:
         return {name: COMPUTE + points_to(type, name).ids(request)[0] for name in names if request.inputs.get(name)}

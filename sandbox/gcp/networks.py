@@ -30,7 +30,7 @@ _IN_NETWORK = points_to(NETWORK, "network")
 
 
 def network_range(field: str, text: str) -> ipaddress.IPv4Network:
-    """The network of a range, or the refusal of the field."""
+    """Return the network of a range. Raises Refusal for the field."""
     try:
         return ipaddress.IPv4Network(text)
     except ValueError:
@@ -38,7 +38,7 @@ def network_range(field: str, text: str) -> ipaddress.IPv4Network:
 
 
 def subnetworks(request: Request, network: str) -> dict[str, ipaddress.IPv4Network]:
-    """Ranges of a network's subnetworks by id, without the one that the request makes."""
+    """Return ranges of a network's subnetworks by id, without the one that the request creates."""
     found = [one for one in request.cloud_state.referrers(NETWORK, network) if one.type == SUBNETWORK]
     return {
         one.id: ipaddress.IPv4Network(one.inputs["ipCidrRange"]) for one in found if one.sequence != request.sequence
@@ -60,7 +60,7 @@ def _subnetwork_range(request: Request) -> None:
 
 
 def _grown(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """A range may grow in place, and nothing else."""
+    """Return the properties that force a replacement: a range may only grow in place."""
     before, after = old.get("ipCidrRange"), new.get("ipCidrRange")
     try:
         inside = ipaddress.IPv4Network(before).subnet_of(ipaddress.IPv4Network(after))
@@ -76,7 +76,7 @@ def _mode(request: Request) -> None:
 
 
 def _route(request: Request) -> None:
-    """A route's range is not a subnetwork's, and the address it sends to is one of a subnetwork's."""
+    """Check that a route's range is no subnetwork's, and that its next hop address is in a subnetwork."""
     block = network_range("destRange", request.inputs["destRange"])
     ranges = subnetworks(request, _IN_NETWORK.ids(request)[0])
     for id, taken in ranges.items():

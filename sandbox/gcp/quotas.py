@@ -36,14 +36,14 @@ QUOTAS = Quotas(_ROWS)
 
 
 def cpus(request: Request) -> None:
-    """vCPUs of all machines of the region, this one's as it would be."""
+    """Check the vCPUs of the region's machines, with the new machine's."""
     others = request.cloud_state.counts(INSTANCE, request.region, "machineType", without=request.sequence)
     used = sum((vcpus(name) or 0) * count for name, count in others.items() if name)
     QUOTAS.refuse_over(request, CPUS, vcpus(request.inputs["machineType"]) or 0, used)
 
 
 def external(request: Request) -> None:
-    """Public addresses that are in use: of machines with an access configuration, and reserved ones."""
+    """Check the number of public addresses in use: of machines with an access configuration, and reserved ones."""
     if request.old is not None or not any(each.get("accessConfigs") for each in request.inputs["networkInterfaces"]):
         return
     machines = [one for one in request.cloud_state.resources(INSTANCE) if one.region == request.region]
@@ -52,7 +52,7 @@ def external(request: Request) -> None:
 
 
 def static(request: Request) -> None:
-    """Reserved public addresses of the region."""
+    """Check the number of reserved public addresses of the region."""
     if request.old is None and request.inputs.get("addressType", "EXTERNAL") == "EXTERNAL":
         there = [one for one in request.cloud_state.resources(ADDRESS) if one.region == request.region]
         used = sum(one.inputs.get("addressType", "EXTERNAL") == "EXTERNAL" for one in there)

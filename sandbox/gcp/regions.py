@@ -7,7 +7,7 @@ import re
 
 PROJECT = "mullion-sandbox"
 NUMBER = "100000000000"
-"""Number of the project, which some names have in the place of its id."""
+"""Number of the project, which replaces its id in some names."""
 
 _ROWS = """
 us-central1             | abcf
@@ -57,7 +57,7 @@ _SIZES = {
     "t2a": "1 2 4 8 16 32 48",
     "c4a": "1 2 4 8 16 32 48 64 72",
 }
-"""vCPUs of the sizes of a family (Compute Engine, "Machine families resource and comparison guide")."""
+"""vCPUs of a family's sizes (Compute Engine, "Machine families resource and comparison guide")."""
 ARM = ("t2a", "c4a")
 _SHARED = {"e2-micro": 2, "e2-small": 2, "e2-medium": 2, "f1-micro": 1, "g1-small": 1}
 _ONLY = {
@@ -66,7 +66,7 @@ _ONLY = {
         *("asia-southeast1-b", "asia-southeast1-c"),
     )
 }
-"""The zones of a family that few have."""
+"""Zones of families that only some zones offer."""
 
 IMAGES = {
     "windows-cloud/windows-2019": ("windows-server-2019-dc", 50),
@@ -84,23 +84,23 @@ IMAGES = {
     "debian-cloud/debian-12": ("debian-12-bookworm", 10),
     "debian-cloud/debian-12-arm64": ("debian-12-bookworm-arm64", 10),
 }
-"""By project and family: stem of the images' names, and GiB of their disk."""
+"""Name prefix of the images, and disk size in GiB, by project and family."""
 NEWEST = "v20251112"
 _IMAGE = re.compile(r"projects/([a-z0-9-]+)/global/images/(?:family/([a-z0-9-]+)|([a-z0-9-]+)-v\d{8})")
 
 
 def zones(region: str) -> list[str]:
-    """Names of a region's zones."""
+    """Return the names of a region's zones."""
     return [f"{region}-{letter}" for letter in REGIONS[region]]
 
 
 def region_of(zone: str) -> str:
-    """europe-west1-b -> europe-west1."""
+    """Return the region of a zone: europe-west1-b -> europe-west1."""
     return zone.rpartition("-")[0]
 
 
 def vcpus(machine: str) -> int | None:
-    """vCPUs of a machine type; None where no such type is."""
+    """Return the vCPUs of a machine type, or None if it does not exist."""
     if machine in _SHARED:
         return _SHARED[machine]
     family, _, rest = machine.partition("-")
@@ -110,13 +110,13 @@ def vcpus(machine: str) -> int | None:
 
 
 def has(zone: str, machine: str) -> bool:
-    """Whether a zone offers a machine type."""
+    """Return whether a zone offers a machine type."""
     family = machine.partition("-")[0]
     return vcpus(machine) is not None and zone in _ONLY.get(family, (zone,))
 
 
 def images(region: str) -> dict[str, str]:
-    """Every image, which all regions have: its family, as PROJECT/FAMILY, by id."""
+    """Return every image, which all regions have: its family, as PROJECT/FAMILY, by id."""
     return {
         f"projects/{family.partition('/')[0]}/global/images/{stem}-{NEWEST}": family
         for family, (stem, _) in IMAGES.items()
@@ -124,9 +124,9 @@ def images(region: str) -> dict[str, str]:
 
 
 def image(name: str) -> str:
-    """The family, as PROJECT/FAMILY, that an image belongs to; empty where there is no such image.
+    """Return the family, as PROJECT/FAMILY, of an image; an empty string if the image does not exist.
 
-    name: an id, or the same with a URL before it, or PROJECT/IMAGE and PROJECT/FAMILY as the provider resolves them.
+    name: an id, the id with a URL before it, or PROJECT/IMAGE and PROJECT/FAMILY as the provider resolves them.
     """
     short = re.sub(r"^https://(www|compute)\.googleapis\.com/compute/v1/", "", name)
     if short in IMAGES:

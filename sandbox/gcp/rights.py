@@ -1,7 +1,7 @@
-"""What IAM lets a member do: roles bound to it on a thing and on the project, under their conditions.
+"""IAM: roles bound to a member on a resource and on the project, under their conditions.
 
-Sources: IAM, "Understanding roles" (permissions of predefined roles, here those that the services ask for), "Overview
-of IAM Conditions" and "Resource attributes" (resource.name of an object: projects/_/buckets/BUCKET/objects/KEY).
+Sources: IAM, "Understanding roles" (the permissions that the services check), "Overview of IAM Conditions" and
+"Resource attributes" (resource.name of an object: projects/_/buckets/BUCKET/objects/KEY).
 """
 
 import re
@@ -29,7 +29,7 @@ ROLES: Mapping[str, set[str]] = {
     "roles/secretmanager.secretVersionManager": _VERSIONS,
     "roles/compute.viewer": {"compute.instances.get", "compute.instances.list"},
 }
-"""Permissions of predefined roles; of any other role nothing is known, so it lets nobody do anything here."""
+"""Permissions of predefined roles; an unlisted role grants nothing here."""
 
 _TERM = re.compile(r"""resource\.name(?:\.startsWith\(\s*(["'])(?P<start>.*?)\1\s*\)|\s*==\s*(["'])(?P<whole>.*?)\3)""")
 _BUCKET = re.compile(r"projects/_/buckets/([^/]+)")
@@ -37,7 +37,7 @@ _SECRET = re.compile(r"projects/[^/]+/secrets/([^/]+)")
 
 
 def refused(cloud_state: CloudState, member: str, permission: str, resource: str) -> str:
-    """Why a member (serviceAccount:E-MAIL) may not do something with a thing; empty where it may.
+    """Return why a member (serviceAccount:E-MAIL) may not act on a resource; an empty string if it may.
 
     resource: its full name: projects/_/buckets/B, .../objects/KEY, projects/P/secrets/S, projects/P.
     """
@@ -48,7 +48,7 @@ def refused(cloud_state: CloudState, member: str, permission: str, resource: str
 
 
 def permissions(cloud_state: CloudState, role: str) -> set[str]:
-    """Those of a predefined role, or of one that the project made."""
+    """Return the permissions of a predefined or custom role."""
     if role in ROLES:
         return ROLES[role]
     for each in cloud_state.resources(CUSTOM_ROLE):
@@ -58,7 +58,7 @@ def permissions(cloud_state: CloudState, role: str) -> set[str]:
 
 
 def _bindings(cloud_state: CloudState, member: str, resource: str) -> Iterator[tuple[str, str]]:
-    """Role and condition of each binding that is about the thing."""
+    """Return role and condition of each binding that applies to the resource."""
     bucket, secret = _BUCKET.match(resource), _SECRET.match(resource)
     kinds: list[tuple[str, str, str]] = [(PROJECT_MEMBER, "", "")]
     kinds += [(BUCKET_MEMBER, "bucket", bucket[1])] if bucket else []
@@ -72,9 +72,9 @@ def _bindings(cloud_state: CloudState, member: str, resource: str) -> Iterator[t
 
 
 def holds(expression: str, resource: str) -> bool:
-    """Whether a condition lets a thing pass: terms about resource.name, joined by || and &&.
+    """Return whether a condition allows a resource: terms about resource.name, joined by || and &&.
 
-    ValueError for any other condition: a sandbox that does not know it must not guess.
+    Raises ValueError for any other condition: the sandbox must not guess.
     """
     alternatives = expression.split("||") if expression else []
     results = [all(_term(each.strip(), resource) for each in one.split("&&")) for one in alternatives]

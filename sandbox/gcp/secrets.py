@@ -1,4 +1,4 @@
-"""Secret Manager: secrets, their versions, and grants on them. A deleted secret's name is free at once."""
+"""Secret Manager: secrets, versions, and grants on them. A deleted secret's name is free at once."""
 
 import base64
 import re
@@ -13,7 +13,7 @@ from sandbox.records import Record
 SECRET, VERSION = "gcp:secretmanager/secret:Secret", "gcp:secretmanager/secretVersion:SecretVersion"
 SECRET_MEMBER = "gcp:secretmanager/secretIamMember:SecretIamMember"  # noqa: S105
 VALUE_LIMIT = 65536
-"""Bytes of a version (Secret Manager, "Quotas and limits")."""
+"""Largest payload of a version in bytes (Secret Manager, "Quotas and limits")."""
 
 
 def in_secret(path: str) -> Reference:
@@ -54,7 +54,7 @@ def _secret_of(request: Request) -> str:
 
 
 def _number(request: Request) -> str:
-    """Versions count from 1."""
+    """Return the number of a new version; versions count from 1."""
     if request.old:
         return request.old.id.rpartition("/")[2]
     return str(1 + max((int(each) for each in request.cloud_state.secret_values(_secret_of(request))), default=0))

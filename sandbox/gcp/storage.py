@@ -16,10 +16,10 @@ from sandbox.records import Record
 BUCKET, OBJECT = "gcp:storage/bucket:Bucket", "gcp:storage/bucketObject:BucketObject"
 BUCKET_MEMBER = "gcp:storage/bucketIAMMember:BucketIAMMember"
 NAME_LIMIT = 1024
-"""Bytes of an object's name (Cloud Storage, "About Cloud Storage objects")."""
+"""Longest object name in bytes (Cloud Storage, "About Cloud Storage objects")."""
 CONTINENTS = ("US", "EU", "ASIA")
 KEPT_DAYS = (7, 90)
-"""Least and most days of soft deletion, where it is on (Cloud Storage, "Soft delete")."""
+"""Least and most days of soft deletion, if enabled (Cloud Storage, "Soft delete")."""
 _NAME = re.compile(r"(?!goog)(?!.*google)[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]")
 
 
@@ -35,7 +35,7 @@ def _place(request: Request) -> None:
 
 
 def _kept(request: Request) -> None:
-    """How long deleted objects are kept: not at all, or 7 to 90 days."""
+    """Check the retention of deleted objects: none, or 7 to 90 days."""
     seconds = (request.inputs.get("softDeletePolicy") or {}).get("retentionDurationSeconds")
     least, most = (days * 86400 for days in KEPT_DAYS)
     if seconds not in (None, 0) and not least <= seconds <= most:
@@ -55,7 +55,7 @@ def _rules(request: Request) -> None:
 
 
 def _emptied(request: Request) -> None:
-    """A bucket goes only when empty, versions of objects too; forceDestroy empties it first."""
+    """Refuse to delete a bucket with objects or object versions; forceDestroy empties it first."""
     if request.inputs.get("forceDestroy"):
         request.cloud_state.empty_bucket(request.id)
     elif not request.cloud_state.is_empty(request.id):
@@ -63,7 +63,7 @@ def _emptied(request: Request) -> None:
 
 
 def is_versioned(cloud_state: CloudState, bucket: str) -> bool:
-    """Whether a bucket keeps older versions of its objects."""
+    """Return whether a bucket keeps older versions of its objects."""
     record = cloud_state.find(BUCKET, bucket)
     return bool(record and (record.inputs.get("versioning") or {}).get("enabled"))
 
@@ -82,7 +82,7 @@ def _store(request: Request) -> None:
 
 
 def crc32c(data: bytes) -> int:
-    """The Castagnoli CRC (RFC 3720, appendix B.4), which Cloud Storage keeps of each object."""
+    """Return the CRC-32C (RFC 3720, appendix B.4) that Cloud Storage stores for each object."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = _TABLE[(crc ^ byte) & 0xFF] ^ (crc >> 8)
@@ -114,13 +114,13 @@ def _object(request: Request) -> dict[str, Any]:
 
 
 def _apart(cloud_state: CloudState, record: Record) -> dict[str, str]:
-    """A text, which the provider takes for a secret."""
+    """Return a text that the provider marks as secret."""
     stored = cloud_state.object(record.inputs["bucket"], record.inputs["name"]) if "content" in record.inputs else None
     return {"content": stored.content.decode()} if stored else {}
 
 
 def _base64(request: Request) -> None:
-    """The digest that the program claims is the content's."""
+    """Check that the digest in the inputs is the content's."""
     claimed = request.inputs.get("sourceMd5hash")
     try:
         wrong = (

@@ -1,4 +1,4 @@
-"""Every GCP resource type of the sandbox."""
+"""All GCP resource types of the sandbox."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from sandbox.cloud import ResourceType
 from sandbox.gcp import addresses, balancers, dns, firewalls, groups, iam, instances, networks, secrets, storage
 
 PROPERTIES = Path(__file__).with_name("properties.json")
-"""Shapes of all properties, written by sandbox/generate.py from the Pulumi SDK."""
+"""Property shapes, written by sandbox/generate.py from the Pulumi SDK."""
 
 TYPES: dict[str, ResourceType] = {
     **networks.TYPES,

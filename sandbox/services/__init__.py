@@ -1,5 +1,5 @@
-"""The APIs that booted machines talk to, over HTTP: instance metadata, S3, Secrets Manager, EC2.
+"""HTTP APIs that booted machines call: instance metadata, object stores, secret stores, compute.
 
-They answer from the sandbox's world, take the identity of a call from the instance whose credentials sign it, and
-check every call against the policies of that instance's role and of the bucket.
+The services answer from the cloud state. They take the caller's identity from the instance whose credentials sign the
+call, and check every call against the policies of that instance's role and of the store.
 """

@@ -1,4 +1,4 @@
-"""The services of one world as a program, for machines in a lab network: `python -m sandbox.services WORLD`."""
+"""Serve the services of one cloud state to machines in a lab network: `python -m sandbox.services CLOUD_STATE`."""
 
 import argparse
 import signal
@@ -13,7 +13,7 @@ ENDS = {signal.SIGINT, signal.SIGTERM}
 
 
 def main(words: list[str] | None = None) -> int:
-    """Serve until a signal ends the program; each address goes to standard output once it listens."""
+    """Serve until a signal ends the program; print each address to standard output once it listens."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.services", description=__doc__)
     parser.add_argument("cloud_state", type=Path, help="file of the sandbox's world")
     parser.add_argument(
@@ -26,7 +26,7 @@ def main(words: list[str] | None = None) -> int:
     given = parser.parse_args(words)
     if not given.cloud_state.is_file():
         parser.error(f"there is no world {given.cloud_state}; `mullion up STACK --sandbox` makes one")
-    # Blocked before there are threads: all of them leave these to sigwait.
+    # block the signals before any thread starts, so that every thread leaves them to sigwait
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     with Services(given.cloud_state, lifetime=given.lifetime) as services:
         if services.cloud_state.setting(SERVICES) != "http":

@@ -1,4 +1,4 @@
-"""Bearer tokens of machines' identities: made from one key of the world, so that nothing is kept of those given out."""
+"""Bearer tokens of machine identities, derived from one key of the cloud state: issued tokens need no storage."""
 
 import base64
 import hmac
@@ -12,14 +12,14 @@ from sandbox.services.credentials import OVERLAP, signing_key
 
 @dataclass(frozen=True)
 class Token:
-    """What a token says. Times are seconds since 1970."""
+    """Content of a token. Times are seconds since 1970."""
 
     machine: str
-    """Id by which `Services.listen` knows it."""
+    """Instance id under which `Services.listen` knows the machine."""
     identity: str
-    """Whose it is: e-mail of a service account, principal id of a managed identity."""
+    """Identity of the token: e-mail of a service account, or principal id of a managed identity."""
     audience: str
-    """What it is good for: scopes, or one resource."""
+    """Audience: OAuth scopes, or one resource."""
     issued: int
     expires: int
 
@@ -27,7 +27,7 @@ class Token:
 def issue(
     cloud_state: CloudState, machine: str, identity: str, audience: str, now: float, lifetime: int
 ) -> tuple[str, Token]:
-    """The token that is current at a time; the same one until a newer one is due."""
+    """Return the current token for a time; the same token until the next one is due."""
     period = lifetime - min(OVERLAP, lifetime // 2)
     issued = int(now // period * period)
     said = Token(machine, identity, audience, issued, issued + lifetime)
@@ -36,9 +36,10 @@ def issue(
 
 
 def read(cloud_state: CloudState, call: Call, now: float, kind: str, anonymous: str) -> Token:
-    """The token that a call shows. kind: type of machines. anonymous: what a call without one is told.
+    """Return the token of a call. kind: resource type of machines. anonymous: message for a call without a token.
 
-    Refused where there is none (anonymous), where it is made up or its machine is gone (bad-token), or old (expired).
+    Raises Refused if the token is missing (anonymous), forged or of a deleted machine (bad-token), or expired
+    (expired).
     """
     shown = call.headers.get("authorization")
     if shown is None:

@@ -1,4 +1,4 @@
-"""What the services share: a call as it came, an answer, and a refusal that each service words in its own way."""
+"""Types that all services share: a request, an answer, and a refusal that each service words in its own format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Call:
-    """One request. path and query are as sent (percent-encoded); names of headers are in lower case.
+    """One request. path and query are percent-encoded as sent; header names are lower case.
 
     machine: instance id that the listener belongs to, or empty. source: the caller's address.
     """
@@ -25,7 +25,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What goes back. hops: how many routers its packets may pass (None: as many as the system says)."""
+    """One answer. hops: IP time to live of its packets (None: the system's default)."""
 
     status: int
     body: bytes = b""
@@ -34,9 +34,10 @@ class Answer:
 
 
 class Refused(Exception):
-    """The service says no.
+    """A refusal by the service.
 
-    why: a key of the service's table of codes, or a code itself. message: for people. status: where no table has it.
+    why: key of the service's table of codes, or an error code. message: for people. status: HTTP status if no table has
+    it.
     """
 
     def __init__(self, why: str, message: str, status: int = 0) -> None:
@@ -47,21 +48,23 @@ class Refused(Exception):
 
 
 Codes = Mapping[str, tuple[int, str]]
-"""Status and error code by reason; each service has the same reasons for credentials and signatures."""
+"""HTTP status and error code by reason; every service has the same reasons for credentials and signatures."""
 
 
 def worded(refused: Refused, codes: Codes) -> tuple[int, str]:
-    """Status and code of a refusal, as the service with these codes says it."""
+    """Return status and code of a refusal, by the table of one service."""
     return codes.get(refused.why) or (refused.status or 400, refused.why)
 
 
 METADATA = "metadata"
-"""The service that every cloud has: it knows a machine by its address, all others by a token or a signature."""
+"""The service that every cloud has. It knows a machine by its address; all others know it by a token or a signature."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a request is for. region is empty where only its signature says it; bucket and key are a store's."""
+    """The service and resource of a request. region is empty if only the signature names it; bucket and key belong to
+    stores.
+    """
 
     service: str
     region: str = ""
@@ -70,20 +73,22 @@ class Target:
 
 
 class Front(Protocol):
-    """The services of one cloud, over one world."""
+    """The services of one cloud, on one cloud state."""
 
     def target(self, call: Call) -> Target:
-        """The service of a request, by its Host or by itself."""
+        """Return the service of a request, by its Host header or its path."""
         ...
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Any]:
-        """Id of the machine whose identity the call shows (empty: nobody's), and what `serve` takes of it."""
+        """Return the id of the machine whose identity signs the call (empty: anonymous), and the data that `serve`
+        needs of it.
+        """
         ...
 
     def serve(self, call: Call, to: Target, caller: Any, now: float) -> Answer:
-        """The answer; Refused where the service says no."""
+        """Return the answer. Raises Refused if the service refuses the call."""
         ...
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
-        """A refusal in the service's own words, and its code."""
+        """Return a refusal in the service's format, and its error code."""
         ...

@@ -1,4 +1,4 @@
-"""Credentials of machines' roles: made from one key of the world, so that nothing is kept of those given out."""
+"""Credentials of machine roles, derived from one key of the cloud state, so that issued credentials need no storage."""
 
 import base64
 import hashlib
@@ -17,15 +17,15 @@ from sandbox.records import Record
 from sandbox.services.calls import Refused
 
 KEY = "sandbox/services"
-"""Where the key stands among the world's secrets."""
+"""Name of the key among the cloud state's secrets."""
 LIFETIME = 6 * 3600
-"""Seconds that credentials are good for; new ones are there OVERLAP seconds before (EC2 user guide, "IAM roles")."""
+"""Lifetime of credentials in seconds; new ones appear OVERLAP seconds before the end (EC2 user guide, "IAM roles")."""
 OVERLAP = 300
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """One set, with what the session token says. Times are seconds since 1970."""
+    """One set of credentials, with the content of its session token. Times are seconds since 1970."""
 
     key_id: str
     secret: str
@@ -37,30 +37,30 @@ class Credentials:
 
 @dataclass(frozen=True)
 class Caller:
-    """Whose credentials signed a call."""
+    """Identity whose credentials signed a call."""
 
     instance: Record
     role: Record
 
     @property
     def user_id(self) -> str:
-        """aws:userid of an EC2 role's session."""
+        """aws:userid of an EC2 role session."""
         return f"{self.role.outputs['uniqueId']}:{self.instance.id}"
 
 
 def role_of(cloud_state: CloudState, instance: Record) -> Record | None:
-    """The role in the machine's instance profile, or None."""
+    """Return the role in the machine's instance profile, or None."""
     profile = cloud_state.find(PROFILE, instance.inputs.get("iamInstanceProfile") or "")
     return cloud_state.find(ROLE, profile.inputs.get("role") or "") if profile else None
 
 
 def may_assume(role: Record) -> bool:
-    """Whether the role's trust policy lets machines have it."""
+    """Return whether the role's trust policy lets EC2 instances assume it."""
     return policies.assumes(role.inputs["assumeRolePolicy"], "ec2.amazonaws.com")
 
 
 def issue(cloud_state: CloudState, instance: str, role: Record, now: float, lifetime: int = LIFETIME) -> Credentials:
-    """The credentials that are current for a machine at a time; the same until newer ones are due."""
+    """Return the machine's current credentials at a time; the same credentials until newer ones are due."""
     period = lifetime - min(OVERLAP, lifetime // 2)
     issued = int(now // period * period)
     said = {"instance": instance, "role": role.outputs["uniqueId"], "issued": issued, "expires": issued + lifetime}
@@ -69,7 +69,9 @@ def issue(cloud_state: CloudState, instance: str, role: Record, now: float, life
 
 
 def caller(cloud_state: CloudState, key_id: str, token: str, now: float) -> tuple[Caller, str]:
-    """Who has these credentials, and their secret key. Refused where they are unknown, of someone gone, or expired."""
+    """Return the owner of an access key, and its secret key. Raises Refused if unknown, expired, or of a deleted
+    machine.
+    """
     body, _, mac = token.partition("/")
     if not token or not hmac.compare_digest(_mac(cloud_state, body).hex(), mac):
         raise Refused("bad-token", "The provided token is malformed or otherwise invalid.")
@@ -100,7 +102,7 @@ def _mac(cloud_state: CloudState, text: str) -> bytes:
 
 
 def signing_key(cloud_state: CloudState) -> bytes:
-    """The world's key for credentials and metadata tokens, made when first asked for."""
+    """Return the key for credentials and metadata tokens; the first call creates it."""
     kept = cloud_state.secret_values(KEY)
     if not kept:
         with cloud_state.transaction():
@@ -111,5 +113,5 @@ def signing_key(cloud_state: CloudState) -> bytes:
 
 
 def iso(seconds: float) -> str:
-    """A time as AWS writes it."""
+    """Format a time as AWS does."""
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,4 +1,4 @@
-"""Faults of the services: what happens, instead of the right answer, to the Nth call on a route."""
+"""Faults of the services: what replaces the right answer to the Nth call on a route."""
 
 import fnmatch
 import threading
@@ -21,9 +21,9 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Fault:
-    """Comes at the nth matching call from now, `times` calls in a row.
+    """A fault that starts at the nth matching call from now, and lasts `times` calls.
 
-    route: `SERVICE METHOD PATH` with * and ?, such as `s3 GET */bundles/*`; the services are those of server.SERVICES.
+    route: `SERVICE METHOD PATH` with * and ?, such as `s3 GET */bundles/*`; service names are those of server.SERVICES.
     """
 
     route: str
@@ -34,7 +34,7 @@ class Fault:
 
 
 class Faults:
-    """The faults that wait; several threads take from it."""
+    """Pending faults; safe for use by several threads."""
 
     def __init__(self) -> None:
         self._waiting: list[Fault] = []
@@ -42,7 +42,7 @@ class Faults:
         self._released = threading.Event()
 
     def plan(self, route: str, kind: str, value: str | float = "", *, nth: int = 1, times: int = 1) -> None:
-        """Add a fault; ValueError where there is no such kind, or a number makes no sense."""
+        """Add a fault. Raises ValueError if the kind is unknown or a number is out of range."""
         if kind not in KINDS:
             raise ValueError(f"no fault {kind!r}; there are: {', '.join(KINDS)}")
         if nth < 1 or times < 1:
@@ -52,7 +52,7 @@ class Faults:
             self._waiting.append(Fault(route, kind, value, nth, times))
 
     def due(self, route: str) -> list[Fault]:
-        """Count a call: the faults that come now, used up by one time each."""
+        """Count a call, and return the faults that it triggers; each loses one of its times."""
         with self._lock:
             matching = [one for one in self._waiting if fnmatch.fnmatchcase(route, one.route)]
             for one in matching:
@@ -62,18 +62,18 @@ class Faults:
         return [one for one in matching if one.nth == 1]
 
     def left(self) -> list[Fault]:
-        """What has not come yet."""
+        """Return the faults that are still pending."""
         with self._lock:
             return list(self._waiting)
 
     def release(self) -> None:
-        """Forget all faults, and let go what stalls."""
+        """Delete all faults, and release stalled calls."""
         with self._lock:
             self._waiting.clear()
         self._released.set()
 
     def hold(self, seconds: float | None = None) -> None:
-        """Wait for `release`, at most some seconds."""
+        """Wait for `release`, at most the given number of seconds."""
         self._released.wait(seconds)
 
 
@@ -99,4 +99,4 @@ INSTEAD: Mapping[str, Callable[[Fault], Answer]] = {
     "refuse": _refuse,
     "redirect": _redirect,
 }
-"""Kinds whose answer comes in the place of the service's."""
+"""Kinds that replace the service's answer."""

@@ -1,4 +1,4 @@
-"""Objects of a store, as the services of all clouds read them: versions, conditions, ranges, pages of names."""
+"""Objects of a store as the services of all clouds read them: versions, conditions, ranges, pages of names."""
 
 import re
 from collections.abc import Iterable
@@ -23,12 +23,12 @@ class Version:
 
     @property
     def last_modified(self) -> str:
-        """As the header has it."""
+        """The modification time in the format of HTTP headers."""
         return format_datetime(datetime.fromisoformat(self.modified.replace("Z", "+00:00")), usegmt=True)
 
 
 def versions(cloud_state: CloudState, bucket: str, key: str) -> list[Version]:
-    """The newest first."""
+    """Return all versions, newest first."""
     rows = cloud_state.connection.execute(
         "SELECT version, content, etag, content_type, modified FROM objects WHERE bucket = ? AND key = ?"
         " ORDER BY version DESC",
@@ -38,20 +38,22 @@ def versions(cloud_state: CloudState, bucket: str, key: str) -> list[Version]:
 
 
 def newest(cloud_state: CloudState, bucket: str, key: str) -> Version | None:
-    """The newest version, unless that is a delete marker."""
+    """Return the newest version, or None if it is a delete marker."""
     kept = versions(cloud_state, bucket, key)
     return kept[0] if kept and kept[0].etag else None
 
 
 def matches(condition: str | None, etag: str, *, default: bool) -> bool:
-    """Whether a condition names the ETag; `default` where there is none."""
+    """Return whether a condition header names the ETag; `default` without a header."""
     if condition is None:
         return default
     return any(one.strip() in ("*", etag, f'"{etag}"') for one in condition.split(","))
 
 
 def span(header: str, size: int) -> tuple[int, int] | None:
-    """Start and end (not included) that a Range header asks for; None where it asks for all. IndexError: outside."""
+    """Return start and end (exclusive) of a Range header, or None for the whole object. Raises IndexError if out of
+    range.
+    """
     wanted = _RANGE.fullmatch(header)
     if not wanted or wanted[0] == "bytes=-":
         return None
@@ -64,7 +66,7 @@ def span(header: str, size: int) -> tuple[int, int] | None:
 
 
 def part(content: bytes, header: str) -> tuple[int, bytes, dict[str, str]]:
-    """Status, body and own headers of an answer to a Range header; 200 and all of it for none. IndexError: outside."""
+    """Return status, body and headers for a Range header (200 and the whole body without one). Raises IndexError."""
     wanted = span(header, len(content))
     if not wanted:
         return 200, content, {}
@@ -73,7 +75,9 @@ def part(content: bytes, header: str) -> tuple[int, bytes, dict[str, str]]:
 
 
 def page(keys: Iterable[str], prefix: str, delimiter: str, after: str, most: int) -> tuple[list[str], bool]:
-    """Names in order of their bytes, and whether there are more; keys with a delimiter after the prefix count once."""
+    """Return one page of names in byte order, and whether more follow. Keys with a delimiter after the prefix count
+    once.
+    """
     names = sorted({_shared(key, prefix, delimiter) for key in keys if key.startswith(prefix)}, key=str.encode)
     rest = [name for name in names if name.encode() > after.encode()]
     return rest[:most], len(rest) > most

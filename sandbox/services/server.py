@@ -1,6 +1,6 @@
-"""The services of one world as HTTP servers: what came, who asked, what goes back, and the faults on the way.
+"""The services of one cloud state as HTTP servers: requests, identities, answers, and faults on the way.
 
-Which cloud they are of, the world says: its things have that cloud's types.
+The resource types in the cloud state decide which cloud's services they are.
 """
 
 import threading
@@ -23,14 +23,14 @@ from sandbox.services.gcp import Gcp
 
 METADATA_ADDRESS = "169.254.169.254"
 FRONTS: Mapping[str, Callable[[CloudState, int], Front]] = {"aws:": Aws, "azure-native:": Azure, "gcp:": Gcp}
-"""By how a cloud's types begin; a world with nothing in it is the first's."""
+"""Services by the prefix of a cloud's resource types; an empty cloud state gets the first."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a body; nothing that machines send is larger."""
+"""Largest request body in bytes; machines send nothing larger."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request and its answer. code is the service's error code in it, or empty; caller an instance id, or empty."""
+    """One request and its answer. code: the service's error code, or empty. caller: instance id, or empty."""
 
     service: str
     method: str
@@ -41,10 +41,10 @@ class Asked:
 
 
 class Services:
-    """The services of one world. `asked` has what came, `faults` what shall go wrong."""
+    """The services of one cloud state. `asked` lists the requests so far, `faults` the pending faults."""
 
     def __init__(self, cloud_state: Path, *, lifetime: int = LIFETIME, clock: Callable[[], float] = time.time) -> None:
-        """lifetime: seconds that credentials are good for. clock: the time as AWS has it."""
+        """lifetime: lifetime of credentials in seconds. clock: returns the services' time."""
         self.cloud_state = CloudState(cloud_state)
         self.faults = Faults()
         self.asked: list[Asked] = []
@@ -55,7 +55,9 @@ class Services:
         self._servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
 
     def listen(self, address: str = "127.0.0.1", port: int = 0, *, machine: str = "") -> str:
-        """Listen, and give the URL. machine: the instance that asks here; else the caller's address says which."""
+        """Listen, and return the URL. machine: the instance that calls here; by default, the caller's address
+        decides.
+        """
         handler = type("Handler", (_Handler,), {"services": self, "machine": machine})
         server = ThreadingHTTPServer((address, port), handler)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -64,7 +66,7 @@ class Services:
         return f"http://{address}:{server.server_port}"
 
     def close(self) -> None:
-        """Stop listening, and close the world's file."""
+        """Stop listening, and close the cloud state."""
         self.faults.release()
         for server, thread in self._servers:
             server.shutdown()
@@ -79,7 +81,7 @@ class Services:
         self.close()
 
     def front(self) -> Front:
-        """The services of the cloud that the world's oldest thing is in."""
+        """Return the services of the cloud that the oldest resource belongs to."""
         oldest = self.cloud_state.oldest()
         start = next((each for each in FRONTS if oldest and oldest.type.startswith(each)), next(iter(FRONTS)))
         if start not in self._fronts:
@@ -87,7 +89,7 @@ class Services:
         return self._fronts[start]
 
     def answer(self, call: Call) -> tuple[Answer, list[Fault]]:
-        """The answer to one request, and the faults that its sending shall meet."""
+        """Return the answer to one request, and the faults that its sending must meet."""
         with self._lock:
             front = self.front()
             to = front.target(call)
@@ -116,10 +118,10 @@ class _Handler(BaseHTTPRequestHandler):
     machine: ClassVar[str]
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Services.asked has it."""
+        """Silent, because Services.asked keeps every request."""
 
     def date_time_string(self, timestamp: float | None = None) -> str:
-        """The Date of an answer is by the services' clock."""
+        """Return the Date header by the services' clock."""
         return super().date_time_string(self.services.clock())  # type: ignore[arg-type]
 
     def _serve(self) -> None:

@@ -1,4 +1,4 @@
-"""XML as S3 and EC2 write it, from nested values: a dict is elements, a list is the same element again."""
+"""XML in the format of S3 and EC2, from nested values: a dict is a set of elements, a list repeats one element."""
 
 from typing import Any
 from xml.sax.saxutils import escape
@@ -7,7 +7,7 @@ HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def document(root: str, values: dict[str, Any], namespace: str = "") -> bytes:
-    """A whole document; namespace is that of the root."""
+    """Return a whole document. namespace: XML namespace of the root element."""
     start = f'{root} xmlns="{namespace}"' if namespace else root
     return f"{HEAD}<{start}>{_inside(values)}</{root}>".encode()
 

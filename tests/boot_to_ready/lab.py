@@ -13,6 +13,7 @@ from urllib.request import Request, urlopen
 
 from components.machine.bundle import Bundle
 from lab.linuxnode import network
+from sandbox import tamper
 from sandbox.aws.boot_obstacles import MACHINES
 from sandbox.aws.network import INSTANCE
 from sandbox.aws.s3 import BUCKET, BUCKET_POLICY
@@ -74,13 +75,14 @@ class Lab:
         found, text = self.told(now), now.inputs["userData"]
         old, new = found["bundle"], f"{found['facts']['bundle_store']}/{made.key}"
         assert text.count(old["url"]) == 1
-        self.cloud_state.tamper(now, {"userData": text.replace(old["url"], new).replace(old["sha256"], made.sha256)})
+        text = text.replace(old["url"], new).replace(old["sha256"], made.sha256)
+        tamper.change(self.cloud_state, now, {"userData": text})
 
     def name_own_bundle(self, one: Record) -> None:
         """Let the user-data be as the program made it."""
         now = self.cloud_state.find(INSTANCE, one.id)
         assert now is not None
-        self.cloud_state.tamper(now, {"userData": self.given[one.id]})
+        tamper.change(self.cloud_state, now, {"userData": self.given[one.id]})
 
     def user_data(self, space: str) -> str:
         """What the metadata service gives to the machine there."""

@@ -128,7 +128,8 @@ TYPES = {
     }.items()
 }
 """Types that scripts name, by assembly of .NET Framework 4.7.2 (learn.microsoft.com, .NET Framework API browser).
-loaded: PowerShell's own names, mscorlib, System, System.Core and System.Xml, which powershell.exe 5.1 loads at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
+loaded: PowerShell's own names, mscorlib, System, System.Core and System.Xml, which powershell.exe
+5.1 loads at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
 
 
 @pytest.mark.windows

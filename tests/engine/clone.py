@@ -6,7 +6,7 @@ from operations.chaos.clone import Replica
 from operations.clouds import cloud_tables
 from operations.engine.locate import Engine
 from operations.recovery import state_check
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 
 
 class Clone(Replica):
@@ -29,8 +29,9 @@ class Clone(Replica):
     def store(self, purpose: str) -> str:
         """The bucket of the world for this (bundles, snapshots), as machines are told."""
         with self.cloud_state() as cloud_state:
-            machines = of(cloud_state).machines
-            documents = filter(None, (machines.document(each.inputs) for each in of(cloud_state).records(cloud_state)))
+            cloud_services = services_of(cloud_state)
+            machines = cloud_services.machines
+            documents = filter(None, (machines.document(each.inputs) for each in cloud_services.records(cloud_state)))
             urls = (each["facts"].get(f"{purpose.removesuffix('s')}_store") for each in documents)
             return machines.place(f"{next(filter(None, urls))}/x")[0]
 

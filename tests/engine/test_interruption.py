@@ -9,6 +9,7 @@ import time
 import pytest
 
 from operations.engine.locate import Engine
+from sandbox import faults
 
 from . import sampling
 from .clone import Clone
@@ -53,7 +54,7 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
 def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presses: int) -> None:
     clone.fresh()
     with clone.cloud_state() as cloud_state:
-        cloud_state.plan_fault("slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
+        faults.plan(cloud_state, "slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
     code, screen = on_a_terminal(clone, presses)
     assert code == 130, screen
     assert "Traceback" not in screen
@@ -63,7 +64,7 @@ def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presse
         assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"
         assert not clone.differences()
     with clone.cloud_state() as cloud_state:
-        cloud_state.clear_faults()
+        faults.clear(cloud_state)
     up = clone.up()
     assert up.returncode == 0, up.stderr
     assert not clone.differences(), up.stderr

@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 import zipfile
 from itertools import product
 
@@ -9,7 +11,7 @@ import pytest
 
 from operations.console.exits import Exit
 from operations.engine.locate import Engine
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 from sandbox.log_requests import NOTE
 
@@ -25,8 +27,11 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs")).built()
 
 
-def test_ops_02_who_asks_gets_the_archive_and_an_issue_template_and_leaves_no_request(clone: Clone) -> None:
-    ran = clone.run("logs", clone.stack, "windows-0")
+def test_ops_02_logs_writes_the_archive_prints_an_issue_template_and_leaves_no_request(clone: Clone) -> None:
+    refused = clone.run("logs", clone.stack, "windows-0")
+    assert refused.returncode == Exit.USAGE
+    assert f"the sandbox of {clone.stack} is not booted" in refused.stderr
+    ran = fetch(clone, "windows-0")
     assert ran.returncode == Exit.OK, ran.stderr
     found = re.match(r"(\S+\.zip) \(", ran.stdout)
     assert found, ran.stdout
@@ -37,10 +42,23 @@ def test_ops_02_who_asks_gets_the_archive_and_an_issue_template_and_leaves_no_re
     assert not clone.differences()
 
 
-def test_a_machine_that_does_not_exist_is_named_with_those_that_do(clone: Clone) -> None:
-    ran = clone.run("logs", clone.stack, "web-7")
-    assert ran.returncode == Exit.USAGE
+def test_a_machine_that_does_not_exist_is_refused_with_the_names_of_all_machines(clone: Clone) -> None:
+    ran = fetch(clone, "web-7")
     assert "no machine 'web-7'; it has control-plane-0, " in ran.stderr
+
+
+def fetch(clone: Clone, machine: str) -> subprocess.CompletedProcess[str]:
+    """Fetch the logs of a simulated machine, which the command itself refuses."""
+    code = f"from operations.commands.logs import fetch; fetch({clone.stack!r}, {machine!r}, None)"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=clone.folder,
+        env=clone.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
 
 
 def objects(clone: Clone) -> list[str]:
@@ -55,8 +73,8 @@ def objects(clone: Clone) -> list[str]:
 def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
     """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
     with clone.cloud_state() as cloud_state:
-        machines = of(cloud_state).machines
-        told = [(each, machines.document(each.inputs)) for each in of(cloud_state).records(cloud_state)]
+        machines = services_of(cloud_state).machines
+        told = [(each, machines.document(each.inputs)) for each in services_of(cloud_state).records(cloud_state)]
         places = {each.id: machines.status_url(found, machines.instance(each)) for each, found in told if found}
         assert len(places) == 2, "a control plane and a worker"
         for (each, _), (key, place) in product(told, places.items()):

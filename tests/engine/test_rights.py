@@ -12,7 +12,7 @@ from sandbox.aws import policies
 from sandbox.aws.iam import PROFILE, ROLE
 from sandbox.aws.machine import policy_documents
 from sandbox.azure import rights as azure
-from sandbox.boot.cloud_services import of
+from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 from sandbox.gcp import rights as gcp
 from sandbox.records import Record
@@ -99,12 +99,12 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def machines(clone: Clone, cloud_state: CloudState) -> dict[str, Record]:
     """Machines of the world by planned name."""
-    return {each.name.removeprefix(f"{clone.stack}-"): each for each in of(cloud_state).records(cloud_state)}
+    return {each.name.removeprefix(f"{clone.stack}-"): each for each in services_of(cloud_state).records(cloud_state)}
 
 
 def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing_else(clone: Clone) -> None:
     with clone.cloud_state() as cloud_state:
-        known, there = of(cloud_state).machines, machines(clone, cloud_state)
+        known, there = services_of(cloud_state).machines, machines(clone, cloud_state)
         assert there.keys() == BOTH
         told = {name: known.document(each.inputs) or {} for name, each in there.items()}
         status = {name: known.status_url(told[name], known.instance(each)) for name, each in there.items()}
@@ -121,9 +121,8 @@ def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing
 
 def may(cloud_state: CloudState, there: dict[str, Record], action: str, url: str) -> set[str]:
     """Names of the machines that may do it."""
-    return {
-        name for name, each in there.items() if not of(cloud_state).machines.not_allowed(cloud_state, each, action, url)
-    }
+    not_allowed = services_of(cloud_state).machines.not_allowed
+    return {name for name, record in there.items() if not not_allowed(cloud_state, record, action, url)}
 
 
 def test_secrets_and_the_sight_of_machines_are_for_those_that_need_them(clone: Clone) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from operations.engine.locate import Engine
 from operations.recovery import state_check
+from sandbox import faults
 
 from . import sampling
 from .clone import Clone
@@ -56,15 +57,16 @@ def replaced(clone: Clone, before: dict[str, str]) -> set[str]:
 def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_what_is_left(clone: Clone) -> None:
     before = clone.machines()
     with clone.cloud_state() as cloud_state:
-        cloud_state.plan_fault(
-            "fail", 3, type=clone.cloud.machine.rpartition(":")[2]
-        )  # delete, create, and the second delete
+        # the third call of the type: delete, create, and the second delete
+        faults.plan(cloud_state, "fail", 3, type=clone.cloud.machine.rpartition(":")[2])
     cut = roll(clone)
     assert (cut.returncode, replaced(clone, before)) == (1, {"windows-0"})
+    assert cut.stderr.endswith("replaced: windows-0; not replaced: windows-1; the same command continues\n")
     between = clone.machines()
     again = roll(clone)
     done(again)
-    assert "going on with the roll of windows: 1 of 2 left" in again.stderr
+    assert "continuing the roll of windows: 1 of 2 left" in again.stderr
+    assert again.stdout.endswith(f"{clone.stack}: windows-1 replaced and ready\n")
     assert replaced(clone, between) == {"windows-1"}
     assert "nodes are not drained" in again.stderr, "what a hook warns of is said"
     assert agrees(clone)
@@ -115,7 +117,7 @@ def test_a_roll_that_was_cut_between_the_stages_goes_on_with_the_pools(clone: Cl
     on(clone, "1.37.0")
     before = clone.machines()
     with clone.cloud_state() as cloud_state:
-        cloud_state.plan_fault("fail", 1, type=clone.cloud.machine.rpartition(":")[2])
+        faults.plan(cloud_state, "fail", 1, type=clone.cloud.machine.rpartition(":")[2])
     cut = clone.up()
     assert (cut.returncode, replaced(clone, before)) == (1, set())
     assert "the second stage" in cut.stdout

@@ -9,6 +9,7 @@ import pulumi.automation as auto
 import pytest
 
 from components.rollout import drain
+from sandbox import tamper
 
 from . import sampling
 from .conftest import Run, Stack
@@ -98,7 +99,7 @@ class Rolling:
         """Change by hand whether workers may write their status records: one that may not never gets ready."""
         kind, name, inputs = RIGHTS[self.stack.cloud.name]
         [right] = [each for each in self.stack.cloud_state.resources(kind) if each.name == f"{self.stack.name}-{name}"]
-        self.stack.cloud_state.tamper(right, inputs(right.inputs, be_written))
+        tamper.change(self.stack.cloud_state, right, inputs(right.inputs, be_written))
 
 
 @pytest.fixture(scope="module", params=sampling.each("dev"))
@@ -110,7 +111,7 @@ def rolling(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -
 def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
     """The cluster's API, where the program looks for it."""
     made = Cluster(nodes=dict.fromkeys(POOL, True))
-    monkeypatch.setattr(drain, "PAUSE", 0.05)
+    monkeypatch.setattr(drain, "POLL_SECONDS", 0.05)
     host = f"api.{rolling.stack.name}.mullion.internal"
     with serve(made, host, rolling.stack.stashed("cluster-ca"), tmp_path) as port:
         resolve(monkeypatch, host, port)

@@ -110,10 +110,10 @@ def test_an_object_whose_resource_was_let_go_stays_in_its_bucket(account, tmp_pa
 OTHERS = """
 import sys
 from pathlib import Path
-from sandbox.cloud_state import World
-first = World(Path(sys.argv[1]))
+from sandbox.cloud_state import CloudState
+first = CloudState(Path(sys.argv[1]))
 first.close()
-second = World(Path(sys.argv[1]))
+second = CloudState(Path(sys.argv[1]))
 second.set_setting("one", "1")
 print("wrote", flush=True)
 sys.stdin.readline()

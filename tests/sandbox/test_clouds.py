@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from sandbox import faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.clouds import CLOUDS, of, of_type, seconds
 from sandbox.gcp.storage import crc32c
-
-from .conftest import Account
+from tests.sandbox.account import Account
 
 PLACES = {
     "aws": ("eu-west-1", "Vpc", {"cidrBlock": "10.0.0.0/16", "tags": {"owner": "us"}}),
@@ -53,7 +53,7 @@ def test_a_region_that_it_has_not_is_refused_by_the_settings_name(cloud_state: C
 @pytest.mark.parametrize("kind", ["fail", "throttle"])
 def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], cloud_state: CloudState, kind: str) -> None:
     account, _ = make("first")
-    cloud_state.plan_fault(kind, 1, amount=10000 if kind == "throttle" else 0)
+    faults.plan(cloud_state, kind, 1, amount=10000 if kind == "throttle" else 0)
     assert account.refused(lambda: make("second")).code == CODES[cloud][kind == "throttle"]
     make("third")
 
@@ -61,9 +61,9 @@ def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], cloud_s
 def test_what_is_not_seen_yet_concerns_one_type_alone(
     cloud: str, make: Callable[..., Any], cloud_state: CloudState
 ) -> None:
-    cloud_state.plan_fault("unseen", 1, amount=10000)
+    faults.plan(cloud_state, "unseen", 1, amount=10000)
     make("first")
-    assert len(cloud_state.faults()) == 1, "it waits for the type that meets it"
+    assert len(faults.planned(cloud_state)) == 1, "it waits for the type that meets it"
     failures = of(cloud).failures
     assert failures.unseen.code == CODES[cloud][2]
     assert failures.unseen_by in {token.rsplit(":", 1)[-1] for token in of(cloud).types}
@@ -76,7 +76,7 @@ def test_tags_are_there_and_change_behind_its_back(
     [record] = cloud_state.resources()
     assert record.tags["owner"] == "us"
     name = of(cloud).tagging.input
-    cloud_state.tamper(record, {f"{name}.owner": "them"})
+    tamper.change(cloud_state, record, {f"{name}.owner": "them"})
     [after] = cloud_state.resources()
     assert after.tags["owner"] == "them"
     assert {key: value for key, value in after.outputs.items() if isinstance(value, str)} == {

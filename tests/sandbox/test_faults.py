@@ -25,27 +25,27 @@ def _calls(account: Any, count: int) -> list[str]:
 
 
 def test_a_call_fails_once_and_the_next_run_meets_it_no_more(account) -> None:
-    account.cloud_state.plan_fault("fail", 2)
+    faults.plan(account.cloud_state, "fail", 2)
     assert _calls(account, 4) == ["", "InternalFailure", "", ""]
-    assert account.cloud_state.faults() == []
+    assert faults.planned(account.cloud_state) == []
     assert [each.error is None for each in account.cloud_state.operations()] == [True, False, True, True]
 
 
 def test_a_fault_comes_as_often_as_was_said(account) -> None:
-    account.cloud_state.plan_fault("fail", 2, times=2)
+    faults.plan(account.cloud_state, "fail", 2, times=2)
     assert _calls(account, 4) == ["", "InternalFailure", "InternalFailure", ""]
 
 
 @pytest.mark.parametrize("type", ["Vpc", VPC])
 def test_only_calls_of_the_type_are_counted(account, type) -> None:
-    account.cloud_state.plan_fault("fail", 1, type=type)
+    faults.plan(account.cloud_state, "fail", 1, type=type)
     account.create("Eip", "e")
     assert _calls(account, 1) == ["InternalFailure"]
 
 
 def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> None:
     vpc = account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
-    account.cloud_state.plan_fault("fail", 1, times=2)
+    faults.plan(account.cloud_state, "fail", 1, times=2)
     account.provider.create(vpc.urn, vpc.inputs, preview=True)
     assert account.refused(lambda: account.update(vpc, tags={"a": "b"})).code == "InternalFailure"
     assert account.refused(lambda: account.delete(vpc)).code == "InternalFailure"
@@ -54,7 +54,7 @@ def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> No
 
 @pytest.mark.parametrize(("kind", "waited"), [("throttle", 1 + 2 + 4), ("unseen", 0.5 + 1 + 2)])
 def test_what_the_provider_asks_again_costs_time_and_is_no_failure(account, machine, kind, waited) -> None:
-    account.cloud_state.plan_fault(kind, 1, type="Instance", amount=3)
+    faults.plan(account.cloud_state, kind, 1, type="Instance", amount=3)
     machine()
     usual = account.provider.cloud.seconds("aws:ec2/instance:Instance", "create")
     assert account.cloud_state.operations()[-1].simulated_seconds == usual + waited
@@ -66,18 +66,18 @@ ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParamete
 @pytest.mark.parametrize("kind", ENDLESS)
 def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> None:
     code, tries = ENDLESS[kind]
-    account.cloud_state.plan_fault(kind, 1, type="Instance", amount=1000)
+    faults.plan(account.cloud_state, kind, 1, type="Instance", amount=1000)
     refusal = account.refused(machine)
     assert refusal.code == code
     answer = account.provider.cloud.failures.answer(kind)
-    assert f"asked {len(list(answer.waits())) + 1} times" in refusal.message
+    assert f"({len(list(answer.waits())) + 1} tries in" in refusal.message
     assert len(list(answer.waits())) + 1 == tries
 
 
 def test_a_slow_call_waits_for_its_seconds(account) -> None:
     paused: list[float] = []
     account.provider.pause = paused.append
-    account.cloud_state.plan_fault("slow", 2, amount=7.5)
+    faults.plan(account.cloud_state, "slow", 2, amount=7.5)
     assert _calls(account, 3) == ["", "", ""]
     assert paused == [7.5]
 
@@ -91,27 +91,27 @@ def test_the_process_dies_before_or_after_the_cloud_acted(account, monkeypatch, 
         raise Died(code)
 
     monkeypatch.setattr(os, "_exit", die)
-    account.cloud_state.plan_fault(kind)
+    faults.plan(account.cloud_state, kind)
     with pytest.raises(Died) as caught:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
     assert caught.value.args == (faults.DEATH,)
     other = CloudState(account.cloud_state.path)
     assert len(other.resources()) == made
-    assert other.faults() == [], "the next run meets it no more"
+    assert faults.planned(other) == [], "the next run meets it no more"
     other.close()
 
 
 def test_faults_are_listed_and_forgotten(account) -> None:
-    first = account.cloud_state.plan_fault("fail", 3)
-    second = account.cloud_state.plan_fault("unseen")
-    assert account.cloud_state.faults() == [first, second]
+    first = faults.plan(account.cloud_state, "fail", 3)
+    second = faults.plan(account.cloud_state, "unseen")
+    assert faults.planned(account.cloud_state) == [first, second]
     assert (second.type, second.amount) == (None, 1), "it comes at what the cloud's table says"
-    account.cloud_state.clear_faults()
-    assert account.cloud_state.faults() == []
+    faults.clear(account.cloud_state)
+    assert faults.planned(account.cloud_state) == []
     assert _calls(account, 3) == ["", "", ""]
 
 
 @pytest.mark.parametrize(("kind", "nth", "times"), [("explode", 1, 1), ("fail", 0, 1), ("fail", 1, 0)])
-def test_a_fault_that_makes_no_sense_is_refused(cloud_state, kind, nth, times) -> None:
+def test_an_invalid_fault_is_refused(cloud_state, kind, nth, times) -> None:
     with pytest.raises(ValueError, match="fault"):
-        cloud_state.plan_fault(kind, nth, times=times)
+        faults.plan(cloud_state, kind, nth, times=times)

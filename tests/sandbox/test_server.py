@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox import faults
 from sandbox.server import Servicer
 
 
@@ -15,7 +16,7 @@ def test_a_slow_call_lets_others_go_while_it_waits(account, monkeypatch) -> None
     servicer = Servicer(account.provider, "0.0.0")
     held: list[bool] = []
     monkeypatch.setattr(time, "sleep", lambda seconds: held.append(servicer.lock.locked()))
-    account.cloud_state.plan_fault("slow", amount=60)
+    faults.plan(account.cloud_state, "slow", amount=60)
     with servicer.lock:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
         assert servicer.lock.locked(), "and takes its turn again before it acts"
@@ -28,7 +29,7 @@ def test_a_late_answer_lets_others_go_once_the_cloud_acted(account, monkeypatch)
     monkeypatch.setattr(
         time, "sleep", lambda _: there.append((servicer.lock.locked(), len(account.cloud_state.resources())))
     )
-    account.cloud_state.plan_fault("late", amount=60)
+    faults.plan(account.cloud_state, "late", amount=60)
     with servicer.lock:
         account.create("Vpc", "v", cidrBlock="10.0.0.0/16")
     assert there == [(False, 1)]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sandbox import tamper
 from sandbox.values import plain
 
 
@@ -17,7 +18,7 @@ def test_a_changed_property_is_read_as_it_is(account, machine) -> None:
     options = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
     thing = machine(metadataOptions=options, tags={"a": "b", "c": "d"})
     changes = {"metadataOptions.httpTokens": "optional", "sourceDestCheck": False, "tags.a": None, "tags.e": "f"}
-    account.cloud_state.tamper(_record(account, thing), changes)
+    tamper.change(account.cloud_state, _record(account, thing), changes)
     inputs, outputs = _read(account, thing)
     assert inputs["metadataOptions"] == {"httpTokens": "optional", "httpPutResponseHopLimit": 1}
     assert outputs["sourceDestCheck"] is inputs["sourceDestCheck"] is False
@@ -28,14 +29,14 @@ def test_a_changed_property_is_read_as_it_is(account, machine) -> None:
 def test_default_tags_stay_when_someone_changes_the_others(account) -> None:
     account.provider.configure({"region": "eu-west-1", "defaultTags": '{"tags": {"owner": "us"}}'})
     vpc = account.create("Vpc", "v", cidrBlock="10.0.0.0/16", tags={"a": "b"})
-    account.cloud_state.tamper(_record(account, vpc), {"tags.a": "c"})
+    tamper.change(account.cloud_state, _record(account, vpc), {"tags.a": "c"})
     assert _read(account, vpc)[1]["tagsAll"] == {"owner": "us", "a": "c"}
 
 
 def test_a_removed_thing_is_gone_with_its_parts_and_its_name_is_free(account) -> None:
     bucket = account.create("Bucket", "b", bucket="mine")
     stored = account.create("BucketObjectv2", "o", bucket=bucket.id, key="k", content="x")
-    account.cloud_state.tamper(_record(account, bucket), None)
+    tamper.remove(account.cloud_state, _record(account, bucket))
     assert _read(account, bucket) is None
     assert _read(account, stored) is None
     assert account.cloud_state.objects("mine") == {}
@@ -47,7 +48,7 @@ def test_a_removed_object_and_a_removed_secret_leave_nothing_to_read(account) ->
     stored = account.create("BucketObjectv2", "o", bucket=bucket.id, key="k", content="x")
     version = account.create("SecretVersion", "v", secretId=secret.id, secretString="value")
     for thing in (stored, version):
-        account.cloud_state.tamper(_record(account, thing), None)
+        tamper.remove(account.cloud_state, _record(account, thing))
     assert account.cloud_state.objects(bucket.id) == {}
     assert account.cloud_state.secret_values(secret.id) == {}
 
@@ -55,12 +56,12 @@ def test_a_removed_object_and_a_removed_secret_leave_nothing_to_read(account) ->
 def test_a_changed_object_has_its_new_content_and_etag(account) -> None:
     bucket = account.create("Bucket", "b")
     stored = account.create("BucketObjectv2", "o", bucket=bucket.id, key="k", content="old")
-    account.cloud_state.tamper(_record(account, stored), {"content": "new"})
+    tamper.change(account.cloud_state, _record(account, stored), {"content": "new"})
     assert account.cloud_state.objects(bucket.id)["k"].content == b"new"
     assert _read(account, stored)[1]["etag"] != stored.outputs["etag"]
 
 
 def test_what_was_removed_behind_its_back_is_deleted_without_error(account, machine) -> None:
     thing = machine()
-    account.cloud_state.tamper(_record(account, thing), None)
+    tamper.remove(account.cloud_state, _record(account, thing))
     account.delete(thing)

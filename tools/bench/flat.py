@@ -12,7 +12,7 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.sdk.registration import after
+from components.sdk.registration import urn_dependency
 
 TAGS = {"mullion:cluster": "flat", "mullion:owner": "platform-team", "mullion:urn": "u" * 120, "Name": "flat"}
 RULES = 19
@@ -184,7 +184,7 @@ def build(workers: int) -> None:
                     replacement_trigger="digest",
                 ),
             )
-            before = [after(made)]
+            before = [urn_dependency(made)]
 
 
 if "WORKERS" in globals():

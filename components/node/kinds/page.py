@@ -12,9 +12,9 @@ Written by `make generate` from the tables in `components/node/kinds/`; the same
 [node-plan.schema.json](node-plan.schema.json) (JSON schema, draft 2020-12), and every plan is checked against them when
 it is made.
 
-A node plan says what a machine of one role and pool becomes. It is data; [a small executor](bundle.md) makes it true:
-it tests each step, sets it if the test says no, and tests again. So a second run sets nothing, a run that was cut is
-finished by the next, and what drifted is repaired at every boot.
+A node plan says what a machine of one role and pool becomes. It is data; [a small executor](how-a-machine-boots.md)
+makes it true: it tests each step, sets it if the test says no, and tests again. So a second run sets nothing, a run
+that was cut is finished by the next, and what drifted is repaired at every boot.
 
 ```json
 {"format": 1, "role": "worker", "pool": "web", "os": "windows-2019",

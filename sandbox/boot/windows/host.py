@@ -78,15 +78,15 @@ class WindowsHost(Machine):
         _command(self.host.start)
         self._powered.callback(_command, self.host.stop)
         self._answers()
-        told = self.site.told(self.record)
+        told = self.network.document(self.record)
         pods = told["machine"].get("pod_cidr", "")
         self._powered.callback(cable.unplug, self.host.link, self.space)
-        cable.plug(self.host.link, self.space, self._address, self.site.gateway, pods)
+        cable.plug(self.host.link, self.space, self._address, self.network.gateway, pods)
         answers = f"{cable.RUNTIME}:{CRI.split(':')[1]}"
         self._powered.enter_context(runtime(self.folder, self.space, answers))
-        bits = IPv4Network(self.site.range).prefixlen
+        bits = IPv4Network(self.network.range).prefixlen
         calls = [
-            f"Set-Card {quoted(self.host.card)} {self._address} {bits} {self.site.gateway} {self.site.resolver}",
+            f"Set-Card {quoted(self.host.card)} {self._address} {bits} {self.network.gateway} {self.network.resolver}",
             f"Set-Runtime {CRI} {answers}",
         ]
 
@@ -94,7 +94,7 @@ class WindowsHost(Machine):
             calls.append(f"Add-File {quoted(path)} {base64.b64encode(content).decode()}")
 
         put(rf"{SANDBOX}\modules\boot\boot.psm1", BOOT.read_bytes())
-        start = launch(told["facts"]["cloud"], self.site.cloud_state.path, self.record, put)
+        start = launch(told["facts"]["cloud"], self.network.cloud_state.path, self.record, put)
         self._ask("; ".join([*calls, f"Register-Launch {quoted(start)}"]))
 
     def _answers(self) -> None:
@@ -118,7 +118,7 @@ class WindowsHost(Machine):
 
     @property
     def _address(self) -> str:
-        return self.site.around.address(self.site.cloud_state, self.record)
+        return self.network.address(self.record)
 
     def _powershell(self, call: str, seconds: float) -> "subprocess.CompletedProcess[str]":
         """A run of PowerShell there; what it said is kept here."""
@@ -158,7 +158,7 @@ class WindowsHost(Machine):
             sent = "; ".join(f"{quoted(name)} = {quoted(value)}" for name, value in headers.items())
             return base64.b64decode(self._ask(f"Get-Metadata {quoted(path)} {method} @{{ {sent} }}"))
 
-        return self.site.around.user_data(self.record, ask)
+        return self.network.cloud_services.user_data(self.record, ask)
 
     def run(self, *words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
         """A Windows program on it, ended after its time with code 124."""

@@ -34,16 +34,16 @@ class WindowsMachine(Machine):
 
     def __post_init__(self) -> None:
         """Know where it stands."""
-        told = self.site.told(self.record)
-        cloud, place = told["facts"]["cloud"], self.site.cloud_state.path
+        told = self.network.document(self.record)
+        cloud, place = told["facts"]["cloud"], self.network.cloud_state.path
         self.server = Server(
             tool=windows.tool(),
             folder=self.folder,
             space=self.space,
-            address=self.site.around.address(self.site.cloud_state, self.record),
+            address=self.network.address(self.record),
             launch=lambda: launch(cloud, place, self.record, self.server.put),
             fresh=first_name(cloud, told["machine"]["name"]),
-            resolver=self.site.resolver,
+            resolver=self.network.resolver,
         )
 
     def boot(self) -> None:

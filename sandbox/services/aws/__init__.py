@@ -1,8 +1,8 @@
-"""The services of AWS: which one a request is for, who signed it, and what goes back.
+"""The services of AWS: routing by host, identity of the caller, and the answer.
 
-A request is for the service that its Host names, as on AWS. Where the services have no name (a test on loopback), the
-request itself says it: `/latest/...` is metadata, `x-amz-target` is Secrets Manager, a form at `/` is EC2, and all else
-is S3 with the bucket as the first part of the path.
+The Host header names the service, as on AWS. Without a host name (a test on loopback) the request decides:
+`/latest/...` is metadata, `x-amz-target` is Secrets Manager, a form at `/` is EC2, and the rest is S3 with the bucket
+as the first part of the path.
 """
 
 import re
@@ -23,7 +23,7 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
     SECRETS: secretsmanager.refusal,
     EC2: ec2.refusal,
 }
-"""A refusal in each service's words, with its code."""
+"""Return a refusal in the service's format, with its error code."""
 _METADATA_ADDRESS = "169.254.169.254"
 _NAMED = re.compile(
     r"(?:(?P<bucket>[a-z0-9.-]+)\.)?(?P<service>s3|secretsmanager|ec2)\.(?P<region>[a-z0-9-]+)\.amazonaws\.com"
@@ -31,7 +31,7 @@ _NAMED = re.compile(
 
 
 def target(call: Call) -> Target:
-    """The service of a request, by its Host or by itself."""
+    """Return the service of a request, by its Host header or its content."""
     host = call.headers.get("host", "").partition(":")[0]
     path = unquote(call.path.removeprefix("/"))
     named = _NAMED.fullmatch(host)
@@ -51,18 +51,18 @@ def target(call: Call) -> Target:
 
 @dataclass(frozen=True)
 class Aws:
-    """The services of one world."""
+    """The services of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int = LIFETIME
-    """Seconds that credentials are good for."""
+    """Lifetime of credentials in seconds."""
 
     def target(self, call: Call) -> Target:
-        """The service of a request, by its Host or by itself."""
+        """Return the service of a request, by its Host header or its content."""
         return target(call)
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, tuple[Caller | None, str]]:
-        """Whose call it is (None: nobody signed it), and the region it is for."""
+        """Return the caller (None for an unsigned call), and the region that the call is for."""
         if to.service == METADATA:
             return "", (None, "")
         if "authorization" not in call.headers:
@@ -80,7 +80,7 @@ class Aws:
         return record.region if record else ""
 
     def serve(self, call: Call, to: Target, caller: tuple[Caller | None, str], now: float) -> Answer:
-        """The answer of the service that it is for."""
+        """Return the answer of the addressed service."""
         who, region = caller
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
@@ -91,5 +91,5 @@ class Aws:
         return ec2.Compute(self.cloud_state, region).answer(call, who)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
-        """A refusal as the service words it."""
+        """Return a refusal in the service's format."""
         return REFUSALS[to.service](refused)

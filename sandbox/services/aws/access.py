@@ -1,4 +1,4 @@
-"""Whether a caller may do what it asks for: policies of its role and of the bucket, together."""
+"""Permission checks: the policies of the caller's role and of the bucket, evaluated together."""
 
 from sandbox.aws import policies
 from sandbox.aws.machine import policy_documents
@@ -7,12 +7,12 @@ from sandbox.services.calls import Refused
 from sandbox.services.credentials import Caller
 
 NOBODY = "arn:aws:iam::nobody:anonymous"
-"""The principal of an unsigned call: only a statement for everyone (*) is for it."""
+"""Principal of an unsigned call; only statements for everyone (*) match it."""
 
 
 def require(cloud_state: CloudState, caller: Caller | None, action: str, resource: str, bucket: str = "") -> None:
-    """Refused("denied") unless some statement allows the action on the resource and none denies it."""
-    # This is plain http: where the world's machines look for https, it is not what they should have used.
+    """Raise Refused("denied") unless some statement allows the action on the resource and none denies it."""
+    # The services speak plain http; conditions on TLS hold if machines of this cloud state would use https.
     context = {"aws:SecureTransport": str(cloud_state.setting(SERVICES) == "http").lower()}
     if caller:
         context["aws:userid"] = caller.user_id
@@ -24,7 +24,7 @@ def require(cloud_state: CloudState, caller: Caller | None, action: str, resourc
 
 
 def allowed(cloud_state: CloudState, caller: Caller | None, action: str, resource: str, bucket: str = "") -> bool:
-    """Whether `require` would let it pass."""
+    """Return whether `require` lets the call pass."""
     try:
         require(cloud_state, caller, action, resource, bucket)
     except Refused:

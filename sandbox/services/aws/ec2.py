@@ -43,13 +43,13 @@ _LISTED = re.compile(r"(?:InstanceId|Filter)\.\d+(?:\.Name|\.Value\.\d+)?")
 
 @dataclass(frozen=True)
 class Compute:
-    """The instances of one world and region."""
+    """The instances of one cloud state and region."""
 
     cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None) -> Answer:
-        """The answer to a call, with the identity that signed it."""
+        """Answer a call, with the identity that signed it."""
         fields = dict(parse_qsl(call.body.decode() if call.method == "POST" else call.query, keep_blank_values=True))
         action, version = fields.pop("Action", ""), fields.pop("Version", "")
         if action != "DescribeInstances" or version != VERSION:
@@ -66,7 +66,7 @@ class Compute:
         return Answer(200, body, {"content-type": "text/xml;charset=UTF-8"})
 
     def _named(self, fields: dict[str, str]) -> list[Record]:
-        """The instances with the ids that were given, or all."""
+        """Return the instances with the given ids, or all."""
         known = {one.id: one for one in self.cloud_state.resources(INSTANCE) if one.region == self.region}
         ids = [value for name, value in fields.items() if name.startswith("InstanceId.")]
         missing = [id for id in ids if id not in known]
@@ -97,7 +97,7 @@ class Compute:
 
 
 def _passes(one: Record, fields: dict[str, str]) -> bool:
-    """Every filter lets it through: one of its values is that of the instance."""
+    """Return whether an instance passes every filter: one of the filter's values is the instance's."""
     for place, name in fields.items():
         number = re.fullmatch(r"(Filter\.\d+)\.Name", place)
         if number:
@@ -111,7 +111,7 @@ def _passes(one: Record, fields: dict[str, str]) -> bool:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as EC2 words it, and its code."""
+    """Return a refusal in EC2's format, and its code."""
     status, code = worded(refused, CODES)
     errors = {"Errors": {"Error": {"Code": code, "Message": refused.message}}, "RequestID": str(uuid.uuid4())}
     return Answer(status, xml.document("Response", errors), {"content-type": "text/xml;charset=UTF-8"}), code

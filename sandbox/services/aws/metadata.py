@@ -1,7 +1,7 @@
 """The instance metadata service: tokens, the tree of values, credentials of the role, user-data.
 
-Source: EC2 user guide, "Instance metadata categories" and "Use the Instance Metadata Service". A token's answer leaves
-with the instance's hop limit as its IP time to live, so that what is further away does not get it.
+Source: EC2 user guide, "Instance metadata categories" and "Use the Instance Metadata Service". The answer to a token
+request leaves with the instance's hop limit as its IP time to live, so machines further away do not receive it.
 """
 
 import base64
@@ -22,30 +22,30 @@ from sandbox.services.credentials import LIFETIME, iso, issue, may_assume, role_
 
 TOKEN, TTL = "x-aws-ec2-metadata-token", "x-aws-ec2-metadata-token-ttl-seconds"
 LONGEST = 21600
-"""Seconds a token may last."""
+"""Longest lifetime of a token in seconds."""
 VERSIONS = ("1.0", "2009-04-04", "2016-09-02", "2018-09-24", "2021-03-23", "2022-09-24", "latest")
 PLAIN = {"content-type": "text/plain"}
 LATER = 503
-"""Status where a machine shall ask again (EC2 user guide, "Use the Instance Metadata Service")."""
+"""HTTP status that asks a machine to try again (EC2 user guide, "Use the Instance Metadata Service")."""
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """The service as one world's machines see it."""
+    """The service for the machines of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int = LIFETIME
-    """Seconds that credentials of roles are good for."""
+    """Lifetime of role credentials in seconds."""
 
     def answer(self, call: Call, now: float) -> Answer:
-        """The answer to one request; what is refused is an answer too, with an empty body as in the real one."""
+        """Answer one request; a refusal is an answer with an empty body, as on EC2."""
         try:
             return self._answer(call, self._machine(call), now)
         except Refused as refused:
             return Answer(refused.status, refused.message.encode(), PLAIN)
 
     def _machine(self, call: Call) -> Record:
-        """The instance that the listener belongs to, or else the one with the caller's address."""
+        """Return the instance of the listener, or else the instance with the caller's address."""
         found = self.cloud_state.find(INSTANCE, call.machine) if call.machine else None
         for one in () if call.machine else self.cloud_state.resources(INSTANCE):
             if one.outputs.get("privateIp") == call.source:
@@ -105,7 +105,7 @@ class Metadata:
         return Answer(200, body, {"content-type": "application/octet-stream"} if isinstance(value, bytes) else PLAIN)
 
     def _tree(self, machine: Record, now: float) -> dict[str, Any]:
-        """Everything below a version: folders are dicts; what an instance has not is left out."""
+        """Return everything below a version: folders are dicts; values that the instance lacks are left out."""
         tree: dict[str, Any] = {
             "dynamic": {"instance-identity": {"document": json.dumps(_document(machine), indent=2)}},
             "meta-data": _values(self.cloud_state, machine) | self._identity(machine, now),
@@ -179,10 +179,10 @@ def _document(machine: Record) -> dict[str, Any]:
 
 
 def _user_data(inputs: dict[str, Any]) -> bytes:
-    """As it was given; the provider encodes it unless it is base64 already, and the service decodes once."""
+    """Return user-data as given: the provider encodes it unless it is base64, and the service decodes it once."""
     text = inputs.get("userDataBase64") or inputs.get("userData") or ""
     if not isinstance(text, str):
-        return b""  # a secret: the world does not keep it
+        return b""  # user-data is a secret that the cloud state does not keep
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -190,10 +190,10 @@ def _user_data(inputs: dict[str, Any]) -> bytes:
 
 
 def _hardware_address(address: str) -> str:
-    """02 and then 0a and the address: any will do, as long as each machine has its own."""
+    """Return a MAC address of its own for each machine: 02, then 0a and the IP address."""
     return ":".join(f"{part:02x}" for part in (0x02, 0x0A, *map(int, address.split("."))))
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the service says it: by its status alone."""
+    """Return a refusal: its HTTP status alone."""
     return Answer(LATER if refused.why == "throttled" else refused.status or 500), ""

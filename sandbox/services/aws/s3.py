@@ -44,26 +44,26 @@ CODES: Codes = {
     "NotImplemented": (501, "NotImplemented"),
 }
 LISTED = {"list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"}
-"""Parameters of ListObjectsV2 that are known here."""
+"""Parameters of ListObjectsV2 that this service understands."""
 NONE_LIKE_IT = "At least one of the pre-conditions you specified did not hold"
 
 
 @dataclass(frozen=True)
 class Store:
-    """The buckets of one world. region is that of the endpoint which was asked."""
+    """The buckets of one cloud state. region: region of the addressed endpoint."""
 
     cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None, bucket: str, key: str) -> Answer:
-        """The answer to a call on a bucket, or on an object of it (key is decoded)."""
+        """Answer a call on a bucket, or on an object of it (key is decoded)."""
         record = self.cloud_state.find(BUCKET, bucket)
         if record is None:
             raise Refused("NoSuchBucket", "The specified bucket does not exist")
         if record.region != self.region:
             raise Refused("PermanentRedirect", f"The bucket is in {record.region}: use its endpoint", 301)
         query = dict(parse_qsl(call.query, keep_blank_values=True))
-        query.pop("x-id", None)  # newer SDKs name the operation
+        query.pop("x-id", None)  # newer SDKs add the operation's name as a parameter
         arn = f"arn:aws:s3:::{bucket}"
         if not key:
             return self._list(call, caller, bucket, query)
@@ -80,13 +80,15 @@ class Store:
             return self._delete(bucket, key, query.get("versionId"))
         found = self._wanted(bucket, key, query.get("versionId"))
         if found is None and not allowed(self.cloud_state, caller, "s3:ListBucket", arn, bucket):
-            raise Refused("denied", "Access Denied")  # who may not list does not learn what is missing
+            raise Refused(
+                "denied", "Access Denied"
+            )  # without the right to list, a missing object looks like a denied one
         if found is None:
             raise Refused("NoSuchVersion" if "versionId" in query else "NoSuchKey", "The specified key does not exist.")
         return self._get(call, bucket, found)
 
     def _wanted(self, bucket: str, key: str, id: str | None) -> Version | None:
-        """The newest version, or the one with an id; a delete marker is none."""
+        """Return the newest version, or the version with an id; a delete marker counts as missing."""
         kept = versions(self.cloud_state, bucket, key)
         kept = kept[:1] if id is None else [one for one in kept if self._id(bucket, one) == id]
         return kept[0] if kept and kept[0].etag else None
@@ -95,7 +97,7 @@ class Store:
         return self.cloud_state.digits(version.number, f"version in {bucket}")[:32]
 
     def _about(self, bucket: str, version: Version) -> dict[str, str]:
-        """Headers that name a version."""
+        """Return the headers that name a version."""
         names = {"etag": f'"{version.etag}"'} if version.etag else {}
         return names | (
             {"x-amz-version-id": self._id(bucket, version)} if is_versioned(self.cloud_state, bucket) else {}
@@ -122,7 +124,7 @@ class Store:
         if sent and sent != base64.b64encode(hashlib.md5(call.body, usedforsecurity=False).digest()).decode():
             raise Refused("BadDigest", "The Content-MD5 you specified did not match what we received.")
         kind = call.headers.get("content-type") or "binary/octet-stream"
-        with self.cloud_state.transaction():  # condition and write are one
+        with self.cloud_state.transaction():  # check the condition and write in one transaction
             self._refuse_unless_as_expected(call, self._wanted(bucket, key, None))
             self.cloud_state.put_object(bucket, key, call.body, kind, versioned=is_versioned(self.cloud_state, bucket))
             return Answer(200, b"", self._about(bucket, versions(self.cloud_state, bucket, key)[0]))
@@ -137,7 +139,9 @@ class Store:
             raise Refused("PreconditionFailed", NONE_LIKE_IT)
 
     def _delete(self, bucket: str, key: str, id: str | None) -> Answer:
-        """In a versioned bucket a delete marker, unless one version is named. What is not there is deleted too."""
+        """Add a delete marker in a versioned bucket unless the call names a version. Deleting a missing object
+        succeeds.
+        """
         with self.cloud_state.transaction():
             if id is not None:
                 for one in versions(self.cloud_state, bucket, key):
@@ -163,7 +167,9 @@ class Store:
         return Answer(200, xml.document("ListBucketResult", self._page(bucket, query), NAMESPACE), XML)
 
     def _page(self, bucket: str, query: Mapping[str, str]) -> dict[str, Any]:
-        """One page of keys after a place; keys with a delimiter after the prefix count once, as what they share."""
+        """Return one page of keys after a start; keys with a delimiter after the prefix count once, as common
+        prefix.
+        """
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
         after = unquote(query.get("continuation-token", "")) or query.get("start-after", "")
         most = min(int(query.get("max-keys", "1000")), 1000)
@@ -190,6 +196,6 @@ class Store:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as S3 words it, and its code."""
+    """Return a refusal in S3's format, and its code."""
     status, code = worded(refused, CODES)
     return Answer(status, xml.document("Error", {"Code": code, "Message": refused.message}), XML), code

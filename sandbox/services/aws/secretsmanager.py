@@ -41,19 +41,19 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "DescribeSecret": ("SecretId",),
 }
 STAGES = ("AWSCURRENT", "AWSPREVIOUS")
-"""Of the newest version and the one before; older ones are gone."""
+"""Stages of the newest version and the one before; older versions are gone."""
 NO_VALUE = "Secrets Manager can't find the specified secret value for "
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """The secrets of one world and region."""
+    """The secrets of one cloud state and region."""
 
     cloud_state: CloudState
     region: str
 
     def answer(self, call: Call, caller: Caller | None) -> Answer:
-        """The answer to a call, with the identity that signed it."""
+        """Answer a call, with the identity that signed it."""
         target = call.headers.get("x-amz-target", "")
         action = target.removeprefix(PREFIX)
         if action not in FIELDS or not target.startswith(PREFIX) or call.method != "POST":
@@ -71,14 +71,14 @@ class Secrets:
         return Answer(200, json.dumps(result).encode(), {"content-type": JSON})
 
     def _find(self, id: str) -> Record | None:
-        """By name, by ARN, or by ARN without the six letters at its end."""
+        """Return a secret by name, by ARN, or by ARN without its six random letters."""
         for record in self.cloud_state.resources(ENTRY):
             if record.region == self.region and id in (record.outputs["name"], record.id, record.id[:-7]):
                 return record
         return None
 
     def _stages(self, record: Record) -> dict[str, list[str]]:
-        """Stages by version id, the newest first."""
+        """Return stages by version id, newest first."""
         newest = list(self.cloud_state.secret_values(record.id))[::-1]
         return {version: [stage] for version, stage in zip(newest, STAGES, strict=False)}
 
@@ -146,7 +146,7 @@ def _seconds(moment: str) -> float:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as Secrets Manager words it, and its code."""
+    """Return a refusal in Secrets Manager's format, and its code."""
     status, code = worded(refused, CODES)
     body = json.dumps({"__type": code, "Message": refused.message}).encode()
     return Answer(status, body, {"content-type": JSON, "x-amzn-errortype": code}), code

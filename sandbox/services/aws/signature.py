@@ -1,8 +1,8 @@
-"""Verifies AWS Signature Version 4 from its specification; it shares no code with what signs.
+"""Verifies AWS Signature Version 4 from its specification; shares no code with the signers.
 
-Sources: IAM user guide, "Create a signed AWS API request"; Amazon S3 API reference, "Authenticating Requests: Using
-the Authorization Header" (paths are encoded once, the payload's digest is a header, 15 minutes of skew); elsewhere
-5 minutes ("Signature expired: ... is now earlier than ...").
+Sources: IAM user guide, "Create a signed AWS API request"; Amazon S3 API reference, "Authenticating Requests: Using the
+Authorization Header" (paths are encoded once, the payload's digest is a header, 15 minutes of skew); elsewhere 5
+minutes ("Signature expired: ... is now earlier than ...").
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_to_bytes
 from sandbox.services.calls import Call, Refused
 
 SKEW = {"s3": 900}
-"""Seconds that a caller's clock may be off, where it is not OTHERS."""
+"""Largest clock skew of a caller in seconds, by service; OTHERS for the rest."""
 OTHERS = 300
 ALGORITHM = "AWS4-HMAC-SHA256"
 _HEADER = re.compile(
@@ -27,7 +27,7 @@ _MOMENT = re.compile(r"\d{8}T\d{6}Z")
 
 @dataclass(frozen=True)
 class Claimed:
-    """What a signature says of itself; true once `verify` took it."""
+    """The claims of a signature; true once `verify` accepted it."""
 
     key: str
     day: str
@@ -36,16 +36,16 @@ class Claimed:
     names: tuple[str, ...]
     signature: str
     moment: str
-    """x-amz-date."""
+    """Value of x-amz-date."""
 
     @property
     def scope(self) -> str:
-        """The credential scope."""
+        """Credential scope."""
         return f"{self.day}/{self.region}/{self.service}/aws4_request"
 
 
 def claimed(call: Call) -> Claimed:
-    """The parts of the Authorization header; Refused where it is none, or where a header lacks."""
+    """Parse the Authorization header. Raises Refused if it is malformed or lacks a signed header."""
     found = _HEADER.fullmatch(call.headers.get("authorization", ""))
     if not found:
         raise Refused("malformed", "the authorization header is not one of Signature Version 4")
@@ -58,7 +58,7 @@ def claimed(call: Call) -> Claimed:
 
 
 def verify(call: Call, claim: Claimed, secret: str, *, region: str, service: str, now: float) -> None:
-    """Refused unless the secret key signed this very call for this region and service, about now."""
+    """Raise Refused unless the secret key signed exactly this call, for this region and service, at about this time."""
     if (claim.region, claim.service) != (region, service):
         raise Refused("scope", f"the credential is scoped to {claim.region}/{claim.service}, not {region}/{service}")
     _refuse_skew(claim.moment, service, now)
@@ -88,7 +88,7 @@ def _refuse_skew(moment: str, service: str, now: float) -> None:
 
 
 def canonical_request(call: Call, names: tuple[str, ...], digest: str, *, encode_twice: bool) -> str:
-    """The text that is hashed: method, path, query, headers, names of headers, digest of the payload."""
+    """Return the canonical request: method, path, query, headers, header names, digest of the payload."""
     path = _encoded(call.path or "/", "/")
     path = quote(path, safe="/-_.~") if encode_twice else path
     lines = [f"{name}:{' '.join(call.headers.get(name, '').split())}" for name in names]
@@ -96,7 +96,7 @@ def canonical_request(call: Call, names: tuple[str, ...], digest: str, *, encode
 
 
 def _payload(call: Call, service: str) -> str:
-    """The digest that was signed; S3 wants it as a header too. An unsigned payload is refused."""
+    """Return the signed payload digest; S3 requires it as a header too. Raises Refused if the payload is unsigned."""
     digest, said = hashlib.sha256(call.body).hexdigest(), call.headers.get("x-amz-content-sha256")
     if said is None and service == "s3":
         raise Refused("no-digest", "Missing required header for this request: x-amz-content-sha256")
@@ -111,7 +111,7 @@ def _canonical_query(query: str) -> str:
 
 
 def _encoded(text: str, safe: str = "") -> str:
-    """Every byte but the unreserved ones as %XX, whatever was encoded before."""
+    """Percent-encode every byte but the unreserved ones, even if it was encoded before."""
     return quote(unquote_to_bytes(text), safe=f"{safe}-_.~")
 
 

@@ -1,8 +1,8 @@
-"""The services of Azure: which one a request is for, whose token it shows, and what goes back.
+"""The services of Azure: routing by host, identity of the caller, and the answer.
 
-A request is for the service that its Host names. Where the services have no name (a test on loopback), its path says
-it: /metadata/, /subscriptions/ of Resource Manager, /secrets/ of the one vault; all else is Blob Storage, with the
-account as the first part of the path, or the one account that has a container of that name.
+The Host header names the service. Without a host name (a test on loopback) the path decides: /metadata/,
+/subscriptions/ of Resource Manager, /secrets/ of the only vault; the rest is Blob Storage, with the account as the
+first part of the path, or the only account that has a container of that name.
 """
 
 import re
@@ -41,18 +41,18 @@ AUDIENCES: Mapping[str, str] = {
     VAULT: "https://vault.azure.net",
     RESOURCES: "https://management.azure.com",
 }
-"""Whom a token must be for."""
+"""Audience that a token needs, by service."""
 
 
 @dataclass(frozen=True)
 class Azure:
-    """The services of one world."""
+    """The services of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int
 
     def target(self, call: Call) -> Target:
-        """The service of a request, by its Host or by its path; bucket is a vault, or ACCOUNT/CONTAINER."""
+        """Return the service of a request, by its Host header or its path; bucket is a vault, or ACCOUNT/CONTAINER."""
         host, path = call.headers.get("host", "").partition(":")[0], unquote(call.path)
         for pattern, service in HOSTS:
             if named := pattern.fullmatch(host):
@@ -62,7 +62,7 @@ class Azure:
         return self._blob(path) if service == BLOB else Target(service)
 
     def _blob(self, path: str) -> Target:
-        """ACCOUNT/CONTAINER and key of /ACCOUNT/CONTAINER/KEY, or of /CONTAINER/KEY."""
+        """Return ACCOUNT/CONTAINER and key of /ACCOUNT/CONTAINER/KEY, or of /CONTAINER/KEY."""
         containers = [blob.name(one) for one in self.cloud_state.resources(blob.CONTAINER)]
         first, _, rest = path[1:].partition("/")
         if first in {each.partition("/")[0] for each in containers}:
@@ -72,7 +72,7 @@ class Azure:
         return Target(BLOB, "", place, rest)
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
-        """The machine whose token the call shows, and the token."""
+        """Return the machine whose token signs the call, and the token."""
         if to.service == METADATA:
             return "", None
         token = bearer.read(
@@ -83,7 +83,7 @@ class Azure:
         return token.machine, token
 
     def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
-        """The answer of the service that it is for."""
+        """Return the answer of the addressed service."""
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, self.lifetime).answer(call, now)
         principal = caller.identity if caller else ""
@@ -94,5 +94,5 @@ class Azure:
         return resources.Machines(self.cloud_state, principal).answer(call)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
-        """A refusal as the service words it."""
+        """Return a refusal in the service's format."""
         return REFUSALS[to.service](refused)

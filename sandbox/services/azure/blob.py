@@ -23,7 +23,7 @@ from sandbox.services.objects import Version, matches, newest, page, part
 CONTAINER = "azure-native:storage:BlobContainer"
 XML = {"content-type": "application/xml"}
 OLDEST, VERSION = "2017-11-09", re.compile(r"20\d\d-\d\d-\d\d")
-"""The first version of the service that takes tokens."""
+"""First version of the service that accepts tokens."""
 CODES: Codes = {
     "anonymous": (409, "PublicAccessNotPermitted"),
     "bad-token": (401, "InvalidAuthenticationInfo"),
@@ -47,14 +47,14 @@ MOST = 5000
 
 @dataclass(frozen=True)
 class Blobs:
-    """The containers of one world, as one principal sees them."""
+    """The containers of one cloud state, as seen by one principal."""
 
     cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call, place: str, key: str) -> Answer:
-        """The answer to a call on a container (ACCOUNT/CONTAINER), or on a blob of it (key is decoded)."""
-        day = call.headers.get("x-ms-version", "")  # of an API: 2021-08-06
+        """Answer a call on a container (ACCOUNT/CONTAINER), or on a blob of it (key is decoded)."""
+        day = call.headers.get("x-ms-version", "")  # API versions are dates: 2021-08-06
         if not VERSION.fullmatch(day) or day < OLDEST:
             text = "An HTTP header that's mandatory for this request is not specified or not valid: x-ms-version"
             raise Refused("MissingRequiredHeader", text)
@@ -68,7 +68,7 @@ class Blobs:
             why = "InvalidQueryParameterValue" if query else "UnsupportedHttpVerb"
             raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], record, key)
-        with self.cloud_state.transaction():  # condition and write are one
+        with self.cloud_state.transaction():  # check the condition and write in one transaction
             old = newest(self.cloud_state, place, key)
             if call.method == "PUT":
                 return self._put(call, place, key, old)
@@ -124,7 +124,7 @@ class Blobs:
 
 
 def name(container: Record) -> str:
-    """ACCOUNT/CONTAINER, as the world keeps its blobs."""
+    """Return ACCOUNT/CONTAINER, the key of the container in the cloud state."""
     return f"{container.inputs['accountName']}/{container.id.rpartition('/')[2]}"
 
 
@@ -163,7 +163,7 @@ def _md5(content: bytes) -> str:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the service words it, and its code."""
+    """Return a refusal in Blob Storage's format, and its code."""
     status, code = worded(refused, CODES)
     headers = XML | {"x-ms-error-code": code} | ({"retry-after": "1"} if status in (429, 503) else {})
     if status == 401:

@@ -18,7 +18,7 @@ from sandbox.services.calls import Answer, Call, Codes, Refused
 VAULT = "azure-native:keyvault:Vault"
 VERSIONS = ("7.2", "7.3", "7.4", "7.5", "7.6", "2025-07-01", "2026-04-01")
 VALUE_LIMIT = 25 * 1024
-"""Bytes of a value (Key Vault, "About keys, secrets, and certificates")."""
+"""Largest secret value in bytes (Key Vault, "About keys, secrets, and certificates")."""
 CODES: Codes = {
     "anonymous": (401, "Unauthorized"),
     "bad-token": (401, "Unauthorized"),
@@ -38,13 +38,13 @@ CHALLENGE = 'Bearer authorization="https://login.microsoftonline.com/{tenant}", 
 
 @dataclass(frozen=True)
 class Secrets:
-    """The vaults of one world, as one principal sees them."""
+    """The vaults of one cloud state, as seen by one principal."""
 
     cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call, vault: str) -> Answer:
-        """The answer to a call on a vault; an empty name is the only one that there is."""
+        """Answer a call on a vault; an empty name means the only vault."""
         records = [one for one in self.cloud_state.resources(VAULT) if vault in ("", one.id.rpartition("/")[2].lower())]
         if not records:
             raise Refused("VaultNotFound", f"there is no vault {vault}")
@@ -87,7 +87,7 @@ class Secrets:
 
 
 def _key(vault: Record, name: str) -> str:
-    """Where the world keeps values of a secret, which is its id too."""
+    """Return the key of the secret's values in the cloud state, which is also its id."""
     return f"https://{vault.id.rpartition('/')[2].lower()}.vault.azure.net/secrets/{name}"
 
 
@@ -98,5 +98,5 @@ def _bundle(vault: Record, name: str, version: str, value: str) -> dict[str, Any
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the service words it, and its code."""
+    """Return a refusal in Key Vault's format, and its code."""
     return responses.refusal(refused, CODES, CHALLENGE.format(tenant="00000000-0000-0000-0000-000000000000"))

@@ -1,4 +1,4 @@
-"""A virtual machine as its record has it, and the identities that it was given."""
+"""A virtual machine from its record, and its managed identities."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 
 
 def find(cloud_state: CloudState, call: Call) -> Record | None:
-    """The machine that the listener belongs to, or else the one with the caller's address."""
+    """Return the machine of the listener, or else the machine with the caller's address."""
     if call.machine:
         return cloud_state.find(MACHINE, call.machine)
     found = [one for one in cloud_state.resources(MACHINE) if address(cloud_state, one) == call.source]
@@ -20,7 +20,7 @@ def find(cloud_state: CloudState, call: Call) -> Record | None:
 
 
 def address(cloud_state: CloudState, machine: Record) -> str:
-    """Its first private address; empty without one."""
+    """Return the machine's first private address, or an empty string."""
     named: Any = (machine.outputs.get("networkProfile") or {}).get("networkInterfaces") or []
     for each in named:
         interface = cloud_state.find(INTERFACE, each["id"])
@@ -31,12 +31,12 @@ def address(cloud_state: CloudState, machine: Record) -> str:
 
 
 def identities(cloud_state: CloudState, machine: Record) -> list[Record]:
-    """The user-assigned identities; inputs have a list of their ids, outputs a dict by id."""
+    """Return ids of the user-assigned identities; inputs hold a list of ids, outputs a dict by id."""
     given: Any = (machine.outputs.get("identity") or {}).get("userAssignedIdentities") or []
     wanted = {str(each).lower() for each in given}
     return [each for each in cloud_state.resources(IDENTITY) if each.id.lower() in wanted]
 
 
 def group(machine: Record) -> str:
-    """Its resource group."""
+    """Return the machine's resource group."""
     return machine.id.split("/")[4]

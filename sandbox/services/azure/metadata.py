@@ -21,22 +21,22 @@ TOKEN, INSTANCE = "/metadata/identity/oauth2/token", "/metadata/instance"
 TOKEN_VERSIONS = ("2018-02-01", "2019-08-01", "2021-12-13")
 VERSIONS = ("2019-08-15", "2020-09-01", "2021-01-01", "2021-02-01", "2021-12-13", "2023-07-01")
 NAMES = ("client_id", "object_id", "msi_res_id")
-"""How a request may say which identity it means."""
+"""Query parameters that select an identity."""
 RESOURCES = re.compile(r"https://(storage\.azure\.com|vault\.azure\.net|management\.azure\.com)/?")
 LONGEST = 86400
-"""Seconds that a token is good for."""
+"""Lifetime of a token in seconds."""
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """The service as one world's machines see it."""
+    """The service for the machines of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int
-    """Seconds that tokens are good for."""
+    """Lifetime of tokens in seconds."""
 
     def answer(self, call: Call, now: float) -> Answer:
-        """The answer to one request."""
+        """Answer one request."""
         machine = machines.find(self.cloud_state, call)
         if machine is None:
             raise Refused("not_found", f"the sandbox has no machine {call.machine or call.source}", 404)
@@ -78,7 +78,7 @@ class Metadata:
         return Answer(200, json.dumps(given).encode(), JSON)
 
     def _identity(self, machine: Record, query: dict[str, str]) -> Record:
-        """The one that a request names, or the only one that there is."""
+        """Return the identity that a request names, or the machine's only one."""
         had = machines.identities(self.cloud_state, machine)
         if set(query) - set(NAMES) or len(query) > 1:
             raise Refused("invalid_request", f"not known here, or more than one name: {', '.join(query)}")
@@ -109,7 +109,7 @@ class Metadata:
 
 
 def _tree(machine: Record, address: str) -> dict[str, Any]:
-    """Everything below instance. customData is never told, userData is."""
+    """Return everything below `instance`. Azure serves userData there, but never customData."""
     given = machine.outputs
     compute = {
         "azEnvironment": "AzurePublicCloud",
@@ -129,7 +129,7 @@ def _tree(machine: Record, address: str) -> dict[str, Any]:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the service says it, and its code."""
+    """Return a refusal in the service's format, and its code."""
     throttled = refused.why == "throttled"
     status, code = (429, "Too many requests") if throttled else (refused.status or 400, refused.why)
     body = json.dumps({"error": code, "error_description": refused.message}).encode()

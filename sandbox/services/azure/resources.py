@@ -15,7 +15,7 @@ from sandbox.services.calls import Answer, Call, Codes, Refused
 ACTION = "Microsoft.Compute/virtualMachines/read"
 VERSIONS = ("2023-09-01", "2024-03-01", "2024-07-01", "2024-11-01")
 PAGE = 50
-"""Machines on one page; how many the real one has is not told."""
+"""Machines on one page; Azure does not document its own figure."""
 CODES: Codes = {
     "anonymous": (401, "AuthenticationFailed"),
     "bad-token": (401, "InvalidAuthenticationToken"),
@@ -33,13 +33,13 @@ CHALLENGE = 'Bearer authorization_uri="https://login.microsoftonline.com/common"
 
 @dataclass(frozen=True)
 class Machines:
-    """The virtual machines of one world, as one principal sees them."""
+    """The virtual machines of one cloud state, as seen by one principal."""
 
     cloud_state: CloudState
     principal: str
 
     def answer(self, call: Call) -> Answer:
-        """The answer to a call: one page of a group's machines."""
+        """Answer a call: one page of a resource group's machines."""
         place = _PLACE.fullmatch(call.path)
         if not place or call.method != "GET":
             raise Refused("InvalidResourceType", f"{call.method} {call.path} is not known here", 404)
@@ -57,7 +57,7 @@ class Machines:
         found = [one for one in self.cloud_state.resources(MACHINE) if one.id.lower().startswith(group)]
         listed: dict[str, Any] = {"value": [_machine(one) for one in found[start : start + PAGE]]}
         if start + PAGE < len(found):
-            host = f"http://{call.headers['host']}"  # the world's machines look for services over http
+            host = f"http://{call.headers['host']}"  # machines of the sandbox reach the services over http
             listed["nextLink"] = f"{host}{call.path}?api-version={version}&$skiptoken={start + PAGE}"
         return responses.answer(listed)
 
@@ -73,5 +73,5 @@ def _machine(one: Record) -> dict[str, Any]:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as Resource Manager words it, and its code."""
+    """Return a refusal in Resource Manager's format, and its code."""
     return responses.refusal(refused, CODES, CHALLENGE)

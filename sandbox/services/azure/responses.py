@@ -1,4 +1,4 @@
-"""JSON answers and errors as Key Vault and Resource Manager word them."""
+"""JSON answers and errors in the format of Key Vault and Resource Manager."""
 
 import json
 from typing import Any
@@ -9,12 +9,12 @@ JSON = {"content-type": "application/json; charset=utf-8"}
 
 
 def answer(value: Any) -> Answer:
-    """A JSON document."""
+    """Return a JSON document as an answer."""
     return Answer(200, json.dumps(value).encode(), JSON)
 
 
 def refusal(refused: Refused, codes: Codes, challenge: str) -> tuple[Answer, str]:
-    """A refusal with a service's codes; challenge: what it answers to those without a good token."""
+    """Return a refusal with a service's codes. challenge: WWW-Authenticate header for a missing or bad token."""
     status, code = worded(refused, codes)
     headers = JSON | ({"retry-after": "1"} if status in (429, 503) else {})
     headers |= {"www-authenticate": challenge} if status == 401 else {}

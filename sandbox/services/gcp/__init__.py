@@ -1,7 +1,7 @@
-"""The services of Google Cloud: which one a request is for, whose token it shows, and what goes back.
+"""The services of Google Cloud: routing by host, identity of the caller, and the answer.
 
-A request is for the service that its Host names. Where the services have no name (a test on loopback), its path says
-it: /computeMetadata/ and /compute/, /v1/projects/ of Secret Manager; all else is Cloud Storage.
+The Host header names the service. Without a host name (a test on loopback) the path decides: /computeMetadata/ and
+/compute/, /v1/projects/ of Secret Manager; the rest is Cloud Storage.
 """
 
 import re
@@ -39,25 +39,25 @@ REFUSALS: Mapping[str, Callable[[Refused], tuple[Answer, str]]] = {
 }
 _BUCKET = re.compile(r"([a-z0-9][a-z0-9_.-]+)\.storage\.googleapis\.com")
 LONGEST = 3600
-"""Seconds that a token is good for (Compute Engine, "Authenticate workloads to Google Cloud APIs")."""
+"""Lifetime of a token in seconds (Compute Engine, "Authenticate workloads to Google Cloud APIs")."""
 EVERYWHERE = "https://www.googleapis.com/auth/cloud-platform"
 SCOPES: Mapping[str, tuple[str, ...]] = {
     STORE: tuple(f"https://www.googleapis.com/auth/devstorage.{each}" for each in ("read_write", "full_control")),
     SECRETS: (),
     COMPUTE: tuple(f"https://www.googleapis.com/auth/compute{each}" for each in ("", ".readonly")),
 }
-"""Scopes of a machine's account that a service takes, besides that for everything."""
+"""Scopes that a service accepts, besides cloud-platform."""
 
 
 @dataclass(frozen=True)
 class Gcp:
-    """The services of one world."""
+    """The services of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int
 
     def target(self, call: Call) -> Target:
-        """The service of a request, by its Host or by its path."""
+        """Return the service of a request, by its Host header or its path."""
         host = call.headers.get("host", "").partition(":")[0]
         named, path = _BUCKET.fullmatch(host), unquote(call.path)
         service = HOSTS.get(host) or next(name for start, name in PATHS if path.startswith(start))
@@ -67,7 +67,7 @@ class Gcp:
         return Target(service, "", first, rest) if service == STORE else Target(service)
 
     def caller(self, call: Call, to: Target, now: float) -> tuple[str, Token | None]:
-        """The machine whose token the call shows, and the token."""
+        """Return the machine whose token signs the call, and the token."""
         if to.service == METADATA:
             return "", None
         token = bearer.read(
@@ -78,7 +78,7 @@ class Gcp:
         return token.machine, token
 
     def serve(self, call: Call, to: Target, caller: Token | None, now: float) -> Answer:
-        """The answer of the service that it is for."""
+        """Return the answer of the addressed service."""
         if to.service == METADATA:
             return metadata.Metadata(self.cloud_state, min(self.lifetime, LONGEST)).answer(call, now)
         member = f"serviceAccount:{caller.identity if caller else ''}"
@@ -89,5 +89,5 @@ class Gcp:
         return compute.Compute(self.cloud_state, member).answer(call)
 
     def refusal(self, to: Target, refused: Refused) -> tuple[Answer, str]:
-        """A refusal as the service words it."""
+        """Return a refusal in the service's format."""
         return REFUSALS[to.service](refused)

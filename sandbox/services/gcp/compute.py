@@ -28,13 +28,13 @@ API = "https://www.googleapis.com/compute/v1"
 
 @dataclass(frozen=True)
 class Compute:
-    """The instances of one world, as one member sees them."""
+    """The instances of one cloud state, as seen by one member."""
 
     cloud_state: CloudState
     member: str
 
     def answer(self, call: Call) -> Answer:
-        """The answer to a call: pages of zones."""
+        """Answer a call: one page of zones."""
         place = _PLACE.fullmatch(call.path)
         if not place or call.method != "GET":
             raise Refused("NOT_FOUND", f"{call.method} {call.path} is not known here")
@@ -50,7 +50,7 @@ class Compute:
 
 
 def _page(project: str, found: list[Record], all: list[Record], query: Mapping[str, str]) -> dict[str, Any]:
-    """One page: zones with the instances that are on it; a zone with none of them warns that it has none."""
+    """Return one page of zones with their instances; an empty zone carries a warning, as on Compute Engine."""
     start, most = int(query.get("pageToken") or 0), int(query.get("maxResults") or 500)
     here = found[start : start + most]
     items: dict[str, Any] = {}
@@ -77,7 +77,7 @@ def _instance(project: str, one: Record) -> dict[str, Any]:
 
 
 def _passes(one: Record, text: str) -> bool:
-    """Whether a filter lets the instance through: FIELD = VALUE."""
+    """Return whether an instance passes a filter: FIELD = VALUE."""
     if not text:
         return True
     found = _FILTER.fullmatch(text.strip())

@@ -13,7 +13,7 @@ _TABLE = tuple(map(_row, range(256)))
 
 
 def crc32c(content: bytes) -> int:
-    """The checksum."""
+    """Return the checksum."""
     found = 0xFFFFFFFF
     for byte in content:
         found = found >> 8 ^ _TABLE[(found ^ byte) & 0xFF]

@@ -1,4 +1,4 @@
-"""A machine of Compute Engine as its record has it."""
+"""A Compute Engine instance from its record."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from sandbox.services.calls import Call
 
 INSTANCE = "gcp:compute/instance:Instance"
 PROJECT_NUMBER = "123456789012"
-"""Of every project here: names that services answer with hold the number in the place of the id."""
+"""Project number of every project in the sandbox: services answer with names that hold the number, not the id."""
 
 
 def find(cloud_state: CloudState, call: Call) -> Record | None:
-    """The instance that the listener belongs to, or else the one with the caller's address."""
+    """Return the instance of the listener, or else the instance with the caller's address."""
     if call.machine:
         return cloud_state.find(INSTANCE, call.machine)
     found = [one for one in cloud_state.resources(INSTANCE) if interface(one).get("networkIp") == call.source]
@@ -20,17 +20,17 @@ def find(cloud_state: CloudState, call: Call) -> Record | None:
 
 
 def interface(machine: Record) -> dict[str, Any]:
-    """Its first network interface."""
+    """Return the first network interface."""
     return (machine.outputs.get("networkInterfaces") or [{}])[0]
 
 
 def zone(machine: Record) -> str:
-    """The zone's name."""
+    """Return the name of the zone."""
     return str(machine.outputs["zone"]).rpartition("/")[2]
 
 
 def account(machine: Record) -> tuple[str, list[str]]:
-    """E-mail of its service account, and the scopes as URLs; an empty one where it has none."""
+    """Return e-mail and scope URLs of the service account; an empty e-mail without an account."""
     given = machine.outputs.get("serviceAccount") or {}
     scopes = [each if "/" in each else f"https://www.googleapis.com/auth/{each}" for each in given.get("scopes") or []]
     return given.get("email") or "", scopes

@@ -20,21 +20,21 @@ FLAVOR = {"metadata-flavor": "Google", "server": "Metadata Server for VM"}
 TEXT, JSON = {"content-type": "application/text"}, {"content-type": "application/json"}
 ROOT = "/computeMetadata/v1/"
 QUERY = {"recursive": ("true", "false"), "alt": ("json", "text")}
-"""What may be asked of values, besides the scopes of a token."""
+"""Query parameters that a request for values may have, besides the scopes of a token."""
 _TOKEN = re.compile(r"instance/service-accounts/(?P<account>[^/]+)/token")
 _PART = re.compile(r"-([a-z])")
 
 
 @dataclass(frozen=True)
 class Metadata:
-    """The server as one world's machines see it."""
+    """The server for the machines of one cloud state."""
 
     cloud_state: CloudState
     lifetime: int
-    """Seconds that tokens are good for."""
+    """Lifetime of tokens in seconds."""
 
     def answer(self, call: Call, now: float) -> Answer:
-        """The answer to one request."""
+        """Answer one request."""
         machine = machines.find(self.cloud_state, call)
         if machine is None:
             raise Refused("", f"the sandbox has no instance {call.machine or call.source}\n", 404)
@@ -65,7 +65,7 @@ class Metadata:
 
 
 def _value(tree: Any, path: str, query: dict[str, str]) -> Answer:
-    """A value, a folder's names, or with recursive=true all below."""
+    """Return a value, a folder's names, or everything below with recursive=true."""
     value = tree
     for part in filter(None, path.split("/")):
         value = value.get(part) if isinstance(value, dict) else None
@@ -84,7 +84,7 @@ def _value(tree: Any, path: str, query: dict[str, str]) -> Answer:
 
 
 def _camel(value: Any) -> Any:
-    """Folders as JSON has them: machine-type is machineType, 0/ and 1/ are a list; attributes keep their names."""
+    """Return folders in JSON form: machine-type is machineType, 0/ and 1/ are a list; attributes keep their names."""
     if not isinstance(value, dict):
         return value
     if value and all(name.isdigit() for name in value):
@@ -96,7 +96,7 @@ def _camel(value: Any) -> Any:
 
 
 def _tree(machine: Record) -> dict[str, Any]:
-    """Everything below v1: folders are dicts. A list is a value of one line for each of it."""
+    """Return everything below v1: folders are dicts; a list is a value with one line for each element."""
     given, zone = machine.outputs, machines.zone(machine)
     project, name = given["project"], given["name"]
     email, scopes = machines.account(machine)
@@ -123,7 +123,7 @@ def _tree(machine: Record) -> dict[str, Any]:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the server says it: by its status, with a page for people."""
+    """Return a refusal: HTTP status and an HTML page."""
     status = 503 if refused.why == "throttled" else refused.status or 500
     later = {"retry-after": "1"} if status == 503 else {}
     return Answer(status, refused.message.encode(), FLAVOR | {"content-type": "text/html"} | later), ""

@@ -1,4 +1,4 @@
-"""JSON answers and errors as Google's APIs word them (google.rpc.Status over HTTP)."""
+"""JSON answers and errors in the format of Google's APIs (google.rpc.Status over HTTP)."""
 
 import json
 from typing import Any
@@ -21,13 +21,13 @@ LATER = {"retry-after": "1"}
 
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Answer:
-    """A JSON document."""
+    """Return a JSON document as an answer."""
     sent = {"content-type": "application/json; charset=UTF-8"} | (headers or {})
     return Answer(status, json.dumps(value).encode(), sent)
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal, and its code."""
+    """Return a refusal, and its code."""
     status, code = worded(refused, CODES)
     error: dict[str, Any] = {"code": status, "message": refused.message, "status": code}
     if refused.why == "scope":

@@ -22,24 +22,24 @@ __all__ = ["Secrets", "refusal"]
 
 ENTRY = "gcp:secretmanager/secret:Secret"
 VALUE_LIMIT = 64 * 1024
-"""Bytes of a payload (Secret Manager, "Quotas and limits")."""
+"""Largest payload in bytes (Secret Manager, "Quotas and limits")."""
 _PLACE = re.compile(
     r"/v1/(?P<secret>projects/(?P<project>[^/]+)/secrets/(?P<name>[A-Za-z0-9_-]{1,255}))"
     r"(?:/versions/(?P<version>latest|[1-9][0-9]*))?:(?P<verb>[a-zA-Z]+)"
 )
 VERBS = {"access": ("GET", "access"), "addVersion": ("POST", "add"), "destroy": ("POST", "destroy")}
-"""Method and permission, by verb."""
+"""HTTP method and permission, by verb."""
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """The secrets of one world, as one member sees them."""
+    """The secrets of one cloud state, as seen by one member."""
 
     cloud_state: CloudState
     member: str
 
     def answer(self, call: Call) -> Answer:
-        """The answer to a call."""
+        """Answer a call."""
         place = _PLACE.fullmatch(call.path)
         method, action = VERBS.get(place["verb"] if place else "", ("", ""))
         if not place or call.method != method or (place["verb"] == "addVersion") == bool(place["version"]):
@@ -63,7 +63,7 @@ class Secrets:
         raise Refused("NOT_FOUND", f"Secret [projects/{PROJECT_NUMBER}/secrets/{name}] not found or has no versions.")
 
     def _versions(self, record: Record) -> dict[str, str]:
-        """Values by number, the oldest first."""
+        """Return values by version number, oldest first."""
         kept = self.cloud_state.secret_values(_key(record))
         return dict(sorted(kept.items(), key=lambda each: int(each[0])))
 
@@ -113,12 +113,12 @@ class Secrets:
 
 
 def _key(record: Record) -> str:
-    """Where the world keeps its values."""
+    """Return the key of the secret's values in the cloud state."""
     return f"projects/{record.outputs['project']}/secrets/{record.outputs['secretId']}"
 
 
 def _body(call: Call, fields: set[str]) -> dict[str, Any]:
-    """The JSON of a call; Refused where it is none, or has what the method does not know."""
+    """Parse the JSON body of a call. Raises Refused if it is no JSON, or has a field that the method does not know."""
     try:
         body = json.loads(call.body or b"{}")
     except ValueError:

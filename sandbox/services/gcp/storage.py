@@ -1,7 +1,7 @@
 """Cloud Storage: objects (GET, HEAD, PUT, DELETE, with generations, conditions, ranges) and lists, by the XML API.
 
 Sources: Cloud Storage, "XML API reference" (requests and headers), "HTTP status and error codes for XML", "Request
-preconditions", "IAM permissions for XML requests" (who overwrites an object must also be allowed to delete it).
+preconditions", "IAM permissions for XML requests" (overwriting an object also needs the right to delete it).
 """
 
 import base64
@@ -22,7 +22,7 @@ BUCKET = "gcp:storage/bucket:Bucket"
 NAMESPACE = "http://doc.s3.amazonaws.com/2006-03-01"
 XML = {"content-type": "application/xml; charset=UTF-8"}
 KEY_LIMIT = 1024
-"""Bytes of an object's name."""
+"""Longest object name in bytes."""
 CODES: Codes = {
     "anonymous": (401, "AuthenticationRequired"),
     "bad-token": (401, "AuthenticationRequired"),
@@ -41,18 +41,18 @@ CODES: Codes = {
 ACTIONS = {"GET": "get", "HEAD": "get", "PUT": "create", "DELETE": "delete"}
 LISTED = {"list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"}
 UNKNOWN_OF_WRITES = ("if-match", "if-none-match")
-"""Conditions of S3; a write here has those of generations."""
+"""Conditions of S3; writes here use conditions on generations."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The buckets of one world, as one member sees them."""
+    """The buckets of one cloud state, as seen by one member."""
 
     cloud_state: CloudState
     member: str
 
     def answer(self, call: Call, bucket: str, key: str) -> Answer:
-        """The answer to a call on a bucket, or on an object of it (key is decoded)."""
+        """Answer a call on a bucket, or on an object of it (key is decoded)."""
         record = self.cloud_state.find(BUCKET, bucket)
         if record is None:
             raise Refused("NoSuchBucket", "The specified bucket does not exist.")
@@ -64,7 +64,7 @@ class Store:
             raise Refused(why, f"not known here: {call.method} with {', '.join(query) or 'no query'}")
         self._require(ACTIONS[call.method], bucket, key)
         versioned = bool((record.inputs.get("versioning") or {}).get("enabled"))
-        with self.cloud_state.transaction():  # condition and write are one
+        with self.cloud_state.transaction():  # check the condition and write in one transaction
             found = self._wanted(call, bucket, key, query.get("generation"))
             if call.method == "PUT":
                 return self._put(call, bucket, key, found, versioned)
@@ -81,7 +81,7 @@ class Store:
             raise Refused("denied", why)
 
     def _wanted(self, call: Call, bucket: str, key: str, generation: str | None) -> Version | None:
-        """The newest version, or the one of a generation; Refused where the call's condition does not hold."""
+        """Return the newest version, or the version of a generation. Raises Refused if the call's condition fails."""
         found = newest(self.cloud_state, bucket, key)
         if generation is not None:
             kept = versions(self.cloud_state, bucket, key)
@@ -94,7 +94,7 @@ class Store:
         return found
 
     def _hide(self, bucket: str) -> None:
-        """Who may not list does not learn what is missing."""
+        """Without the right to list, a missing object looks like a denied one."""
         self._require("list", bucket)
 
     def _put(self, call: Call, bucket: str, key: str, old: Version | None, versioned: bool) -> Answer:
@@ -148,7 +148,7 @@ class Store:
 
 
 def _about(found: Version) -> dict[str, str]:
-    """Headers of every answer about a version."""
+    """Return the headers of every answer about a version."""
     crc = base64.b64encode(crc32c(found.content).to_bytes(4, "big")).decode()
     return {
         "etag": f'"{found.etag}"',
@@ -179,7 +179,7 @@ def _md5(content: bytes) -> str:
 
 
 def refusal(refused: Refused) -> tuple[Answer, str]:
-    """A refusal as the XML API words it, and its code."""
+    """Return a refusal in the XML API's format, and its code."""
     status, code = worded(refused, CODES)
     later = {"retry-after": "1"} if status in (429, 503) else {}
     return Answer(status, xml.document("Error", {"Code": code, "Message": refused.message}), XML | later), code

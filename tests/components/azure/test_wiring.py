@@ -11,7 +11,7 @@ from components.azure.machines import COMMAND, FIXED, password, public_key
 from components.azure.storage import account_name, addresses, vault_name
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 from components.wiring.tags import tag_value
 from operations.recorder.recorder import record
 from sandbox import clouds
@@ -136,7 +136,7 @@ def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_security_groups_are_the_rule_table_and_end_with_a_rule_that_lets_in_nothing(stack: str) -> None:
-    for group in (Group.CONTROL_PLANE, Group.WORKERS):
+    for group in (SecurityGroup.CONTROL_PLANE, SecurityGroup.WORKERS):
         rows = of(recording(stack), RULES)[f"{stack}-{group.value}"].inputs["securityRules"]
         wanted = {rule.name: rule for rule in plan(stack).rules if rule.group is group}
         assert set(wanted) == {row["name"] for row in rows} - {"no-one-else"}
@@ -147,7 +147,7 @@ def test_the_security_groups_are_the_rule_table_and_end_with_a_rule_that_lets_in
             assert (row["access"], row["direction"] == "Inbound") == ("Allow", rule.ingress)
             assert len(row["description"]) <= 140 and re.fullmatch(r"[\w.-]{1,80}", row["name"])
             members = row.get(f"{side}ApplicationSecurityGroups")
-            if isinstance(rule.peer, Group):
+            if isinstance(rule.peer, SecurityGroup):
                 assert members and members[0]["id"].endswith(f"/{stack}-{rule.peer.value}")
             else:
                 assert row[f"{side}AddressPrefix"] == str(rule.peer)

@@ -75,7 +75,7 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hooks are plain functions here, and the API is not there."""
     monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
-    monkeypatch.setattr(gates, "PAUSE", 0)
+    monkeypatch.setattr(gates, "POLL_SECONDS", 0)
     monkeypatch.setattr(Rollout, "_drain", drained)
 
 
@@ -244,6 +244,19 @@ def test_a_run_that_failed_is_given_up_at_once() -> None:
     machines.records = {"web-0": FAILED}
     with pytest.raises(RuntimeError, match="No other machine of pool web goes now"):
         arrive(made, "web-0")
+
+
+def test_a_stopped_roll_names_the_machine_that_was_replaced_and_a_command_that_can_be_pasted() -> None:
+    machines = Machines(plan())
+    made = rolling(machines, "web-0", "web-1")
+    leave(made, "web-0")
+    machines.records = {"web-0": FAILED}
+    with pytest.raises(RuntimeError, match="web-0 is not ready"):
+        arrive(made, "web-0")
+    with pytest.raises(RuntimeError, match="pool web cannot spare web-1") as caught:
+        leave(made, "web-1")
+    assert "replaced in this run: web-0 (not ready)." in str(caught.value)
+    assert "mullion roll aws-prod web --machine web-0 --sandbox" in str(caught.value)
 
 
 def test_a_new_member_keeps_nobody_waiting() -> None:

@@ -42,7 +42,7 @@ def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr(upgrade, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(upgrade, "ResourceHookBinding", lambda **bound: bound)
-    monkeypatch.setattr(upgrade, "PAUSE", 0)
+    monkeypatch.setattr(upgrade, "POLL_SECONDS", 0)
     monkeypatch.setattr(pulumi, "warn", said.append)
     return said
 
@@ -127,7 +127,7 @@ def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:
 
 
 def test_one_that_does_not_get_there_is_said_with_what_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrade, "PATIENCE", 0)
+    monkeypatch.setattr(upgrade, "MACHINE_UPGRADE_SECONDS", 0)
     for simulated in (True, False):
         with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
             reach(made(Stores([OLD] * 3), simulated=simulated))

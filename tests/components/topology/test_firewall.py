@@ -9,7 +9,7 @@ import pytest
 
 from components.spec.models import ClusterSpec
 from components.topology import addressing, firewall, reachability
-from components.topology.firewall import Group
+from components.topology.firewall import SecurityGroup
 
 
 def spec(**fields: Any) -> ClusterSpec:
@@ -51,9 +51,9 @@ def test_reasons_are_descriptions_that_aws_takes(cluster: ClusterSpec) -> None:
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_no_rule_lets_the_internet_in(cluster: ClusterSpec) -> None:
-    inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, Group)]
+    inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, SecurityGroup)]
     pods = {cluster.network.pods} if cluster.network.mode.value == "l2bridge" else set[IPv4Network]()
-    assert all(rule.group is Group.API_PUBLIC or rule.peer in pods for rule in inbound)
+    assert all(rule.group is SecurityGroup.API_PUBLIC or rule.peer in pods for rule in inbound)
     allowed = set(cluster.api.allow if cluster.api.access.value == "public" else [])
     assert {rule.peer for rule in inbound} == allowed | pods
     if pods:
@@ -68,12 +68,12 @@ def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
     vxlan = {(rule.peer, rule.group) for rule in rules if rule.protocol == "udp" and rule.ports == (4789, 4789)}
     assert vxlan == {(a, b) for a in firewall.NODES for b in firewall.NODES}
     kubelet = {(rule.peer, rule.group) for rule in rules if rule.ports == (10250, 10250)}
-    assert kubelet == {(Group.CONTROL_PLANE, each) for each in firewall.NODES}
+    assert kubelet == {(SecurityGroup.CONTROL_PLANE, each) for each in firewall.NODES}
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     found = ways(cluster, plan, firewall.rules(cluster))
     assert [each for each in found if each.missing] == []
     pods = "pods of workers 8080/tcp" if cluster is SHAPES["routed"] else "workers 4789/udp"
@@ -84,17 +84,17 @@ def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
 
 def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_them() -> None:
     cluster = SHAPES["routed"]
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     assert not [rule for rule in rules if "vxlan" in rule.name]
     for dropped in (rule for rule in rules if "-pods-" in rule.name):
         left = tuple(rule for rule in rules if rule is not dropped)
         assert [each for each in ways(cluster, plan, left) if each.missing], dropped.name
-    for source in (cluster.network.pods, Group.WORKERS):
+    for source in (cluster.network.pods, SecurityGroup.WORKERS):
         for port in firewall.ETCD_PORTS:
-            assert firewall.lets_in(rules, source, Group.CONTROL_PLANE, "tcp", port), "etcd"
-        assert not firewall.lets_in(rules, source, Group.CONTROL_PLANE, "tcp", 53)
-        assert not firewall.lets_in(rules, source, Group.WORKERS, "udp", 40000)
+            assert firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", port), "etcd"
+        assert not firewall.lets_in(rules, source, SecurityGroup.CONTROL_PLANE, "tcp", 53)
+        assert not firewall.lets_in(rules, source, SecurityGroup.WORKERS, "udp", 40000)
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
@@ -102,19 +102,19 @@ def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> N
     """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
     if cluster is SHAPES["routed"]:
         return  # what is open to pods covers much else; its own test drops those rules
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
         # with several allowed ranges, one less still lets people in
-        quiet = quiet or (dropped.group is Group.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
+        quiet = quiet or (dropped.group is SecurityGroup.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
         missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
         assert bool(missing) != quiet, dropped.name
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec) -> None:
-    plan, rules = addressing.network_plan(cluster.network, cluster.api.access), firewall.rules(cluster)
+    plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
     for table in plan.tables:
         if table.name == "edge" and not plan.gateways:
             continue  # load balancers only; they have no way out to lose
@@ -129,7 +129,7 @@ def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec)
 
 def test_a_private_subnet_with_an_internet_route_is_no_way_out() -> None:
     cluster = SHAPES["public"]
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     hidden = replace(plan, subnets=tuple(replace(each, public=False) for each in plan.subnets))
     missing = [each.missing for each in ways(cluster, hidden, firewall.rules(cluster)) if each.missing]
     assert missing and all("no public addresses" in each for each in missing)

@@ -47,9 +47,9 @@ class Clone:
 
     def machines(self) -> dict[str, dict[str, str]]:
         """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
-        with closing(CloudState(supervision.cloud_state(self.sandbox))) as cloud_state:
+        with closing(CloudState(supervision.cloud_state_file(self.sandbox))) as cloud_state:
             return sandbox_boot.machines(cloud_state)
 
     def remains(self) -> dict[str, list[str]]:
         """What is on this host of its machines."""
-        return left(self.folder, supervision.net(self.sandbox), self.groups)
+        return left(self.folder, supervision.namespace(self.sandbox), self.groups)

@@ -9,10 +9,14 @@ import pytest
 from lab import cluster as programs
 from lab.linuxnode.image import lacking
 from operations.engine.locate import Engine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.lab.cluster.running import running
 
-Cluster = Callable[..., Site]
+Cluster = Callable[..., BootedCluster]
+
+OPEN = ExitStack()
+"""Ends the cluster of this process. pytest-rerunfailures forgets a failed set-up without ending its fixtures: the next
+cluster ends the one that was left, whose lock it would otherwise wait for without end."""
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +39,15 @@ def cluster(
     """
     if why := lacking():
         missing("linuxnode", why)
-    with ExitStack() as ends:
 
-        def make(stack: str, *versions: str) -> Site:
-            for each in versions:
-                if not programs.is_built(each, programs.LINUX):
-                    older = next((newest for newest, way in programs.BEFORE.items() if each in way), "")
-                    wanted = f"before {older}" if older else f"cluster {each}"
-                    missing("lab", f"there is no cluster of {each}; run: python -m lab {wanted}")
-            return ends.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, *versions))
+    def make(stack: str, *versions: str) -> BootedCluster:
+        OPEN.close()
+        for version in versions:
+            if not programs.is_built(version, programs.LINUX):
+                older = next((newest for newest, way in programs.BEFORE.items() if version in way), "")
+                wanted = f"before {older}" if older else f"cluster {version}"
+                missing("lab", f"there is no cluster of {version}; run: python -m lab {wanted}")
+        return OPEN.enter_context(running(tmp_path_factory.mktemp("cluster") / stack, stack, *versions))
 
+    with OPEN:
         yield make

@@ -17,9 +17,9 @@ from lab import cluster as programs
 from operations.console.exits import Exit
 from operations.stacks.paths import REPOSITORY
 from sandbox.aws.network import INSTANCE
-from sandbox.boot.host_lock import alone
+from sandbox.boot.host_lock import lock_host
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site, site
+from sandbox.boot.network import BootedCluster, booted_cluster
 from sandbox.boot.overlay import bootable
 from tests import clones
 
@@ -55,9 +55,10 @@ def boot(machines: Sequence[Machine], seconds: float) -> None:
 IN_CLONE = """
 import sys
 from pathlib import Path
-from operations import stacks, workspace, worlds
+from operations.engine import workspace
+from operations.stacks import stack_files, target
 folder = Path(sys.argv.pop(1))
-for module in (stacks, workspace, worlds):
+for module in (stack_files, target, workspace):
     module.REPOSITORY = folder
 from operations.__main__ import main
 main()
@@ -65,9 +66,9 @@ main()
 """The command as a process of its own, in the folder that its first word names."""
 
 
-def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
+def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
     """Run a command that makes machines anew and waits for them; boot these as they come, with empty disks."""
-    folder, known, made = site.folder.parent, {name: each.record.id for name, each in site.machines.items()}, []
+    folder, known, made = booted.folder.parent, {name: each.record.id for name, each in booted.machines.items()}, []
     argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
     with (
         (folder / "command.log").open("w+", encoding="utf-8") as said,
@@ -81,12 +82,12 @@ def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
         ) as command,
     ):
         while command.poll() is None:
-            for each in site.cloud_state.resources(INSTANCE):
-                name = site.told(each)["machine"]["name"]
+            for each in booted.cloud_state.resources(INSTANCE):
+                name = booted.document(each)["machine"]["name"]
                 if known.get(name, each.id) != each.id:
                     known[name] = each.id
-                    site.forget(name)
-                    made.append(site.machine(name))
+                    booted.remove(name)
+                    made.append(booted.machine(name))
                     made[-1].boot()
             time.sleep(0.2)
         said.seek(0)
@@ -94,25 +95,25 @@ def renewed(site: Site, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
     return made
 
 
-def change(site: Site, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
+def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
     """Edit the stack's cluster and run `mullion up`, which makes no machine anew."""
-    place = site.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
+    place = booted.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
     whole = yaml.safe_load(place.read_text(encoding="utf-8"))
     edit(whole["config"]["mullion:cluster"])
     place.write_text(yaml.safe_dump(whole), encoding="utf-8")
-    assert renewed(site, "up", stack, "--sandbox", "--yes") == []
+    assert renewed(booted, "up", stack, "--sandbox", "--yes") == []
 
 
 @contextmanager
-def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[Site]:
+def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[BootedCluster]:
     """A stack's cloud, in which nothing has booted yet. later: versions that its machines can download too."""
     folder.mkdir(exist_ok=True)
     versions, file = (kubernetes, *later), folder / "artifacts.json"
     file.write_text(json.dumps(programs.entries(versions)), encoding="ascii")
-    with alone():
+    with lock_host():
         cloud_state = clones.up(folder, name, yaml.safe_dump(stack_file(name, kubernetes, file)))
         net = f"lab{os.getpid()}{name[:2]}"
-        with site(cloud_state, net, folder / "machines", versions) as here:
+        with booted_cluster(cloud_state, net, folder / "machines", versions) as here:
             yield here
         cloud_state.close()
         shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images

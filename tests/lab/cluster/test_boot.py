@@ -100,10 +100,10 @@ def test_who_kills_the_keeper_finds_everything_ended_by_the_next_command_and_can
     booted: tuple[Clone, str],
 ) -> None:
     clone, _ = booted
-    pid = supervision.keeper(clone.sandbox)
+    pid = supervision.supervisor_pid(clone.sandbox)
     assert pid
     os.kill(pid, signal.SIGKILL)
-    until(lambda: supervision.keeper(clone.sandbox) is None, "the keeper is gone")
+    until(lambda: supervision.supervisor_pid(clone.sandbox) is None, "the supervisor has ended")
     assert clone.remains()["processes"], "machines run on"
     clone.mullion("sandbox", "stop", clone.stack)
     assert clone.remains() == {what: [] for what in clone.remains()}

@@ -11,7 +11,7 @@ import pytest
 
 from components.node.control_plane import DONE, FOUNDED, FOUNDER, LOG, MEMBER
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, etcdctl
 
@@ -40,7 +40,7 @@ WORKING = (
 TORN = (f"{ETC}/pki/apiserver.crt", f"{ETC}/admin.conf", f"{ETC}/manifests/etcd.yaml", "/var/lib/kubelet/config.yaml")
 """Files that a real cut can leave empty: kubeadm does not wait for the disk. Emptied where kubeadm was not done."""
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[[str, str], BootedCluster]
 
 
 def there(machine: Machine, path: str) -> bool:
@@ -71,54 +71,54 @@ def cut_through(machine: Machine, points: tuple[str, ...]) -> None:
     machine.boot()
 
 
-def records(site: Site) -> list[dict[str, Any]]:
+def records(booted: BootedCluster) -> list[dict[str, Any]]:
     """Who founds the cluster, as the snapshot store has it."""
     (bucket,) = {
-        site.told(each.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
-        for each in site.machines.values()
-        if "snapshot_store" in site.told(each.record)["facts"]
+        booted.document(each.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
+        for each in booted.machines.values()
+        if "snapshot_store" in booted.document(each.record)["facts"]
     }
-    held = site.cloud_state.objects(bucket)
+    held = booted.cloud_state.objects(bucket)
     return [json.loads(held[key].content) for key in sorted(held) if key.startswith(f"{LOG}/")]
 
 
 @pytest.fixture(scope="module")
-def cut(cluster: Cluster, kubernetes: str) -> Site:
+def cut(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """The cluster, once all of its machines are ready after all that."""
-    site = cluster("three", kubernetes)
-    founder, *others = [site.machine(name) for name in site.names("control-plane")]
-    worker = site.machine(site.names("linux")[0])
+    booted = cluster("three", kubernetes)
+    founder, *others = [booted.machine(name) for name in booted.machine_names("control-plane")]
+    worker = booted.machine(booted.machine_names("linux")[0])
     cut_through(founder, FOUNDING)
     founder.until("ready", READY_SECONDS)
     ways = [(others[0], JOINING), (others[1], ()), (worker, WORKING)]
     with ThreadPoolExecutor(len(ways)) as at_once:
         list(at_once.map(lambda way: cut_through(*way), ways))
-    for each in site.machines.values():
+    for each in booted.machines.values():
         each.until("ready", READY_SECONDS)
-    return site
+    return booted
 
 
-def test_one_cluster_was_founded_once_by_the_machine_that_claimed_it(cut: Site) -> None:
+def test_one_cluster_was_founded_once_by_the_machine_that_claimed_it(cut: BootedCluster) -> None:
     found = records(cut)
     assert [each["state"] for each in found] == ["claimed", "founded"]
     assert len({each["owner"] for each in found}) == 1
 
 
-def test_every_machine_is_a_ready_node_of_it(cut: Site) -> None:
-    head = cut.machine(cut.names("control-plane")[0])
+def test_every_machine_is_a_ready_node_of_it(cut: BootedCluster) -> None:
+    head = cut.machine(cut.machine_names("control-plane")[0])
     found = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
     assert sorted(found) == sorted(cut.machines)
 
 
-def test_etcd_has_three_voting_members_and_no_other(cut: Site) -> None:
-    head = cut.machine(cut.names("control-plane")[0])
+def test_etcd_has_three_voting_members_and_no_other(cut: BootedCluster) -> None:
+    head = cut.machine(cut.machine_names("control-plane")[0])
     members = etcdctl(head, "member", "list")["members"]
-    assert sorted(each["name"] for each in members) == cut.names("control-plane")
+    assert sorted(each["name"] for each in members) == cut.machine_names("control-plane")
     assert not [each for each in members if each.get("isLearner")]
 
 
-def test_manifests_of_the_add_ons_are_what_the_api_server_takes_strictly(cut: Site) -> None:
-    head = cut.machine(cut.names("control-plane")[0])
+def test_manifests_of_the_add_ons_are_what_the_api_server_takes_strictly(cut: BootedCluster) -> None:
+    head = cut.machine(cut.machine_names("control-plane")[0])
     for each in sorted(head.file("/etc/mullion/addons").glob("*.json")):
         said = head.kubectl(
             "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=true",
@@ -127,14 +127,14 @@ def test_manifests_of_the_add_ons_are_what_the_api_server_takes_strictly(cut: Si
         assert said.count("serverside-applied") == len(json.loads(each.read_text())["items"]), each.name
 
 
-def test_core_dns_and_kube_proxy_select_linux(cut: Site) -> None:
-    head = cut.machine(cut.names("control-plane")[0])
+def test_core_dns_and_kube_proxy_select_linux(cut: BootedCluster) -> None:
+    head = cut.machine(cut.machine_names("control-plane")[0])
     for each in ("deployment/coredns", "daemonset/kube-proxy"):
         path = "jsonpath={.spec.template.spec.nodeSelector.kubernetes\\.io/os}"
         assert head.kubectl("get", each, "--namespace", "kube-system", "--output", path) == "linux", "CP-04"
 
 
-def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut: Site) -> None:
+def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut: BootedCluster) -> None:
     secret = {
         line
         for name, each in cut.machines.items()

@@ -9,7 +9,7 @@ import pytest
 from components.spec.quantities import memory_bytes
 from lab.linuxnode import network
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from sandbox.boot.windows import hosts
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
@@ -24,36 +24,36 @@ READY_SECONDS = 400
 RESULT = "/var/lib/mullion/result.json"
 """The executor's last word."""
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[[str, str], BootedCluster]
 
 
 @pytest.fixture(scope="module")
-def dev(cluster: Cluster, kubernetes: str) -> Site:
+def dev(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """The cluster, once each of its Linux machines says that it is ready."""
-    site = cluster("aws-dev", kubernetes)
-    machines = [site.machine(name) for pool in ("control-plane", "linux") for name in site.names(pool)]
+    booted = cluster("aws-dev", kubernetes)
+    machines = [booted.machine(name) for pool in ("control-plane", "linux") for name in booted.machine_names(pool)]
     boot(machines, READY_SECONDS)
-    return site
+    return booted
 
 
 @pytest.fixture(scope="module")
-def head(dev: Site) -> Machine:
+def head(dev: BootedCluster) -> Machine:
     """Its control plane."""
-    return dev.machine(dev.names("control-plane")[0])
+    return dev.machine(dev.machine_names("control-plane")[0])
 
 
-def test_every_machine_began_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: Site) -> None:
+def test_every_machine_began_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: BootedCluster) -> None:
     for each in dev.machines.values():
         given = each.record.inputs["userData"].encode()
         assert each.user_data() == given
         assert each.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == given
-        assert each.status()["bundle"] == dev.told(each.record)["bundle"]["sha256"]
+        assert each.status()["bundle"] == dev.document(each.record)["bundle"]["sha256"]
 
 
-def test_every_node_is_ready_and_as_planned(dev: Site, head: Machine, kubernetes: str) -> None:
+def test_every_node_is_ready_and_as_planned(dev: BootedCluster, head: Machine, kubernetes: str) -> None:
     found = until(lambda: all_ready(head, 2), "both nodes are Ready")
     for name, each in dev.machines.items():
-        node, told = found[name], dev.told(each.record)["machine"]
+        node, told = found[name], dev.document(each.record)["machine"]
         addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
         assert (addresses["InternalIP"], addresses["Hostname"]) == (told["address"], name)
         assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
@@ -71,9 +71,9 @@ def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def windows_node(dev: Site, missing: Callable[[str, str], NoReturn]) -> Machine:
+def windows_node(dev: BootedCluster, missing: Callable[[str, str], NoReturn]) -> Machine:
     """Its Windows worker, registered."""
-    name = dev.names("web")[0]
+    name = dev.machine_names("web")[0]
     if why := hosts.why_not(name):
         missing("winpwsh", why)
     machine = dev.machine(name)
@@ -95,8 +95,10 @@ def test_add_ons_are_applied_and_run(head: Machine) -> None:
     assert there["data"] == settings["data"]
 
 
-def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(dev: Site, head: Machine) -> None:
-    worker = dev.names("linux")[0]
+def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(
+    dev: BootedCluster, head: Machine
+) -> None:
+    worker = dev.machine_names("linux")[0]
     with web(head, on=worker, asking_from=head.name) as ask:
         # a moment after the pod is ready its node has the Service's rules, the other one not yet
         until(lambda: ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n", "the Service answers")
@@ -108,11 +110,11 @@ def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pod
 
 @pytest.mark.soak
 def test_the_windows_worker_began_with_its_user_data_and_its_node_is_as_planned(
-    dev: Site, head: Machine, windows_node: Machine, kubernetes: str
+    dev: BootedCluster, head: Machine, windows_node: Machine, kubernetes: str
 ) -> None:
     """SCH-02, SRV-12, RES-06: taints, labels, build, address, providerID, pod range, allocatable."""
     assert windows_node.user_data() == windows_node.record.inputs["userData"].encode()
-    told, node = dev.told(windows_node.record), nodes(head)[windows_node.name]
+    told, node = dev.document(windows_node.record), nodes(head)[windows_node.name]
     assert (windows_node.status()["state"], windows_node.status()["bundle"]) == ("registered", told["bundle"]["sha256"])
     labels, zone = node["metadata"]["labels"], windows_node.record.outputs["availabilityZone"]
     wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.17763", "team": "web"}
@@ -162,9 +164,9 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
 
 @pytest.mark.soak
 def test_a_windows_worker_that_boots_without_its_cable_comes_to_itself_once_it_has_it(
-    dev: Site, windows_node: Machine
+    dev: BootedCluster, windows_node: Machine
 ) -> None:
-    instance, time = dev.around.machines.instance(windows_node.record), windows_node.status()["time"]
+    instance, time = dev.cloud_services.machines.instance(windows_node.record), windows_node.status()["time"]
     windows_node.cut()
     network.connect(dev.net, instance, connected=False)
     try:
@@ -178,7 +180,7 @@ def test_a_windows_worker_that_boots_without_its_cable_comes_to_itself_once_it_h
     )
 
 
-def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: Site, head: Machine) -> None:
+def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: BootedCluster, head: Machine) -> None:
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.cut()
     # by now nothing writes any more

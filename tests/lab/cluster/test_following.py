@@ -16,7 +16,7 @@ from components import releases
 from components.node import kubeadm
 from components.node.layout import PKI
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import agent, at_rest, etcdctl, stored
 from tests.lab.cluster.running import boot, change
@@ -30,24 +30,24 @@ MANIFEST = "/etc/kubernetes/manifests/kube-apiserver.yaml"
 STATIC = {"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"}
 REQUESTS = ("get", "certificatesigningrequests", "--output", "json")
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[[str, str], BootedCluster]
 
 
 @pytest.fixture(scope="module")
-def site(cluster: Cluster, kubernetes: str) -> Site:
+def booted(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """A cluster with one control plane and one worker."""
     made = cluster(STACK, kubernetes)
-    machines = [made.machine(made.names(pool)[0]) for pool in ("control-plane", "linux")]
+    machines = [made.machine(made.machine_names(pool)[0]) for pool in ("control-plane", "linux")]
     boot(machines, READY_SECONDS)
     return made
 
 
 @pytest.fixture(scope="module")
-def head(site: Site) -> Machine:
-    return site.machine(site.names("control-plane")[0])
+def head(booted: BootedCluster) -> Machine:
+    return booted.machine(booted.machine_names("control-plane")[0])
 
 
-def test_an_agent_lets_the_planned_machines_in_and_says_so(site: Site, head: Machine) -> None:
+def test_an_agent_lets_the_planned_machines_in_and_says_so(booted: BootedCluster, head: Machine) -> None:
     """CP-05: nobody else approves; every kubelet has its serving certificate."""
 
     def settled() -> bool:
@@ -62,30 +62,30 @@ def test_an_agent_lets_the_planned_machines_in_and_says_so(site: Site, head: Mac
         found = json.loads(head.kubectl(*REQUESTS))["items"]
         issued = {each["spec"]["username"] for each in found if each["status"].get("certificate")}
         serving = {each["spec"]["username"] for each in found if each["spec"]["signerName"].endswith("kubelet-serving")}
-        return {f"system:node:{name}" for name in site.machines} <= issued & serving
+        return {f"system:node:{name}" for name in booted.machines} <= issued & serving
 
     until(served, "kubelets have their certificates")
 
 
-def test_a_changed_label_reaches_a_node_without_any_machine(site: Site, head: Machine) -> None:
-    worker = site.names("linux")[0]
-    change(site, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={"team": "billing"}))
+def test_a_changed_label_reaches_a_node_without_any_machine(booted: BootedCluster, head: Machine) -> None:
+    worker = booted.machine_names("linux")[0]
+    change(booted, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={"team": "billing"}))
     until(lambda: _labels(head, worker).get("team") == "billing", "the label is there")
-    change(site, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={}))
+    change(booted, STACK, lambda cluster: cluster["pools"]["linux"].update(labels={}))
     until(lambda: "team" not in _labels(head, worker), "the label is gone")
 
 
 def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_given_back(
-    site: Site, head: Machine, kubernetes: str
+    booted: BootedCluster, head: Machine, kubernetes: str
 ) -> None:
     head.kubectl("create", "configmap", "kept-over-a-change", "--from-literal=a=b")
-    _set_event_ttl(site, kubernetes, "2h0m0s")
+    _set_event_ttl(booted, kubernetes, "2h0m0s")
     until(lambda: "--event-ttl=2h0m0s" in head.file(MANIFEST).read_text() and at_rest(head), "it came true")
     serial = agent(head)["serials"]["pointer"]
     store = next(
-        each.id for each in site.cloud_state.resources("aws:s3/bucket:Bucket") if each.name.endswith("-snapshots")
+        each.id for each in booted.cloud_state.resources("aws:s3/bucket:Bucket") if each.name.endswith("-snapshots")
     )
-    assert [key for key in site.cloud_state.objects(store) if f"-{serial}." in key], "a snapshot of before"
+    assert [key for key in booted.cloud_state.objects(store) if f"-{serial}." in key], "a snapshot of before"
     assert "--encryption-provider-config" in head.file(MANIFEST).read_text(), "ours stay beside it"
     assert head.kubectl("get", "configmap", "kept-over-a-change", "--output", "jsonpath={.data.a}") == "b"
     memory = ("--namespace", "kube-system", "get", "configmap", "mullion-agent", "--output", "json")
@@ -94,10 +94,10 @@ def test_a_changed_flag_is_applied_by_kubeadm_after_a_snapshot_and_the_turn_is_g
 
 @pytest.mark.soak
 def test_an_agent_and_an_executor_that_are_killed_again_and_again_come_through_a_change(
-    site: Site, head: Machine, kubernetes: str
+    booted: BootedCluster, head: Machine, kubernetes: str
 ) -> None:
     """CP: whatever kubeadm, the executor or the agent is at; systemd starts both again."""
-    _set_event_ttl(site, kubernetes, "3h0m0s")
+    _set_event_ttl(booted, kubernetes, "3h0m0s")
     chance, killed = random.Random(4), list[str]()
 
     def through() -> bool:
@@ -112,12 +112,12 @@ def test_an_agent_and_an_executor_that_are_killed_again_and_again_come_through_a
 
 @pytest.mark.soak
 def test_a_new_key_of_encryption_at_rest_is_written_with_once_the_api_server_started_anew(
-    site: Site, head: Machine
+    booted: BootedCluster, head: Machine
 ) -> None:
     """SEC: the program stores another key; no machine is made anew, and every Secret has it in the end."""
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")
     assert stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key1:")
-    change(site, STACK, lambda cluster: cluster.update(rotation={"encryption": 1}))
+    change(booted, STACK, lambda cluster: cluster.update(rotation={"encryption": 1}))
     head.run("systemctl", "restart", "mullion-agent.service")  # it looks every five minutes
     until(lambda: stored(head, "kept").startswith(b"k8s:enc:secretbox:v1:key2:"), "it is written anew")
     until(lambda: at_rest(head), "the turn is given back")
@@ -128,7 +128,9 @@ def test_a_new_key_of_encryption_at_rest_is_written_with_once_the_api_server_sta
 
 
 @pytest.mark.soak
-def test_certificates_that_end_soon_are_renewed_and_what_reads_them_starts_anew(site: Site, head: Machine) -> None:
+def test_certificates_that_end_soon_are_renewed_and_what_reads_them_starts_anew(
+    booted: BootedCluster, head: Machine
+) -> None:
     """CP: kubeadm's certificates of a year, of which ten days are left."""
     before = until(lambda: _began(head), "all run")  # who lost the API server a moment ago waits for a restart
     _age(head, "ca", "apiserver-kubelet-client", days=10)
@@ -144,12 +146,12 @@ def test_certificates_that_end_soon_are_renewed_and_what_reads_them_starts_anew(
     assert etcdctl(head, "endpoint", "health"), "the API server reaches the kubelet by its certificate"
 
 
-def _set_event_ttl(site: Site, kubernetes: str, value: str) -> None:
+def _set_event_ttl(booted: BootedCluster, kubernetes: str, value: str) -> None:
     """Another flag of the API server, in the stack file."""
     listed = releases.fields("ClusterConfiguration", kubernetes)["apiServer.extraArgs"] != "text-map"
     argument = [{"name": "event-ttl", "value": value}] if listed else {"event-ttl": value}
     extra = {"ClusterConfiguration": {"apiServer": {"extraArgs": argument}}}
-    change(site, STACK, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
+    change(booted, STACK, lambda cluster: cluster.setdefault("kubeadm", {}).update(config=extra))
 
 
 def _began(head: Machine) -> dict[str, int]:

@@ -32,8 +32,8 @@ def left(folder: Path, net: str, groups: list[Path]) -> dict[str, list[str]]:
 def test_machines_that_end_leave_no_process_mount_namespace_or_control_group(
     engine: Engine, built: str, tmp_path: Path
 ) -> None:
-    with running(tmp_path / "site", "aws-dev", built) as site:
-        head, net = site.machine(site.names("control-plane")[0]), site.net
+    with running(tmp_path / "booted", "aws-dev", built) as booted:
+        head, net = booted.machine(booted.machine_names("control-plane")[0]), booted.net
         head.boot()
         groups = [Path(line) for line in (head.folder / "cgroups").read_text().splitlines()]
         during = left(tmp_path, net, groups)
@@ -41,4 +41,4 @@ def test_machines_that_end_leave_no_process_mount_namespace_or_control_group(
     assert groups, "it has some"
     assert during["processes"], "its own are found"
     assert left(tmp_path, net, groups) == {what: [] for what in during}
-    assert not (tmp_path / "site" / "machines").exists()
+    assert not (tmp_path / "booted" / "machines").exists()

@@ -10,7 +10,7 @@ from components import releases
 from components.node.role import CONTROL_PLANE_LABEL
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, etcdctl, nodes
 from tests.lab.cluster.running import boot, renewed
@@ -24,7 +24,7 @@ OLD, NEW = 8081, 8082
 WATCHED = "/var/tmp/watchers"
 """On the node that lives through it: what watched the cluster before."""
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[[str, str], BootedCluster]
 
 
 def on(head: Machine, *words: str) -> str:
@@ -43,14 +43,14 @@ def shows(worker: Machine, port: int) -> bool:
     return bool(found) and all(f"--dport {port} " in line for line in found)
 
 
-def snapshots(site: Site) -> list[str]:
+def snapshots(booted: BootedCluster) -> list[str]:
     """Keys in the snapshot store."""
-    return sorted(key for key in site.cloud_state.objects(bucket(site, "snapshots")) if key.startswith("etcd/"))
+    return sorted(key for key in booted.cloud_state.objects(bucket(booted, "snapshots")) if key.startswith("etcd/"))
 
 
-def bucket(site: Site, name: str) -> str:
+def bucket(booted: BootedCluster, name: str) -> str:
     """A store of the cluster."""
-    return next(each.id for each in site.cloud_state.resources(BUCKET) if each.name.endswith(f"-{name}"))
+    return next(each.id for each in booted.cloud_state.resources(BUCKET) if each.name.endswith(f"-{name}"))
 
 
 def watchers(worker: Machine) -> set[str]:
@@ -61,28 +61,28 @@ def watchers(worker: Machine) -> set[str]:
     return {kubelet, *containers} if len(containers) == 2 else set()
 
 
-def snapshot_now(site: Site, head: Machine) -> str:
+def snapshot_now(booted: BootedCluster, head: Machine) -> str:
     """Have the agent make a snapshot: it makes one at once where the store has none."""
-    store = bucket(site, "snapshots")
+    store = bucket(booted, "snapshots")
     head.run("systemctl", "stop", "mullion-agent.service")  # it may be storing an earlier one
-    with site.cloud_state.transaction():
-        for key in snapshots(site):
-            site.cloud_state.remove_object(store, key)
+    with booted.cloud_state.transaction():
+        for key in snapshots(booted):
+            booted.cloud_state.remove_object(store, key)
     head.run("systemctl", "start", "mullion-agent.service")
-    return until(lambda: snapshots(site), "a snapshot is in the store")[-1]
+    return until(lambda: snapshots(booted), "a snapshot is in the store")[-1]
 
 
 @pytest.fixture(scope="module")
-def restored(cluster: Cluster, kubernetes: str) -> Site:
+def restored(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """The cluster after the drill: a snapshot, a change, the loss of all of its control plane, the restore."""
-    site = cluster(STACK, kubernetes)
-    head, worker = (site.machine(site.names(pool)[0]) for pool in ("control-plane", "linux"))
+    booted = cluster(STACK, kubernetes)
+    head, worker = (booted.machine(booted.machine_names(pool)[0]) for pool in ("control-plane", "linux"))
     boot((head, worker), READY_SECONDS)
     head.kubectl("create", "namespace", "drill")
     on(head, "create", "service", "clusterip", "web", f"--tcp={OLD}:80")
     on(head, "create", "secret", "generic", "kept", "--from-literal=word=still readable")
     until(lambda: shows(worker, OLD), "the node has the Service")
-    key = snapshot_now(site, head)
+    key = snapshot_now(booted, head)
 
     patch = json.dumps([{"op": "replace", "path": "/spec/ports/0/port", "value": NEW}])
     on(head, "patch", "service", "web", "--type=json", f"--patch={patch}")
@@ -92,29 +92,29 @@ def restored(cluster: Cluster, kubernetes: str) -> Site:
     worker.file(WATCHED).write_text(json.dumps(sorted(before)))
 
     head.cut()
-    (new,) = renewed(site, "restore", STACK, "--sandbox", "--confirm", STACK, "--snapshot", key)
+    (new,) = renewed(booted, "restore", STACK, "--sandbox", "--confirm", STACK, "--snapshot", key)
     assert new.record.id != head.record.id
     new.until("ready", READY_SECONDS)
-    return site
+    return booted
 
 
-def test_a_change_after_the_snapshot_is_undone_on_a_node_that_lived_through_it(restored: Site) -> None:
-    worker = restored.machine(restored.names("linux")[0])
+def test_a_change_after_the_snapshot_is_undone_on_a_node_that_lived_through_it(restored: BootedCluster) -> None:
+    worker = restored.machine(restored.machine_names("linux")[0])
     until(lambda: shows(worker, OLD), f"the Service is back at {OLD} on {worker.name}")
-    head = restored.machine(restored.names("control-plane")[0])
+    head = restored.machine(restored.machine_names("control-plane")[0])
     kept = until(lambda: on(head, "get", "configmaps,secrets", "--output", "name").split(), "the API answers")
     assert "secret/kept" in kept
     assert "configmap/later" not in kept
 
 
-def test_secrets_stay_readable_and_are_encrypted_still(restored: Site) -> None:
-    head = restored.machine(restored.names("control-plane")[0])
+def test_secrets_stay_readable_and_are_encrypted_still(restored: BootedCluster) -> None:
+    head = restored.machine(restored.machine_names("control-plane")[0])
     data = until(lambda: on(head, "get", "secret", "kept", "--output", "jsonpath={.data.word}"), "the API answers")
     assert base64.b64decode(data).decode() == "still readable"
 
 
-def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored: Site) -> None:
-    head = restored.machine(restored.names("control-plane")[0])
+def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored: BootedCluster) -> None:
+    head = restored.machine(restored.machine_names("control-plane")[0])
     provider_id = f"aws:///{head.record.outputs['availabilityZone']}/{head.record.id}"
 
     def whole() -> bool:
@@ -127,17 +127,17 @@ def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored
 
 
 def test_etcd_has_one_member_and_its_revisions_have_jumped_where_it_can_do_that(
-    restored: Site, kubernetes: str
+    restored: BootedCluster, kubernetes: str
 ) -> None:
-    head = restored.machine(restored.names("control-plane")[0])
+    head = restored.machine(restored.machine_names("control-plane")[0])
     (status,) = etcdctl(head, "endpoint", "status")
     jumps = "--bump-revision" in releases.release(kubernetes).etcd_restore
     assert (status["Status"]["header"]["revision"] > 10**9) == jumps
     assert len(etcdctl(head, "member", "list")["members"]) == 1
 
 
-def test_what_watches_the_cluster_starts_anew_once_on_a_node_that_lived_through_it(restored: Site) -> None:
-    worker, store = restored.machine(restored.names("linux")[0]), bucket(restored, "bundles")
+def test_what_watches_the_cluster_starts_anew_once_on_a_node_that_lived_through_it(restored: BootedCluster) -> None:
+    worker, store = restored.machine(restored.machine_names("linux")[0]), bucket(restored, "bundles")
     # restored, claimed, founded: after the two records of the first founding
     until(
         lambda: json.loads(restored.cloud_state.objects(store)["epoch.json"].content) == {"epoch": 4}, "it is published"

@@ -9,7 +9,7 @@ import pytest
 
 from components.node.kubeadm import VERIFYING_KEYS
 from sandbox.boot.machine import KUBECTL, Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import all_ready, at_rest, condition, etcdctl, nodes, stored
 from tests.lab.cluster.running import change, renewed
@@ -18,36 +18,38 @@ pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 600
 
-Cluster = Callable[[str, str], Site]
+Cluster = Callable[[str, str], BootedCluster]
 
 
 @pytest.fixture(scope="module")
-def three(cluster: Cluster, kubernetes: str) -> Site:
+def three(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """The cluster whose machines all began at the same moment."""
-    site = cluster("three", kubernetes)
-    machines = [site.machine(name) for pool in ("control-plane", "linux") for name in site.names(pool)]
+    booted = cluster("three", kubernetes)
+    machines = [booted.machine(name) for pool in ("control-plane", "linux") for name in booted.machine_names(pool)]
     with ThreadPoolExecutor(len(machines)) as at_once:
         list(at_once.map(Machine.boot, machines))
     for each in machines:
         each.until("ready", READY_SECONDS)
-    return site
+    return booted
 
 
-def control_planes(site: Site) -> list[Machine]:
-    return [site.machine(name) for name in site.names("control-plane")]
+def control_planes(booted: BootedCluster) -> list[Machine]:
+    return [booted.machine(name) for name in booted.machine_names("control-plane")]
 
 
-def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_others_join_it(three: Site) -> None:
+def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_others_join_it(
+    three: BootedCluster,
+) -> None:
     heads = control_planes(three)
     founders = [each.name for each in heads if each.file("/var/lib/mullion/founder").exists()]
     assert len(founders) == 1
     members = [each.name for each in heads if each.file("/var/lib/mullion/member").exists()]
-    assert sorted([*founders, *members]) == three.names("control-plane")
+    assert sorted([*founders, *members]) == three.machine_names("control-plane")
     found = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
     assert sorted(found) == sorted(three.machines)
 
 
-def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: Site) -> None:
+def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: BootedCluster) -> None:
     heads = control_planes(three)
     listed = etcdctl(heads[0], "member", "list")["members"]
     planned = {f"https://{each.record.outputs['privateIp']}:2380" for each in heads}
@@ -55,10 +57,10 @@ def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(t
     assert not [each["name"] for each in listed if each.get("isLearner")]
 
 
-def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(three: Site) -> None:
+def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(three: BootedCluster) -> None:
     heads = control_planes(three)
-    worker = three.machine(three.names("linux")[0])
-    url = f"{three.told(worker.record)['facts']['api_url']}/readyz"
+    worker = three.machine(three.machine_names("linux")[0])
+    url = f"{three.document(worker.record)['facts']['api_url']}/readyz"
 
     def answers() -> bool:
         """As the worker's own programs find it: by name, through the load balancer."""
@@ -74,7 +76,7 @@ def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(thre
     until(lambda: all_ready(left, 4), "it is back")
 
 
-def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(three: Site) -> None:
+def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(three: BootedCluster) -> None:
     heads = control_planes(three)
     lost, left = heads[1], heads[0]
     lost.cut()
@@ -90,7 +92,7 @@ def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(th
 
 
 @pytest.mark.soak
-def test_new_keys_come_into_use_on_all_three_and_no_token_is_refused_meanwhile(three: Site) -> None:
+def test_new_keys_come_into_use_on_all_three_and_no_token_is_refused_meanwhile(three: BootedCluster) -> None:
     """SEC: keys of encryption at rest and of service-account tokens, one machine after the other."""
     heads = control_planes(three)
     heads[0].kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")

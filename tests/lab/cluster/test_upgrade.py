@@ -14,7 +14,7 @@ from lab import images
 from operations.console.exits import Exit
 from sandbox.aws.s3 import BUCKET
 from sandbox.boot.machine import Machine
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from tests.awaited import until
 from tests.lab.cluster.asking import agent, all_ready, at_rest, nodes
 from tests.lab.cluster.running import boot, renewed
@@ -26,7 +26,7 @@ READY_SECONDS = 600
 HOP_SECONDS = 900
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
-Cluster = Callable[..., Site]
+Cluster = Callable[..., BootedCluster]
 
 
 @pytest.fixture(scope="module")
@@ -38,17 +38,17 @@ def versions(kubernetes: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def site(cluster: Cluster, versions: list[str]) -> Site:
+def booted(cluster: Cluster, versions: list[str]) -> BootedCluster:
     """The cluster at the oldest version, all ready; it can download what the others need."""
     made = cluster(STACK, *versions)
-    machines = [made.machine(name) for pool in ("control-plane", "linux") for name in made.names(pool)]
+    machines = [made.machine(name) for pool in ("control-plane", "linux") for name in made.machine_names(pool)]
     boot(machines, READY_SECONDS)
     return made
 
 
-def heads(site: Site) -> list[Machine]:
+def heads(booted: BootedCluster) -> list[Machine]:
     """The control planes."""
-    return [site.machine(name) for name in site.names("control-plane")]
+    return [booted.machine(name) for name in booted.machine_names("control-plane")]
 
 
 def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None:
@@ -65,17 +65,17 @@ def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None
     archive.unlink()
 
 
-def hopped(site: Site, version: str) -> bool:
+def hopped(booted: BootedCluster, version: str) -> bool:
     """Every control plane reports it, and nobody has the turn."""
     return all(
         (each.status().get("kubernetes"), each.status().get("state")) == (version, "ready") and at_rest(each)
-        for each in heads(site)
+        for each in heads(booted)
     )
 
 
-def versions_of(site: Site) -> dict[str, tuple[str, str]]:
+def versions_of(booted: BootedCluster) -> dict[str, tuple[str, str]]:
     """Kubernetes of each node's kubelet, and its containerd."""
-    told = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(site)[0]).items()}
+    told = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(booted)[0]).items()}
     runtimes = {name: each["containerRuntimeVersion"].partition("://")[2] for name, each in told.items()}
     # one that is built from source says +unknown behind its version
     return {name: (told[name]["kubeletVersion"].lstrip("v"), each.partition("+")[0]) for name, each in runtimes.items()}
@@ -86,9 +86,9 @@ def planned(version: str) -> tuple[str, str]:
     return version, releases.release(version).containerd.version
 
 
-def running(site: Site) -> dict[str, set[str]]:
+def running(booted: BootedCluster) -> dict[str, set[str]]:
     """Tags of the images of kube-system, by the images' names."""
-    head = heads(site)[0]
+    head = heads(booted)[0]
     pods = json.loads(head.kubectl("get", "pods", "--namespace", "kube-system", "--output", "json"))["items"]
     found: dict[str, set[str]] = {}
     for each in (container["image"] for pod in pods for container in pod["spec"]["containers"]):
@@ -97,31 +97,33 @@ def running(site: Site) -> dict[str, set[str]]:
     return found
 
 
-def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Site, versions: list[str]) -> None:
+def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(
+    booted: BootedCluster, versions: list[str]
+) -> None:
     """CP: what was in the cluster stays; kubelets are never newer than the API; a snapshot is made before each.
 
     containerd changes where the tables say so, on control planes under the running pods.
     """
-    head, worker = heads(site)[0], site.names("linux")[0]
+    head, worker = heads(booted)[0], booted.machine_names("linux")[0]
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=readable")
-    store = next(each.id for each in site.cloud_state.resources(BUCKET) if each.name.endswith("-snapshots"))
+    store = next(each.id for each in booted.cloud_state.resources(BUCKET) if each.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
-        preload(site.machines.values(), after, site.folder / "images.tar")
+        preload(booted.machines.values(), after, booted.folder / "images.tar")
         # in the sandbox, whose machines are not these, nothing is waited for: the second stage is refused, and awaited
-        assert renewed(site, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
-        until(lambda after=after: hopped(site, after), f"the control plane has {after}", HOP_SECONDS)
-        wanted = {**dict.fromkeys(site.names("control-plane"), planned(after)), worker: planned(before)}
-        until(lambda wanted=wanted: versions_of(site) == wanted, "the worker waits for the second stage")
+        assert renewed(booted, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
+        until(lambda after=after: hopped(booted, after), f"the control plane has {after}", HOP_SECONDS)
+        wanted = {**dict.fromkeys(booted.machine_names("control-plane"), planned(after)), worker: planned(before)}
+        until(lambda wanted=wanted: versions_of(booted) == wanted, "the worker waits for the second stage")
         release = releases.release(after)
         tags = {name: {f"v{after}"} for name in COMPONENTS} | {"etcd": {release.etcd}}
         tags |= {"kube-proxy": {f"v{after}"}, "coredns": {release.coredns.rpartition(":")[2]}}
-        until(lambda tags=tags: {name: running(site).get(name) for name in tags} == tags, "all images are new")
+        until(lambda tags=tags: {name: running(booted).get(name) for name in tags} == tags, "all images are new")
         serial = agent(head)["serials"]["pointer"]
-        assert len([key for key in site.cloud_state.objects(store) if f"-{serial}." in key]) >= 3, "one before each"
-        (new,) = renewed(site, "up", STACK, "--sandbox", "--yes")
+        assert len([key for key in booted.cloud_state.objects(store) if f"-{serial}." in key]) >= 3, "one before each"
+        (new,) = renewed(booted, "up", STACK, "--sandbox", "--yes")
         new.until("ready", READY_SECONDS)
-        until(lambda after=after: set(versions_of(site).values()) == {planned(after)}, "the worker has it too")
+        until(lambda after=after: set(versions_of(booted).values()) == {planned(after)}, "the worker has it too")
         until(lambda: all_ready(head, 4), "all are Ready")
         assert head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}") == "b"
         assert (
@@ -129,4 +131,4 @@ def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(site: Sit
         )
         bindings = "the agent alone approves kubelets, also after kubeadm made its bindings anew"
         until(lambda: "node-autoapprove" not in head.kubectl("get", "clusterrolebindings", "-oname"), bindings)
-        assert {each.status()["kubernetes"] for each in site.machines.values()} == {after}
+        assert {each.status()["kubernetes"] for each in booted.machines.values()} == {after}

@@ -1,4 +1,4 @@
-"""`mullion verify --reboot`: each machine of a booted sandbox, workers first, until it is as planned again."""
+"""`mullion verify --reboot`: reboots each machine of a booted sandbox, workers first, and waits until it is ready."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +10,7 @@ from operations.commands import reboot_all, sandbox_boot
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site
 from sandbox.boot import machine_status
-from sandbox.boot.machine_status import Standing, Wish
+from sandbox.boot.machine_status import DesiredPower, MachineStatus
 from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
 
@@ -22,10 +22,10 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is rebooted, in order, in a booted sandbox with one machine that cannot boot."""
     order: list[str] = []
     cloud_state = CloudState(tmp_path / "world.db")
-    machine_status.tell(
+    machine_status.write_statuses(
         cloud_state,
         {
-            name: Standing(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", Wish())
+            name: MachineStatus(name, "10.20.0.9", "not booted" if name == "web-1" else "on", "", DesiredPower())
             for name in MACHINES
         },
     )  # fmt: skip
@@ -45,22 +45,24 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return order
 
 
-def test_workers_come_first_and_what_is_not_booted_is_left_alone(rebooted: list[str]) -> None:
+def test_reboot_all_reboots_workers_first_and_skips_machines_that_are_not_booted(rebooted: list[str]) -> None:
     reboot_all.reboot_all("small")
     assert rebooted == ["linux-0", "web-0", "control-plane-0"]
 
 
-def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reboot_all_stops_at_a_machine_that_is_not_ready_again(
+    rebooted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         sandbox_boot, "record", lambda cloud_state, instance: {"time": len(rebooted), "state": "running"}
     )
-    monkeypatch.setattr(reboot_all, "PATIENCE", 0)
-    with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
+    monkeypatch.setattr(reboot_all, "REBOOT_SECONDS", 0)
+    with pytest.raises(Stop, match="linux-0 is not ready 0 s after its reboot: running"):
         reboot_all.reboot_all("small")
     assert rebooted == ["linux-0"]
 
 
-def test_a_stack_that_is_not_booted_says_how_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reboot_all_says_how_to_boot_a_sandbox_that_is_not_booted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot_site, "api", lambda name: "")
     with pytest.raises(Stop, match="mullion sandbox boot small") as stop:
         reboot_all.reboot_all("small")

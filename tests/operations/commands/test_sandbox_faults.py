@@ -1,4 +1,4 @@
-"""`mullion sandbox`: faults, changes behind the program's back, and what machines wait for."""
+"""`mullion sandbox`: faults, changes outside of Pulumi, and what blocks machines."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +8,7 @@ from typer.testing import Result
 
 from operations.console.exits import Exit
 from operations.stacks.target import world_file
+from sandbox import faults
 from sandbox.aws.cloud import AWS
 from sandbox.cloud_state import CloudState
 from sandbox.provider import Provider
@@ -34,10 +35,10 @@ def cloud_state(clone: Path) -> Iterator[CloudState]:
     made.close()
 
 
-def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> None:
+def test_faults_are_planned_listed_and_deleted(cloud_state, mullion: Run) -> None:
     result = mullion("sandbox", "fault", "small", "--fail", "3", "--throttle", "1", "--tries", "7", "--type", "Vpc")
     assert result.exit_code == 0, result.output
-    assert [(each.kind, each.nth, each.type, each.amount) for each in cloud_state.faults()] == [
+    assert [(each.kind, each.nth, each.type, each.amount) for each in faults.planned(cloud_state)] == [
         ("fail", 3, "Vpc", 0),
         ("throttle", 1, "Vpc", 7),
     ]
@@ -45,7 +46,7 @@ def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> N
     assert "throttle" in listed.stdout
     assert "InternalFailure" in listed.stdout
     assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault waits in the sandbox of small\n"
-    assert cloud_state.faults() == []
+    assert faults.planned(cloud_state) == []
 
 
 KINDS = [
@@ -60,7 +61,7 @@ KINDS = [
 @pytest.mark.parametrize(("words", "planned"), KINDS)
 def test_each_kind_of_fault_has_its_option(cloud_state, mullion: Run, words, planned) -> None:
     assert mullion("sandbox", "fault", "small", *words, "--times", "2").exit_code == 0
-    [fault] = cloud_state.faults()
+    [fault] = faults.planned(cloud_state)
     assert (fault.kind, fault.nth, fault.amount) == planned
     assert fault.times == 2
 
@@ -80,15 +81,15 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
-def test_what_makes_no_sense_changes_nothing_and_says_what_would(cloud_state, mullion: Run, words, message) -> None:
+def test_an_invalid_command_changes_nothing_and_says_what_is_valid(cloud_state, mullion: Run, words, message) -> None:
     before = cloud_state.resources()
     result = mullion("sandbox", *words)
     assert result.exit_code == Exit.USAGE
     assert message in result.stderr
-    assert (cloud_state.resources(), cloud_state.faults()) == (before, [])
+    assert (cloud_state.resources(), faults.planned(cloud_state)) == (before, [])
 
 
-def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion: Run) -> None:
+def test_change_takes_type_and_name_or_id_of_a_resource(cloud_state, mullion: Run) -> None:
     assert (
         mullion("sandbox", "change", "small", "Vpc/same", "tags.owner=them", "enableDnsHostnames=true").exit_code == 0
     )
@@ -99,12 +100,12 @@ def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion:
     assert cloud_state.resources("aws:ec2/vpc:Vpc")[1].tags == {"a": "1"}
 
 
-def test_a_thing_is_removed(cloud_state, mullion: Run) -> None:
+def test_remove_deletes_a_resource(cloud_state, mullion: Run) -> None:
     assert mullion("sandbox", "remove", "small", "net").stdout == "removed Vpc/net\n"
     assert [each.name for each in cloud_state.resources()] == ["same", "same"]
 
 
-def test_machines_that_wait_are_shown_with_what_is_in_their_way(cloud_state, mullion: Run) -> None:
+def test_boots_lists_waiting_machines_with_what_blocks_them(cloud_state, mullion: Run) -> None:
 
     cloud_state.put_boot(
         Boot("i-1", "web-0", "0" * 64, "waiting", "there is no object x in bucket b", "2026-01-01T00:00:00Z")
@@ -112,3 +113,13 @@ def test_machines_that_wait_are_shown_with_what_is_in_their_way(cloud_state, mul
     result = mullion("sandbox", "boots", "small")
     assert "web-0" in result.stdout
     assert "there is no object x in bucket b" in result.stdout
+
+
+@pytest.mark.parametrize("name", ["web", "small-web", "Vpc/web", "Vpc/small-web"])
+def test_a_resource_is_found_by_its_name_with_and_without_the_stack(cloud_state, mullion: Run, name: str) -> None:
+    provider = Provider(AWS, cloud_state)
+    provider.configure({"region": "eu-west-1"})
+    urn = "urn:pulumi:small::mullion::aws:ec2/vpc:Vpc::small-web"
+    provider.create(urn, {"cidrBlock": "10.2.0.0/16"}, preview=False)
+    result = mullion("sandbox", "remove", "small", name)
+    assert result.stdout == "removed Vpc/small-web\n", result.output

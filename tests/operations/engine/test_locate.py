@@ -10,7 +10,7 @@ import pytest
 
 from lab import go_toolchain
 from operations.console.exits import EngineError
-from operations.engine import build, locate
+from operations.engine import locate
 from operations.engine.locate import Origin
 
 pytestmark = pytest.mark.subprocess

@@ -122,8 +122,8 @@ def test_the_program_is_told_where_the_api_of_booted_machines_is_and_nothing_of_
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("up", "small", "--bootable"), "--bootable goes with --sandbox"),
-        (("up", "small", "--sandbox", "--kubernetes", BUILT), "--kubernetes with --bootable"),
+        (("up", "small", "--bootable"), "--bootable needs --sandbox"),
+        (("up", "small", "--sandbox", "--kubernetes", BUILT), "--kubernetes needs --bootable"),
         (("sandbox", "boot", "small"), "up small --sandbox --bootable"),
         (("sandbox", "boot", "small", "--timeout", "soon"), "--timeout"),
         (("sandbox", "ls", "small"), "is not booted"),

@@ -1,4 +1,4 @@
-"""One embedded Azure for a test."""
+"""One embedded Azure subscription for a test."""
 
 import base64
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from sandbox.azure.cloud import AZURE
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud_state import CloudState
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, maker
 
 REGION = "westeurope"
@@ -223,7 +223,7 @@ NEEDS = {
     "link": "zone",
     "record": "zone",
 }
-"""What must be there besides what the inputs name."""
+"""Resources that a row needs besides those that its inputs name."""
 
 
 @pytest.fixture

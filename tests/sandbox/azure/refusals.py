@@ -1,6 +1,6 @@
-"""What the real Azure answers to what our program or a user's spec could ask: scene or type, changes, code and words.
+"""Refusals of the real Azure to inputs of our program or a user's spec: scene or type, changes, error code, words.
 
-None takes a property of the scene away; `$name` is the id of a thing made before (conftest.py).
+None removes a property of the scene; `$name` is the id of a resource that the scene created (conftest.py).
 """
 
 from typing import Any
@@ -268,6 +268,6 @@ STORES: dict[str, Row] = {
 }
 ROWS = NETWORKS | MACHINES | STORES
 BEFORE = {"subnet with no such table": "net"}
-"""What else must be there for a row to be refused."""
+"""Further resources that a row needs in order to be refused."""
 NEEDED = {"sub": "net", "route": "table", "extension": "vm", "secret": "vault", "container": "store", "record": "zone"}
-"""What the scene of a row needs besides what it names."""
+"""Resources that the scene of a row needs besides those that it names."""

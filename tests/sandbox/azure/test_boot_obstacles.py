@@ -1,4 +1,4 @@
-"""A booted machine of the sandbox's Azure writes its status record, if nothing of its own is in its way."""
+"""A booted machine on the sandbox's Azure writes its status record unless network, rights or extension prevent it."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ import pytest
 from components.machine import user_data
 from sandbox.records import Boot
 from sandbox.values import Asset
-from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import IN, SCENES, WINDOWS, configuration, profile, rule
@@ -27,7 +27,7 @@ Make = Callable[..., Thing]
 
 @pytest.fixture
 def site(account: Account, scene: Scene) -> Make:
-    """Make a machine with all that it needs; `machine` and `without` change that."""
+    """Create a machine with everything it needs; `machine` and `without` change that."""
 
     def make(without: str = "", pods: str = "", password: str = "", **machine: Any) -> Thing:
         container, identity = scene("container"), scene("identity")
@@ -55,7 +55,7 @@ def boot(account: Account) -> Boot:
     return found
 
 
-def test_it_is_ready_and_its_record_bears_the_vms_own_id(account: Account, site: Make) -> None:
+def test_a_booted_machine_is_ready_and_its_record_has_the_vm_id(account: Account, site: Make) -> None:
     machine = site()
     assert boot(account).state == "ready", boot(account).reason
     stored = account.cloud_state.object("mulliona1b2/bundles", f"status/web:{machine.outputs['vmId']}.json")
@@ -74,20 +74,20 @@ LACKING: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", LACKING)
-def test_what_is_in_its_way_is_named(account: Account, site: Make, case: str) -> None:
+def test_each_obstacle_to_a_boot_is_named(account: Account, site: Make, case: str) -> None:
     changes, words = LACKING[case]
     site(**changes)
     assert (boot(account).state, words in boot(account).reason) == ("waiting", True), boot(account).reason
 
 
-def test_it_forwards_what_its_pods_send_where_its_interface_does(account: Account, scene: Scene, site: Make) -> None:
+def test_pod_packets_need_ip_forwarding_on_the_interface(account: Account, scene: Scene, site: Make) -> None:
     face = scene("nic")
     account.update(face, enableIPForwarding=True)
     site(pods="10.244.1.0/24")
     assert boot(account).state == "ready", boot(account).reason
 
 
-def test_without_a_nat_gateway_it_needs_an_address_of_its_own(account: Account, scene: Scene, site: Make) -> None:
+def test_a_machine_without_nat_gateway_needs_a_public_address(account: Account, scene: Scene, site: Make) -> None:
     sub = scene("sub")
     account.update(sub, natGateway=None)
     site()
@@ -98,7 +98,7 @@ def test_without_a_nat_gateway_it_needs_an_address_of_its_own(account: Account, 
     assert boot(account).state == "ready", boot(account).reason
 
 
-def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_not(
+def test_a_deny_rule_for_https_stops_the_boot_unless_an_earlier_rule_allows_it(
     account: Account, scene: Scene, site: Make
 ) -> None:
     group = scene("nsg")
@@ -111,7 +111,7 @@ def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_no
     assert boot(account).state == "ready", boot(account).reason
 
 
-def test_windows_waits_for_the_extension_that_starts_its_loader(account: Account, site: Make) -> None:
+def test_windows_boots_only_with_the_extension_that_starts_its_loader(account: Account, site: Make) -> None:
     disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}
     site(password="A-password-1", storageProfile=disk)
     assert (boot(account).state, "no extension starts the loader" in boot(account).reason) == ("waiting", True)
@@ -120,7 +120,7 @@ def test_windows_waits_for_the_extension_that_starts_its_loader(account: Account
 
 
 @pytest.mark.parametrize("goes", ["extension", "machine"])
-def test_what_an_extension_alone_is_told_is_kept_for_its_machine_and_goes_with_either(
+def test_protected_settings_of_an_extension_are_deleted_with_extension_or_machine(
     goes: str, account: Account, site: Make
 ) -> None:
     disk = {"imageReference": WINDOWS, "osDisk": {"createOption": "FromImage", "diskSizeGB": 64}}

@@ -1,4 +1,4 @@
-"""What is around booted machines on Azure: security groups, names, load balancers and customData."""
+"""The network of booted machines on Azure: security groups, names, load balancers and customData."""
 
 import base64
 from ipaddress import IPv4Network
@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from sandbox import tamper
 from sandbox.azure import regions
-from sandbox.azure.boot_services import AROUND
+from sandbox.azure.boot_services import CLOUD_SERVICES
 from sandbox.azure.names import BALANCER, INTERFACE, MACHINE, NETWORK, RECORD, RULES
 from sandbox.boot import cloud_services, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
@@ -17,7 +18,7 @@ from sandbox.records import Record
 
 Row = tuple[str, str, dict[str, Any], dict[str, Any]]
 OUT = Permission(False, "-1", 0, 0, (ANYWHERE,))
-"""What Azure's own rules let out."""
+"""Outbound connections that Azure's default rules allow."""
 PARTS = {"frontendIPConfiguration": {"id": "b/f/in"}, "backendAddressPool": {"id": "b/p/api"}, "probe": {"id": "b/o/x"}}
 BALANCED = {
     "frontendIPConfigurations": [{"name": "in", "privateIPAddress": "10.20.0.9"}, {"name": "public"}],
@@ -30,7 +31,7 @@ BALANCED = {
 
 
 def rule(name: str, priority: int, ports: str, **more: Any) -> dict[str, Any]:
-    """A rule that lets TCP in."""
+    """A rule that allows inbound TCP."""
     fixed = {"access": "Allow", "direction": "Inbound", "protocol": "Tcp", "destinationAddressPrefix": "*"}
     return {**fixed, "name": name, "priority": priority, "destinationPortRange": ports, **more}
 
@@ -44,7 +45,7 @@ RULES_OF = {
 
 
 def machine(name: str, address: str, **more: Any) -> list[Row]:
-    """A machine, its interface and its group of rules."""
+    """A machine with its interface and its security group."""
     face: dict[str, Any] = {"privateIPAddress": address, "applicationSecurityGroups": [{"id": f"asg-{name}"}], **more}
     data = base64.b64encode(f"#cloud-config {name}".encode()).decode()
     inputs = {"osProfile": {"customData": data}, "networkProfile": {"networkInterfaces": [{"id": f"nic-{name}"}]}}
@@ -73,46 +74,46 @@ def cloud_state(tmp_path: Path) -> CloudState:
 
 
 def found(cloud_state: CloudState, name: str) -> Record:
-    there = AROUND.find(cloud_state, f"id-{name}")
+    there = CLOUD_SERVICES.find(cloud_state, f"id-{name}")
     assert there
     return there
 
 
-def test_a_world_of_azure_s_things_is_in_azure(cloud_state: CloudState) -> None:
-    assert cloud_services.of(cloud_state) is AROUND
-    assert AROUND.range(cloud_state) == IPv4Network("10.20.0.0/16")
-    assert AROUND.address(cloud_state, found(cloud_state, "worker")) == "10.20.0.5"
-    assert AROUND.user_data(found(cloud_state, "worker"), lambda *_: b"") == b"#cloud-config worker"
+def test_azure_resources_select_azures_services(cloud_state: CloudState) -> None:
+    assert cloud_services.services_of(cloud_state) is CLOUD_SERVICES
+    assert CLOUD_SERVICES.range(cloud_state) == IPv4Network("10.20.0.0/16")
+    assert CLOUD_SERVICES.address(cloud_state, found(cloud_state, "worker")) == "10.20.0.5"
+    assert CLOUD_SERVICES.user_data(found(cloud_state, "worker"), lambda *_: b"") == b"#cloud-config worker"
 
 
-def test_rules_know_machines_by_their_groups_and_what_comes_through_a_balancer_comes_from_it(
+def test_rules_match_machines_by_security_group_and_balanced_packets_by_balancer_address(
     cloud_state: CloudState,
 ) -> None:
     peer = ("10.20.0.4",)
-    assert AROUND.permissions(cloud_state, found(cloud_state, "worker")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "worker")) == [
         Permission(True, "tcp", 10250, 10250, peer),
         Permission(True, "-1", 0, 65535, peer),
         OUT,
     ]
-    assert AROUND.permissions(cloud_state, found(cloud_state, "head")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "head")) == [
         Permission(True, "tcp", 6443, 6443, ("203.0.113.0/24",)),
         OUT,
         Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
     ]
 
 
-def test_a_rule_that_denies_before_the_last_is_refused_since_it_would_be_taken_for_none(
+def test_a_deny_rule_before_the_last_is_refused_because_it_would_be_ignored(
     cloud_state: CloudState,
 ) -> None:
     [group] = [each for each in cloud_state.resources(RULES.token) if each.id == "nsg-worker"]
     denial = rule("closed", 99, "443", access="Deny", direction="Outbound", sourceAddressPrefix="*")
-    cloud_state.tamper(group, {"securityRules": [denial, *group.inputs["securityRules"]]})
+    tamper.change(cloud_state, group, {"securityRules": [denial, *group.inputs["securityRules"]]})
     with pytest.raises(ValueError, match="closed"):
-        AROUND.permissions(cloud_state, found(cloud_state, "worker"))
+        CLOUD_SERVICES.permissions(cloud_state, found(cloud_state, "worker"))
 
 
 def test_a_balancer_forwards_from_its_private_address_to_its_pool(cloud_state: CloudState) -> None:
-    [one] = AROUND.forwarders(cloud_state)
+    [one] = CLOUD_SERVICES.forwarders(cloud_state)
     check = {"protocol": "HTTPS", "path": "/readyz", "port": 6443, "matcher": "200"}
     assert (one.address, one.port, one.check, one.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
 
@@ -129,13 +130,13 @@ def test_a_balancer_forwards_from_its_private_address_to_its_pool(cloud_state: C
         ("a.blob.core.windows.net.example.org", None),
     ],
 )
-def test_names_of_the_zone_and_the_services_are_known_and_no_others(
+def test_only_names_of_the_zone_and_the_services_resolve(
     cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
     assert name_server.addresses(cloud_state, name, "10.20.0.1") == expected
 
 
-def test_images_for_a_spec_are_such_as_azure_has_and_trusted_launch_takes() -> None:
+def test_images_of_a_spec_exist_on_azure_and_support_trusted_launch() -> None:
     for each in regions.images("westeurope"):
         reference: dict[str, str] = dict(zip(("publisher", "offer", "sku", "version"), each.split(":"), strict=True))
         assert regions.disk(reference) is not None and regions.second_generation(reference), each

@@ -1,7 +1,7 @@
-"""The real Pulumi engine on the sandbox's Azure, with a small program of its own."""
+"""The real Pulumi engine on the sandbox's Azure, with a small program."""
 
 # pyright: reportArgumentType=false, reportOptionalSubscript=false
-# plain dictionaries, which the SDK takes, and its types only where they stand in the call itself
+# plain dictionaries; the SDK's types only where a call is checked against them
 
 import base64
 from collections.abc import Iterator
@@ -27,9 +27,28 @@ VALUE = "engine-secret-0453-Aa"
 READER = "/providers/Microsoft.Authorization/roleDefinitions/2a2b9908-6ea1-4ae2-8e65-a410df84e7d1"
 
 
+def named_balancer(subnet: Any, group: dict[str, Any]) -> Any:
+    """Create an internal load balancer with a name in a private zone; return its address."""
+    from pulumi_azure_native import network, privatedns
+
+    balancer = network.LoadBalancer(
+        "lb",
+        sku={"name": "Standard"},
+        frontend_ip_configurations=[{"name": "api", "subnet": {"id": subnet.id}}],
+        **group,
+    )
+    address = balancer.frontend_ip_configurations.apply(lambda frontends: frontends[0].private_ip_address)
+    zone = privatedns.PrivateZone("zone", private_zone_name="c.mullion.internal", location="Global", **group)
+    named: dict[str, Any] = {"relative_record_set_name": "api", "record_type": "A", "ttl": 60}
+    privatedns.PrivateRecordSet(
+        "api", private_zone_name=zone.name, a_records=[{"ipv4_address": address}], **named, **group
+    )
+    return address
+
+
 def small_cloud(settings: dict[str, Any]) -> None:
     """A network with machines, a balancer with a name, an identity with rights, stores and a secret."""
-    from pulumi_azure_native import authorization, compute, keyvault, managedidentity, network, privatedns, resources
+    from pulumi_azure_native import authorization, compute, keyvault, managedidentity, network, resources
     from pulumi_azure_native import storage as stores
 
     tags = {"owner": settings["owner"]}
@@ -85,19 +104,7 @@ def small_cloud(settings: dict[str, Any]) -> None:
             tags=tags,
             **here,
         )
-    balancer = network.LoadBalancer(
-        "lb",
-        sku={"name": "Standard"},
-        frontend_ip_configurations=[{"name": "api", "subnet": {"id": subnet.id}}],
-        **here,
-    )
-    address = balancer.frontend_ip_configurations.apply(lambda known: known[0].private_ip_address)
-    zone = privatedns.PrivateZone("zone", private_zone_name="c.mullion.internal", location="Global", **here)
-    named: dict[str, Any] = {"relative_record_set_name": "api", "record_type": "A", "ttl": 60}
-    privatedns.PrivateRecordSet(
-        "api", private_zone_name=zone.name, a_records=[{"ipv4_address": address}], **named, **here
-    )
-    pulumi.export("address", address)
+    pulumi.export("address", named_balancer(subnet, here))
     pulumi.export("vault", vault.properties.vault_uri)
 
 
@@ -113,7 +120,7 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
-    """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
+    """The life of a stack; each preview_and_up also asserts that the up did what the preview showed."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
     assert len(runner.cloud_state.resources()) == len(made)

@@ -1,4 +1,4 @@
-"""The functions of the sandbox's Azure provider, and what only its outputs tell."""
+"""The functions of the sandbox's Azure provider, and values that appear only in outputs."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import SERVICES
 from sandbox.values import Secret
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import REGION, SCENES, profile
@@ -15,12 +15,12 @@ from .conftest import REGION, SCENES, profile
 TOKENS = {token.rsplit(":", 1)[-1]: token for token in (*FUNCTIONS, *READS)}
 
 
-def test_the_caller_is_of_a_tenant_and_a_subscription(account: Account) -> None:
+def test_the_caller_has_a_tenant_and_a_subscription(account: Account) -> None:
     found = account.provider.invoke(TOKENS["getClientConfig"], {})
     assert (found["subscriptionId"], found["tenantId"]) == (SUBSCRIPTION, TENANT)
 
 
-def test_a_machine_is_read_while_it_is_there_and_its_password_never(account: Account, scene: Scene) -> None:
+def test_an_existing_machine_is_read_without_its_password(account: Account, scene: Scene) -> None:
     machine = scene("vm")
     asked = {"resourceGroupName": "rg", "vmName": "web-0"}
     found = account.provider.invoke(TOKENS["getVirtualMachine"], asked | {"expand": "instanceView"})
@@ -32,8 +32,8 @@ def test_a_machine_is_read_while_it_is_there_and_its_password_never(account: Acc
         account.provider.invoke(TOKENS["getVirtualMachine"], asked)
 
 
-def test_a_machine_that_is_taken_over_has_an_administrator_and_no_password(account: Account, scene: Scene) -> None:
-    """The engine shows nothing of a value with a secret in it: who takes the machine over knows none of its profile."""
+def test_an_imported_machine_has_an_administrator_and_no_password(account: Account, scene: Scene) -> None:
+    """The engine hides a value that contains a secret, so an import finds no OS profile."""
     inputs = SCENES["vm"][1] | profile(adminPassword=Secret("Pass-word-1"))
     machine = account.create("VirtualMachine", "vm", **filled(inputs, scene))
     unknown = {name: value for name, value in machine.inputs.items() if name != "osProfile"}
@@ -45,7 +45,7 @@ def test_a_machine_that_is_taken_over_has_an_administrator_and_no_password(accou
     assert kept[0]["osProfile"] == machine.inputs["osProfile"]
 
 
-def test_secret_values_are_in_the_secrets_file_alone_and_new_ones_are_versions(account: Account, scene: Scene) -> None:
+def test_secret_values_are_only_in_the_secrets_file_and_changes_add_versions(account: Account, scene: Scene) -> None:
     secret = scene("secret")
     key = "https://mullion-a1b2.vault.azure.net/secrets/pki"
     assert list(account.cloud_state.secret_values(key).values()) == ["value"]
@@ -57,7 +57,7 @@ def test_secret_values_are_in_the_secrets_file_alone_and_new_ones_are_versions(a
     assert account.cloud_state.secret_values(key) == {}
 
 
-def test_in_a_world_of_plain_http_stores_and_vaults_say_so(account: Account, scene: Scene) -> None:
+def test_urls_of_stores_and_vaults_are_http_in_a_lab_network(account: Account, scene: Scene) -> None:
     assert scene("vault").outputs["properties"]["vaultUri"] == "https://mullion-a1b2.vault.azure.net/"
     with account.cloud_state.transaction():
         account.cloud_state.set_setting(SERVICES, "http")

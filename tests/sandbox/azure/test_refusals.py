@@ -1,4 +1,4 @@
-"""The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
+"""The rows of refusals.py, and refusals that need a second resource, a quota, an update or a deletion."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from components.releases import systems
 from sandbox.azure.quotas import CORES, QUOTAS
 from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
 from sandbox.values import Asset
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
 from .conftest import IN, SCENES, WINDOWS, rule
@@ -27,7 +27,7 @@ def test_a_call_that_azure_refuses_is_refused_with_its_code(account: Account, sc
     assert words in said
 
 
-def test_there_are_at_least_fifty_kinds_of_them() -> None:
+def test_at_least_fifty_kinds_of_refusals_are_listed() -> None:
     assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 50
     assert len({code for _, _, code, _ in ROWS.values()}) >= 25
 
@@ -46,7 +46,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_what_something_holds_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
+def test_a_resource_in_use_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
     holder, code = HELD[name]
     held = scene(name)
     last = scene(holder)
@@ -60,7 +60,7 @@ TWICE = ("net", "nsg", "nic", "lb", "identity", "zone", "record", "container", "
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account, scene: Scene, name: str) -> None:
+def test_a_name_is_free_again_once_its_resource_is_deleted(account: Account, scene: Scene, name: str) -> None:
     first = scene(name)
     short, inputs = SCENES[name]
     spare = {"nic": {"ipConfigurations": [{"name": "ip", "subnet": {"id": "$sub"}}]}, "lb": {}}
@@ -73,8 +73,8 @@ def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account,
     account.create(short, "again", **again)
 
 
-def test_names_of_vaults_secrets_stay_taken_and_those_of_stores_do_not(account: Account, scene: Scene) -> None:
-    """Requirement of `up, down, up`: a name that Azure keeps needs a suffix of its own."""
+def test_deleted_vault_and_secret_names_stay_taken_and_store_names_do_not(account: Account, scene: Scene) -> None:
+    """`up, down, up` needs a new suffix for names that Azure keeps after deletion."""
     for name, code in (("secret", "ObjectIsDeletedButRecoverable"), ("vault", "ConflictError")):
         thing = scene(name)
         account.delete(thing)
@@ -85,7 +85,7 @@ def test_names_of_vaults_secrets_stay_taken_and_those_of_stores_do_not(account: 
     account.create("StorageAccount", "again", **SCENES["store"][1])
 
 
-def test_names_of_stores_and_vaults_are_the_whole_worlds(account: Account, scene: Scene) -> None:
+def test_names_of_stores_and_vaults_are_globally_unique(account: Account, scene: Scene) -> None:
     scene("store")
     scene("vault")
     account.create("ResourceGroup", "other", resourceGroupName="other")
@@ -103,7 +103,7 @@ def test_subnets_do_not_overlap(account: Account, scene: Scene) -> None:
     assert "Subnet 'b' is not valid because its IP address range overlaps" in refusal.message
 
 
-def test_an_address_is_one_interfaces_and_the_chosen_ones_count(account: Account, scene: Scene) -> None:
+def test_an_address_belongs_to_one_interface_also_if_azure_chose_it(account: Account, scene: Scene) -> None:
     scene("nic")
     given = filled(SCENES["nic"][1] | {"networkInterfaceName": "b"}, scene)
     assert (
@@ -119,7 +119,7 @@ def test_an_address_is_one_interfaces_and_the_chosen_ones_count(account: Account
     )
 
 
-def test_an_interface_has_one_machine_and_a_machine_one_handler_of_a_kind(account: Account, scene: Scene) -> None:
+def test_an_interface_has_one_machine_and_a_machine_one_extension_of_a_type(account: Account, scene: Scene) -> None:
     scene("extension")
     given = filled(SCENES["vm"][1] | {"vmName": "web-1"}, scene)
     assert account.refused(lambda: account.create("VirtualMachine", "b", **given)).code == "NicInUse"
@@ -129,7 +129,7 @@ def test_an_interface_has_one_machine_and_a_machine_one_handler_of_a_kind(accoun
 
 
 @pytest.mark.parametrize("change", ["customData", "computerName", "adminUsername", "image", "zones"])
-def test_what_azure_cannot_change_and_the_provider_does_not_know_is_refused(
+def test_changes_that_arm_refuses_and_the_provider_allows_are_refused(
     account: Account, scene: Scene, change: str
 ) -> None:
     machine = scene("vm")
@@ -158,10 +158,8 @@ def test_a_blob_needs_the_accounts_key_as_the_provider_does(account: Account, sc
     assert refusal.code == "KeyBasedAuthenticationNotPermitted"
 
 
-def test_a_blob_with_another_content_is_made_anew_after_the_older_one_and_never_over_one_that_is_there(
-    account: Account, scene: Scene
-) -> None:
-    """So is the provider's own code: `source` forces a new blob, and before it makes one it looks whether it exists."""
+def test_a_changed_blob_is_replaced_after_deletion_and_never_overwrites_another(account: Account, scene: Scene) -> None:
+    """The provider's own code: `source` forces a new blob, and the provider refuses to create a blob that exists."""
     scene("container")
     blob = IN | {"accountName": "mulliona1b2", "containerName": "bundles"}
     texts = [Asset("signature", text, text=text) for text in ("one", "two")]
@@ -174,7 +172,7 @@ def test_a_blob_with_another_content_is_made_anew_after_the_older_one_and_never_
     assert refusal.code == "AlreadyExists"
 
 
-def test_a_role_is_assigned_once_and_stays_while_it_is(account: Account, scene: Scene) -> None:
+def test_a_role_is_assigned_once_and_not_deleted_while_assigned(account: Account, scene: Scene) -> None:
     role, principal = scene("role"), scene("identity").outputs["principalId"]
     given = {"scope": scene("rg").id, "roleDefinitionId": role.id, "principalId": principal}
     made = account.create("RoleAssignment", "a", **given)
@@ -184,14 +182,14 @@ def test_a_role_is_assigned_once_and_stays_while_it_is(account: Account, scene: 
     account.delete(role)
 
 
-def test_a_network_sees_one_zone_of_a_name(account: Account, scene: Scene) -> None:
+def test_a_network_links_one_zone_of_a_name(account: Account, scene: Scene) -> None:
     scene("link")
     other = filled(SCENES["link"][1] | {"virtualNetworkLinkName": "again"}, scene)
     refusal = account.refused(lambda: account.create("VirtualNetworkLink", "b", **other))
     assert "overlapping namespaces" in refusal.message
 
 
-def test_a_resource_group_takes_all_with_it(account: Account, scene: Scene) -> None:
+def test_deleting_a_resource_group_deletes_its_content(account: Account, scene: Scene) -> None:
     for name in ("sub", "zone", "identity"):
         scene(name)
     account.delete(scene("rg"))
@@ -228,7 +226,7 @@ def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name
     account.create(short, "more", **given)
 
 
-def test_a_thousand_and_one_rules_are_too_many(account: Account, scene: Scene) -> None:
+def test_1001_security_rules_are_refused(account: Account, scene: Scene) -> None:
     scene("rg")
     many = [rule(name=f"r{number}", priority=100 + number) for number in range(1001)]
     given = IN | {"networkSecurityGroupName": "many", "securityRules": many}
@@ -261,12 +259,12 @@ VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account: Account, case: str) -> None:
+def test_a_value_that_the_provider_refuses_fails_the_preview(account: Account, case: str) -> None:
     kind, changes, path = VALUES[case]
     assert stopped(account, SCENES, kind, changes) == [path]
 
 
-def test_images_of_every_release_are_there_and_tell_their_generation() -> None:
+def test_images_of_every_release_exist_with_their_generation() -> None:
     for release in (*systems.WINDOWS.values(), *systems.LINUX.values()):
         publisher, offer, sku = release.images["azure"].split(":")
         reference = {"publisher": publisher, "offer": offer, "sku": sku, "version": "latest"}

@@ -12,9 +12,9 @@ from sandbox.boot.machine import Machine
 def test_a_machine_whose_cable_is_out_boots_with_the_user_data_that_it_had_and_a_new_one_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site: Any = None
+    network: Any = None
     record: Any = None
-    here = Machine(site, record, "linux-0", tmp_path, "net-x", {"kubernetes": "1.37.1"})
+    here = Machine(network, record, "linux-0", tmp_path, "net-x", {"kubernetes": "1.37.1"})
     given: list[bytes] = []
 
     def boot(folder: Path, space: str, image: str, file: str, *words: str) -> int:

@@ -15,7 +15,7 @@ from sandbox.cloud_state import CloudState
 from sandbox.simulated_boot import BOOTED
 
 HOLD = "import sys, time; from pathlib import Path; from sandbox.boot import supervision\n"
-HOLD += "with supervision.held(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)"
+HOLD += "with supervision.supervisor_lock(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(60)"
 
 
 @pytest.mark.subprocess
@@ -24,12 +24,12 @@ def test_one_process_keeps_a_sandbox_and_who_is_killed_keeps_it_no_more(tmp_path
     with subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
-        assert supervision.keeper(tmp_path) == process.pid
-        with pytest.raises(BlockingIOError), supervision.held(tmp_path):
+        assert supervision.supervisor_pid(tmp_path) == process.pid
+        with pytest.raises(BlockingIOError), supervision.supervisor_lock(tmp_path):
             pass
         process.kill()
         process.wait(10)
-    assert supervision.keeper(tmp_path) is None
+    assert supervision.supervisor_pid(tmp_path) is None
 
 
 def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too(
@@ -39,13 +39,13 @@ def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too
     monkeypatch.setattr(machine, "stop", lambda folder: ended.append(folder.name))
     monkeypatch.setattr(network, "down", lambda net: ended.append(net))
     (supervision.disks(tmp_path) / "linux-0-i-1").mkdir(parents=True)
-    cloud_state = CloudState(supervision.cloud_state(tmp_path))
+    cloud_state = CloudState(supervision.cloud_state_file(tmp_path))
     with cloud_state.transaction():
         cloud_state.set_setting(BOOTED, "yes")
-    machine_status.open_site(cloud_state, net="n", api="https://127.0.0.1:1")
+    machine_status.record_start(cloud_state, net="n", api="https://127.0.0.1:1")
     supervision.clean(tmp_path)
-    assert ended == ["linux-0-i-1", supervision.net(tmp_path)]
-    assert (cloud_state.setting(BOOTED), machine_status.site(cloud_state)) == ("", {})
+    assert ended == ["linux-0-i-1", supervision.namespace(tmp_path)]
+    assert (cloud_state.setting(BOOTED), machine_status.network(cloud_state)) == ("", {})
     assert supervision.disks(tmp_path).exists()
     supervision.clean(tmp_path, disks_too=True)
     assert not supervision.disks(tmp_path).exists()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from lab.linuxnode import network
-from sandbox.aws.boot_services import AROUND
+from sandbox.aws.boot_services import CLOUD_SERVICES
 from sandbox.boot import firewalls, machine_status, supervisor
-from sandbox.boot.cloud_services import Around
-from sandbox.boot.machine_status import Wish
-from sandbox.boot.supervisor import Keeper
+from sandbox.boot.cloud_services import CloudServices
+from sandbox.boot.machine_status import DesiredPower
+from sandbox.boot.supervisor import Supervisor
 from sandbox.cloud_state import CloudState
 from sandbox.records import Record
 from tests.sandbox.boot.cloud_states import has
@@ -36,11 +36,11 @@ class Machine:
 
 
 @dataclass
-class Site:
+class FakeCluster:
     """One whose machines boot at once."""
 
     cloud_state: CloudState
-    around: Around = AROUND
+    cloud_services: CloudServices = CLOUD_SERVICES
     net: str = "net"
     machines: dict[str, Machine] = field(default_factory=dict[str, Machine])
     done: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -56,8 +56,8 @@ class Site:
         self.machines[name] = Machine(self.done.setdefault(name, []), self.boots)
         return self.machines[name]
 
-    def forget(self, name: str) -> None:
-        self.done[name].append("forget")
+    def remove(self, name: str) -> None:
+        self.done[name].append("remove")
         del self.machines[name]
 
     def firewall(self, record: Record) -> str:
@@ -65,9 +65,9 @@ class Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """A site with firewalls and cables that note what is asked of them."""
-    here = Site(CloudState(tmp_path / "world.db"))
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """A cluster with firewalls and cables that note what is asked of them."""
+    here = FakeCluster(CloudState(tmp_path / "world.db"))
 
     def note(what: str) -> Any:
         return lambda *words, **more: here.done.setdefault(what, []).append(f"{words} {more}")
@@ -78,96 +78,96 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     return here
 
 
-def settled(here: Keeper) -> dict[str, str]:
+def settled(watcher: Supervisor) -> dict[str, str]:
     """Look until nothing boots any more; the machines' states."""
     for _ in range(200):
-        here.look()
-        if not here._booting and all(each.state != "boots" for each in here.standing.values()):
+        watcher.reconcile()
+        if not watcher._booting and all(each.state != "boots" for each in watcher.statuses.values()):
             break
         time.sleep(0.01)
-    return {name: each.state for name, each in here.standing.items()}
+    return {name: each.state for name, each in watcher.statuses.items()}
 
 
-def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(site: Site) -> None:
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1", two="i-2")
-    assert settled(here) == {"one": "on", "two": "on"}
-    has(site.cloud_state, one="i-1", two="i-3")
-    assert settled(here) == {"one": "on", "two": "on"}
-    has(site.cloud_state, two="i-3")
-    assert settled(here) == {"two": "on"}
-    assert site.done["one"] == ["boot", "cut", "forget"]
-    assert site.done["two"] == ["boot", "cut", "forget", "boot"], "another instance of that name has another disk"
-    assert machine_status.standing(site.cloud_state)["two"].instance == "i-3"
+def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(cluster: FakeCluster) -> None:
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1", two="i-2")
+    assert settled(watcher) == {"one": "on", "two": "on"}
+    has(cluster.cloud_state, one="i-1", two="i-3")
+    assert settled(watcher) == {"one": "on", "two": "on"}
+    has(cluster.cloud_state, two="i-3")
+    assert settled(watcher) == {"two": "on"}
+    assert cluster.done["one"] == ["boot", "cut", "remove"]
+    assert cluster.done["two"] == ["boot", "cut", "remove", "boot"], "another instance of that name has another disk"
+    assert machine_status.statuses(cluster.cloud_state)["two"].instance == "i-3"
 
 
-def test_wishes_are_granted_once_and_said_to_be(site: Site) -> None:
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1")
-    settled(here)
+def test_wishes_are_granted_once_and_said_to_be(cluster: FakeCluster) -> None:
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1")
+    settled(watcher)
     for changes in ({"boots": 1, "on": True}, {"on": False}, {"connected": False, "rate": "1mbit"}):
-        wanted = machine_status.wish(site.cloud_state, "one", **changes)
-        settled(here)
-        settled(here)
-        assert machine_status.standing(site.cloud_state)["one"].wish == wanted
-    assert site.done["one"] == ["boot", "cut", "boot", "cut"]
-    assert machine_status.standing(site.cloud_state)["one"].state == "off"
-    assert site.done["connect"] == ["('net', 'i-1') {'connected': False}"]
-    assert site.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
+        wanted = machine_status.set_desired_power(cluster.cloud_state, "one", **changes)
+        settled(watcher)
+        settled(watcher)
+        assert machine_status.statuses(cluster.cloud_state)["one"].desired == wanted
+    assert cluster.done["one"] == ["boot", "cut", "boot", "cut"]
+    assert machine_status.statuses(cluster.cloud_state)["one"].state == "off"
+    assert cluster.done["connect"] == ["('net', 'i-1') {'connected': False}"]
+    assert cluster.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
 
 
-def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(site: Site) -> None:
+def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(cluster: FakeCluster) -> None:
     """Cut, isolated or slowed, then rolled or scaled away: what comes in its place boots with its cable in."""
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1", two="i-2")
-    settled(here)
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1", two="i-2")
+    settled(watcher)
     for name in ("one", "two"):
-        machine_status.wish(site.cloud_state, name, on=False, connected=False, rate="1mbit")
-    assert settled(here) == {"one": "off", "two": "off"}
-    has(site.cloud_state, one="i-3", two="i-2")
-    assert settled(here) == {"one": "on", "two": "off"}
-    assert machine_status.standing(site.cloud_state)["one"].wish == Wish()
-    assert "('net', 'i-3')" not in str(site.done)
+        machine_status.set_desired_power(cluster.cloud_state, name, on=False, connected=False, rate="1mbit")
+    assert settled(watcher) == {"one": "off", "two": "off"}
+    has(cluster.cloud_state, one="i-3", two="i-2")
+    assert settled(watcher) == {"one": "on", "two": "off"}
+    assert machine_status.statuses(cluster.cloud_state)["one"].desired == DesiredPower()
+    assert "('net', 'i-3')" not in str(cluster.done)
 
 
 def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_it(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1")
-    site.boots, told = 3, list[str]()
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1")
+    cluster.boots, told = 3, list[str]()
     for second, changes in enumerate(({}, {"boots": 1}, {"on": False}, {"on": True}, {"connected": False})):
         monkeypatch.setattr(supervisor, "now", lambda second=second: f"2026-01-02T03:04:0{second}Z")
         if changes:
-            machine_status.wish(site.cloud_state, "one", **changes)
-        settled(here)
-        told.append(machine_status.standing(site.cloud_state)["one"].since)
+            machine_status.set_desired_power(cluster.cloud_state, "one", **changes)
+        settled(watcher)
+        told.append(machine_status.statuses(cluster.cloud_state)["one"].since)
     assert told == [f"2026-01-02T03:04:0{second}Z" for second in (0, 1, 1, 3, 3)]
 
 
-def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(site: Site) -> None:
-    site.windows = ("i-w",)
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1", web="i-w")
-    settled(here)
+def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(cluster: FakeCluster) -> None:
+    cluster.windows = ("i-w",)
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1", web="i-w")
+    settled(watcher)
     for _ in range(2):
-        machine_status.wish(site.cloud_state, "one", boots=1)
-        settled(here)
-    assert {name: (each.state, each.why) for name, each in machine_status.standing(site.cloud_state).items()} == {
+        machine_status.set_desired_power(cluster.cloud_state, "one", boots=1)
+        settled(watcher)
+    assert {name: (each.state, each.why) for name, each in machine_status.statuses(cluster.cloud_state).items()} == {
         "one": ("failed", "no disk"),
         "web": ("not booted", "nothing runs it"),
     }
 
 
-def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(site: Site) -> None:
-    here = Keeper(site)  # type: ignore[arg-type]
-    has(site.cloud_state, one="i-1")
-    settled(here)
-    settled(here)
-    assert len(site.done["firewall"]) == 1
-    site.rules = "two"
-    settled(here)
-    assert site.done["firewall"][1:] == ["('net-x', 'two') {}"]
+def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(cluster: FakeCluster) -> None:
+    watcher = Supervisor(cluster)  # type: ignore[arg-type]
+    has(cluster.cloud_state, one="i-1")
+    settled(watcher)
+    settled(watcher)
+    assert len(cluster.done["firewall"]) == 1
+    cluster.rules = "two"
+    settled(watcher)
+    assert cluster.done["firewall"][1:] == ["('net-x', 'two') {}"]
 
 
 def test_the_pause_is_short_enough_not_to_miss_a_machine_between_two_waves() -> None:

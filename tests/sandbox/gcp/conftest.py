@@ -1,4 +1,4 @@
-"""One embedded GCP for a test."""
+"""One embedded GCP project for a test."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.cloud import GCP
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, maker
 
 REGION, ZONE = "europe-west1", "europe-west1-b"
@@ -97,7 +97,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
     "role": ("IAMCustomRole", {"roleId": "reader", "title": "reads", "permissions": ["compute.instances.get"]}),
 }
 NEEDS = {"nat": "router", "record": "zone", "object": "bucket", "rule": "address"}
-"""What must be there besides what the inputs name."""
+"""Resources that a row needs besides those that its inputs name."""
 
 
 @pytest.fixture

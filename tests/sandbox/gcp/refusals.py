@@ -1,6 +1,6 @@
-"""What the real GCP answers to what our program or a user's spec could ask: scene or type, changes, code and words.
+"""Refusals of the real GCP to inputs of our program or a user's spec: scene or type, changes, error code, words.
 
-None takes a property of the scene away; `$name` is the id of a thing made before (conftest.py).
+None removes a property of the scene; `$name` is the id of a resource that the scene created (conftest.py).
 """
 
 from typing import Any
@@ -280,4 +280,4 @@ STORES: dict[str, Row] = {
 }
 ROWS = NETWORKS | MACHINES | STORES
 BEFORE = {"route within a subnetwork": "sub", "route to outside": "sub"}
-"""What else must be there for a row to be refused."""
+"""Further resources that a row needs in order to be refused."""

@@ -1,4 +1,4 @@
-"""A booted machine of the sandbox's GCP writes its status record, if nothing of its own is in its way."""
+"""A booted machine on the sandbox's GCP writes its status record unless its network or rights prevent it."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from components.machine import user_data
 from sandbox.records import Boot
-from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import SCENES
@@ -23,7 +23,7 @@ Make = Callable[..., Thing]
 
 @pytest.fixture
 def site(account: Account, scene: Scene) -> Make:
-    """Make a machine with all that it needs; `machine` and `without` change that."""
+    """Create a machine with everything it needs; `machine` and `without` change that."""
 
     def member(name: str, role: str, prefix: str) -> None:
         expression = f'resource.name.startsWith("projects/_/buckets/bundles/objects/{prefix}")'
@@ -61,7 +61,7 @@ def boot(account: Account) -> Boot:
     return found
 
 
-def test_it_is_ready_and_its_record_bears_the_instances_number(account: Account, site: Make) -> None:
+def test_a_booted_machine_is_ready_and_its_record_has_the_instance_id(account: Account, site: Make) -> None:
     machine = site()
     assert boot(account).state == "ready", boot(account).reason
     stored = account.cloud_state.object("bundles", f"status/web:{machine.outputs['instanceId']}.json")
@@ -70,7 +70,7 @@ def test_it_is_ready_and_its_record_bears_the_instances_number(account: Account,
     assert (told["machine"], told["instance"], told["bundle"]) == ("web-0", machine.outputs["instanceId"], SHA256)
 
 
-def test_the_windows_script_carries_the_document_too(account: Account, site: Make) -> None:
+def test_the_windows_startup_script_contains_the_machine_document(account: Account, site: Make) -> None:
     facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/web%3A"}
     document = user_data.document(f"{STORE}/bundles/x.zip", SHA256, {"name": "web-0"}, facts)
     site(metadata={"windows-startup-script-ps1": user_data.user_data("windows", document, "gcp")})
@@ -89,13 +89,13 @@ LACKING: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", LACKING)
-def test_what_is_in_its_way_is_named(account: Account, site: Make, case: str) -> None:
+def test_each_obstacle_to_a_boot_is_named(account: Account, site: Make, case: str) -> None:
     changes, words = LACKING[case]
     site(**changes)
     assert (boot(account).state, words in boot(account).reason) == ("waiting", True), boot(account).reason
 
 
-def test_a_rule_that_denies_https_stops_it_and_one_before_that_allows_it_does_not(
+def test_a_deny_rule_for_https_stops_the_boot_unless_an_earlier_rule_allows_it(
     account: Account, scene: Scene, site: Make
 ) -> None:
     deny = {"network": scene("net").id, "direction": "EGRESS", "destinationRanges": ["0.0.0.0/0"]}

@@ -1,4 +1,4 @@
-"""What is around booted machines on GCP: firewall rules, names, load balancers and user-data, from a world's things."""
+"""The network of booted machines on GCP: firewall rules, names, load balancers and user-data."""
 
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -9,25 +9,25 @@ import pytest
 from sandbox.boot import cloud_services, firewalls, name_server
 from sandbox.boot.firewalls import ANYWHERE, Permission
 from sandbox.cloud_state import CloudState
-from sandbox.gcp.boot_services import AROUND
+from sandbox.gcp.boot_services import CLOUD_SERVICES
 from sandbox.gcp.dns import RECORD
 from sandbox.gcp.names import BACKEND, CHECK, COMPUTE, FIREWALL, FORWARDING, GROUP, INSTANCE, NETWORK, SUBNETWORK
 from sandbox.records import Record
 
 NET, SERVICE, MEMBERS, READY = "projects/p/global/networks/n", "backends/b", "groups/g", "checks/c"
 OUT = Permission(False, "-1", 0, 0, (ANYWHERE,))
-"""What no rule denies may go out."""
+"""Outbound connections that no rule denies."""
 
 
 def instance(name: str, address: str) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
-    """A machine whose service account is called like it."""
+    """A machine whose service account has the machine's name."""
     faces = [{"networkIp": address, "network": COMPUTE + NET}]
     account = {"email": f"{name}@p"}
     return INSTANCE, f"zones/z/{name}", {"serviceAccount": account}, {"networkInterfaces": faces, "instanceId": address}
 
 
 def firewall(name: str, target: str, **more: Any) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
-    """A rule for machines with an account."""
+    """A rule for machines with a service account."""
     return FIREWALL, name, {"name": name, "network": NET, "targetServiceAccounts": [f"{target}@p"], **more}, {}
 
 
@@ -73,36 +73,38 @@ def machine(cloud_state: CloudState, name: str) -> Record:
     return found
 
 
-def test_a_world_of_gcp_s_things_is_in_gcp(cloud_state: CloudState) -> None:
-    assert cloud_services.of(cloud_state) is AROUND
-    assert AROUND.range(cloud_state) == IPv4Network("10.20.0.0/18"), "the smallest range with both subnetworks"
-    found = AROUND.find(cloud_state, "10.20.0.5")
-    assert found and AROUND.address(cloud_state, found) == "10.20.0.5"
+def test_gcp_resources_select_gcps_services(cloud_state: CloudState) -> None:
+    assert cloud_services.services_of(cloud_state) is CLOUD_SERVICES
+    assert CLOUD_SERVICES.range(cloud_state) == IPv4Network("10.20.0.0/18"), "the smallest range with both subnetworks"
+    found = CLOUD_SERVICES.find(cloud_state, "10.20.0.5")
+    assert found and CLOUD_SERVICES.address(cloud_state, found) == "10.20.0.5"
 
 
-def test_rules_are_for_accounts_and_what_comes_through_a_balancer_comes_from_it(cloud_state: CloudState) -> None:
+def test_rules_match_machines_by_service_account_and_balanced_packets_by_balancer_address(
+    cloud_state: CloudState,
+) -> None:
     peer = ("10.20.0.4",)
-    assert AROUND.permissions(cloud_state, machine(cloud_state, "worker")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, machine(cloud_state, "worker")) == [
         Permission(True, "tcp", 10250, 10250, peer),
         Permission(True, "tcp", 30000, 32767, peer),
         OUT,
     ]
-    assert AROUND.permissions(cloud_state, machine(cloud_state, "head")) == [
+    assert CLOUD_SERVICES.permissions(cloud_state, machine(cloud_state, "head")) == [
         Permission(True, "-1", 0, 65535, ("203.0.113.0/24",)),
         OUT,
         Permission(True, "tcp", 6443, 6443, ("10.20.0.9",)),
     ]
 
 
-def test_a_rule_that_denies_is_refused_by_its_name_since_it_would_be_taken_for_none(cloud_state: CloudState) -> None:
+def test_a_deny_rule_is_refused_by_name_because_it_would_be_ignored(cloud_state: CloudState) -> None:
     worded(cloud_state, [firewall("closed", "worker", direction="EGRESS", denies=[{"protocol": "all"}])], 99)
     with pytest.raises(ValueError, match="closed"):
-        AROUND.permissions(cloud_state, machine(cloud_state, "worker"))
+        CLOUD_SERVICES.permissions(cloud_state, machine(cloud_state, "worker"))
 
 
 def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(cloud_state: CloudState) -> None:
     check = {"protocol": "HTTPS", "path": "/readyz", "matcher": "200", "port": 6443}
-    [found] = AROUND.forwarders(cloud_state)
+    [found] = CLOUD_SERVICES.forwarders(cloud_state)
     assert (found.address, found.port, found.check, found.targets) == ("10.20.0.9", 6443, check, [("10.20.0.4", 6443)])
 
 
@@ -118,21 +120,21 @@ def test_an_internal_forwarding_rule_forwards_to_its_groups_machines(cloud_state
         ("storage.googleapis.com.example.org", None),
     ],
 )
-def test_names_of_the_zone_and_the_services_are_known_and_no_others(
+def test_only_names_of_the_zone_and_the_services_resolve(
     cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
     assert name_server.addresses(cloud_state, name, "10.20.0.1") == expected
 
 
-def test_user_data_is_a_value_of_the_metadata_server_which_answers_for_names_too(cloud_state: CloudState) -> None:
+def test_the_metadata_server_serves_user_data_and_dns(cloud_state: CloudState) -> None:
     asked: list[tuple[str, str, dict[str, str]]] = []
 
     def ask(method: str, path: str, headers: dict[str, str]) -> bytes:
         asked.append((method, path, headers))
         return b"#cloud-config"
 
-    assert AROUND.user_data(machine(cloud_state, "worker"), ask) == b"#cloud-config"
+    assert CLOUD_SERVICES.user_data(machine(cloud_state, "worker"), ask) == b"#cloud-config"
     assert asked == [("GET", "/computeMetadata/v1/instance/attributes/user-data", {"Metadata-Flavor": "Google"})]
-    resolver = AROUND.resolver(IPv4Network("10.20.0.0/18"))
+    resolver = CLOUD_SERVICES.resolver(IPv4Network("10.20.0.0/18"))
     text = firewalls.rules([], "10.20.0.0/18", "10.20.0.1", resolver, routed=False)
     assert "ip daddr { 169.254.169.254 } accept" in text

@@ -1,4 +1,4 @@
-"""The real Pulumi engine on the sandbox's GCP, with a small program of its own."""
+"""The real Pulumi engine on the sandbox's GCP, with a small program."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +18,40 @@ pytestmark = [
 ]
 REGION = "europe-west1"
 VALUE = "engine-secret-0452"
+
+
+def named_balancer(network: Any, subnet: Any, machine_zone: Any, machines: list[Any]) -> Any:
+    """Create an internal load balancer with a name in a private zone; return its address."""
+    import pulumi_gcp as gcp
+
+    group = gcp.compute.InstanceGroup("api", zone=machine_zone, instances=[machine.self_link for machine in machines])
+    check = gcp.compute.RegionHealthCheck("api", region=REGION, https_health_check={"port": 6443})
+    service = gcp.compute.RegionBackendService(
+        "api",
+        region=REGION,
+        protocol="TCP",
+        load_balancing_scheme="INTERNAL",
+        health_checks=check.id,
+        backends=[{"group": group.id, "balancing_mode": "CONNECTION"}],
+    )
+    address = gcp.compute.Address("api", address_type="INTERNAL", subnetwork=subnet.id, region=REGION)
+    rule = gcp.compute.ForwardingRule(
+        "api",
+        region=REGION,
+        ip_address=address.address,
+        load_balancing_scheme="INTERNAL",
+        backend_service=service.id,
+        ports=["6443"],
+        network=network.id,
+        subnetwork=subnet.id,
+    )
+    visible: Any = {"networks": [{"network_url": network.id}]}
+    zone = gcp.dns.ManagedZone(
+        "zone", dns_name="c.mullion.internal.", visibility="private", private_visibility_config=visible
+    )
+    named: dict[str, Any] = {"name": "api.c.mullion.internal.", "type": "A", "ttl": 60}
+    gcp.dns.RecordSet("api", managed_zone=zone.name, rrdatas=[rule.ip_address], **named)
+    return rule.ip_address
 
 
 def small_cloud(settings: dict[str, Any]) -> None:
@@ -60,34 +94,7 @@ def small_cloud(settings: dict[str, Any]) -> None:
         )
         for number in range(settings["machines"])
     ]
-    group = gcp.compute.InstanceGroup("api", zone=zones[0], instances=[each.self_link for each in machines[:1]])
-    check = gcp.compute.RegionHealthCheck("api", region=REGION, https_health_check={"port": 6443})
-    service = gcp.compute.RegionBackendService(
-        "api",
-        region=REGION,
-        protocol="TCP",
-        load_balancing_scheme="INTERNAL",
-        health_checks=check.id,
-        backends=[{"group": group.id, "balancing_mode": "CONNECTION"}],
-    )
-    address = gcp.compute.Address("api", address_type="INTERNAL", subnetwork=subnet.id, region=REGION)
-    rule = gcp.compute.ForwardingRule(
-        "api",
-        region=REGION,
-        ip_address=address.address,
-        load_balancing_scheme="INTERNAL",
-        backend_service=service.id,
-        ports=["6443"],
-        network=network.id,
-        subnetwork=subnet.id,
-    )
-    visible: Any = {"networks": [{"network_url": network.id}]}
-    zone = gcp.dns.ManagedZone(
-        "zone", dns_name="c.mullion.internal.", visibility="private", private_visibility_config=visible
-    )
-    named: dict[str, Any] = {"name": "api.c.mullion.internal.", "type": "A", "ttl": 60}
-    gcp.dns.RecordSet("api", managed_zone=zone.name, rrdatas=[rule.ip_address], **named)
-    pulumi.export("address", rule.ip_address)
+    pulumi.export("address", named_balancer(network, subnet, zones[0], machines[:1]))
     pulumi.export("email", account.email)
 
 
@@ -103,7 +110,7 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
-    """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
+    """The life of a stack; each preview_and_up also asserts that the up did what the preview showed."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
     assert len(runner.cloud_state.resources()) == len(made)
@@ -124,7 +131,7 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
         "Instance m2": ("create", ()),
     }, "changes are in place, and named"
     runner.settings["forward"] = True
-    replaced = runner.run(runner.stack.up)  # a preview cannot know that a new machine's URL is the old one's
+    replaced = runner.run(runner.stack.up)  # a preview cannot know that the new machine's URL equals the old one's
     assert {name for name in replaced if name.startswith("Instance m")} == {"Instance m0", "Instance m1", "Instance m2"}
 
     runner.stack.destroy()

@@ -1,4 +1,4 @@
-"""The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
+"""The rows of refusals.py, and refusals that need a second resource, a quota, an update or a deletion."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.gcp.quotas import CPUS, QUOTAS
 from sandbox.gcp.regions import IMAGES, REGIONS, has, image, vcpus, zones
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
 from .conftest import NEEDS, SCENES
@@ -24,7 +24,7 @@ def test_a_call_that_gcp_refuses_is_refused_with_its_reason(account: Account, sc
     assert words in said
 
 
-def test_there_are_at_least_fifty_kinds_of_them() -> None:
+def test_at_least_fifty_kinds_of_refusals_are_listed() -> None:
     assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 50
 
 
@@ -41,7 +41,7 @@ HELD = {
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_what_something_holds_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
+def test_a_resource_in_use_is_not_deleted(account: Account, scene: Scene, name: str) -> None:
     holder, code, words = HELD[name]
     held = scene(name)
     last = scene(holder)
@@ -56,7 +56,7 @@ TWICE = ("net", "sub", "machine", "member", "check", "node", "role", "secret", "
 
 
 @pytest.mark.parametrize("name", TWICE)
-def test_a_name_is_taken_until_its_owner_is_gone_and_then_free(account: Account, scene: Scene, name: str) -> None:
+def test_a_name_is_free_again_once_its_resource_is_deleted(account: Account, scene: Scene, name: str) -> None:
     first = scene(name)
     short, inputs = SCENES[name]
     changes = {"networkInterfaces": [{"subnetwork": "$sub"}]} if name == "machine" else {}
@@ -77,7 +77,7 @@ def test_subnetworks_of_one_network_do_not_overlap_and_those_of_two_may(account:
     scene("far-sub")
 
 
-def test_an_address_in_use_is_refused_and_a_reserved_one_is_for_who_names_it(account: Account, scene: Scene) -> None:
+def test_an_address_in_use_is_refused_and_a_reserved_one_only_used_by_name(account: Account, scene: Scene) -> None:
     scene("machine")
     short, inputs = SCENES["machine"]
     given = filled(inputs | {"name": "other"}, scene)
@@ -90,13 +90,13 @@ def test_an_address_in_use_is_refused_and_a_reserved_one_is_for_who_names_it(acc
     assert scene("rule").outputs["ipAddress"] == "10.20.0.40"
 
 
-def test_a_subnetwork_is_translated_by_one_gateway(account: Account, scene: Scene) -> None:
+def test_a_subnetwork_uses_one_nat_gateway(account: Account, scene: Scene) -> None:
     scene("nat")
     given = filled(SCENES["nat"][1] | {"name": "other"}, scene)
     assert account.refused(lambda: account.create("RouterNat", "other", **given)).code == "invalid"
 
 
-def test_a_running_machine_changes_its_type_only_where_it_may_be_stopped(account: Account, scene: Scene) -> None:
+def test_a_running_machine_changes_its_type_only_if_it_may_be_stopped(account: Account, scene: Scene) -> None:
     machine = scene("machine")
     refusal = account.refused(lambda: account.update(machine, machineType="n2-standard-4"))
     assert "allow_stopping_for_update = true" in refusal.message
@@ -169,7 +169,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_a_value_that_the_provider_knows_to_be_wrong_stops_the_preview(account: Account, case: str) -> None:
+def test_a_value_that_the_provider_refuses_fails_the_preview(account: Account, case: str) -> None:
     kind, changes, path = VALUES[case]
     assert stopped(account, SCENES, kind, changes) == [path]
 
@@ -186,7 +186,7 @@ REPLACING = {
 
 
 @pytest.mark.parametrize("name", REPLACING)
-def test_what_cannot_change_in_place_replaces(account: Account, scene: Scene, name: str) -> None:
+def test_changes_that_gcp_cannot_apply_in_place_replace(account: Account, scene: Scene, name: str) -> None:
     changes, replaced = REPLACING[name]
     thing = scene(name)
     difference = account.provider.diff(thing.urn, thing.inputs, thing.inputs | changes)
@@ -208,7 +208,7 @@ def test_a_common_machine_type_is_in_every_zone(region: str) -> None:
     assert all(has(zone, "n2-standard-4") for zone in zones(region))
 
 
-def test_sizes_and_images_are_read_from_their_names() -> None:
+def test_vcpus_and_architecture_follow_from_names() -> None:
     assert [vcpus(name) for name in ("n2-standard-4", "e2-medium", "n2-standard-5", "m6i.large")] == [4, 2, None, None]
     for name, (stem, _) in IMAGES.items():
         project, family = name.split("/")

@@ -1,4 +1,4 @@
-"""A small account with its services on loopback, and a real SDK (botocore) that asks them as a machine would."""
+"""A small account with its services on loopback, and the real SDK botocore, which calls them as a machine would."""
 
 import importlib
 import json
@@ -17,21 +17,22 @@ from pulumi.runtime.proto import status_pb2
 
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
-from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import REGION, TRUST, Network
 
-# pulumi has a copy of google.rpc.Status, and protobuf takes no second one in a process: so Google's clients use that
+# pulumi ships a copy of google.rpc.Status, and protobuf allows one per process: Google's clients use that copy
 sys.modules.setdefault("google.rpc.status_pb2", status_pb2)
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)  # at its import it says until when Google supports this Python
+    warnings.simplefilter("ignore", FutureWarning)  # at import it warns until when Google supports this Python
     for each in ("google.api_core", "google.cloud.compute_v1", "google.cloud.secretmanager_v1"):
         importlib.import_module(each)
 
 LOADER = botocore.session.Session()
-"""One for all: it keeps the models that it has read."""
+"""One session for all tests, because it caches the models that it has read."""
 
 
 def policy(*rows: tuple[str, list[str], str | list[str]], **more: Any) -> str:
-    """A policy document: effect, actions, resources."""
+    """Return a policy document: effect, actions, resources."""
     statements = [{"Effect": effect, "Action": actions, "Resource": place, **more} for effect, actions, place in rows]
     return json.dumps({"Version": "2012-10-17", "Statement": statements})
 
@@ -43,8 +44,8 @@ def tls_only(bucket: str) -> str:
 
 
 @dataclass
-class Site:
-    """An account with two buckets, two secrets, and two machines: cp may do all, web what a worker may."""
+class ServedAccount:
+    """An account with two buckets, two secrets, and two machines: cp has all rights, web those of a worker."""
 
     account: Account
     services: Services
@@ -52,17 +53,17 @@ class Site:
     secrets: dict[str, str]
     """ARN by name."""
     urls: dict[str, str]
-    """Where each machine asks."""
+    """Address of the metadata service by machine."""
 
     def credentials(self, machine: str) -> dict[str, str]:
-        """Those of the machine's role, as botocore gets them from the metadata service."""
+        """Return the credentials of the machine's role, as botocore gets them from the metadata service."""
         fetcher = InstanceMetadataFetcher(
             timeout=5, num_attempts=1, config={"ec2_metadata_service_endpoint": f"{self.urls[machine]}/"}
         )
         return fetcher.retrieve_iam_role_credentials()
 
     def client(self, service: str, machine: str = "cp", **more: str) -> Any:
-        """botocore's client of a service, with the machine's identity."""
+        """Return botocore's client of a service, with the machine's identity."""
         given = self.credentials(machine)
         keys = {"access_key": given["access_key"], "secret_key": given["secret_key"], "token": given["token"]} | more
         retries: Any = {"total_max_attempts": 1}
@@ -78,7 +79,9 @@ class Site:
 
 
 @pytest.fixture
-def site(account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState) -> Iterator[Site]:
+def served(
+    account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState
+) -> Iterator[ServedAccount]:
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"region": REGION})
@@ -108,4 +111,4 @@ def site(account: Account, network: Network, machine: Callable[..., Thing], clou
         )
     with Services(Path(cloud_state.path)) as services:
         urls = {name: services.listen(machine=thing.id) for name, thing in machines.items()}
-        yield Site(account, services, machines, arns, urls)
+        yield ServedAccount(account, services, machines, arns, urls)

@@ -25,16 +25,17 @@ from google.cloud.secretmanager_v1.services.secret_manager_service.transports im
 from google.oauth2.credentials import Credentials
 from google.resumable_media.requests import Download
 
+from sandbox import tamper
 from sandbox.gcp.rights import BUCKET_MEMBER, CUSTOM_ROLE, ENTRY_MEMBER, PROJECT_MEMBER, holds
 from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 
 MEMBER = f"serviceAccount:{GCP_EMAIL}"
 JOIN = f"projects/{GCP_PROJECT}/secrets/join"
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     with serving(tmp_path, cloud="gcp") as here:
         place = here.url.removeprefix("http://")
         monkeypatch.setattr(mds, "_GCE_METADATA_HOST", place)
@@ -42,26 +43,26 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def credentials(cloud: Cloud) -> Credentials:
+def credentials(cloud: FakeCloud) -> Credentials:
     """A token of the machine's service account, from the metadata server."""
     return Credentials(mds.get_service_account_token(Request())[0])
 
 
 @pytest.fixture
-def secrets(cloud: Cloud, credentials: Credentials) -> SecretManagerServiceClient:
+def secrets(cloud: FakeCloud, credentials: Credentials) -> SecretManagerServiceClient:
     host = cloud.url.removeprefix("http://")
     transport = SecretManagerServiceRestTransport(host=host, url_scheme="http", credentials=credentials)
     return SecretManagerServiceClient(transport=transport)
 
 
 @pytest.fixture
-def instances(cloud: Cloud, credentials: Credentials) -> InstancesClient:
+def instances(cloud: FakeCloud, credentials: Credentials) -> InstancesClient:
     host = cloud.url.removeprefix("http://")
     return InstancesClient(transport=InstancesRestTransport(host=host, url_scheme="http", credentials=credentials))
 
 
 @pytest.fixture
-def s3(cloud: Cloud, credentials: Credentials) -> Any:
+def s3(cloud: FakeCloud, credentials: Credentials) -> Any:
     """A client of S3, as Google says one may use it with the XML API, with a token in the place of a signature."""
     made = botocore.session.Session().create_client(
         "s3",
@@ -79,7 +80,7 @@ def s3(cloud: Cloud, credentials: Credentials) -> Any:
     return made
 
 
-def only(cloud: Cloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
+def only(cloud: FakeCloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
     """From now on the machine's account has these rights alone: type, role, and what they are on."""
     for record in cloud.services.cloud_state.resources(PROJECT_MEMBER):
         cloud.services.cloud_state.remove(record.sequence)
@@ -87,7 +88,7 @@ def only(cloud: Cloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
         put(cloud.services.cloud_state, type, f"{type} {role}", {"role": role, "member": MEMBER, **place})
 
 
-def test_googles_own_client_reads_values_and_gets_a_token_that_is_the_same_until_it_is_due(cloud: Cloud) -> None:
+def test_googles_client_reads_values_and_gets_a_cached_token(cloud: FakeCloud) -> None:
     request = Request()
     assert mds.get_project_id(request) == GCP_PROJECT
     about: Any = mds.get_service_account_info(request)
@@ -111,7 +112,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("path", "headers", "status"), REFUSED.values(), ids=REFUSED)
-def test_the_metadata_server_refuses(cloud: Cloud, path: str, headers: dict[str, str], status: int) -> None:
+def test_the_metadata_server_refuses(cloud: FakeCloud, path: str, headers: dict[str, str], status: int) -> None:
     flavor = {} if status == 403 and not headers else {"Metadata-Flavor": "Google"}
     with pytest.raises(HTTPError) as caught:
         urlopen(Plain(cloud.url + path, headers=flavor | headers))
@@ -120,7 +121,7 @@ def test_the_metadata_server_refuses(cloud: Cloud, path: str, headers: dict[str,
         assert error.headers["Metadata-Flavor"] == "Google"
 
 
-def test_secrets_are_read_given_versions_and_destroyed(cloud: Cloud, secrets: SecretManagerServiceClient) -> None:
+def test_secrets_are_read_versioned_and_destroyed(cloud: FakeCloud, secrets: SecretManagerServiceClient) -> None:
     cloud.secrets["join"] = "one"
     latest = f"{JOIN}/versions/latest"
     first = secrets.access_secret_version(name=latest)
@@ -139,8 +140,8 @@ def test_secrets_are_read_given_versions_and_destroyed(cloud: Cloud, secrets: Se
         secrets.access_secret_version(name=latest, retry=None)
 
 
-def test_a_secret_takes_the_right_on_it_and_a_missing_one_is_not_told_from_one_that_is_not_ours(
-    cloud: Cloud, secrets: SecretManagerServiceClient
+def test_a_missing_secret_and_a_denied_one_get_the_same_answer(
+    cloud: FakeCloud, secrets: SecretManagerServiceClient
 ) -> None:
     cloud.secrets |= {"join": "one", "pki": "two"}
     only(cloud, (ENTRY_MEMBER, "roles/secretmanager.secretAccessor", {"secretId": JOIN}))
@@ -152,7 +153,7 @@ def test_a_secret_takes_the_right_on_it_and_a_missing_one_is_not_told_from_one_t
         secrets.add_secret_version(parent=JOIN, payload=SecretPayload(data=b"x"))
 
 
-def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: Cloud, instances: InstancesClient) -> None:
+def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: FakeCloud, instances: InstancesClient) -> None:
     for place in ("b", "c"):
         zone = GCP_ZONE[:-1] + place
         given = {"name": f"more-{place}", "zone": zone, "project": GCP_PROJECT}
@@ -172,7 +173,7 @@ def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: Cloud, inst
 
 
 def test_an_object_is_read_with_its_checksum_and_written_on_conditions_of_generations(
-    cloud: Cloud, credentials: Credentials
+    cloud: FakeCloud, credentials: Credentials
 ) -> None:
     session, url = AuthorizedSession(credentials), f"{cloud.url}/snapshots/founding/a%20b"
     made = session.put(url, data=b"claimed", headers={"x-goog-if-generation-match": "0"})
@@ -182,14 +183,14 @@ def test_an_object_is_read_with_its_checksum_and_written_on_conditions_of_genera
     assert (taken.status_code, "<Code>PreconditionFailed</Code>" in taken.text) == (412, True)
     again = session.put(url, data=b"again", headers={"x-goog-if-generation-match": first})
     assert again.headers["x-goog-generation"] != first
-    for checksum in ("md5", "crc32c"):  # the client compares what came with x-goog-hash
+    for checksum in ("md5", "crc32c"):  # the client compares the content with x-goog-hash
         assert Download(url, checksum=checksum).consume(session).content == b"again"
     part = Download(url, start=1, end=2).consume(session)
     assert (part.status_code, part.content) == (206, b"ga")
     assert session.put(url, data=b"x", headers={"If-None-Match": "*"}).status_code == 501
 
 
-def test_an_s3_client_lists_pages_and_deletes_as_in_the_xml_api(cloud: Cloud, s3: Any) -> None:
+def test_an_s3_client_lists_pages_and_deletes_by_the_xml_api(cloud: FakeCloud, s3: Any) -> None:
     for key in ("etcd/b", "etcd/a", "etcd/c:1", "founding/0"):
         s3.put_object(Bucket="snapshots", Key=key, Body=key.encode())
     found = s3.get_paginator("list_objects_v2").paginate(
@@ -204,8 +205,8 @@ def test_an_s3_client_lists_pages_and_deletes_as_in_the_xml_api(cloud: Cloud, s3
     assert missing.value.response["Error"]["Code"] == "NoSuchKey"
 
 
-def test_rights_on_objects_are_those_of_the_bindings_conditions_and_overwriting_takes_that_to_delete(
-    cloud: Cloud, credentials: Credentials
+def test_rights_on_objects_follow_binding_conditions_and_overwriting_needs_delete(
+    cloud: FakeCloud, credentials: Credentials
 ) -> None:
     role = f"projects/{GCP_PROJECT}/roles/writer"
     permissions = {"roleId": "writer", "permissions": ["storage.objects.create", "storage.objects.get"]}
@@ -226,7 +227,7 @@ def test_rights_on_objects_are_those_of_the_bindings_conditions_and_overwriting_
     assert "storage.objects.list" in missing.text
 
 
-def test_tokens_that_are_made_up_old_or_of_too_narrow_scopes_are_refused(cloud: Cloud) -> None:
+def test_forged_expired_and_too_narrow_tokens_are_refused(cloud: FakeCloud) -> None:
     cloud.secrets["join"] = "one"
     url = f"{cloud.url}/v1/{JOIN}/versions/latest:access"
 
@@ -243,7 +244,7 @@ def test_tokens_that_are_made_up_old_or_of_too_narrow_scopes_are_refused(cloud: 
     assert refused({"Authorization": f"Bearer {token}"}) == (401, "UNAUTHENTICATED")
     machine = cloud.services.cloud_state.resources("gcp:compute/instance:Instance")[0]
     narrow = {"email": GCP_EMAIL, "scopes": ["devstorage.read_write"]}
-    cloud.services.cloud_state.tamper(machine, {"serviceAccount": narrow})
+    tamper.change(cloud.services.cloud_state, machine, {"serviceAccount": narrow})
     token = mds.get_service_account_token(Request())[0]
     assert refused({"Authorization": f"Bearer {token}"}) == (403, "PERMISSION_DENIED")
 
@@ -259,10 +260,10 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize(("expression", "passes"), CONDITIONS.items())
-def test_a_condition_lets_names_pass(expression: str, passes: bool) -> None:
+def test_a_condition_allows_matching_names(expression: str, passes: bool) -> None:
     assert holds(expression, "a/b") is passes
 
 
-def test_a_condition_that_is_not_known_is_an_error_and_no_guess() -> None:
+def test_an_unknown_condition_raises_an_error() -> None:
     with pytest.raises(ValueError, match=r"does not know the condition 'request\.time"):
         holds('request.time < timestamp("2026-01-01T00:00:00Z")', "a")

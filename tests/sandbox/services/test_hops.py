@@ -1,4 +1,4 @@
-"""The hop limit, in network namespaces: a pod is one router further away than its machine."""
+"""The metadata service's hop limit, in network namespaces: a pod is one router further away than its machine."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,8 +10,9 @@ import pytest
 
 from lab.linuxnode import network
 from lab.linuxnode.image import lacking
+from sandbox import tamper
 from sandbox.boot.network_namespaces import within
-from tests.sandbox.services.conftest import Site
+from tests.sandbox.services.conftest import ServedAccount
 
 pytestmark = pytest.mark.subprocess
 
@@ -40,7 +41,7 @@ def net(missing: Callable[[str, str], NoReturn]) -> Iterator[str]:
 
 
 def token(url: str) -> str:
-    """A metadata token, or how asking for it ended."""
+    """Return a metadata token, or how the request for it ended."""
     seconds = {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
     try:
         with urlopen(Request(f"{url}/latest/api/token", method="PUT", headers=seconds), timeout=2) as answer:
@@ -58,14 +59,14 @@ def status(url: str) -> int:
     return 200
 
 
-def test_a_pod_gets_no_token_where_the_hop_limit_is_one_and_does_where_it_is_two(site: Site, net: str) -> None:
-    machine = site.machines["web"]
-    within(net, lambda: site.services.listen("10.91.0.1", 8080, machine=machine.id))
+def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(served: ServedAccount, net: str) -> None:
+    machine = served.machines["web"]
+    within(net, lambda: served.services.listen("10.91.0.1", 8080, machine=machine.id))
     url = "http://10.91.0.1:8080"
     assert len(within(f"{net}-m", lambda: token(url))) > 40
     assert within(f"{net}-pod", lambda: status(url)) == 401, "the service can be reached"
     assert within(f"{net}-pod", lambda: token(url)) == "TimeoutError", "the token's answer does not come that far"
-    record = site.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
+    record = served.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
     assert record is not None
-    site.account.cloud_state.tamper(record, {"metadataOptions.httpPutResponseHopLimit": 2})
+    tamper.change(served.account.cloud_state, record, {"metadataOptions.httpPutResponseHopLimit": 2})
     assert len(within(f"{net}-pod", lambda: token(url))) > 40

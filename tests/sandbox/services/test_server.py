@@ -1,4 +1,4 @@
-"""Which service a request is for, and the program that serves a world."""
+"""Routing of requests to services, and the program that serves a cloud state."""
 
 import signal
 import subprocess
@@ -30,9 +30,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("host", "path", "headers", "expected"), CASES.values(), ids=CASES)
-def test_a_request_is_for_the_service_that_its_host_or_else_itself_names(
-    host: str, path: str, headers: dict, expected: Target
-) -> None:
+def test_the_host_or_the_request_selects_the_service(host: str, path: str, headers: dict, expected: Target) -> None:
     assert target(Call("GET", path, "", {"host": host, **headers}, b"")) == expected
 
 
@@ -44,7 +42,7 @@ def served(*words: object) -> "subprocess.Popen[str]":
 
 
 @pytest.mark.subprocess
-def test_the_program_serves_a_world_until_it_is_told_to_end(tmp_path: Path) -> None:
+def test_the_program_serves_until_a_signal(tmp_path: Path) -> None:
     cloud_state = CloudState(tmp_path / "world")
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")
@@ -61,7 +59,7 @@ def test_the_program_serves_a_world_until_it_is_told_to_end(tmp_path: Path) -> N
 
 
 @pytest.mark.subprocess
-def test_the_program_refuses_a_world_whose_machines_look_for_https_or_that_is_not_there(tmp_path: Path) -> None:
+def test_the_program_refuses_a_missing_cloud_state_and_one_with_https_machines(tmp_path: Path) -> None:
     CloudState(tmp_path / "world").close()
     for path, said in ((tmp_path / "world", "services = http"), (tmp_path / "none", "there is no world")):
         with served(path) as run:

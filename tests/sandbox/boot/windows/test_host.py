@@ -15,10 +15,10 @@ from lab import build
 from lab.linuxnode import network
 from lab.linuxnode.image import lacking
 from operations.stacks.paths import REPOSITORY
-from sandbox.aws.boot_services import AROUND
+from sandbox.aws.boot_services import CLOUD_SERVICES
 from sandbox.aws.network import EGRESS, INSTANCE
 from sandbox.boot import network_namespaces, supervision
-from sandbox.boot.network import Site
+from sandbox.boot.network import BootedCluster
 from sandbox.boot.windows import cable, host, hosts
 from sandbox.boot.windows.host import WindowsHost
 from sandbox.boot.windows.hosts import HOSTS
@@ -79,12 +79,12 @@ def cloud_state(tmp_path: Path) -> CloudState:
 
 
 @pytest.fixture
-def site(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def cluster(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BootedCluster]:
     """The world's network with its metadata service."""
     if why := lacking():
         pytest.skip(why)
     net = f"host{os.getpid()}"
-    monkeypatch.setattr(Site, "plan", lambda self, record: {"os": "windows-2019"})
+    monkeypatch.setattr(BootedCluster, "plan", lambda self, record: {"os": "windows-2019"})
     runtime = tmp_path / "crinotready"
     runtime.write_text(LISTENS.format(python=sys.executable))
     runtime.chmod(0o755)
@@ -94,7 +94,7 @@ def site(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         network.run("-n", net, "addr", "add", f"{METADATA_ADDRESS}/32", "dev", "br0")
         with Services(cloud_state.path) as services:
             network_namespaces.within(net, partial(services.listen, METADATA_ADDRESS, 80))
-            yield Site(cloud_state, AROUND, services, net, tmp_path / "machines", RANGE, "")
+            yield BootedCluster(cloud_state, CLOUD_SERVICES, services, net, tmp_path / "machines", RANGE, "")
     finally:
         network.down(net)
         cloud_state.close()
@@ -147,8 +147,10 @@ def reaches(server: Path, address: str, port: int) -> bool:
     return network_namespaces.within(f"winserver{os.getpid()}", call)
 
 
-def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place(site: Site, server: Path) -> None:
-    machine = site.machine("web-0")
+def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place(
+    cluster: BootedCluster, server: Path
+) -> None:
+    machine = cluster.machine("web-0")
     assert isinstance(machine, WindowsHost)
     machine.boot()
     ran = "user-data ran on i-1\n"
@@ -165,12 +167,12 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert reaches(server, cable.RUNTIME, int(CRI.split(":")[1])), "the container runtime that is never ready"
     # its firewall: only what a rule lets out, and metadata
     listeners = [
-        network_namespaces.within(site.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)
+        network_namespaces.within(cluster.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)
     ]
     assert [reaches(server, GATEWAY, port) for port in (8080, 8081)] == [True, False]
-    network.connect(site.net, "i-1", connected=False)
+    network.connect(cluster.net, "i-1", connected=False)
     assert not reaches(server, GATEWAY, 8080), "its cable is out"
-    network.connect(site.net, "i-1", connected=True)
+    network.connect(cluster.net, "i-1", connected=True)
     for each in listeners:
         each.close()
     # on it
@@ -187,20 +189,20 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert asked(server) == ["new", "start", "stop", "start"], "the disk is new at the first boot alone"
     assert machine.read(r"C:\Program Files\sandbox\launched.txt") == b"v2\n", "EC2Launch runs user-data once"
     assert machine.log().count(ran) == 1
-    site.forget("web-0")
+    cluster.remove("web-0")
     assert asked(server)[-1] == "stop"
 
 
 def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
-    site: Site, server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: BootedCluster, server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = site.machine("web-0")
+    machine = cluster.machine("web-0")
     assert isinstance(machine, WindowsHost)
     machine.boot()
     with pytest.raises(RuntimeError, match="another stack that runs uses its Windows Server"):
-        WindowsHost(site, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
-    monkeypatch.setattr(supervision, "disks", lambda folder: site.folder)
-    monkeypatch.setattr(supervision, "net", lambda folder: site.net)
+        WindowsHost(cluster, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
+    monkeypatch.setattr(supervision, "disks", lambda folder: cluster.folder)
+    monkeypatch.setattr(supervision, "namespace", lambda folder: cluster.net)
     supervision.clean(tmp_path)
     assert asked(server)[-1] == "stop"
     assert f"win{os.getpid()}" in network.run("link")
@@ -208,15 +210,15 @@ def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
 
 
 def test_a_server_that_never_answers_is_told_with_its_last_words_and_left_off(
-    site: Site, server: Path, monkeypatch: pytest.MonkeyPatch
+    cluster: BootedCluster, server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host, "BOOT_SECONDS", 3)
     about = json.loads((server / "about.json").read_text())
     (server / "about.json").write_text(json.dumps({**about, "deaf": True}))
     with pytest.raises(RuntimeError, match=r"(?s)web-0 did not boot: .* answer within 3 s.*255.*Connection refused"):
-        site.machine("web-0").boot()
+        cluster.machine("web-0").boot()
     assert asked(server) == ["new", "start", "stop"]
-    site.machine("web-0").cut()
+    cluster.machine("web-0").cut()
     assert asked(server) == ["new", "start", "stop"], "what is off needs no cut"
 
 
@@ -231,13 +233,13 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_server_that_lacks_something_is_told_and_left_off(
-    what: str, site: Site, server: Path, tmp_path: Path
+    what: str, cluster: BootedCluster, server: Path, tmp_path: Path
 ) -> None:
     changes, said = BROKEN[what]
     file = tmp_path / "hosts.yaml"
     found = json.loads(file.read_text())
     file.write_text(json.dumps({"web-0": {**found["web-0"], **changes}}))
-    machine = site.machine("web-0")
+    machine = cluster.machine("web-0")
     with pytest.raises(RuntimeError, match="web-0 did not boot: ") as raised:
         machine.boot()
     assert said in str(raised.value)

@@ -46,14 +46,14 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def web(folder: Path) -> WindowsMachine:
     """A Windows worker of a site that has nothing else."""
-    site: Any = SimpleNamespace(
+    network: Any = SimpleNamespace(
         cloud_state=SimpleNamespace(path=folder / "world.db"),
-        around=SimpleNamespace(address=lambda cloud_state, record: "10.20.0.9"),
-        told=lambda record: {"facts": {"cloud": "aws"}, "machine": {"name": "web-0"}},
+        address=lambda record: "10.20.0.9",
+        document=lambda record: {"facts": {"cloud": "aws"}, "machine": {"name": "web-0"}},
         resolver="10.20.0.2",
     )
     record: Any = None
-    return WindowsMachine(site, record, "web-0", folder / "web-0", "net-x", {"os": "windows-2019"})
+    return WindowsMachine(network, record, "web-0", folder / "web-0", "net-x", {"os": "windows-2019"})
 
 
 BOOT = ["runtime answers", "Windows starts its services", "tasks run"]

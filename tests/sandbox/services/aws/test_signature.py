@@ -1,4 +1,4 @@
-"""The verifier against AWS's own published examples, and against everything that makes a signature wrong."""
+"""The signature verifier against AWS's published examples, and against every kind of wrong signature."""
 
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -81,13 +81,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("fields", "headers", "why"), WRONG.values(), ids=WRONG)
-def test_what_is_not_what_was_signed_is_refused(fields: dict, headers: dict, why: str) -> None:
+def test_a_changed_request_is_refused(fields: dict, headers: dict, why: str) -> None:
     with pytest.raises(Refused) as caught:
         check(replace(OBJECT, headers={**OBJECT.headers, **headers}, **fields))
     assert caught.value.why == why
 
 
-def test_no_digest_of_the_payload_is_refused_by_s3() -> None:
+def test_s3_refuses_a_request_without_payload_digest() -> None:
     headers = {name: value for name, value in OBJECT.headers.items() if name != "x-amz-content-sha256"}
     headers["authorization"] = headers["authorization"].replace(";x-amz-content-sha256", "")
     with pytest.raises(Refused, match="no-digest"):
@@ -99,7 +99,7 @@ def test_no_digest_of_the_payload_is_refused_by_s3() -> None:
     [({"region": "eu-west-1"}, "scope"), ({"service": "ec2"}, "scope")]
     + [({"now": at("20130524T000000Z") + seconds}, "skewed") for seconds in (901, -901, 86400)],
 )
-def test_another_region_service_or_a_clock_that_is_15_minutes_off_is_refused_by_s3(changes: dict, why: str) -> None:
+def test_s3_refuses_another_region_or_service_and_15_minutes_of_skew(changes: dict, why: str) -> None:
     with pytest.raises(Refused) as caught:
         check(OBJECT, **changes)
     assert caught.value.why == why
@@ -107,7 +107,7 @@ def test_another_region_service_or_a_clock_that_is_15_minutes_off_is_refused_by_
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(301, "Signature expired: "), (-301, "Signature not yet current: ")])
-def test_services_other_than_s3_take_a_clock_that_is_5_minutes_off(seconds: int, said: str) -> None:
+def test_other_services_accept_5_minutes_of_skew(seconds: int, said: str) -> None:
     given = {"region": "us-east-1", "service": "service"}
     start = at("20150830T123600Z")
     verify(VANILLA, claimed(VANILLA), VANILLA_KEY, **given, now=start + seconds * 0.99)
@@ -115,7 +115,7 @@ def test_services_other_than_s3_take_a_clock_that_is_5_minutes_off(seconds: int,
         verify(VANILLA, claimed(VANILLA), VANILLA_KEY, **given, now=start + seconds)
 
 
-def test_the_path_counts_encoded_once_for_s3_and_twice_elsewhere_however_it_came() -> None:
+def test_s3_encodes_the_path_once_and_other_services_twice() -> None:
     from sandbox.services.aws.signature import canonical_request
 
     for path in ("/status/a%3Ab.json", "/status/a:b.json"):

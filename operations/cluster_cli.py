@@ -1,0 +1,206 @@
+"""Commands that build, change, use, recover and remove clusters."""
+
+from typing import Annotated
+
+import typer
+
+from operations.cli_options import AsJson, Confirm, OptionalStackName, PoolName, Sandbox, StackName, Yes
+from operations.console.help_text import adder
+
+CLUSTERS, CHANGE, RECOVER = "Clusters", "Change", "Recover"
+
+app = typer.Typer()
+command = adder(app)
+
+
+@command(CLUSTERS, "mullion new team-a --cloud gcp --windows 2025", "mullion new team-b --from team-a")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new stack and of its cluster.")],
+    cloud: Annotated[str | None, typer.Option(metavar="aws|azure|gcp", help="Cloud to build in.")] = None,
+    windows: Annotated[
+        str | None, typer.Option(metavar="2019|2022|2025", help="Windows Server of the worker. Default: 2022.")
+    ] = None,
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Kubernetes version. Default: the newest supported one.")
+    ] = None,
+    region: Annotated[str | None, typer.Option(metavar="REGION", help="Region of the cloud.")] = None,
+    source: Annotated[str | None, typer.Option("--from", metavar="STACK", help="Copy the file of this stack.")] = None,
+) -> None:
+    """Write a commented stack file for a new cluster."""
+    from operations.commands import new as writing
+
+    writing.new(name, cloud=cloud, windows=windows, kubernetes=kubernetes, region=region, source=source)
+
+
+@command(CLUSTERS, "mullion up aws-dev --sandbox", "mullion up aws-dev --refresh")
+def up(
+    stack: StackName,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh", help="Read the cloud first, and put right what was changed by hand.")
+    ] = False,
+    bootable: Annotated[
+        bool, typer.Option("--bootable", help="With --sandbox: build machines that `mullion sandbox boot` can start.")
+    ] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show what would change, as `mullion preview` does.")
+    ] = False,
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="With --bootable: use this version, not the stack file's.")
+    ] = None,
+) -> None:
+    """Build the cluster of a stack, or apply the changes of its stack file."""
+    from operations.commands import up_and_down
+    from operations.stacks.boot_overlay import As
+
+    if (bootable and not sandbox) or (kubernetes and not bootable):
+        raise typer.BadParameter("--bootable needs --sandbox, and --kubernetes needs --bootable")
+    if preview and bootable:
+        raise typer.BadParameter("--preview goes without --bootable")
+    if preview:
+        _preview(stack, sandbox)
+        return
+    up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
+
+
+def _preview(stack: str, sandbox: bool) -> None:
+    from operations.commands import preview
+
+    preview.preview(stack, sandbox=sandbox)
+
+
+@command(CHANGE, "mullion preview aws-dev --sandbox")
+def preview(stack: StackName, sandbox: Sandbox = False) -> None:
+    """Show what `up` would create, change, replace and remove, why, in which waves, and how long it takes."""
+    _preview(stack, sandbox)
+
+
+@command(
+    CLUSTERS,
+    "mullion down aws-dev --sandbox",
+    "mullion down aws-prod --confirm aws-prod",
+    "mullion down --all --sandbox",
+)
+def down(
+    stack: OptionalStackName = None,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Remove every stack built in real accounts; with --sandbox, in the sandbox.")
+    ] = False,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+    confirm: Confirm = None,
+) -> None:
+    """Remove the cluster of a stack. Snapshots of a cluster that does not expire are kept."""
+    from operations.commands import down_all, up_and_down
+
+    if all_ and (stack or confirm):
+        raise typer.BadParameter("--all takes neither STACK nor --confirm")
+    if all_:
+        down_all.down_all(sandbox=sandbox, yes=yes)
+        return
+    if stack is None:
+        raise typer.BadParameter("name the stack, or give --all")
+    up_and_down.down(stack, sandbox=sandbox, yes=yes, confirmed=confirm)
+
+
+@command(CLUSTERS, "mullion wait aws-dev", "mullion wait aws-dev --timeout 20m")
+def wait(
+    stack: StackName,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait: 90s, 45m, 2h.")] = "45m",
+) -> None:
+    """Wait until every machine of a stack is ready, and print the progress of each."""
+    from operations.commands import wait as waiting
+
+    waiting.wait(stack, timeout)
+
+
+@command(CLUSTERS, "mullion kubeconfig aws-dev", "mullion kubeconfig aws-dev -o - > kubeconfig")
+def kubeconfig(
+    stack: StackName,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="File to write; - is standard output.")
+    ] = None,
+) -> None:
+    """Write the administrator's kubeconfig; its certificate is valid for at least five days."""
+    from operations.commands import kubeconfig as kubeconfigs
+
+    kubeconfigs.kubeconfig(stack, output)
+
+
+@command(CLUSTERS, "mullion outputs aws-dev", "mullion outputs aws-dev --json")
+def outputs(stack: StackName, as_json: AsJson = False) -> None:
+    """Show the endpoint, stores and machines of a built stack. Secrets are not shown."""
+    from operations.commands import kubeconfig
+
+    kubeconfig.outputs(stack, as_json=as_json)
+
+
+@command(CHANGE, "mullion scale aws-dev web 3 --sandbox")
+def scale(
+    stack: StackName,
+    pool: PoolName,
+    count: Annotated[int, typer.Argument(metavar="N", min=0, help="New number of machines.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Change the number of machines of a pool: write it to the stack file, then run `up`."""
+    from operations.commands import scale as scaling
+
+    scaling.scale(stack, pool, count, sandbox=sandbox, yes=yes)
+
+
+@command(CHANGE, "mullion upgrade aws-prod 1.37.1")
+def upgrade(
+    stack: StackName,
+    version: Annotated[str, typer.Argument(metavar="VERSION", help="New Kubernetes version: 1.37.1.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Upgrade Kubernetes: write the version to the stack file, then upgrade the control plane, then the pools."""
+    from operations.commands import upgrade as upgrading
+
+    upgrading.upgrade(stack, version, sandbox=sandbox, yes=yes)
+
+
+@command(CHANGE, "mullion roll aws-prod web", "mullion roll aws-prod web --machine web-1")
+def roll(
+    stack: StackName,
+    pool: PoolName,
+    machine: Annotated[str | None, typer.Option(metavar="NAME", help="Replace only this machine of the pool.")] = None,
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Replace the machines of a pool, wave by wave, although their settings did not change."""
+    from operations.commands import roll as rolling
+
+    rolling.roll(stack, pool, machine, sandbox=sandbox, yes=yes)
+
+
+@command(RECOVER, "mullion replace-control-plane aws-prod control-plane-1")
+def replace_control_plane(
+    stack: StackName,
+    machine: Annotated[str, typer.Argument(metavar="NAME", help="Machine name, as `mullion plan` shows it.")],
+    sandbox: Sandbox = False,
+    yes: Yes = False,
+) -> None:
+    """Replace one of three control-plane machines: after a loss, for a newer image, for another size."""
+    from operations.commands import control_planes
+
+    control_planes.replace(stack, machine, sandbox=sandbox, yes=yes)
+
+
+@command(RECOVER, "mullion restore aws-prod --list", "mullion restore aws-prod --confirm aws-prod")
+def restore(
+    stack: StackName,
+    snapshot: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Snapshot to restore. Default: the newest.")
+    ] = None,
+    listed: Annotated[bool, typer.Option("--list", help="Only list the snapshots.")] = False,
+    sandbox: Sandbox = False,
+    confirm: Confirm = None,
+) -> None:
+    """Rebuild the control plane from a snapshot of etcd, when every control-plane machine is lost."""
+    from operations.commands import control_planes
+
+    control_planes.restore(stack, snapshot, sandbox=sandbox, confirmed=confirm, listed=listed)

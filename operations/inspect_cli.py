@@ -1,0 +1,191 @@
+"""Commands that show and judge clusters, and commands for downloads and versions."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from operations.cli_options import AsJson, OptionalStackName, Sandbox, StackName
+from operations.console.help_text import adder, optional_value
+
+INSPECT, DOWNLOADS = "Inspect", "Downloads"
+
+app = typer.Typer()
+command = adder(app)
+
+
+@command(INSPECT, "mullion plan aws-dev", "mullion plan aws-dev --against", cls=optional_value("--against"))
+def plan(
+    stack: StackName,
+    as_json: AsJson = False,
+    resources: Annotated[
+        bool, typer.Option("--resources", help="Also run the Pulumi program offline, and count its resources.")
+    ] = False,
+    firewall: Annotated[bool, typer.Option("--firewall", help="List every firewall rule.")] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[FILE]",
+            help="Compare with the built cluster, or with FILE (`plan --json`, `pulumi stack export`).",
+        ),
+    ] = None,
+) -> None:
+    """Preview a cluster offline: machines, addresses, files, firewall rules, warnings."""
+    from operations.commands import plan as planning
+
+    planning.plan(stack, as_json=as_json, resources=resources, against=against, firewall=firewall)
+
+
+@command(INSPECT, "mullion explain", "mullion explain pools.web.kubelet.system_reserved")
+def explain(
+    path: Annotated[
+        str, typer.Argument(metavar="[PATH]", help="Path of the option, such as network.mode or pools.*.rollout.")
+    ] = "",
+) -> None:
+    """Explain an option of the stack file: type, default, values, example, and what a change of it does."""
+    from operations.commands import explain as explaining
+
+    explaining.explain(path)
+
+
+@command(INSPECT, "mullion render aws-dev -o rendered", "mullion render aws-dev -o images --image")
+def render(
+    stack: StackName,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="New or empty folder to write to.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier render in DIR.")] = False,
+    image: Annotated[bool, typer.Option("--image", help="Write the files that bake Windows images instead.")] = False,
+) -> None:
+    """Write every file of every machine to a folder."""
+    from operations.commands import render as rendering
+
+    rendering.render(stack, output, force=force, image=image)
+
+
+@command(INSPECT, "mullion drift aws-prod", "mullion drift aws-prod --json")
+def drift(stack: StackName, as_json: AsJson = False) -> None:
+    """List what was changed or removed by hand in the cloud. Changes nothing; exits with 5 on a difference."""
+    from operations.commands import drift as drifting
+
+    drifting.drift(stack, as_json=as_json)
+
+
+@command(INSPECT, "mullion verify aws-dev", "mullion verify aws-dev --outside example.com:443 --junit rows.xml")
+def verify(
+    stack: StackName,
+    as_json: AsJson = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the rows as JUnit XML.")] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Administrator's kubeconfig. Default: the stack's.")
+    ] = None,
+    outside: Annotated[
+        list[str] | None, typer.Option(metavar="NAME:PORT", help="Address outside the cluster that pods must reach.")
+    ] = None,
+    image: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="Image of the Linux pods, with busybox in it. Default: busybox.")
+    ] = None,
+    timeout: Annotated[str, typer.Option(metavar="TIME", help="Longest wait for Ready nodes: 90s, 10m.")] = "10m",
+    reboot: Annotated[bool, typer.Option("--reboot", help="Reboot each machine (sandbox), and verify again.")] = False,
+    upstream: Annotated[
+        Path | None, typer.Option(metavar="E2E.TEST", help="Also run Kubernetes' Windows tests with this program.")
+    ] = None,
+    images: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --upstream: list of the test images for Windows.")
+    ] = None,
+) -> None:
+    """Test a running cluster: nodes, pods, Services, DNS, traffic in and out. Removes its test objects."""
+    from operations.commands import verify as verifying
+    from operations.verification.upstream import Suite
+
+    verifying.run(
+        stack,
+        kubeconfig=kubeconfig,
+        outside=outside or [],
+        image=image,
+        timeout=timeout,
+        as_json_text=as_json,
+        junit=junit,
+        suite=Suite(upstream, images) if upstream else None,
+        reboot=reboot,
+    )
+
+
+@command(INSPECT, "mullion logs aws-dev web-0")
+def logs(
+    stack: StackName,
+    machine: Annotated[str, typer.Argument(metavar="NODE", help="Machine name, as `mullion plan` shows it.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="File to write. Default: in .mullion/STACK/logs/."),
+    ] = None,
+) -> None:
+    """Fetch a machine's redacted logs and settings; needs no open port and no running kubelet."""
+    from operations.commands import logs as fetching_logs
+
+    fetching_logs.logs(stack, machine, output)
+
+
+@command(INSPECT, "mullion doctor", "mullion doctor aws-dev")
+def doctor(stack: OptionalStackName = None) -> None:
+    """Check this computer for what the commands need, and show where each stack is built."""
+    from operations.commands import doctor as doctoring
+
+    doctoring.doctor(stack)
+
+
+@command(DOWNLOADS, "mullion versions", "mullion versions aws-dev")
+def versions(stack: OptionalStackName = None) -> None:
+    """Show which versions work together, when their support ends, and what to upgrade to."""
+    from operations.commands import versions as supported
+
+    supported.versions(stack)
+
+
+@command(DOWNLOADS, "mullion pin kubernetes-node 1.37.1", "mullion pin image web --stack aws-dev")
+def pin(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Name of a download (kubernetes-node, ...), or: image.")
+    ] = None,
+    version: Annotated[
+        str | None, typer.Argument(metavar="VERSION", help="Version of the download; after image: a pool.")
+    ] = None,
+    os_: Annotated[str | None, typer.Option("--os", metavar="linux|windows", help="Only for this system.")] = None,
+    file: Annotated[str | None, typer.Option(metavar="FILE", help="File of entries. Default: artifacts.json.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Address of the download.")] = None,
+    checksums: Annotated[str | None, typer.Option(metavar="URL", help="Address of a checksum file.")] = None,
+    digest: Annotated[str | None, typer.Option(metavar="DIGEST", help="Digest from a source that you trust.")] = None,
+    first_use: Annotated[
+        bool, typer.Option("--first-use", help="Trust the file that is downloaded now, without a published digest.")
+    ] = False,
+    download: Annotated[bool, typer.Option(help="Fetch the download too, and check its digest.")] = True,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare entries (only those of NAME) with their publishers.")
+    ] = False,
+    stack: Annotated[str | None, typer.Option(metavar="STACK", help="With image: name of the stack.")] = None,
+    sandbox: Sandbox = False,
+) -> None:
+    """Record the published digest of a download, or a pool's newest machine image in the stack file."""
+    from operations.commands import pin as pinning
+
+    if verify:
+        pinning.verify(name, file)
+    elif name is None or version is None:
+        raise typer.BadParameter("give NAME and VERSION, or image and a pool, or --verify")
+    elif name == "image":
+        from operations.commands import pin_image
+
+        if stack is None:
+            raise typer.BadParameter("with image, name the stack: --stack STACK")
+        pin_image.pin(stack, version, sandbox=sandbox)
+    else:
+        pinning.pin(pinning.Wanted(name, version, os_, url, checksums, digest, first_use, download), file)
+
+
+@command(DOWNLOADS, "mullion mirror /srv/mirror aws-dev", "mullion mirror https://files.example.com/mirror aws-dev")
+def mirror(
+    target: Annotated[str, typer.Argument(metavar="DIR|URL", help="Folder, or URL of a web server that takes PUT.")],
+    stack: StackName,
+) -> None:
+    """Copy every download of a stack's machines to a mirror, for networks without internet access."""
+    from operations.commands import mirror as mirroring
+
+    mirroring.mirror(target, stack)

@@ -1,0 +1,29 @@
+"""Stack files that pages show are valid and give no warning."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from components.plan import plan_cluster
+from components.stack_files.stack import CLUSTER, read_stack
+from tests.docs import pages
+
+STACKS = [
+    (page, text)
+    for page in pages.PAGES
+    for language, text in pages.fences(page)
+    if language == "yaml" and "config:" in text and CLUSTER in text
+]
+
+
+@pytest.mark.parametrize(("page", "text"), STACKS, ids=[pages.name(page) for page, _ in STACKS])
+def test_stack_file_that_a_page_shows_has_no_errors_and_no_warnings(page: Path, text: str) -> None:
+    stack = read_stack("demo", yaml.safe_load(text)["config"])
+    assert stack.warnings == ()
+    assert plan_cluster("demo", stack.spec).machines
+
+
+def test_readme_and_tutorial_show_the_same_stack_file() -> None:
+    first, second = ({page.name: text for page, text in STACKS}[name] for name in ("README.md", "tutorial.md"))
+    assert yaml.safe_load(first) == yaml.safe_load(second)

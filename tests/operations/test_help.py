@@ -1,0 +1,70 @@
+"""Help pages, the version, shell completion."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from components.version import VERSION
+from operations.__main__ import app
+
+Run = Callable[..., Result]
+PANELS = ("Clusters", "Inspect", "Change", "Recover", "Downloads", "Sandbox")
+
+
+def commands(group: Any = None, words: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Give the words and the object of every command, those of the sandbox group included."""
+    for name, command in (group or typer.main.get_group(app)).commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*words, name))
+        else:
+            yield (*words, name), command
+
+
+COMMANDS = dict(commands())
+
+
+def test_help_groups_commands_into_panels_in_whole_lines(mullion: Run) -> None:
+    shown = mullion("--help").stdout
+    assert [line[:-1] for line in shown.splitlines() if line.endswith(":")] == [
+        "Options",
+        *(panel for panel in sorted(PANELS, key=shown.index)),
+    ]
+    assert "..." not in shown.partition("Options:")[2]
+    assert "\nCommands:" not in shown, "every command has a panel"
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_of_each_command_has_an_example_that_the_command_line_accepts(words: tuple[str, ...]) -> None:
+    epilog = COMMANDS[words].epilog
+    examples = [line.strip() for line in epilog.splitlines() if line.startswith("  ")]
+    assert examples
+    for example in examples:
+        program, *rest = example.partition(" >")[0].split()
+        assert program == "mullion"
+        assert tuple(rest[: len(words)]) == words
+        with COMMANDS[words].make_context(words[-1], rest[len(words) :]):
+            pass
+    result = CliRunner().invoke(app, [*words, "--help"])
+    assert all(f"\n    {example}\n" in result.stdout for example in examples), "each on a line of its own"
+
+
+def test_version_is_that_of_the_package(mullion: Run) -> None:
+    assert mullion("--version").stdout == f"mullion {VERSION}\n"
+
+
+def test_completion_offers_the_stacks_of_the_clone(clone: Path) -> None:
+    environment = {"_MULLION_COMPLETE": "complete_bash", "COMP_WORDS": "mullion plan sm", "COMP_CWORD": "2"}
+    result = CliRunner().invoke(app, [], env=environment, prog_name="mullion")
+    assert result.stdout == "small\n"
+
+
+@pytest.mark.subprocess  # the script for bash asks bash for its version
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_can_be_shown(shell: str) -> None:
+    environment = {"_MULLION_COMPLETE": f"source_{shell}"}
+    result = CliRunner().invoke(app, [], env=environment, prog_name="mullion")
+    assert "_MULLION_COMPLETE" in result.stdout

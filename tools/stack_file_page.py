@@ -1,0 +1,284 @@
+"""Renders docs/stack-file.md: every option of a stack file with an example and the effect of a change."""
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, get_origin
+
+import yaml
+from pydantic import BaseModel
+
+from components.checks import CHECKS
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.defaults import DISK_GB, PRIORITY_CLASS, RANGES, SIZES, TAINTS
+from components.spec.models import ClusterSpec
+from components.spec.report import SpecError
+from components.stack_files.schema import FILLED, stack_schema
+from components.stack_files.stack import CLUSTER, REGIONS, read_stack
+from components.wiring.fixed_layout import NETWORK_OPTIONS
+from tools.stack_file_examples import EFFECTS, EXAMPLES, MACHINES, NEVER, WITH
+
+HEADER = """# The stack file
+
+Written by `make generate` from the models in `components/spec/`.
+
+A stack is a file `stacks/Pulumi.NAME.yaml`. Under `config:` it has the region and one object, `mullion:cluster`, with
+the options below. Only `cloud`, `kubernetes` and the `os` of each pool are required. `mullion plan NAME` checks the
+file and lists all mistakes at once ([checks](checks.md)). The first line `# yaml-language-server: $schema=schema.json`
+lets editors complete it.
+
+```yaml
+config:
+  aws:region: eu-west-1
+  mullion:cluster:
+    cloud: aws
+    kubernetes: "1.36.4"
+    pools:
+      linux: {os: ubuntu-24.04}
+      web: {os: windows-2022, count: 2}
+```
+
+The last column says what a changed value does to a cluster that is built:
+
+| effect | meaning |
+|---|---|
+| in place | applied to what is there; no machine is replaced |
+| control plane in place | its agent applies it, one machine at a time ([desired state](desired-state.md)) |
+| replaced | the workers concerned are replaced, wave by wave ([rolling](rolling.md)) |
+| new machines only | machines that exist stay as they are; later ones get it |
+| refused on a built cluster | `mullion up` refuses it; remove the cluster and build it again |
+| refused: not built | every command refuses the option ([what you bring](what-you-bring.md)) |
+
+Effects are found by planning a cluster on AWS with and without the example.
+
+"""
+
+SECTIONS = {
+    "": "The cluster",
+    "network": "network",
+    "network.existing": "network.existing",
+    "api": "api",
+    "control_plane": "control_plane",
+    "control_plane.kubelet": "control_plane.kubelet",
+    "control_plane.kube_proxy": "control_plane.kube_proxy",
+    "control_plane.containerd": "control_plane.containerd",
+    "pools.NAME": "pools.NAME",
+    "pools.NAME.kubelet": "pools.NAME.kubelet",
+    "pools.NAME.kube_proxy": "pools.NAME.kube_proxy",
+    "pools.NAME.containerd": "pools.NAME.containerd",
+    "pools.NAME.rollout": "pools.NAME.rollout",
+    "kubeadm": "kubeadm",
+    "addons": "addons",
+    "rotation": "rotation",
+    "proxy": "proxy",
+    "artifacts": "artifacts",
+    "artifacts.entries[]": "artifacts.entries[]",
+}
+"""Path of a section -> its heading. Options of reserves are rows of their kubelet's section."""
+
+BASE: dict[str, Any] = {
+    "cloud": "aws",
+    "kubernetes": "1.36.4",
+    "control_plane": {"count": 1},
+    "pools": {"linux": {"os": "ubuntu-24.04"}, "web": {"os": "windows-2022"}},
+}
+"""Cluster that effects are computed with; NAME is its pool web."""
+
+DERIVED = {
+    "network.pods": "by mode: " + ", ".join(f"{mode} {ranges['pods']}" for mode, ranges in RANGES.items()),
+    "network.nodes": "by mode: " + ", ".join(f"{mode} {ranges['nodes']}" for mode, ranges in RANGES.items()),
+    "network.dns": "tenth address of `services`",
+    "network.zones": "1 with one control-plane machine, else 3",
+    "network.zone_names": "the region's first",
+    "network.nat_gateways": "zonal with three control-plane machines behind NAT (not on GCP), else single",
+    "network.route_limit": "by cloud: AWS 500, Azure 400, GCP 250",
+    "control_plane.size": "by cloud: " + ", ".join(size["linux"] for size in SIZES.values()),
+    "pools.NAME.size": "by cloud: "
+    + ", ".join(f"{size['linux']} (Windows {size['windows']})" for size in SIZES.values()),
+    "pools.NAME.disk_gb": f"{DISK_GB['linux']}, Windows {DISK_GB['windows']}",
+    "pools.NAME.taints": f"none, Windows `{TAINTS['windows'][0]}`",
+    "pools.NAME.slot": "from the pool's name",
+    "pools.NAME.kubelet.system_reserved.memory": "none, Windows 2Gi",
+    "pools.NAME.kubelet.system_reserved.cpu": "none, Windows the larger of 500m and a tenth of the cores",
+    "pools.NAME.kubelet.priority_class": f"none, Windows {PRIORITY_CLASS}",
+    "control_plane.containerd.version": "the newest tested with the Kubernetes minor",
+    "pools.NAME.containerd.version": "the newest tested with the Kubernetes minor",
+    "images": "looked up at the first `up`, then kept",
+    "encryption_key": "the cloud's own",
+}
+"""Defaults that depend on something."""
+
+KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "map", "array": "list"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its path, and its property in the schema of stack files."""
+
+    path: str
+    schema: dict[str, Any]
+    required: bool
+
+    @property
+    def example(self) -> Any:
+        """Value of the example; KeyError if the tables have none."""
+        shared = self.path.removeprefix("control_plane.").removeprefix("pools.NAME.")
+        return EXAMPLES[self.path] if self.path in EXAMPLES else MACHINES[shared]
+
+
+def options() -> list[Option]:
+    """Return every option that has a value of its own, in the order of the models."""
+    return list(_walk(ClusterSpec, ""))
+
+
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[Option]:
+    definitions = stack_schema()["definitions"]
+    for name, field in model.model_fields.items():
+        path = prefix + name
+        schema = definitions[model.__name__]["properties"][name]
+        inner = [leaf for leaf in _leaves(field.annotation) if isinstance(leaf, type) and issubclass(leaf, BaseModel)]
+        if inner:
+            steps = {dict: ".NAME.", list: "[]."}
+            yield from _walk(inner[0], path + steps.get(get_origin(field.annotation) or object, "."))
+        else:
+            required = field.is_required() and name not in FILLED.get(model.__name__, ())
+            yield Option(path, _resolved(schema, definitions), required)
+
+
+def _leaves(annotation: Any) -> list[Any]:
+    arguments = getattr(annotation, "__args__", ())
+    return [leaf for argument in arguments for leaf in _leaves(argument)] if arguments else [annotation]
+
+
+def _resolved(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    """Return a property with the parts merged in that it refers to; null is left out."""
+    parts = [part for part in (*schema.get("allOf", []), *schema.get("anyOf", [])) if part.get("type") != "null"]
+    if "$ref" in schema:
+        parts.append({"$ref": schema["$ref"]})
+    merged: dict[str, Any] = {}
+    for part in parts:
+        target = definitions[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else part
+        merged |= _resolved(target, definitions)
+    return {**merged, **schema}
+
+
+def render() -> str:
+    """Return the page, in Markdown."""
+    rows: dict[str, list[str]] = {path: [] for path in SECTIONS}
+    for option in options():
+        rows[_section(option.path)].append(_row(option))
+    parts = [HEADER + _regions()]
+    for path, title in SECTIONS.items():
+        parts.append(f"## {title}\n")
+        parts += ["| option | meaning | type | default | example | effect of a change |", "|---|---|---|---|---|---|"]
+        parts += [*rows[path], ""]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def _regions() -> str:
+    keys = ", ".join(f"`{key}: {example}`" for key, example, _ in REGIONS.values())
+    return f"Beside the object stands the region: {keys}; on GCP also `gcp:project`. A changed region is refused.\n"
+
+
+def _section(path: str) -> str:
+    return max((section for section in SECTIONS if not section or path.startswith(f"{section}.")), key=len)
+
+
+def _row(option: Option) -> str:
+    section = _section(option.path)
+    name = option.path.removeprefix(f"{section}.") if section else option.path
+    meaning = " ".join(str(option.schema.get("description", "")).split())
+    cells = (f"`{name}`", meaning, _kind(option.schema), _default(option), f"`{_shown(option.example)}`")
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*cells, effect(option))) + " |"
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    if values := schema.get("enum"):
+        return " or ".join(f"`{value}`" for value in values)
+    if schema.get("const") is not None:
+        return f"`{schema['const']}`"
+    if str(schema.get("format", "")).startswith("ipv4"):
+        return "range (CIDR)" if schema["format"] == "ipv4network" else "IPv4 address"
+    kind = KINDS.get(str(schema.get("type")), "text")
+    if kind == "list":
+        return f"list of {_kind(schema.get('items', {}))}"
+    if "minimum" in schema or "maximum" in schema:
+        least, most = schema.get("minimum"), schema.get("maximum")
+        return f"{kind}, {least} to {most}" if most is not None else f"{kind}, at least {least}"
+    return kind
+
+
+def _default(option: Option) -> str:
+    if option.required:
+        return "**required**"
+    if option.path in DERIVED:
+        return DERIVED[option.path]
+    default = option.schema.get("default")
+    return "none" if default in (None, [], {}) else f"`{_shown(default)}`"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return yaml.safe_dump(value, default_flow_style=True, width=1000, sort_keys=False).strip()
+    return f'"{value}"' if _looks_like_number(value) else value if isinstance(value, str) else json.dumps(value)
+
+
+def _looks_like_number(value: Any) -> bool:
+    return isinstance(value, str) and not isinstance(yaml.safe_load(value), str)
+
+
+def effect(option: Option) -> str:
+    """Return what a change of an option does to a cluster that is built."""
+    if option.path in EFFECTS:
+        return EFFECTS[option.path]
+    if option.path in NETWORK_OPTIONS.values():
+        return NEVER
+    if option.path.startswith("artifacts.entries"):
+        return "as a changed version or digest: replaced"
+    context = WITH.get(option.path, {})
+    try:
+        before, after = _plan(context), _plan({**context, option.path: option.example})
+    except SpecError as error:
+        return _refused(error)
+    return compare(before, after) or "none"
+
+
+def _refused(error: SpecError) -> str:
+    """Return the effect of an example that a check refuses; raise the error if no check of "not built" does."""
+    refused = [problem.id for problem in error.problems if problem.id.startswith("not-built-")]
+    if not refused or refused[0] not in {check.id for check in CHECKS}:
+        raise error
+    return f"refused: not built (`{refused[0]}`)"
+
+
+def _plan(changes: dict[str, Any]) -> ClusterPlan:
+    cluster = copy.deepcopy(BASE)
+    for path, value in changes.items():
+        *parents, name = path.replace("NAME", "web").split(".")
+        place = cluster
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[name] = value
+    return plan_cluster("demo", read_stack("demo", {"aws:region": "eu-west-1", CLUSTER: cluster}).spec)
+
+
+def compare(before: ClusterPlan, after: ClusterPlan) -> str:
+    """Return the effect of going from one plan to the other; empty if no machine differs."""
+    old, new = ({group.name: group for group in plan.machine_groups} for plan in (before, after))
+    pools = [name for name in new if not new[name].is_control_plane]
+    replaced = [name for name in pools if old[name].replace_digest != new[name].replace_digest]
+    control_plane = next(name for name in new if new[name].is_control_plane)
+    documents = {name: (old[name].node_plan.document(), new[name].node_plan.document()) for name in new}
+    effects = ["control plane in place"] if documents[control_plane][0] != documents[control_plane][1] else []
+    if replaced:
+        effects.append("workers replaced" if len(replaced) == len(pools) else f"{_whose(replaced[0])} replaced")
+    elif any(documents[name][0]["registration"] != documents[name][1]["registration"] for name in pools):
+        return "in place"
+    elif any(documents[name][0] != documents[name][1] for name in pools):
+        effects.append("new machines only")
+    return ", ".join(effects)
+
+
+def _whose(pool: str) -> str:
+    return "pool" if pool == "web" else "Linux workers"
