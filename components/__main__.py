@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-# The plugin host puts this folder first on the path, where modules of ours would hide
-# others; the package is its parent's.
+# The plugin host puts this folder first on the path, where modules of this package would shadow installed ones. Replace
+# it by the parent folder, which holds the package.
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from pulumi.provider.experimental import component_provider_host  # noqa: E402

@@ -1,8 +1,11 @@
-"""MixedCluster: the facade, and the only file that chooses a cloud."""
+"""MixedCluster, the component of users. The only module that chooses a cloud."""
+
+from collections.abc import Callable
 
 import pulumi
 from pulumi import Output, ResourceOptions
 
+from components.clouds import CLOUDS
 from components.cluster_args import ClusterArgs
 from components.plan import ClusterPlan, plan_cluster
 from components.rollout import simulation
@@ -10,9 +13,10 @@ from components.rollout.upgrade import Upgrade
 from components.sdk.registration import add_pending_rpc
 from components.spec.models import Cloud
 from components.spec.report import Problem
-from components.stack_files.stack import CLUSTER, REGIONS, read_stack, refuse_unready
+from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
 from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import Generated
+from components.wiring.result import CloudOutputs
 from components.wiring.tags import Tags, component_urn
 
 
@@ -38,7 +42,7 @@ class MixedCluster(pulumi.ComponentResource):
         super().__init__("mullion:index:MixedCluster", name, dict(args), opts)
         stack = read_stack(name, {CLUSTER: args, **_regions()}, region_needed=False)
         for warning in stack.warnings:
-            _say(warning, self)
+            _warn(warning, self)
         if not pulumi.runtime.is_dry_run():
             refuse_unready(stack)
         tags = Tags.of(name, stack.spec, component_urn(self, opts))
@@ -57,6 +61,7 @@ class MixedCluster(pulumi.ComponentResource):
         add_pending_rpc()
 
     def _build(self, plan: ClusterPlan, tags: Tags) -> None:
+        """Register the cluster's resources and set the outputs."""
         target = pulumi.Config("mullion").get("world") or "cloud"
         generated = Generated(
             plan.name,
@@ -64,31 +69,39 @@ class MixedCluster(pulumi.ComponentResource):
             rotation=plan.spec.rotation,
             opts=ResourceOptions(parent=self),
         )
-        if plan.spec.cloud is Cloud.AWS:
-            from components.aws import build
-        elif plan.spec.cloud is Cloud.GCP:
-            from components.gcp import build
-        else:
-            from components.azure import build
+        build = _builder(plan.spec.cloud)
         upgrade = Upgrade(plan, generated.begins, simulated=simulation.is_simulated(target))
-        parts = build(ClusterContext(plan, generated, tags, upgrade, target), self)
+        outputs = build(ClusterContext(plan, generated, tags, upgrade, target), self)
         self.endpoint = Output.from_input(plan.endpoint.url)
-        self.public_endpoint = parts.public_host.apply(
+        self.public_endpoint = outputs.public_host.apply(
             lambda host: f"https://{host}:{plan.endpoint.port}" if host else ""
         )
-        for_people = parts.public_host.apply(plan.endpoint.for_people)
+        for_people = outputs.public_host.apply(plan.endpoint.for_people)
         self.kubeconfig = generated.kubeconfig(for_people, plan.endpoint.host)
         self.ca_certificate = generated.ca_certificate
-        self.bundle_store, self.snapshot_store = parts.bundle_store, parts.snapshot_store
-        self.machines = Output.from_input({each.name: str(each.address) for each in plan.machines})
+        self.bundle_store, self.snapshot_store = outputs.bundle_store, outputs.snapshot_store
+        self.machines = Output.from_input({machine.name: str(machine.address) for machine in plan.machines})
+
+
+def _builder(cloud: Cloud) -> Callable[[ClusterContext, pulumi.Resource], CloudOutputs]:
+    """Return the cloud's `build`. Imports only its SDK: each takes seconds to import."""
+    match cloud:
+        case Cloud.AWS:
+            from components.aws import build
+        case Cloud.AZURE:
+            from components.azure import build
+        case Cloud.GCP:
+            from components.gcp import build
+    return build
 
 
 def _regions() -> dict[str, str]:
-    """The providers' own region settings, by their full keys; none where an explicit provider has the region."""
-    found = {key: pulumi.Config(key.split(":")[0]).get(key.split(":")[1]) for key, *_ in REGIONS.values()}
-    return {key: region for key, region in found.items() if region}
+    """Return the providers' configured regions, by configuration key; empty if only an explicit provider has one."""
+    keys = [facts.region_key for facts in CLOUDS.values()]
+    regions = {key: pulumi.Config(key.split(":")[0]).get(key.split(":")[1]) for key in keys}
+    return {key: region for key, region in regions.items() if region}
 
 
-def _say(warning: Problem, resource: pulumi.Resource) -> None:
+def _warn(warning: Problem, resource: pulumi.Resource) -> None:
     if warning.acknowledged is None:
         pulumi.warn(str(warning), resource)

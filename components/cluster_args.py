@@ -272,7 +272,7 @@ class ClusterArgs(TypedDict):
     cloud: Cloud
     """aws, azure or gcp."""
     kubernetes: str
-    """Kubernetes version with its patch, e.g. "1.32.13"; quote it."""
+    """Kubernetes version with its patch, e.g. "1.37.0"; quote it."""
     network: NotRequired[NetworkArgs]
     """Ranges, mode and the way out."""
     api: NotRequired[ApiArgs]
@@ -294,7 +294,7 @@ class ClusterArgs(TypedDict):
     protect: NotRequired[bool]
     """Refuse to delete the cluster."""
     expires: NotRequired[str]
-    """When the cluster may be deleted by anyone: 8h or 3d after its creation, or 2026-12-24T18:00:00Z."""
+    """A tag for other tools, deletes nothing: 8h, 3d or "2027-12-24T18:00:00Z". `down` then deletes snapshots too."""
     rotation: NotRequired[RotationArgs]
     """Generations of the generated secrets."""
     cloud_controller: NotRequired[CloudController]

@@ -13,6 +13,25 @@ app = typer.Typer()
 command = adder(app)
 
 
+@command(CLUSTERS, "mullion new team-a --cloud gcp --windows 2025", "mullion new team-b --from team-a")
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new stack and of its cluster.")],
+    cloud: Annotated[str | None, typer.Option(metavar="aws|azure|gcp", help="Cloud to build in.")] = None,
+    windows: Annotated[
+        str | None, typer.Option(metavar="2019|2022|2025", help="Windows Server of the worker. Default: 2022.")
+    ] = None,
+    kubernetes: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Kubernetes version. Default: the newest supported one.")
+    ] = None,
+    region: Annotated[str | None, typer.Option(metavar="REGION", help="Region of the cloud.")] = None,
+    source: Annotated[str | None, typer.Option("--from", metavar="STACK", help="Copy the file of this stack.")] = None,
+) -> None:
+    """Write a commented stack file for a new cluster."""
+    from operations.commands import new as writing
+
+    writing.new(name, cloud=cloud, windows=windows, kubernetes=kubernetes, region=region, source=source)
+
+
 @command(CLUSTERS, "mullion up aws-dev --sandbox", "mullion up aws-dev --refresh")
 def up(
     stack: StackName,
@@ -24,6 +43,9 @@ def up(
     bootable: Annotated[
         bool, typer.Option("--bootable", help="With --sandbox: build machines that `mullion sandbox boot` can start.")
     ] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Only show what would change, as `mullion preview` does.")
+    ] = False,
     kubernetes: Annotated[
         str | None, typer.Option(metavar="VERSION", help="With --bootable: use this version, not the stack file's.")
     ] = None,
@@ -34,7 +56,24 @@ def up(
 
     if (bootable and not sandbox) or (kubernetes and not bootable):
         raise typer.BadParameter("--bootable needs --sandbox, and --kubernetes needs --bootable")
+    if preview and bootable:
+        raise typer.BadParameter("--preview goes without --bootable")
+    if preview:
+        _preview(stack, sandbox)
+        return
     up_and_down.up(stack, sandbox=sandbox, yes=yes, refresh=refresh, bootable_as=As(kubernetes) if bootable else None)
+
+
+def _preview(stack: str, sandbox: bool) -> None:
+    from operations.commands import preview
+
+    preview.preview(stack, sandbox=sandbox)
+
+
+@command(CHANGE, "mullion preview aws-dev --sandbox")
+def preview(stack: StackName, sandbox: Sandbox = False) -> None:
+    """Show what `up` would create, change, replace and remove, why, in which waves, and how long it takes."""
+    _preview(stack, sandbox)
 
 
 @command(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from operations.cli_options import AsJson, OptionalStackName, Sandbox, StackName
-from operations.console.help_text import adder
+from operations.console.help_text import adder, optional_value
 
 INSPECT, DOWNLOADS = "Inspect", "Downloads"
 
@@ -14,22 +14,38 @@ app = typer.Typer()
 command = adder(app)
 
 
-@command(INSPECT, "mullion plan aws-dev", "mullion plan aws-dev --json > plan.json")
+@command(INSPECT, "mullion plan aws-dev", "mullion plan aws-dev --against", cls=optional_value("--against"))
 def plan(
     stack: StackName,
     as_json: AsJson = False,
     resources: Annotated[
         bool, typer.Option("--resources", help="Also run the Pulumi program offline, and count its resources.")
     ] = False,
+    firewall: Annotated[bool, typer.Option("--firewall", help="List every firewall rule.")] = False,
     against: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Compare with FILE: from `plan --json` or `pulumi stack export`."),
+        str | None,
+        typer.Option(
+            metavar="[FILE]",
+            help="Compare with the built cluster, or with FILE (`plan --json`, `pulumi stack export`).",
+        ),
     ] = None,
 ) -> None:
     """Preview a cluster offline: machines, addresses, files, firewall rules, warnings."""
     from operations.commands import plan as planning
 
-    planning.plan(stack, as_json=as_json, resources=resources, earlier=against)
+    planning.plan(stack, as_json=as_json, resources=resources, against=against, firewall=firewall)
+
+
+@command(INSPECT, "mullion explain", "mullion explain pools.web.kubelet.system_reserved")
+def explain(
+    path: Annotated[
+        str, typer.Argument(metavar="[PATH]", help="Path of the option, such as network.mode or pools.*.rollout.")
+    ] = "",
+) -> None:
+    """Explain an option of the stack file: type, default, values, example, and what a change of it does."""
+    from operations.commands import explain as explaining
+
+    explaining.explain(path)
 
 
 @command(INSPECT, "mullion render aws-dev -o rendered", "mullion render aws-dev -o images --image")

@@ -1,1 +1,1 @@
-"""The embedded cloud: provider plugins that the real Pulumi engine loads, and the world they keep on disk."""
+"""The embedded cloud: provider plugins that the real Pulumi engine loads, and their cloud state on disk."""

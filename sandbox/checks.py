@@ -1,4 +1,4 @@
-"""What a provider checks before any cloud is asked: automatic names, name rules, properties that exclude each other."""
+"""Checks that a provider makes without its cloud: automatic names, name rules, properties that exclude each other."""
 
 import hashlib
 import re
@@ -15,9 +15,9 @@ DEFAULTS = "__defaults"
 def with_name(
     row: ResourceType, urn: str, old: dict[str, Any], inputs: dict[str, Any], seed: bytes
 ) -> tuple[dict[str, Any], list[Failure]]:
-    """Inputs with an automatic name where the type has one and the program gives none.
+    """Return inputs with an automatic name, if the type has automatic names and the program sets none, and failures.
 
-    The name is kept as long as it stays automatic; DEFAULTS notes which properties are.
+    The name stays while it is automatic; the input DEFAULTS lists automatic properties.
     """
     rule = row.auto_name
     if rule is None or rule.property in inputs or f"{rule.property}Prefix" in inputs:
@@ -35,15 +35,15 @@ def with_name(
 
 
 def conditions(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:
-    """Name rules, ranges and combinations of properties; inputs are plain."""
+    """Check name rules, ranges and combinations of properties; inputs are plain."""
     yield from _values(row, inputs)
     for group in row.at_most_one:
         given = [name for name in group if inputs.get(name) is not None]
         if len(given) > 1:
-            yield Failure(given[1], f"conflicts with {given[0]}; give one of {', '.join(group)}")
+            yield Failure(given[1], f"conflicts with {given[0]}; set one of {', '.join(group)}")
     for group in row.at_least_one:
         if all(inputs.get(name) is None for name in group):
-            yield Failure(group[0], f"missing: give {' or '.join(group)}")
+            yield Failure(group[0], f"missing: set {' or '.join(group)}")
 
 
 def _values(row: ResourceType, inputs: dict[str, Any]) -> Iterator[Failure]:

@@ -1,6 +1,6 @@
-"""What a cloud is to the sandbox: tables of resource types, and functions where a table does not reach.
+"""How a cloud describes itself to the sandbox: tables of resource types, and functions for what tables cannot say.
 
-Nothing here knows AWS; another cloud joins with its own tables.
+Nothing here is specific to one cloud; each cloud has its own tables (sandbox/aws, azure, gcp).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sandbox.values import select
 
 
 class Refusal(Exception):
-    """The cloud says no: its error code, and a message like its API's."""
+    """An error of the cloud's API: error code and message in the API's form."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -29,9 +29,9 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a provider works: account, region, and the tags it puts on everything.
+    """A provider's settings: account, region, and default tags.
 
-    scheme: `http` where the world's machines reach services over plain http; else empty.
+    scheme: `http` if machines reach the cloud's services over plain http (setting SERVICES); else empty.
     """
 
     account: str
@@ -40,13 +40,13 @@ class Place:
     scheme: str = ""
 
     def url(self, name: str) -> str:
-        """How outputs name a host: its name alone, as the cloud does, or a whole URL where there is a scheme."""
+        """Return a host as outputs write it: its name alone, as the cloud does, or a URL if there is a scheme."""
         return f"{self.scheme}://{name}" if self.scheme else name
 
 
 @dataclass
 class Request:
-    """One create, update or delete as the rules see it. Inputs are plain values, without secret marks."""
+    """One create, update or delete, as rules get it. Inputs are plain values, without secret marks."""
 
     type: str
     inputs: dict[str, Any]
@@ -58,22 +58,22 @@ class Request:
 
     @property
     def region(self) -> str:
-        """The resource's own region (on Azure its location), or the provider's."""
+        """Return the resource's region (on Azure its location), or the provider's if the resource has none."""
         return self.inputs.get("region") or self.inputs.get("location") or self.place.region
 
     @property
     def account(self) -> str:
-        """The resource's own account (on GCP its project), or the provider's."""
+        """Return the resource's account (on GCP its project), or the provider's if the resource has none."""
         return self.inputs.get("project") or self.place.account
 
     def digits(self, length: int, salt: str = "") -> str:
-        """Hexadecimal digits, the same at each call for this resource and salt."""
+        """Return hexadecimal digits that depend on the resource and the salt alone."""
         return self.cloud_state.digits(self.sequence, salt)[:length]
 
     def format(self, template: str) -> str:
         """Fill a template: {id}, {region}, {account}, {hex:LENGTH:SALT}, {in_.NAME}."""
-        words = {"id": self.id, "region": self.region, "account": self.account}
-        return template.format(**words, hex=_Digits(self), in_=_Inputs(self.inputs))
+        fields = {"id": self.id, "region": self.region, "account": self.account}
+        return template.format(**fields, hex=_Digits(self), in_=_Inputs(self.inputs))
 
 
 class _Digits:
@@ -88,7 +88,7 @@ class _Digits:
 
 
 class _Inputs:
-    """`{in_.name}` in a template; an absent input is empty."""
+    """`{in_.name}` in a template; empty if the input is absent."""
 
     def __init__(self, inputs: dict[str, Any]) -> None:
         self.inputs = inputs
@@ -99,11 +99,11 @@ class _Inputs:
 
 @dataclass(frozen=True)
 class Reference:
-    """A property that holds the id of something that must exist.
+    """A property that holds the id of another resource, which must exist.
 
-    holds: what deleting the target does: `refuse` it, let this one `vanish` with it, or `dangle` with a dead id.
-    only: values with another beginning are not ids of the target (a target group takes ids and addresses).
-    id: the target's id from a value that may say it otherwise (a name, a URL).
+    holds: effect of deleting the target: `refuse` the deletion, let this resource `vanish` too, or let the id `dangle`.
+    only: prefix of ids; other values are not ids of the target (a target group takes ids and addresses).
+    id: converts a value (a name, a URL) to the target's id.
     """
 
     path: str
@@ -115,17 +115,17 @@ class Reference:
     id: Callable[[Request, str], str] | None = None
 
     def ids(self, request: Request) -> list[str]:
-        """The ids that a request's inputs have at the path."""
+        """Return the ids at the path in a request's inputs."""
         values = [str(value) for value in select(request.inputs, self.path)]
-        found = [value for value in values if value.startswith(self.only)]
-        return [self.id(request, value) for value in found] if self.id else found
+        ids = [value for value in values if value.startswith(self.only)]
+        return [self.id(request, value) for value in ids] if self.id else ids
 
 
 @dataclass(frozen=True)
 class Unique:
-    """What no two may share: inputs whose values together form the key; no claim is made while one is absent.
+    """Inputs whose values together form a key that no two resources may share; not claimed while an input is absent.
 
-    kept: code and message while the name is kept after its owner was deleted. regional: each region has its own.
+    kept: code and message while a name stays taken after its owner was deleted. regional: keys are unique per region.
     """
 
     kind: str
@@ -136,14 +136,14 @@ class Unique:
     regional: bool = False
 
     def key(self, request: Request) -> str | None:
-        """The key as it is claimed, or None where a part is absent."""
+        """Return the key to claim; None if an input is absent."""
         parts = [request.inputs.get(name) for name in self.keys]
         return None if None in parts else json.dumps([request.region, *parts] if self.regional else parts)
 
 
 @dataclass(frozen=True)
 class AutoName:
-    """How a name that the program leaves out is made: logical name, separator, digits; at most `limit` long."""
+    """Form of an automatic name: logical name, separator, digits; at most `limit` characters."""
 
     property: str = "name"
     limit: int = 255
@@ -158,22 +158,23 @@ Derive = Callable[[Request], dict[str, Any]]
 
 @dataclass(frozen=True)
 class ResourceType:
-    """One row of a cloud's table. Property shapes come from the SDK (properties.json); this is what it does not say.
+    """One row of a cloud's table: all that the shapes of the SDK (properties.json) do not say.
 
-    id: template of the id, or a function for what templates cannot say.
+    id: template of the id, or a function if a template cannot express it.
     immutable: property paths whose change replaces the resource.
-    fallback: inputs that the cloud fills in with a fixed value.
-    chosen: inputs that the cloud fills in with a value of its own (so leaving one out again is no change).
-    unordered: lists without order. documents: JSON texts, compared by meaning.
-    outputs: templates of computed outputs. derive: computed outputs that need more than a template.
+    fallback: inputs with a fixed default of the cloud.
+    chosen: inputs that the cloud chooses if they are absent (removing such an input is no change).
+    unordered: lists without order. documents: JSON texts, compared by content.
+    outputs: templates of computed outputs. derive: computed outputs that a template cannot express.
     volatile: computed outputs that an update changes.
-    completed: inputs whose outputs, made by `derive`, have more in them (the ids of their parts).
-    secret: properties that are secret whatever the program says.
-    ranges: least and most of a number, by path. patterns: what a text must be, by path, and that in words.
-    in_use: code and message of the refusal to delete while something holds this.
-    rules: checks on create and update. delete_rules: checks on delete. created, deleted: effects on the world.
-    replaces: further reasons to replace, from old and new inputs: names of properties.
-    apart: secret values that the world keeps apart from a thing, by property; `read` gives them as the cloud would.
+    completed: inputs whose outputs hold more than the input (`derive` adds the ids of parts).
+    secret: properties that are always secret.
+    ranges: lowest and highest number, by path. patterns: regular expression and its description, by path.
+    in_use: code and message if the resource is deleted while another resource refers to it.
+    rules: checks on create and update. delete_rules: checks on delete.
+    created, deleted: effects on the cloud state after create or update, and after delete.
+    replaces: properties that replace the resource, from old and new inputs.
+    apart: secret values that the cloud state stores apart from the resource, by property; `read` returns them.
     """
 
     id: str | Callable[[Request], str]
@@ -206,11 +207,10 @@ class ResourceType:
 
 @dataclass(frozen=True)
 class Tagging:
-    """How a cloud tags.
+    """Tags of a cloud (labels on GCP).
 
-    input: the property that holds a resource's own tags. outputs: those that hold them with the provider's default
-    ones, and what the provider adds there by itself. default: path of the default ones in the provider's settings.
-    check: what is wrong with tags.
+    input: property with a resource's own tags. outputs: properties with own and default tags, and the tags that the
+    provider adds there. default: path of the default tags in the provider's settings. check: yields faults of tags.
     """
 
     input: str
@@ -223,12 +223,12 @@ class Tagging:
 class Cloud:
     """A cloud: its provider's name, account, resource types, shapes, functions, and latencies in seconds.
 
-    tagging: how it tags. failures: what its API says when it fails by itself (sandbox/faults.py).
-    region, project: names of the provider's settings for its region, and for its account where that is one.
-    reads: functions that look at the world too.
-    settle: what goes on by itself whenever something changed (machines that waited for it go on booting).
-    deletes_first: whether its provider deletes whatever has no automatic name before it makes it anew, also where the
-    new one has another name.
+    tagging: properties of tags. failures: errors of its API that the caller did not cause (sandbox/faults.py).
+    region, project: names of the provider's settings for region, and for account if there is one.
+    functions: functions of the provider that need no cloud state; reads: functions that read the cloud state.
+    settle: called after each change; lets waiting machines continue to boot.
+    deletes_first: whether its provider deletes a resource without automatic name before it creates the replacement,
+    even if the name changes.
     """
 
     name: str

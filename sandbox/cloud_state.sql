@@ -1,4 +1,4 @@
--- The sandbox's world. Secret values are in a database of their own, attached as "secrets".
+-- Tables of the cloud state. Secret values are in a second database, attached as "secrets".
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS resources (
   sequence INTEGER PRIMARY KEY, type TEXT NOT NULL, id TEXT NOT NULL, urn TEXT NOT NULL, region TEXT NOT NULL,

@@ -1,4 +1,4 @@
-"""The bytes of an object that a program puts into a store."""
+"""Content of objects that a program puts into a store."""
 
 import base64
 from pathlib import Path
@@ -9,7 +9,7 @@ from sandbox.values import Asset
 
 
 def content(inputs: dict[str, Any]) -> bytes:
-    """From text, base64, or a file."""
+    """Return the bytes of an object, from text, base64, or a file. Raises Refusal if the file does not exist."""
     source = inputs.get("source")
     if isinstance(source, Asset):
         if source.text is not None:

@@ -1,4 +1,4 @@
-"""Old and new inputs of a resource compared, property by property."""
+"""Comparison of old and new inputs of a resource, property by property."""
 
 import json
 import re
@@ -13,7 +13,11 @@ from sandbox.values import UNKNOWN, Asset
 
 @dataclass(frozen=True)
 class Difference:
-    """changes: property path -> `add`, `delete` or `update`. replaces: the paths among them that replace."""
+    """Differences of two inputs.
+
+    changes: property path -> `add`, `delete` or `update`. replaces: changed paths that replace the resource.
+    delete_first: whether the old resource is deleted before its replacement is created.
+    """
 
     changes: dict[str, str]
     replaces: tuple[str, ...]
@@ -21,7 +25,7 @@ class Difference:
 
 
 def compare(row: ResourceType, old: dict[str, Any], new: dict[str, Any]) -> Difference:
-    """Compare plain inputs by meaning: no order in unordered lists, JSON documents as JSON, empty as absent."""
+    """Compare plain inputs: unordered lists without order, JSON documents as JSON, empty as absent."""
     old, new = _meaning(row, old), _meaning(row, new)
     kept = {name: old[name] for name in row.chosen if name in old and name not in new}
     changes = dict(_changes(old, kept | new, ""))
@@ -42,13 +46,13 @@ def _meaning(row: ResourceType, inputs: dict[str, Any]) -> dict[str, Any]:
             values[name] = sorted(values[name], key=lambda item: json.dumps(item, sort_keys=True, default=repr))
     for name in row.documents:
         if isinstance(values.get(name), str):
-            with suppress(ValueError):  # no JSON: compared as text, refused when it gets to the cloud
+            with suppress(ValueError):  # not JSON: compared as text; the cloud refuses it
                 values[name] = {"document": json.loads(values[name])}
     return values
 
 
 def _changes(old: Any, new: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Paths as the engine writes them: a.b[0].c; a path stops where either side is no container, or is unknown."""
+    """Yield paths as the engine writes them (a.b[0].c); a path ends if either side is no container, or is unknown."""
     if isinstance(old, dict) and isinstance(new, dict) and "document" not in new:
         for name in dict.fromkeys([*old, *new]):
             yield from _member(old, new, name, f"{path}.{name}" if path else name)

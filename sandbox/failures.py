@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Retried:
-    """An answer after which the real provider asks again: first and longest wait, and how long in all (seconds)."""
+    """An error that the provider retries: code, message, first and longest wait, most tries, and seconds in all."""
 
     code: str
     message: str
@@ -16,7 +16,7 @@ class Retried:
     within: float
 
     def waits(self) -> Iterator[float]:
-        """The waits until it gives up."""
+        """Yield the seconds before each retry until the provider gives up."""
         total = 0.0
         for number in range(self.tries):
             wait = min(self.longest, self.first * 2**number)
@@ -28,10 +28,10 @@ class Retried:
 
 @dataclass(frozen=True)
 class Failures:
-    """What a cloud says when it fails by itself.
+    """Errors of one cloud.
 
-    internal: code and message of a failure of its own. throttle: of too many calls. unseen: of something new that other
-    services do not see yet; unseen_by: class name of the type whose calls meet that.
+    internal: code and message of an internal error. throttle: error of too many calls. unseen: error while a new
+    identity is not visible to other services; unseen_by: class name of the type whose calls get it.
     """
 
     internal: tuple[str, str]
@@ -40,5 +40,5 @@ class Failures:
     unseen_by: str
 
     def answer(self, kind: str) -> Retried:
-        """The answer of a kind of RETRIED."""
+        """Return the error of a fault kind in faults.RETRIED."""
         return {"throttle": self.throttle, "unseen": self.unseen}[kind]

@@ -1,7 +1,7 @@
-"""Faults that one plans for the cloud's calls (create, update, delete), and what the provider makes of them.
+"""Faults planned for calls of the cloud (create, update, delete), and their effects in the provider.
 
-A fault waits in the world for its call; it is used up before the call begins, so that the next run meets it no more,
-whatever becomes of this one.
+Planned faults stand in the cloud state. A fault is consumed before its call begins, so the next run does not meet it,
+even if this run is killed.
 """
 
 import os
@@ -14,21 +14,21 @@ from sandbox.failures import Failures, Retried
 from sandbox.records import Fault
 
 KINDS = {
-    "fail": "the call fails by a fault of the cloud's own (on AWS InternalFailure)",
-    "throttle": "the cloud answers `amount` times that it was asked too much; the provider waits and asks again, in"
-    " simulated time, and gives up as the real one does",
-    "unseen": "a new identity is not visible yet for `amount` tries; the provider asks again for some minutes",
-    "die-before": "the provider's process ends before the cloud acted, `amount` seconds into the call",
-    "die-after": "the provider's process ends `amount` seconds after the cloud acted, before the engine hears of it",
-    "slow": "the call takes `amount` seconds, really, before the cloud acts",
-    "late": "the cloud acts, and answers `amount` seconds later, really",
+    "fail": "the call fails with an internal error of the cloud (on AWS InternalFailure)",
+    "throttle": "the cloud throttles the call `amount` times; the provider retries in simulated time, and gives up when"
+    " the real provider does",
+    "unseen": "a new identity is not visible for `amount` tries; the provider retries for some simulated minutes",
+    "die-before": "the provider's process ends before the cloud acts, `amount` seconds into the call",
+    "die-after": "the provider's process ends `amount` seconds after the cloud acted, before the engine has the result",
+    "slow": "the call takes `amount` real seconds before the cloud acts",
+    "late": "the cloud acts, and answers `amount` real seconds later",
 }
 DEATH = 137
 """Exit code of a process that was killed (128 + SIGKILL)."""
 
 
 RETRIED = ("throttle", "unseen")
-"""Kinds of faults after which the provider asks again."""
+"""Kinds of faults that the provider retries."""
 
 
 def plan(
@@ -36,9 +36,9 @@ def plan(
 ) -> Fault:
     """Plan a fault for the nth matching call from now. Raises ValueError if the kind or a number is invalid."""
     if kind not in KINDS:
-        raise ValueError(f"no fault {kind!r}; there are: {', '.join(KINDS)}")
+        raise ValueError(f"unknown fault {kind!r}; known: {', '.join(KINDS)}")
     if nth < 1 or times < 1 or amount < 0:
-        raise ValueError("a fault comes at call 1 or later, at least once, and its amount is not negative")
+        raise ValueError("a fault needs a call of 1 or more, times of 1 or more, and an amount of 0 or more")
     amount = amount or (1 if kind in RETRIED else 0)
     with cloud_state.transaction():
         statement = "INSERT INTO faults (kind, type, nth, amount, times) VALUES (?, ?, ?, ?, ?)"
@@ -47,7 +47,7 @@ def plan(
 
 
 def planned(cloud_state: CloudState) -> list[Fault]:
-    """The faults that wait, oldest first."""
+    """Return the planned faults, oldest first."""
     return [Fault(*row) for row in cloud_state.connection.execute("SELECT * FROM faults ORDER BY sequence")]
 
 
@@ -57,7 +57,7 @@ def clear(cloud_state: CloudState) -> None:
 
 
 def due(cloud_state: CloudState, type: str, failures: Failures) -> list[Fault]:
-    """Count a call of a type: the faults that come now, used up by one time each."""
+    """Count a call of a type; return the faults that it meets, each consumed once."""
     if not planned(cloud_state):
         return []
     short = type.rsplit(":", 1)[-1]
@@ -76,7 +76,7 @@ def due(cloud_state: CloudState, type: str, failures: Failures) -> list[Fault]:
 
 
 def before(faults: list[Fault], failures: Failures, pause: Callable[[float], None] = time.sleep) -> float:
-    """What happens before the cloud acts; simulated seconds that were waited. Refusal ends the call."""
+    """Apply faults before the cloud acts; return the simulated seconds of retries. Raises Refusal to fail the call."""
     waited = 0.0
     for fault in faults:
         if fault.kind == "die-before":
@@ -86,12 +86,12 @@ def before(faults: list[Fault], failures: Failures, pause: Callable[[float], Non
         if fault.kind == "fail":
             raise Refusal(*failures.internal)
         if fault.kind in RETRIED:
-            waited += _asked_again(failures.answer(fault.kind), int(fault.amount))
+            waited += _retried(failures.answer(fault.kind), int(fault.amount))
     return waited
 
 
 def after(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> None:
-    """What happens once the cloud acted and its world is written."""
+    """Apply faults after the cloud acted and the cloud state is written."""
     for fault in faults:
         if fault.kind == "die-after":
             _die(fault, pause)
@@ -100,13 +100,14 @@ def after(faults: list[Fault], pause: Callable[[float], None] = time.sleep) -> N
 
 
 def _die(fault: Fault, pause: Callable[[float], None]) -> None:
-    if fault.amount:  # others get as far meanwhile
+    if fault.amount:  # other calls continue meanwhile
         pause(fault.amount)
     os._exit(DEATH)
 
 
-def _asked_again(answer: Retried, refused: int) -> float:
+def _retried(answer: Retried, refused: int) -> float:
+    """Return the seconds of `refused` retries. Raises Refusal if the provider gives up before."""
     waits = list(answer.waits())
     if refused > len(waits):
-        raise Refusal(answer.code, f"{answer.message} (asked {len(waits) + 1} times in {sum(waits):.0f} s)")
+        raise Refusal(answer.code, f"{answer.message} ({len(waits) + 1} tries in {sum(waits):.0f} s)")
     return sum(waits[:refused])

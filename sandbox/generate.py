@@ -1,10 +1,10 @@
-"""Writes each cloud's properties.json, the shapes of its resource types, from the installed Pulumi SDKs.
+"""Write each cloud's properties.json, the shapes of its resource types, from the installed Pulumi SDKs.
 
     python -m sandbox.generate
 
-The provider itself never imports the SDK (that costs a second); a test compares this file with the SDK.
+The provider does not import the SDK (that takes a second); a test compares properties.json with the SDK.
 Shapes: `string`, `boolean`, `integer`, `number`, `asset`, `any`, `[shape]` a list, `{shape}` a map,
-`#name` one of `objects`, `a|b` either. A property that must be given ends in `!`.
+`#name` one of `objects`, `a|b` either. The shape of a required property ends in `!`.
 """
 
 import collections.abc
@@ -22,14 +22,14 @@ SCALARS: dict[Any, str] = {str: "string", bool: "boolean", int: "integer", float
 
 
 def resource_class(token: str) -> type[Any]:
-    """The SDK's class of a token: `aws:ec2/vpc:Vpc` is pulumi_aws.ec2.Vpc."""
+    """Return the SDK's class of a token: `aws:ec2/vpc:Vpc` is pulumi_aws.ec2.Vpc."""
     provider, module, name = token.split(":")
     [sdk] = [part.sdk for part in CLOUDS.values() if part.provider == provider]
     return cast("type[Any]", getattr(importlib.import_module(f"{sdk}.{module.split('/')[0]}"), name))
 
 
 def describe(tokens: collections.abc.Iterable[str]) -> dict[str, Any]:
-    """Inputs, outputs and nested objects of the types, as properties.json holds them."""
+    """Return inputs, outputs and nested objects of types, as in properties.json."""
     objects: dict[str, dict[str, str]] = {}
     resources = {token: _resource(resource_class(token), objects) for token in sorted(tokens)}
     return {"resources": resources, "objects": dict(sorted(objects.items()))}
@@ -53,7 +53,7 @@ def _properties(cls: type[Any], objects: dict[str, dict[str, str]]) -> dict[str,
     signature = inspect.signature(cls.__init__)
     own = vars(importlib.import_module(cls.__module__))
     names = {"Output": pulumi.Output, "T": Any} | own
-    # with a place of its own for names, or what another module meant by one is taken, which Python remembers
+    # its own local names: get_type_hints caches, and another module may use the same name for another class
     hints = typing.get_type_hints(cls.__init__, names, {})
     rows: dict[str, str] = {}
     for name, parameter in signature.parameters.items():
@@ -65,8 +65,8 @@ def _properties(cls: type[Any], objects: dict[str, dict[str, str]]) -> dict[str,
 
 
 def _shape(hint: Any, objects: dict[str, dict[str, str]], own: dict[str, Any]) -> str:
-    """own: what the module has in which the hint stands. Two modules' hints of one name may be one object to Python,
-    which resolves it once, for the first of them.
+    """Return the shape of a type hint. own: names of the hint's module; Python resolves equal hints of two modules
+    once, for the first module, so classes are looked up again by name.
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Union:
@@ -81,7 +81,7 @@ def _shape(hint: Any, objects: dict[str, dict[str, str]], own: dict[str, Any]) -
 
 
 def _union(members: list[Any], objects: dict[str, dict[str, str]], own: dict[str, Any]) -> str:
-    """The plain member of Input[T], T | str of an enum, Asset | Archive, or an Args class beside its dictionary."""
+    """Return the plain member of Input[T], T | str of an enum, Asset | Archive, or an Args class and its dictionary."""
     plain = [
         member
         for member in members
@@ -105,7 +105,7 @@ def _object(cls: type[Any], objects: dict[str, dict[str, str]]) -> str:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write the files of all clouds."""
     for name, part in CLOUDS.items():
         types = importlib.import_module(f"{part.package}.types")
         types.PROPERTIES.write_text(dumps(describe(types.TYPES)), encoding="utf-8")
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def dumps(document: dict[str, Any]) -> str:
-    """One resource or object a line, so that a new SDK version reads well in review."""
+    """Return the file's text with one resource or object per line, for readable diffs of SDK versions."""
     sections: list[str] = []
     for section, rows in document.items():
         lines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())

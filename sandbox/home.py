@@ -1,4 +1,4 @@
-"""A PULUMI_HOME of the sandbox's own: the only plugins the engine finds there are the sandbox's."""
+"""PULUMI_HOME of the sandbox, which holds the sandbox's plugins alone."""
 
 import importlib.util
 import json
@@ -10,15 +10,13 @@ from sandbox.clouds import CLOUDS
 
 
 def install(home: Path) -> Path:
-    """Lay out `home/plugins/resource-NAME-vVERSION/pulumi-resource-NAME` and give `home` back.
+    """Write `home/plugins/resource-NAME-vVERSION/pulumi-resource-NAME` for each installed SDK; return `home`.
 
-    For each cloud whose SDK is installed.
-
-    The executable runs this package with the interpreter that runs now, so a moved environment calls install again.
+    The executable names the interpreter that runs now: call install again after the environment moved.
     """
     for cloud, (name, sdk, _) in CLOUDS.items():
         if importlib.util.find_spec(sdk) is None:
-            continue  # SDKs are as chosen at installation; a program without one asks for no plugin
+            continue  # SDKs are optional; a program without one needs no plugin
         version = provider_version(sdk)
         folder = home / "plugins" / f"resource-{name}-v{version}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,7 +34,7 @@ def install(home: Path) -> Path:
 
 
 def provider_version(package: str) -> str:
-    """The version of the provider that an SDK is made for, from its pulumi-plugin.json; the SDK is not imported."""
+    """Return the provider's version from an SDK's pulumi-plugin.json, without importing the SDK."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"the Pulumi SDK {package} is not installed", name=package)

@@ -1,8 +1,8 @@
-"""How long the real clouds take, so that the sandbox can say what an `up` would cost in time. Nothing ever waits.
+"""Durations of the real clouds' calls, with which the sandbox predicts the time of an `up`. Nothing waits for them.
 
-Figures are medians of "Creation complete after" and "Destruction complete after" in published logs of the providers
-that the Pulumi ones wrap or stand beside; where none was found, the row says estimate. They are times until the cloud
-reports the thing made (a machine runs, not: its node is ready).
+Figures are medians of "Creation complete after" and "Destruction complete after" in published logs of the Terraform
+providers; rows without a log say estimate. They end when the cloud reports the resource created: a machine runs, but
+its node may not be ready.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Latency(NamedTuple):
-    """Seconds to create, update and delete one resource, and where the figures come from."""
+    """Seconds to create, update and delete one resource, and the source of the figures."""
 
     create: float
     update: float
@@ -18,23 +18,23 @@ class Latency(NamedTuple):
     source: str
 
 
-ESTIMATE = "estimate: one or a few API calls that wait for nothing"
+ESTIMATE = "estimate: a few API calls that do not wait"
 QUICK = Latency(1, 1, 1, ESTIMATE)
 LOGS = "published apply logs, "
 
 
 def seconds_of(latencies: Mapping[str, Latency]) -> Callable[[str, str], float]:
-    """From a cloud's table: seconds that a `create`, `update` or `delete` of a type takes, QUICK without a row."""
+    """Return a function (type, kind) -> seconds of `create`, `update` or `delete`; QUICK for types without a row."""
     return lambda type, kind: getattr(latencies.get(type, QUICK), kind)
 
 
 def critical_path(
     resources: Iterable[tuple[str, Sequence[str], str, float]],
 ) -> tuple[float, list[str]]:
-    """The longest chain of things that wait for each other: total seconds, and its URNs from first to last.
+    """Return the longest chain of dependent resources: total seconds, and its URNs from first to last.
 
-    Each row is a URN, the URNs it waits for, its type, and its seconds. URNs without a row count as done. Linear in
-    rows and dependencies; a cycle raises ValueError.
+    Each row is a URN, the URNs it depends on, its type, and its seconds. URNs without a row count as done. Linear in
+    rows and dependencies. Raises ValueError if there is a cycle.
     """
     rows = {urn: (tuple(waits_for), duration) for urn, waits_for, _, duration in resources}
     ends: dict[str, float] = {}
@@ -53,14 +53,14 @@ def critical_path(
 
 
 def _in_order(waits_for: Mapping[str, Sequence[str]]) -> list[str]:
-    """URNs such that each comes after those it waits for."""
+    """Return URNs ordered so that each comes after its dependencies. Raises ValueError if there is a cycle."""
     open_counts = {urn: len({other for other in others if other in waits_for}) for urn, others in waits_for.items()}
     followers: dict[str, list[str]] = {urn: [] for urn in waits_for}
     for urn, others in waits_for.items():
         for other in {other for other in others if other in waits_for}:
             followers[other].append(urn)
     order = [urn for urn, count in open_counts.items() if count == 0]
-    for urn in order:  # grows while it is read
+    for urn in order:  # appended to in the loop
         for follower in followers[urn]:
             open_counts[follower] -= 1
             if open_counts[follower] == 0:

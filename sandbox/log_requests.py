@@ -1,6 +1,6 @@
-"""Machines of the sandbox that are asked for their logs (`mullion logs`): booted ones answer, as their task would.
+"""Answers of simulated machines to requests for logs (`mullion logs`), as the task of real machines writes them.
 
-They only seem to run, so the archive holds a note in the place of logs.
+Simulated machines have no logs, so the archive holds a note.
 """
 
 import base64
@@ -11,23 +11,23 @@ import zipfile
 from sandbox.cloud_state import CloudState
 from sandbox.machines import Machines
 
-NOTE = "This machine is one of the sandbox: it only seems to run, and has no logs.\n"
+NOTE = "This machine is simulated by the sandbox, so it has no logs.\n"
 
 
 def answer(machines: Machines, cloud_state: CloudState) -> None:
-    """Every booted machine looks whether somebody asked; as on real ones, its role says what it may."""
+    """Write the answer of each booted machine whose logs are requested, with the rights of the machine's role."""
     for boot in cloud_state.boots("ready"):
         machine = cloud_state.find(machines.type, boot.instance)
-        found = machines.document(machine.inputs) if machine else None
-        if machine is None or found is None:
+        document = machines.document(machine.inputs) if machine else None
+        if machine is None or document is None:
             continue
-        store, status = found["facts"]["bundle_store"], found["facts"]["status_url"]
+        store, status = document["facts"]["bundle_store"], document["facts"]["status_url"]
         name = f"{status.removeprefix(f'{store}/status/')}{machines.instance(machine)}.json"
         request, target = f"{store}/requests/{name}", f"{store}/logs/{name}"
-        asked = cloud_state.object(*machines.place(request))
-        if asked is None or machines.not_allowed(cloud_state, machine, machines.read, request):
+        requested = cloud_state.object(*machines.place(request))
+        if requested is None or machines.not_allowed(cloud_state, machine, machines.read, request):
             continue
-        body = _body(str(json.loads(asked.content)["id"]))
+        body = _body(str(json.loads(requested.content)["id"]))
         bucket, key = machines.place(target)
         before = cloud_state.object(bucket, key)
         if before is not None and before.content == body:

@@ -1,4 +1,4 @@
-"""A machine as its own programs find it, whatever the cloud: its document, its place in the store, what it may do."""
+"""Machines of any cloud as their own programs see them: document in user-data, status record, rights."""
 
 import json
 import re
@@ -14,13 +14,13 @@ _DOCUMENT = re.compile(r'^\s*(\{"bundle":.*\})\s*$', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Machines:
-    """What of a cloud's machines the sandbox must know to let them do their part.
+    """How a cloud's tables describe its machines.
 
-    type: token of a machine. user_data: text that a machine is given, from its inputs. instance: how the cloud calls
-    one towards itself. place: bucket and key of a URL in the store. not_allowed: why a machine's identity does not let
-    it do an action with what is at a URL (empty where it does); read, write: those actions. versioned: whether a bucket
-    keeps older versions. key: the world's name of a secret, by its name in a fact. ways: the cloud's own reasons why a
-    machine gets nowhere, each from the machine and its document (empty where there is none).
+    type: token of a machine. user_data: user-data text from a machine's inputs. instance: the id that the metadata
+    service gives to the machine. place: bucket and key of a URL in the store. not_allowed: why a machine's identity may
+    not do an action at a URL (empty if it may); read, write: these actions. versioned: whether a bucket keeps older
+    versions. key: key of a secret in the cloud state, from its name in a fact. obstacles: reasons of this cloud why a
+    machine cannot boot, each from the machine and its document (empty if there is none).
     """
 
     type: str
@@ -32,28 +32,28 @@ class Machines:
     write: str
     versioned: Callable[[CloudState, str], bool]
     key: Callable[[CloudState, str], str]
-    ways: tuple[Callable[[CloudState, Record, dict[str, Any]], str], ...]
+    obstacles: tuple[Callable[[CloudState, Record, dict[str, Any]], str], ...]
 
     def document(self, inputs: dict[str, Any]) -> dict[str, Any] | None:
-        """The JSON that a machine's user-data carries, {"bundle", "machine", "facts"}; None where there is none."""
-        found = _DOCUMENT.search(self.user_data(inputs))
-        return json.loads(found.group(1)) if found else None
+        """Return the JSON in a machine's user-data, {"bundle", "machine", "facts"}; None if there is none."""
+        match = _DOCUMENT.search(self.user_data(inputs))
+        return json.loads(match.group(1)) if match else None
 
-    def status_url(self, found: dict[str, Any], instance: str) -> str:
-        """Where the machine with this document, which the cloud calls so, puts its status record."""
-        return f"{found['facts']['status_url']}{instance}.json"
+    def status_url(self, document: dict[str, Any], instance: str) -> str:
+        """Return the URL of the status record of the instance with this document."""
+        return f"{document['facts']['status_url']}{instance}.json"
 
     def write_status(
         self,
         cloud_state: CloudState,
         machine: Record,
         boot: Boot,
-        found: dict[str, Any],
+        document: dict[str, Any],
         kubernetes: str | None,
         message: str = "",
     ) -> None:
-        """The record of a machine whose run ended well, as its executor writes it. message: what it says besides."""
-        bucket, key = self.place(self.status_url(found, self.instance(machine)))
+        """Write the status record of a machine that is ready, as its executor writes it."""
+        bucket, key = self.place(self.status_url(document, self.instance(machine)))
         record = {
             "machine": boot.machine,
             "instance": self.instance(machine),

@@ -1,6 +1,6 @@
-"""A sandbox provider: what the Pulumi engine asks of a cloud, answered from its tables and the world.
+"""The sandbox's provider: calls of the Pulumi engine, answered from a cloud's tables and the cloud state.
 
-Plain Python in and out; sandbox/server.py speaks the engine's protocol.
+Arguments and results are plain Python; sandbox/server.py speaks the engine's protocol.
 """
 
 import json
@@ -20,7 +20,7 @@ from sandbox.values import REDACTED, UNKNOWN, Secret, has_unknown, plain, redact
 
 
 class Provider:
-    """One configured provider of one cloud, on one world."""
+    """One configured provider of one cloud, on one cloud state."""
 
     def __init__(self, cloud: Cloud, cloud_state: CloudState) -> None:
         self.cloud = cloud
@@ -29,7 +29,7 @@ class Provider:
         self.pause: Callable[[float], None] = time.sleep
 
     def configure(self, settings: dict[str, Any]) -> list[Failure]:
-        """Take region, account and default tags; nested settings come as JSON texts."""
+        """Set region, account and default tags; nested settings are JSON texts. Return failures."""
         name = self.cloud.region
         region = plain(settings.get(name)) or ""
         if region not in self.cloud.regions and region is not UNKNOWN:
@@ -46,11 +46,11 @@ class Provider:
     def check(
         self, urn: str, old: dict[str, Any], new: dict[str, Any], seed: bytes
     ) -> tuple[dict[str, Any], list[Failure]]:
-        """Inputs with the automatic name, and what is wrong with them."""
+        """Return inputs with the automatic name, and their failures."""
         type = _type(urn)
         row = self.cloud.types.get(type)
         if row is None:
-            return new, [Failure("", f"{type} is not in the sandbox; its types are: {', '.join(self.cloud.types)}")]
+            return new, [Failure("", f"the sandbox has no type {type}; it has: {', '.join(self.cloud.types)}")]
         inputs = {name: value for name, value in new.items() if name != DEFAULTS and value is not None}
         failures = self.cloud.shapes.check(type, inputs)
         named, unnamed = with_name(row, urn, old, inputs, seed)
@@ -63,17 +63,17 @@ class Provider:
             yield from self.cloud.tagging.check(tags)
 
     def diff(self, urn: str, old: dict[str, Any], new: dict[str, Any]) -> Difference:
-        """How new inputs differ from old ones, and whether that replaces the resource."""
+        """Return how new inputs differ from old ones, and whether that replaces the resource."""
         row = self.cloud.types[_type(urn)]
         difference = compare(row, plain(old), plain(new))
-        # As the real provider does: a name that the program gives cannot exist twice, so the old one goes first.
+        # As the real provider: a name set by the program cannot exist twice, so the old resource is deleted first.
         name = row.auto_name.property if row.auto_name else ""
-        given = name in new and name not in new.get(DEFAULTS, [])
-        fixed = given and (self.cloud.deletes_first or plain(new[name]) == plain(old.get(name)))
+        is_set = name in new and name not in new.get(DEFAULTS, [])
+        fixed = is_set and (self.cloud.deletes_first or plain(new[name]) == plain(old.get(name)))
         return replace(difference, delete_first=bool(difference.replaces) and fixed)
 
     def create(self, urn: str, inputs: dict[str, Any], *, preview: bool) -> tuple[str, dict[str, Any]]:
-        """Id and outputs; under preview an empty id, and UNKNOWN for what the cloud would decide."""
+        """Create a resource; return id and outputs. A preview returns an empty id, and UNKNOWN for computed outputs."""
         type = _type(urn)
         row = self.cloud.types[type]
         given = {name: value for name, value in inputs.items() if name != DEFAULTS}
@@ -96,7 +96,7 @@ class Provider:
     def update(
         self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any], *, preview: bool
     ) -> dict[str, Any]:
-        """Outputs after changing a resource in place."""
+        """Change a resource in place; return its outputs."""
         type = _type(urn)
         row = self.cloud.types[type]
         given = {name: value for name, value in inputs.items() if name != DEFAULTS}
@@ -120,7 +120,7 @@ class Provider:
         return outputs
 
     def delete(self, urn: str, id: str, state: dict[str, Any]) -> None:
-        """Take a resource away; one that is gone already is no error."""
+        """Delete a resource; does nothing if it does not exist."""
         type = _type(urn)
         row = self.cloud.types[type]
         record = self.cloud_state.find(type, id)
@@ -128,7 +128,8 @@ class Provider:
             return
         request = Request(type, plain(state), self.cloud_state, self.place, record.sequence, id, record)
         with self._call("delete", urn, request):
-            holders = [one for one in self.cloud_state.referrers(type, id, "refuse") if one.sequence != record.sequence]
+            referrers = self.cloud_state.referrers(type, id, "refuse")
+            holders = [holder for holder in referrers if holder.sequence != record.sequence]
             if holders:
                 code, message = row.in_use
                 raise Refusal(code, message.format(id=id, holder=holders[0].id))
@@ -143,7 +144,7 @@ class Provider:
     def read(
         self, urn: str, id: str, state: dict[str, Any], inputs: dict[str, Any]
     ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Inputs and outputs as the world has them, or None where it is gone; files come from the state."""
+        """Return inputs and outputs of a resource, or None if it does not exist; files come from the engine's state."""
         record = self.cloud_state.find(_type(urn), id)
         if record is None:
             return None
@@ -152,30 +153,32 @@ class Provider:
             {name: Secret(value) for name, value in row.apart(self.cloud_state, record).items()} if row.apart else {}
         )
         outputs = {name: known.get(name) if _withheld(value) else value for name, value in record.outputs.items()}
-        asked = record.inputs
-        given = {name: asked[name] if name in row.completed else outputs[name] for name in asked}
-        given = {name: inputs.get(name, _shown(value)) if _withheld(value) else value for name, value in given.items()}
-        return given | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
+        stored = record.inputs
+        actual = {name: stored[name] if name in row.completed else outputs[name] for name in stored}
+        actual = {
+            name: inputs.get(name, _shown(value)) if _withheld(value) else value for name, value in actual.items()
+        }
+        return actual | {DEFAULTS: inputs.get(DEFAULTS, [])}, outputs
 
     def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of one of the provider's functions."""
-        known = {**self.cloud.functions, **self.cloud.reads}
-        if token not in known:
-            raise Refusal("UnknownFunction", f"{token} is not in the sandbox; it has {', '.join(known)}")
+        """Call a function of the provider; return its result."""
+        functions = {**self.cloud.functions, **self.cloud.reads}
+        if token not in functions:
+            raise Refusal("UnknownFunction", f"the sandbox has no function {token}; it has: {', '.join(functions)}")
         values = plain(arguments)
         region = values.get("region") or self.place.region
         if region not in self.cloud.regions:
             raise Refusal("UnknownRegion", f"no region {region!r}; known: {', '.join(sorted(self.cloud.regions))}")
         place = replace(self.place, region=region)
         if token in self.cloud.reads:
-            if self.cloud.settle:  # what was waited for may have come meanwhile
+            if self.cloud.settle:  # waiting machines may have become ready
                 with self.cloud_state.transaction():
                     self.cloud.settle(self.cloud_state)
             return self.cloud.reads[token](self.cloud_state, place, values)
         return self.cloud.functions[token](place, values)
 
     def _accept(self, row: ResourceType, request: Request) -> None:
-        """Everything the cloud checks before it acts; raises Refusal."""
+        """Make the checks of the cloud before it acts. Raises Refusal."""
         for reference in row.references:
             for id in reference.ids(request):
                 if self.cloud_state.find(reference.target, id) is None:
@@ -190,7 +193,7 @@ class Provider:
                 raise Refusal(unique.code, request.format(unique.message))
 
     def _computed(self, row: ResourceType, request: Request) -> dict[str, Any]:
-        """Computed outputs; what the cloud chose or completed counts as input from here on, for links and claims."""
+        """Return computed outputs; add chosen and completed inputs to the request's, for links and claims."""
         computed = {name: request.format(template) for name, template in row.outputs.items()}
         computed |= row.derive(request) if row.derive else {}
         chosen = {name: computed[name] for name in row.chosen if name in computed}
@@ -211,7 +214,7 @@ class Provider:
         return outputs
 
     def _all_tags(self, tags: Any, added: Mapping[str, str]) -> Any:
-        """Tags with the default ones and the provider's own; what is secret stays so."""
+        """Return tags with the default tags and the provider's; secret tags stay secret."""
         if has_unknown(tags):
             return UNKNOWN
         if isinstance(tags, Secret):
@@ -238,7 +241,7 @@ class Provider:
 
     @contextmanager
     def _call(self, kind: str, urn: str, request: Request) -> Iterator[None]:
-        """One call in one transaction, logged either way; a refusal changes nothing."""
+        """Run one call in one transaction, and log it even if it is refused; a refusal changes nothing else."""
         failures = self.cloud.failures
         due = faults.due(self.cloud_state, request.type, failures)
         try:
@@ -258,33 +261,33 @@ class Provider:
 
 
 def _type(urn: str) -> str:
-    """The resource's own type; a URN's type has its parents' types before it, with $ between."""
+    """Return the resource's type; a URN has the parents' types before it, separated by $."""
     return urn.split("::")[2].rsplit("$", 1)[-1]
 
 
 def _claims(row: ResourceType, request: Request) -> list[tuple[Unique, str]]:
-    """The names that the resource takes; one with an absent part is not taken."""
+    """Return the names that the resource claims; names with an absent part are not claimed."""
     claims = row.claims(request) if row.claims else []
     keyed = [(unique, unique.key(request)) for unique in row.unique]
     return claims + [(unique, key) for unique, key in keyed if key is not None]
 
 
 def _shown(value: Any) -> Any:
-    """What a cloud shows of a value with secrets in it; None where all of it is one, or a file."""
+    """Return the readable part of a value with secrets; None if the value is a secret or a file."""
     if isinstance(value, dict):
         if _unkept(value):
             return None
-        return {name: _shown(each) for name, each in value.items() if each != REDACTED}
-    return [_shown(each) for each in value] if isinstance(value, list) else value
+        return {name: _shown(item) for name, item in value.items() if item != REDACTED}
+    return [_shown(item) for item in value] if isinstance(value, list) else value
 
 
 def _withheld(value: Any) -> bool:
-    """Whether the world keeps a value only in part: a secret in it, or the content of a file."""
+    """Return whether the cloud state stores a value only in part: it holds a secret, or the content of a file."""
     if isinstance(value, dict):
         return _unkept(value) or any(map(_withheld, value.values()))
     return isinstance(value, list) and any(map(_withheld, value))
 
 
 def _unkept(value: dict[str, Any]) -> bool:
-    """Whether a value is a secret, or a file, of which the world keeps no content."""
+    """Return whether a value is a secret or a file, whose content the cloud state does not store."""
     return value == REDACTED or set(value) == {"asset"}

@@ -1,6 +1,6 @@
-"""Service quotas: how many of a thing an account may have, and what the API says to one more.
+"""Service quotas: how many resources an account may have, and the API's error beyond that.
 
-A world may have others: `CloudState.set_setting("quota/VPCs per region", "1")`.
+A setting of the cloud state changes a quota: `CloudState.set_setting("quota/VPCs per region", "1")`.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,9 +12,10 @@ from sandbox.cloud_state import CloudState
 
 @dataclass(frozen=True)
 class Quota:
-    """default: what a new account has, by the service's page of quotas. granted: what the sandbox's account has.
+    """One quota.
 
-    message: may have {limit}, {region}, {account}, {wanted} and {used} (what there was before).
+    default: limit of a new account, from the service's page of quotas. granted: limit of the sandbox's account.
+    message: may hold {limit}, {region}, {account}, {wanted} and {used} (the count before the call).
     """
 
     default: int
@@ -30,23 +31,23 @@ class Quotas:
     rows: Mapping[str, Quota]
 
     def limit(self, cloud_state: CloudState, name: str) -> int:
-        """The quota as it is in this world."""
+        """Return the limit in this cloud state."""
         row = self.rows[name]
         return int(cloud_state.setting(f"quota/{name}") or row.granted or row.default)
 
     def at_most(self, name: str, count: Callable[[Request], int] | None = None) -> Rule:
-        """A rule on creation: no more than the quota. count: those there are besides; all of the type in the region."""
+        """Return a rule that refuses creations beyond the quota. count: resources so far."""
 
         def rule(request: Request) -> None:
             if request.old is not None:
                 return
-            there = count(request) if count else request.cloud_state.count(request.type, request.region)
-            self.refuse_over(request, name, there + 1)
+            existing = count(request) if count else request.cloud_state.count(request.type, request.region)
+            self.refuse_over(request, name, existing + 1)
 
         return rule
 
     def refuse_over(self, request: Request, name: str, wanted: int, used: int = 0) -> None:
-        """Refuse more than the quota."""
+        """Raise Refusal if used and wanted together exceed the quota."""
         most = self.limit(request.cloud_state, name)
         if used + wanted > most:
             row, place = self.rows[name], {"account": request.account, "region": request.region}
@@ -54,7 +55,10 @@ class Quotas:
 
 
 def beside(target: str, path: str) -> Callable[[Request], int]:
-    """How many things of the request's type refer to the same one of `target`, whose id is the input `path`."""
-    return lambda request: sum(
-        one.type == request.type for one in request.cloud_state.referrers(target, str(request.inputs.get(path, "")))
-    )
+    """Return a function that counts resources of the request's type that refer to the same `target` at `path`."""
+
+    def count(request: Request) -> int:
+        referrers = request.cloud_state.referrers(target, str(request.inputs.get(path, "")))
+        return sum(record.type == request.type for record in referrers)
+
+    return count

@@ -1,15 +1,15 @@
-"""What the world tells of itself: things, calls, objects, boots, faults."""
+"""Rows of the cloud state: resources, calls, objects, boots, faults."""
 
 from dataclasses import dataclass
 from typing import Any
 
 ALL_TAGS = {"tagsAll": "tags", "effectiveLabels": "labels", "pulumiLabels": "labels"}
-"""Outputs that hold tags with a provider's default ones, and the input that holds a thing's own; none on Azure."""
+"""Outputs with own and default tags, and the input with a resource's own tags; Azure has none."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """One thing in the cloud. `outputs` holds the inputs too; secret values are redacted in both."""
+    """One resource of the cloud. `outputs` holds the inputs too; secret values are redacted in both."""
 
     sequence: int
     type: str
@@ -23,14 +23,14 @@ class Record:
 
     @property
     def tags(self) -> dict[str, str]:
-        """Tags (labels on GCP) with the provider's default ones."""
-        found = (self.outputs.get(name) for name in (*ALL_TAGS, "tags"))
-        return next((tags for tags in found if tags is not None), {})
+        """Return own and default tags (labels on GCP)."""
+        candidates = (self.outputs.get(name) for name in (*ALL_TAGS, "tags"))
+        return next((tags for tags in candidates if tags is not None), {})
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One call the cloud was asked for: kind is create, update or delete; error is None where it was done."""
+    """One call: kind is create, update or delete; error is None if it succeeded."""
 
     sequence: int
     kind: str
@@ -44,7 +44,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class ObjectRecord:
-    """The newest version of an object in a bucket; versions counts those kept."""
+    """The newest version of an object in a bucket. versions: number of stored versions."""
 
     bucket: str
     key: str
@@ -57,10 +57,10 @@ class ObjectRecord:
 
 @dataclass(frozen=True)
 class Boot:
-    """How far the machine of an instance got.
+    """Simulated boot of an instance.
 
-    state: ready (its status record is written), waiting (it tries again; reason says what is in its way), or dead
-    (trying again would not help). bundle is the sha256 it was given.
+    state: ready (its status record is written), waiting (it retries; reason says why it cannot boot), or dead (it does
+    not retry). bundle: sha256 of its bundle.
     """
 
     instance: str
@@ -73,10 +73,10 @@ class Boot:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault that one planned: see sandbox/faults.py for kinds and amounts.
+    """A planned fault; see sandbox/faults.py for kinds and amounts.
 
-    type: a type's token or class name, None for any. nth: which matching call it comes at, counted from now.
-    times: how many calls in a row.
+    type: a type's token or class name; None: any type. nth: number of the matching call, counted from now.
+    times: number of calls in a row.
     """
 
     sequence: int
@@ -88,23 +88,24 @@ class Fault:
 
 
 def object_place(record: Record) -> tuple[str, str] | None:
-    """Bucket and key of a thing that is an object in a store; None for any other."""
-    given = record.outputs
+    """Return bucket and key if the resource is an object in a store, else None."""
+    outputs = record.outputs
     if record.type.rsplit(":", 1)[-1] not in ("BucketObjectv2", "BucketObject", "Blob"):
         return None
-    if "containerName" in given:
-        return f"{given['accountName']}/{given['containerName']}", given["blobName"]
-    return given["bucket"], given.get("key") or given["name"]
+    if "containerName" in outputs:
+        return f"{outputs['accountName']}/{outputs['containerName']}", outputs["blobName"]
+    return outputs["bucket"], outputs.get("key") or outputs["name"]
 
 
 def bucket_name(record: Record) -> str:
-    """What the world calls a thing's objects, if it is a bucket or a container."""
-    given = record.outputs
-    return f"{given['accountName']}/{given['containerName']}" if record.type.endswith(":BlobContainer") else record.id
+    """Return the bucket name in the cloud state's objects, for a resource that is a bucket or a container."""
+    if record.type.endswith(":BlobContainer"):
+        return f"{record.outputs['accountName']}/{record.outputs['containerName']}"
+    return record.id
 
 
 def secret_version(record: Record) -> tuple[str, str | None]:
-    """What the world calls a thing's secret values, if it is a secret, or one version of one."""
+    """Return the key of a secret in the cloud state, and the version if the resource is one version of a secret."""
     if record.type.endswith("keyvault:Secret"):
         return f"https://{record.outputs['vaultName']}.vault.azure.net/secrets/{record.outputs['secretName']}", None
     secret, version = record.id, None

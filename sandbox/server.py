@@ -1,7 +1,7 @@
-"""The engine's provider protocol (gRPC) on a Provider.
+"""Server of the engine's provider protocol (gRPC) for a Provider.
 
-On the protocol itself instead of pulumi.provider.experimental: that one does not pass the old inputs to Diff, cannot
-send unknown values, and puts a Python stack trace into each refusal.
+It does not use pulumi.provider.experimental, which does not pass the old inputs to Diff, cannot send unknown values,
+and puts a Python stack trace into each refusal.
 """
 
 import os
@@ -26,10 +26,11 @@ from sandbox.provider import Provider
 from sandbox.shapes import Failure
 from sandbox.values import decode_map, encode_map
 
-MESSAGE_LIMIT = 400 * 1024 * 1024  # the engine's own limit
+MESSAGE_LIMIT = 400 * 1024 * 1024
+"""Bytes of a message, as in the engine."""
 THREADS = 32
-ORPHANED = 0.5
-"""Seconds between looks whether the engine lives."""
+ENGINE_CHECK_SECONDS = 0.5
+"""Seconds between checks that the engine runs."""
 KINDS = {"add": proto.PropertyDiff.ADD, "delete": proto.PropertyDiff.DELETE, "update": proto.PropertyDiff.UPDATE}
 REPLACING = {
     "add": proto.PropertyDiff.ADD_REPLACE,
@@ -39,7 +40,7 @@ REPLACING = {
 
 
 class Servicer(provider_pb2_grpc.ResourceProviderServicer):
-    """Turns protocol messages into calls of the provider; a Refusal becomes the call's error text."""
+    """Converts messages of the protocol to calls of the provider; a Refusal becomes the call's error text."""
 
     def __init__(self, provider: Provider, version: str) -> None:
         self.provider = provider
@@ -58,7 +59,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         return proto.CheckResponse(inputs=request.news, failures=_failures(failures))
 
     def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
-        """A provider in another region is another provider: what it made is replaced."""
+        """Return that a changed region replaces the provider, and with it all its resources."""
         old, new = decode_map(request.old_inputs or request.olds), decode_map(request.news)
         moved = old.get("region") != new.get("region")
         changes = proto.DiffResponse.DIFF_SOME if old != new else proto.DiffResponse.DIFF_NONE
@@ -100,10 +101,10 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Read(self, request: Any, context: Any) -> Any:  # noqa: N802
         state, given = decode_map(request.properties), decode_map(request.inputs)
         with self.lock:
-            found = self.provider.read(request.urn, request.id, state, given)
-        if found is None:
+            resource = self.provider.read(request.urn, request.id, state, given)
+        if resource is None:
             return proto.ReadResponse()
-        inputs, outputs = found
+        inputs, outputs = resource
         return proto.ReadResponse(id=request.id, inputs=encode_map(inputs), properties=encode_map(outputs))
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -120,11 +121,11 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
         with self.lock, _refusals("reading", request.tok, context):
             result = self.provider.invoke(request.tok, decode_map(request.args))
-        answer: dict[str, Any] = {"return": encode_map(result)}  # a keyword of Python
+        answer: dict[str, Any] = {"return": encode_map(result)}  # `return` is a keyword of Python
         return proto.InvokeResponse(**answer)
 
     def _pause(self, seconds: float) -> None:
-        """A slow call holds up no other."""
+        """Wait without the lock, so that a slow call does not block others."""
         self.lock.release()
         try:
             time.sleep(seconds)
@@ -134,17 +135,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
 @contextmanager
 def _refusals(doing: str, urn: str, context: Any) -> Iterator[None]:
-    """Ends the call with the refusal's text, naming what was asked: `creating Subnet a: InvalidSubnet.Range: ...`."""
+    """Convert a Refusal to the call's error with the resource: `creating Subnet a: InvalidSubnet.Range: ...`."""
     try:
         yield
     except Refusal as refusal:
         parts = urn.split("::")
-        what = f"{parts[-2].rsplit(':', 1)[-1]} {parts[-1]}" if len(parts) > 1 else urn
-        context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{doing} {what}: {refusal}")
+        name = f"{parts[-2].rsplit(':', 1)[-1]} {parts[-1]}" if len(parts) > 1 else urn
+        context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"{doing} {name}: {refusal}")
 
 
 def _properties(paths: Iterable[str]) -> list[str]:
-    """The top-level properties of paths, as the real provider names them beside the detailed paths."""
+    """Return the top-level properties of paths, which the real provider sends beside the detailed paths."""
     return list(dict.fromkeys(re.split(r"[.\[]", path)[0] for path in paths))
 
 
@@ -153,13 +154,12 @@ def _failures(failures: list[Failure]) -> list[Any]:
 
 
 def serve(provider: Provider, version: str, engine: int) -> None:
-    """Serve on a free local port, which goes to standard output for the engine, until the engine asks for the end.
+    """Serve on a free local port until the engine sends SIGINT; print the port to standard output for the engine.
 
-    engine: process id of our parent. Where it was killed, this process ends by itself: nobody would record what it
-    makes from then on.
+    engine: process id of the parent. If it was killed, this process ends: no state would record further resources.
     """
     options = [("grpc.max_receive_message_length", MESSAGE_LIMIT), ("grpc.max_send_message_length", MESSAGE_LIMIT)]
-    # The world is one and calls take a millisecond or two: the lock lets one go at a time, unless one is slow.
+    # There is one cloud state and calls take 1 to 2 ms, so the lock runs one call at a time, except slow calls.
     server = grpc.server(ThreadPoolExecutor(max_workers=THREADS), options=options)
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(provider, version), server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -169,5 +169,5 @@ def serve(provider: Provider, version: str, engine: int) -> None:
         sys.stdout.write(f"{port}\n")
         sys.stdout.flush()
         while os.getppid() == engine:
-            time.sleep(ORPHANED)
+            time.sleep(ENGINE_CHECK_SECONDS)
         os._exit(DEATH)

@@ -1,4 +1,4 @@
-"""Property shapes (properties.json) and the check of inputs against them: unknown, missing and mistyped properties."""
+"""Property shapes (properties.json), and checks of inputs for unknown, missing and mistyped properties."""
 
 import json
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ SCALARS: dict[str, tuple[type[Any], ...]] = {
     "any": (object,),
 }
 NUMBERS = ("integer", "number")
-"""Shapes whose Python types take a bool too."""
+"""Shapes for which a bool passes isinstance."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A property path (empty for the whole resource) and what is wrong there."""
+    """A fault of an input: property path (empty for the whole resource) and reason."""
 
     property: str
     reason: str
 
 
 class Shapes:
-    """The shapes of a cloud's types."""
+    """Shapes of a cloud's types."""
 
     def __init__(self, path: Path) -> None:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -38,15 +38,15 @@ class Shapes:
         self.objects: dict[str, dict[str, str]] = document["objects"]
 
     def check(self, type: str, inputs: dict[str, Any]) -> list[Failure]:
-        """What is wrong with a resource's inputs; UNKNOWN stands for any value."""
+        """Return the failures of a resource's inputs; UNKNOWN matches any shape."""
         return list(self._properties(self.resources[type]["inputs"], inputs, ""))
 
     def inputs(self, type: str) -> dict[str, str]:
-        """Shape by property name."""
+        """Return the shapes of a type's inputs by property name."""
         return self.resources[type]["inputs"]
 
     def outputs(self, type: str) -> list[str]:
-        """The names of outputs that are no inputs."""
+        """Return the names of a type's outputs that are not inputs."""
         return self.resources[type]["outputs"]
 
     def _properties(self, rows: dict[str, str], values: dict[str, Any], prefix: str) -> Iterator[Failure]:
@@ -66,7 +66,7 @@ class Shapes:
         if value is UNKNOWN:
             return
         if "|" in shape and shape[0] not in "[{":
-            failures = [list(self._value(one, value, path)) for one in shape.split("|")]
+            failures = [list(self._value(alternative, value, path)) for alternative in shape.split("|")]
             yield from [] if [] in failures else failures[0]
         elif shape[0] == "[" and isinstance(value, list):
             for index, item in enumerate(value):

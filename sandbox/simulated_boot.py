@@ -1,7 +1,7 @@
-"""What a booted machine does of its own in the cloud: fetch its bundle, and write its status record.
+"""Simulated boot of machines: each fetches its bundle and writes its status record.
 
-It does both with its own identity, over its own routes and firewall; where one of these is in the way it waits and
-tries again, as the real loader does, and the world says what is in its way.
+Identity, routes and firewall of the machine apply. If one of these stops the boot, the machine waits and retries, as
+the real loader does, and its row of table boots holds the reason.
 """
 
 import hashlib
@@ -19,46 +19,45 @@ from sandbox.machines import Machines
 from sandbox.records import Boot, Record
 
 BOOTED = "booted"
-"""The setting of a world whose machines are real: they, and not the sandbox, write what machines write."""
+"""The setting that ends simulation: machines are booted, and write their objects themselves."""
 _RELEASE = re.compile(r"/v(\d+\.\d+\.\d+)/(?:bin/|kubernetes-node)")
-"""How the URL of a Kubernetes download names its version."""
+"""The version of Kubernetes in the URL of a download."""
 
 
 def starting(machines: Machines) -> Rule:
-    """An effect of creation: the boot of a new machine begins."""
+    """Return a rule that starts the simulated boot of a new machine."""
 
     def start(request: Request) -> None:
         if request.old is not None:
             return
-        found = machines.document(request.inputs)
-        if found is None:
+        document = machines.document(request.inputs)
+        if document is None:
             reason = "its user-data holds no document of Mullion, as plain text or in base64 once"
             boot = Boot(request.id, "", "", "dead", reason, now())
         else:
-            boot = Boot(request.id, found["machine"]["name"], found["bundle"]["sha256"], "waiting", "", now())
+            machine, bundle = document["machine"]["name"], document["bundle"]["sha256"]
+            boot = Boot(request.id, machine, bundle, "waiting", "", now())
         request.cloud_state.put_boot(boot)
 
     return start
 
 
 def settling(machines: Machines) -> Callable[[CloudState], None]:
-    """What goes on by itself: every machine that waits tries again; nothing in a world whose machines are real."""
+    """Return a function that retries the boots of waiting machines, unless machines are real (BOOTED)."""
 
     def settle(cloud_state: CloudState) -> None:
         if cloud_state.setting(BOOTED):
             return
         for boot in cloud_state.boots("waiting"):
             machine = cloud_state.find(machines.type, boot.instance)
-            found = machines.document(machine.inputs) if machine else None
-            if machine is None or found is None:
-                reason = (
-                    "it was terminated" if machine is None else "its user-data is secret: the world does not keep it"
-                )
+            document = machines.document(machine.inputs) if machine else None
+            if machine is None or document is None:
+                reason = "it was terminated" if machine is None else "its user-data is secret, so the sandbox has none"
                 cloud_state.put_boot(replace(boot, state="dead", reason=f"{reason}; before: {boot.reason}"))
                 continue
-            reason = _in_the_way(machines, cloud_state, machine, found)
+            reason = _obstacle(machines, cloud_state, machine, document)
             if not reason:
-                _ready(machines, cloud_state, machine, boot, found)
+                _report_ready(machines, cloud_state, machine, boot, document)
             cloud_state.put_boot(replace(boot, state="waiting" if reason else "ready", reason=reason, at=now()))
         simulated_agents.follow(machines, cloud_state)
         log_requests.answer(machines, cloud_state)
@@ -66,16 +65,18 @@ def settling(machines: Machines) -> Callable[[CloudState], None]:
     return settle
 
 
-def _in_the_way(machines: Machines, cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:
-    """The first thing that stops the machine on its way to a status record; empty where nothing does."""
-    bundle, status = found["bundle"], machines.status_url(found, machines.instance(machine))
-    steps: list[Callable[[], str]] = [lambda way=way: way(cloud_state, machine, found) for way in machines.ways]
-    steps += [
+def _obstacle(machines: Machines, cloud_state: CloudState, machine: Record, document: dict[str, Any]) -> str:
+    """Return the first reason why the machine cannot write its status record; empty if there is none."""
+    bundle, status = document["bundle"], machines.status_url(document, machines.instance(machine))
+    checks: list[Callable[[], str]] = [
+        lambda obstacle=obstacle: obstacle(cloud_state, machine, document) for obstacle in machines.obstacles
+    ]
+    checks += [
         lambda: machines.not_allowed(cloud_state, machine, machines.read, bundle["url"]),
         lambda: _bundle(machines, cloud_state, bundle["url"], bundle["sha256"]),
         lambda: machines.not_allowed(cloud_state, machine, machines.write, status),
     ]
-    return next((reason for step in steps if (reason := step())), "")
+    return next((reason for check in checks if (reason := check())), "")
 
 
 def _bundle(machines: Machines, cloud_state: CloudState, url: str, sha256: str) -> str:
@@ -88,19 +89,21 @@ def _bundle(machines: Machines, cloud_state: CloudState, url: str, sha256: str) 
 
 
 def _kubernetes(machines: Machines, cloud_state: CloudState, url: str) -> str | None:
-    """The version of Kubernetes that a bundle's downloads make; None where it has none."""
+    """Return the version of Kubernetes in a bundle's plan; None if it downloads none."""
     stored = cloud_state.object(*machines.place(url))
     try:
         with zipfile.ZipFile(io.BytesIO(stored.content if stored else b"")) as bundle:
-            found = _RELEASE.search(bundle.read("plan.json").decode())
+            match = _RELEASE.search(bundle.read("plan.json").decode())
     except (zipfile.BadZipFile, KeyError):
         return None
-    return found[1] if found else None
+    return match[1] if match else None
 
 
-def _ready(machines: Machines, cloud_state: CloudState, machine: Record, boot: Boot, found: dict[str, Any]) -> None:
-    """A machine that reached its last phase says so; a control plane follows the pointer from then on."""
-    kubernetes = _kubernetes(machines, cloud_state, found["bundle"]["url"])
-    machines.write_status(cloud_state, machine, boot, found, kubernetes)
-    if "desired_state_secret" in found["facts"]:
-        simulated_agents.add(cloud_state, boot.instance, machines.place(found["facts"]["bundle_store"])[0], kubernetes)
+def _report_ready(
+    machines: Machines, cloud_state: CloudState, machine: Record, boot: Boot, document: dict[str, Any]
+) -> None:
+    """Write the status record of a ready machine; a control plane follows the desired-state pointer from now on."""
+    facts, kubernetes = document["facts"], _kubernetes(machines, cloud_state, document["bundle"]["url"])
+    machines.write_status(cloud_state, machine, boot, document, kubernetes)
+    if "desired_state_secret" in facts:
+        simulated_agents.add(cloud_state, boot.instance, machines.place(facts["bundle_store"])[0], kubernetes)

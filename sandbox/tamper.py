@@ -1,6 +1,6 @@
-"""What someone does behind the program's back: change a thing, or delete it, without the cloud's rules.
+"""Changes behind the engine's back: change or delete a resource without the cloud's rules.
 
-A change is refused only where the caller asks for it (commands/sandbox_faults.py asks shapes and immutable properties).
+Callers check changes themselves (operations/commands/sandbox_faults.py checks shapes and immutable properties).
 """
 
 import copy
@@ -13,7 +13,7 @@ from sandbox.records import ALL_TAGS, Record, bucket_name, object_place, secret_
 
 
 def changed(record: Record, changes: Mapping[str, Any]) -> Record:
-    """The thing with inputs set by path (`instanceType`, `tags.owner`); None takes one away."""
+    """Return the resource with inputs set by path (`instanceType`, `tags.owner`); the value None removes an input."""
     inputs = copy.deepcopy(record.inputs)
     for path, value in changes.items():
         parts = path.split(".")
@@ -30,7 +30,7 @@ def changed(record: Record, changes: Mapping[str, Any]) -> Record:
 
 
 def change(cloud_state: CloudState, record: Record, changes: Mapping[str, Any]) -> None:
-    """Set inputs of a thing; the `content` of an object is also what one reads in its bucket."""
+    """Set inputs of a resource by path; `content` also changes the object in its bucket."""
     after = changed(record, changes)
     with cloud_state.transaction():
         place = object_place(after)
@@ -41,7 +41,7 @@ def change(cloud_state: CloudState, record: Record, changes: Mapping[str, Any]) 
 
 
 def remove(cloud_state: CloudState, record: Record) -> None:
-    """Take a thing away, with what the cloud takes along: parts of it, objects, secret values."""
+    """Delete a resource, and what the cloud deletes with it: its parts, objects, secret values."""
     with cloud_state.transaction():
         for dependent in cloud_state.referrers(record.type, record.id, "vanish"):
             cloud_state.remove(dependent.sequence)

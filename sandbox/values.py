@@ -1,7 +1,7 @@
-"""Property values between the engine's wire form (protobuf Struct) and plain Python.
+"""Conversion of property values between the engine's wire form (protobuf Struct) and Python.
 
-Plain values are None, bool, int, float, str, list, dict, and three kinds of the engine's own: UNKNOWN (not known while
-previewing), Secret (a value the engine encrypts) and Asset (the content of a file).
+Values are None, bool, int, float, str, list, dict, and three kinds of the engine: UNKNOWN (not known in a preview),
+Secret (a value that the engine encrypts) and Asset (the content of a file).
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ SIGNATURE: Final = rpc._special_sig_key
 SECRET: Final = rpc._special_secret_sig
 ASSETS: Final = (rpc._special_asset_sig, rpc._special_archive_sig)
 REDACTED: Final = {"redacted": "a secret, not kept in the world"}
+"""Stands for a secret in the cloud state; existing files hold this text."""
 
 
 class Unknown:
@@ -28,7 +29,7 @@ UNKNOWN: Final = Unknown()
 
 @dataclass(frozen=True)
 class Secret:
-    """A value marked secret; its text form never shows the value."""
+    """A value marked secret; repr does not show the value."""
 
     value: Any
 
@@ -38,7 +39,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Asset:
-    """A file or archive as the engine sends it: signature, hash, and one of text, path, uri, assets."""
+    """A file or archive as the engine sends it: signature, hash, and text or path."""
 
     signature: str
     hash: str
@@ -47,7 +48,7 @@ class Asset:
 
 
 def decode(value: struct_pb2.Value) -> Any:
-    """A wire value as a plain one; whole numbers become int."""
+    """Convert a wire value to Python; whole numbers become int."""
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         return UNKNOWN if value.string_value == rpc.UNKNOWN else value.string_value
@@ -64,7 +65,7 @@ def decode(value: struct_pb2.Value) -> Any:
 
 
 def decode_map(struct: struct_pb2.Struct) -> dict[str, Any]:
-    """The top level of a wire struct."""
+    """Convert a wire struct to a dict."""
     return {name: decode(value) for name, value in struct.fields.items()}
 
 
@@ -77,12 +78,12 @@ def _decode_struct(struct: struct_pb2.Struct) -> Any:
         parts = {name: fields[name].string_value for name in ("text", "path") if name in fields}
         return Asset(signature, fields["hash"].string_value if "hash" in fields else "", **parts)
     if signature:
-        raise ValueError(f"the sandbox does not take property values with signature {signature}")
+        raise ValueError(f"the sandbox does not support property values with signature {signature}")
     return decode_map(struct)
 
 
 def encode(value: Any) -> struct_pb2.Value:
-    """A plain value in wire form."""
+    """Convert a value to wire form."""
     if value is None:
         return struct_pb2.Value(null_value=struct_pb2.NULL_VALUE)
     if isinstance(value, bool):
@@ -104,12 +105,12 @@ def encode(value: Any) -> struct_pb2.Value:
 
 
 def encode_map(values: dict[str, Any]) -> struct_pb2.Struct:
-    """The top level of a wire struct."""
+    """Convert a dict to a wire struct."""
     return struct_pb2.Struct(fields={name: encode(value) for name, value in values.items()})
 
 
 def plain(value: Any) -> Any:
-    """The value without its secret marks and without the engine's `__defaults` keys."""
+    """Return the value without secret marks and without the engine's `__defaults` keys."""
     if isinstance(value, Secret):
         return plain(value.value)
     if isinstance(value, dict):
@@ -120,7 +121,7 @@ def plain(value: Any) -> Any:
 
 
 def redacted(value: Any) -> Any:
-    """The value as JSON can hold it, with REDACTED in the place of each secret."""
+    """Return the value for JSON, with REDACTED for each secret."""
     if isinstance(value, Secret):
         return REDACTED
     if isinstance(value, dict):
@@ -133,7 +134,7 @@ def redacted(value: Any) -> Any:
 
 
 def has_unknown(value: Any) -> bool:
-    """Whether any part is UNKNOWN."""
+    """Return whether any part is UNKNOWN."""
     if isinstance(value, dict):
         return any(has_unknown(item) for item in value.values())
     if isinstance(value, list):
@@ -142,11 +143,11 @@ def has_unknown(value: Any) -> bool:
 
 
 def select(values: Any, path: str) -> list[Any]:
-    """Every value at a path like `subnetId` or `defaultActions[].targetGroupArn`; absent ones are left out."""
-    found = [values]
+    """Return all values at a path like `subnetId` or `defaultActions[].targetGroupArn`, without absent ones."""
+    selected = [values]
     for part in path.split("."):
-        name, each = part.removesuffix("[]"), part.endswith("[]")
-        found = [item[name] for item in found if isinstance(item, dict) and item.get(name) is not None]
-        if each:
-            found = [item for items in found if isinstance(items, list) for item in items]
-    return found
+        name, is_list = part.removesuffix("[]"), part.endswith("[]")
+        selected = [item[name] for item in selected if isinstance(item, dict) and item.get(name) is not None]
+        if is_list:
+            selected = [item for items in selected if isinstance(items, list) for item in items]
+    return selected

@@ -12,7 +12,7 @@ PACKAGES = ("components", "lab", "sandbox", "operations", "tools")
 
 ROOMS = {
     "components": (
-        *("version", "naming", "sdk", "spec"),
+        *("version", "naming", "sdk", "clouds", "spec"),
         *("catalogue", "releases", "topology"),
         *("node", "checks", "stack_files"),
         *("machine", "plan", "rollout", "wiring"),

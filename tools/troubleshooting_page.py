@@ -68,7 +68,7 @@ ITEMS: tuple[Item, ...] = (
         " range to it, and its address check is off for those machines.",
         proofs=(
             "components/node/test_windows.py::test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere",
-            "sandbox/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
+            "sandbox/aws/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
         ),
     ),
     Item(

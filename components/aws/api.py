@@ -1,22 +1,22 @@
-"""The Kubernetes API's endpoint: its private name, and load balancers where planned."""
+"""The Kubernetes API's endpoint: a private DNS name, and load balancers where planned."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.plan import Endpoint, Machine
+from components.aws.firewall import Firewall
+from components.aws.network import Network
 from components.topology.firewall import SecurityGroup
-from components.wiring.tags import Tags
+from components.wiring.context import ClusterContext
 
 LONGEST_NAME = 32
-"""Of load balancers and target groups."""
+"""Maximum characters of a load balancer's and a target group's name."""
 
 
 def balancer_name(cluster: str, purpose: str, suffix: str) -> str:
-    """Unique in the account and region, and short enough: the cluster's name gives way."""
+    """Return a name unique in the account and region; cut the cluster's name to fit LONGEST_NAME."""
     tail = f"-{purpose}-{suffix}"
     return f"{cluster[: LONGEST_NAME - len(tail)].rstrip('-')}{tail}"
 
@@ -28,101 +28,101 @@ class Api(pulumi.ComponentResource):
     """DNS name of the public load balancer, or empty."""
 
     def __init__(
-        self,
-        name: str,
-        endpoint: Endpoint,
-        machines: Iterable[Machine],
-        vpc_id: Output[str],
-        subnets: Mapping[SecurityGroup, list[Output[str]]],
-        group_ids: Mapping[SecurityGroup, Output[str]],
-        suffix: Output[str],
-        tags: Tags,
-        gateway: pulumi.Resource,
-        opts: ResourceOptions | None = None,
+        self, context: ClusterContext, network: Network, firewall: Firewall, opts: ResourceOptions | None = None
     ) -> None:
-        """machines: the control plane's. subnets: of each load balancer. suffix: keeps balancer names unique.
-
-        gateway: what must exist before a load balancer can face the internet.
-        """
-        super().__init__("mullion:aws:Api", name, {"host": endpoint.host}, opts)
-        self._cluster, self._tags, self._suffix, self._vpc_id = name, tags, suffix, vpc_id
-        self._gateway = gateway
-        self._port, self._addresses = endpoint.port, {each.name: str(each.address) for each in machines}
+        plan, endpoint = context.plan, context.plan.endpoint
+        super().__init__("mullion:aws:Api", plan.name, {"host": endpoint.host}, opts)
+        self._context, self._network = context, network
+        self._addresses = {machine.name: str(machine.address) for machine in plan.control_plane.machines}
         zone = aws.route53.Zone(
-            f"{name}-zone",
+            f"{plan.name}-zone",
             name=endpoint.zone,
-            comment=f"Nodes of {name}",
-            vpcs=[{"vpc_id": vpc_id}],
-            tags=tags.on(self, aws.route53.Zone, f"{name}-zone"),
+            comment=f"Nodes of {plan.name}",
+            vpcs=[{"vpc_id": network.vpc_id}],
+            tags=context.tags.on(self, aws.route53.Zone, f"{plan.name}-zone"),
             opts=ResourceOptions(parent=self),
         )
         balancers = {
-            group: self._balancer(group, self._places(group, subnets[group], endpoint), group_ids[group])
+            group: self._balancer(group, firewall.group_ids[group])
             for group in (SecurityGroup.API_INTERNAL, SecurityGroup.API_PUBLIC)
-            if group in group_ids
+            if group in firewall.group_ids
         }
-        to: dict[str, Any]
-        served: list[pulumi.Resource] = []
+        record: dict[str, Any]
+        serving: list[pulumi.Resource] = []
         if endpoint.balanced:
-            internal, served = balancers[SecurityGroup.API_INTERNAL]
+            internal, serving = balancers[SecurityGroup.API_INTERNAL]
             target = {"name": internal.dns_name, "zone_id": internal.zone_id, "evaluate_target_health": False}
-            to = {"aliases": [target]}
+            record = {"aliases": [target]}
         else:
-            to = {"ttl": 60, "records": list(self._addresses.values())}
-        # the name moves to a load balancer only when that has targets
-        record = ResourceOptions(parent=self, depends_on=served)
-        aws.route53.Record(f"{name}-api", zone_id=zone.zone_id, name=endpoint.host, type="A", opts=record, **to)
+            record = {"ttl": 60, "records": list(self._addresses.values())}
+        aws.route53.Record(
+            f"{plan.name}-api",
+            zone_id=zone.zone_id,
+            name=endpoint.host,
+            type="A",
+            # the name points at a load balancer only once that has targets
+            opts=ResourceOptions(parent=self, depends_on=serving),
+            **record,
+        )
         public = balancers.get(SecurityGroup.API_PUBLIC)
         self.public_host = public[0].dns_name if public else Output.from_input("")
         self.register_outputs({"public_host": self.public_host})
 
-    @staticmethod
-    def _places(group: SecurityGroup, subnets: list[Output[str]], endpoint: Endpoint) -> dict[str, Any]:
-        """Where a balancer stands; the nodes' one at planned addresses, as it shares its subnets with machines."""
+    def _placement(self, group: SecurityGroup) -> dict[str, Any]:
+        """Return the subnets of a load balancer; the internal one has planned addresses, beside those of machines."""
         if group is SecurityGroup.API_PUBLIC:
-            return {"subnets": subnets}
-        addressed = zip(subnets, endpoint.balancer_addresses, strict=True)
-        return {"subnet_mappings": [{"subnet_id": each, "private_ipv4_address": str(to)} for each, to in addressed]}
+            return {"subnets": self._network.edge_subnets}
+        addresses = self._context.plan.endpoint.balancer_addresses
+        pairs = zip(self._network.machine_subnets, addresses, strict=True)
+        return {"subnet_mappings": [{"subnet_id": id_, "private_ipv4_address": str(address)} for id_, address in pairs]}
 
     def _balancer(
-        self, group: SecurityGroup, places: dict[str, Any], security_group: Output[str]
+        self, group: SecurityGroup, security_group: Output[str]
     ) -> tuple[aws.lb.LoadBalancer, list[pulumi.Resource]]:
-        """A TCP load balancer in front of the control plane, and what makes it serve."""
-        full, purpose = f"{self._cluster}-{group.value}", group.value.removeprefix("api-")
-        named = self._suffix.apply(lambda suffix: balancer_name(self._cluster, purpose, suffix))
+        """Return a TCP load balancer in front of the control plane, and its listener and targets."""
+        cluster, tags = self._context.plan.name, self._context.tags
+        full, purpose = f"{cluster}-{group.value}", group.value.removeprefix("api-")
+        name = self._context.generated.suffix.apply(lambda suffix: balancer_name(cluster, purpose, suffix))
         # its name is fixed, so the old one must go first
         fixed = ResourceOptions(parent=self, delete_before_replace=True)
         balancer = aws.lb.LoadBalancer(
             full,
-            name=named,
+            name=name,
             internal=group is SecurityGroup.API_INTERNAL,
             load_balancer_type="network",
             enable_cross_zone_load_balancing=True,
-            security_groups=[security_group],  # AWS takes none later for a balancer made without
-            **places,
-            tags=self._tags.on(self, aws.lb.LoadBalancer, full),
-            # AWS refuses one that faces the internet in a VPC without a gateway
-            opts=ResourceOptions.merge(fixed, ResourceOptions(depends_on=[self._gateway])),
+            security_groups=[security_group],  # AWS adds none later to a balancer created without
+            **self._placement(group),
+            tags=tags.on(self, aws.lb.LoadBalancer, full),
+            # AWS refuses an internet-facing one in a VPC without an internet gateway
+            opts=ResourceOptions.merge(fixed, ResourceOptions(depends_on=[self._network.gateway])),
         )
+        port = self._context.plan.endpoint.port
         targets = aws.lb.TargetGroup(
             full,
-            name=named,
-            vpc_id=self._vpc_id,
-            port=self._port,
+            name=name,
+            vpc_id=self._network.vpc_id,
+            port=port,
             protocol="TCP",
             target_type="ip",
             preserve_client_ip="false",  # else a machine cannot reach itself through it
             deregistration_delay=30,
-            health_check={"protocol": "HTTPS", "path": "/readyz", "port": str(self._port), "matcher": "200"},
-            tags=self._tags.on(self, aws.lb.TargetGroup, full),
+            health_check={"protocol": "HTTPS", "path": "/readyz", "port": str(port), "matcher": "200"},
+            tags=tags.on(self, aws.lb.TargetGroup, full),
             opts=fixed,
         )
-        served: list[pulumi.Resource] = [
+        return balancer, self._serve(full, port, balancer, targets)
+
+    def _serve(
+        self, full: str, port: int, balancer: aws.lb.LoadBalancer, targets: aws.lb.TargetGroup
+    ) -> list[pulumi.Resource]:
+        """Register the control plane as targets, and a listener that forwards to them."""
+        attachments: list[pulumi.Resource] = [
             aws.lb.TargetGroupAttachment(
                 f"{full}-{machine}",
                 target_group_arn=targets.arn,
                 target_id=address,
-                port=self._port,
+                port=port,
                 opts=ResourceOptions(parent=self),
             )
             for machine, address in self._addresses.items()
@@ -130,10 +130,10 @@ class Api(pulumi.ComponentResource):
         listener = aws.lb.Listener(
             full,
             load_balancer_arn=balancer.arn,
-            port=self._port,
+            port=port,
             protocol="TCP",
             default_actions=[{"type": "forward", "target_group_arn": targets.arn}],
-            tags=self._tags.on(self, aws.lb.Listener, full),
+            tags=self._context.tags.on(self, aws.lb.Listener, full),
             opts=ResourceOptions(parent=self),
         )
-        return balancer, [*served, listener]
+        return [*attachments, listener]

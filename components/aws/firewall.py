@@ -1,14 +1,15 @@
-"""Security groups, one rule a resource, from the one rule table."""
+"""Security groups, and one resource for each rule of the rule table."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
+from components.aws.network import Network
 from components.topology.firewall import Rule, SecurityGroup
-from components.wiring.tags import Tags
+from components.wiring.context import ClusterContext
 
 DESCRIPTIONS = {
     SecurityGroup.CONTROL_PLANE: "Kubernetes control plane",
@@ -24,31 +25,25 @@ class Firewall(pulumi.ComponentResource):
     group_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the security groups."""
 
-    def __init__(
-        self,
-        name: str,
-        vpc_id: Output[str],
-        groups: Iterable[SecurityGroup],
-        rules: Iterable[Rule],
-        tags: Tags,
-        opts: ResourceOptions | None = None,
-    ) -> None:
-        super().__init__("mullion:aws:Firewall", name, {"groups": [each.value for each in groups]}, opts)
+    def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
+        plan, name = context.plan, context.plan.name
+        super().__init__("mullion:aws:Firewall", name, {"groups": [group.value for group in plan.groups]}, opts)
+        self._tags = context.tags
         self.group_ids = {
             group: aws.ec2.SecurityGroup(
                 f"{name}-{group.value}",
-                vpc_id=vpc_id,
+                vpc_id=network.vpc_id,
                 description=DESCRIPTIONS[group],
-                tags=tags.on(self, aws.ec2.SecurityGroup, f"{name}-{group.value}"),
+                tags=self._tags.on(self, aws.ec2.SecurityGroup, f"{name}-{group.value}"),
                 opts=ResourceOptions(parent=self),
             ).id
-            for group in groups
+            for group in plan.groups
         }
-        for rule in rules:
-            self._rule(f"{name}-{rule.name}", rule, tags)
-        self.register_outputs({"group_ids": {group.value: each for group, each in self.group_ids.items()}})
+        for rule in plan.rules:
+            self._rule(f"{name}-{rule.name}", rule)
+        self.register_outputs({"group_ids": {group.value: id_ for group, id_ in self.group_ids.items()}})
 
-    def _rule(self, name: str, rule: Rule, tags: Tags) -> None:
+    def _rule(self, name: str, rule: Rule) -> None:
         kind = aws.vpc.SecurityGroupIngressRule if rule.ingress else aws.vpc.SecurityGroupEgressRule
         peer = (
             {"referenced_security_group_id": self.group_ids[rule.peer]}
@@ -65,7 +60,7 @@ class Firewall(pulumi.ComponentResource):
             name,
             security_group_id=self.group_ids[rule.group],
             description=rule.why,
-            tags=tags.on(self, kind, name),
+            tags=self._tags.on(self, kind, name),
             opts=ResourceOptions(parent=self),
             **peer,
             **protocol,

@@ -1,4 +1,4 @@
-"""Roles of the machines: what each kind may do, and nothing else."""
+"""IAM roles and instance profiles of the machines, each with the least rights that its group needs."""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from pulumi import Output, ResourceOptions
 from components.aws.storage import Storage
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import CONTROL_PLANE, EVERY, Rights
-from components.wiring.tags import Tags
+from components.wiring.context import ClusterContext
 
 ASSUME = json.dumps(
     {
@@ -21,16 +21,16 @@ ASSUME = json.dumps(
         ],
     }
 )
+"""Trust policy: EC2 may assume the role."""
 
 _OWN = "${aws:userid}.json"
-"""A machine's own object and no other's: aws:userid of a machine is <role id>:<instance id>."""
-
+"""Matches one machine's own object: aws:userid of a machine is <role id>:<instance id>."""
 
 _PULL = ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"]
 
 
 def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: bool = False) -> list[dict[str, Any]]:
-    """What machines of a group may do; registries: also pull from the cloud's registries.
+    """Return the policy statements of a group's machines; with registries: also to pull from ECR.
 
     arns: of the stores (bundles, snapshots) and the secrets (join, pki, desired-state).
     """
@@ -44,7 +44,7 @@ def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: boo
             (["s3:ListBucket"], [arns["snapshots"]]),
             read_secrets,
             written_secrets,
-            (["ec2:DescribeInstances"], ["*"]),  # the action knows no resources
+            (["ec2:DescribeInstances"], ["*"]),  # the action supports no resource-level permissions
         ]
     if registries:
         partition = arns["bundles"].split(":")[1]
@@ -54,12 +54,12 @@ def statements(group: SecurityGroup, arns: Mapping[str, str], *, registries: boo
 
 
 def _rows(rights: Rights, arns: Mapping[str, str]) -> list[tuple[list[str], list[str]]]:
-    """Actions and resources of those rights that there are."""
+    """Return (actions, resources) of the rights, without rows that have no resource."""
     rows = [
-        (["s3:GetObject"], [_object(arns["bundles"], each) for each in rights.read]),
-        (["s3:PutObject"], [_object(arns["bundles"], each) for each in rights.written]),
-        (["secretsmanager:GetSecretValue"], [arns[each] for each in rights.read_secrets]),
-        (["secretsmanager:PutSecretValue"], [arns[each] for each in rights.written_secrets]),
+        (["s3:GetObject"], [_object(arns["bundles"], prefix) for prefix in rights.read]),
+        (["s3:PutObject"], [_object(arns["bundles"], prefix) for prefix in rights.written]),
+        (["secretsmanager:GetSecretValue"], [arns[secret] for secret in rights.read_secrets]),
+        (["secretsmanager:PutSecretValue"], [arns[secret] for secret in rights.written_secrets]),
     ]
     return [(actions, resources) for actions, resources in rows if resources]
 
@@ -72,45 +72,42 @@ class Identity(pulumi.ComponentResource):
     """A role and an instance profile for each group of machines."""
 
     profiles: Mapping[SecurityGroup, Output[str]]
-    """Names of the instance profiles; each known once its role may do what it must."""
+    """Names of the instance profiles; each resolves once its role's policy exists."""
     role_ids: Mapping[SecurityGroup, Output[str]]
     """The unique ids of the roles, AROA..."""
 
-    def __init__(
-        self, name: str, storage: Storage, tags: Tags, *, registries: bool, opts: ResourceOptions | None = None
-    ) -> None:
-        super().__init__("mullion:aws:Identity", name, {"groups": [each.value for each in NODES]}, opts)
-        self._registries = registries
-        made = {group: self._profile(f"{name}-{group.value}", group, storage, tags) for group in NODES}
-        self.profiles = {group: profile for group, (profile, _) in made.items()}
-        self.role_ids = {group: role for group, (_, role) in made.items()}
-        self.register_outputs({"profiles": {group.value: each for group, each in self.profiles.items()}})
+    def __init__(self, context: ClusterContext, storage: Storage, opts: ResourceOptions | None = None) -> None:
+        name = context.plan.name
+        super().__init__("mullion:aws:Identity", name, {"groups": [group.value for group in NODES]}, opts)
+        self._registries = "ecr" in context.plan.spec.registry_credentials
+        self._storage, self._tags = storage, context.tags
+        profiles = {group: self._profile(f"{name}-{group.value}", group) for group in NODES}
+        self.profiles = {group: profile for group, (profile, _) in profiles.items()}
+        self.role_ids = {group: role for group, (_, role) in profiles.items()}
+        self.register_outputs({"profiles": {group.value: profile for group, profile in self.profiles.items()}})
 
-    def _statements(self, group: SecurityGroup, arns: Mapping[str, str]) -> list[dict[str, Any]]:
-        return statements(group, arns, registries=self._registries)
+    def _policy(self, group: SecurityGroup, arns: Mapping[str, str]) -> str:
+        rights = statements(group, arns, registries=self._registries)
+        return json.dumps({"Version": "2012-10-17", "Statement": rights})
 
-    def _profile(
-        self, name: str, group: SecurityGroup, storage: Storage, tags: Tags
-    ) -> tuple[Output[str], Output[str]]:
-        """Name of the instance profile, and unique id of its role."""
+    def _profile(self, name: str, group: SecurityGroup) -> tuple[Output[str], Output[str]]:
+        """Return the instance profile's name, and the unique id of its role."""
         role = aws.iam.Role(
             name,
             assume_role_policy=ASSUME,
-            tags=tags.on(self, aws.iam.Role, name),
+            tags=self._tags.on(self, aws.iam.Role, name),
             opts=ResourceOptions(parent=self),
         )
         policy = aws.iam.RolePolicy(
             name,
             role=role.name,
-            policy=storage.arns.apply(
-                lambda arns: json.dumps({"Version": "2012-10-17", "Statement": self._statements(group, arns)})
-            ),
+            policy=self._storage.arns.apply(lambda arns: self._policy(group, arns)),
             opts=ResourceOptions(parent=self),
         )
         profile = aws.iam.InstanceProfile(
             name,
             role=role.name,
-            tags=tags.on(self, aws.iam.InstanceProfile, name),
+            tags=self._tags.on(self, aws.iam.InstanceProfile, name),
             opts=ResourceOptions(parent=self, depends_on=[policy]),
         )
         return profile.name, role.unique_id

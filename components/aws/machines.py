@@ -1,4 +1,4 @@
-"""The instances, whether control plane or worker."""
+"""EC2 instances of the control plane and the workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 DISK = [f"rootBlockDevice.{each}" for each in ("encrypted", "volumeSize", "volumeType")]
-"""All of the disk but its tags."""
+"""Inputs of the root disk, without its tags."""
 
 
 @dataclass(frozen=True)
 class MachineInputs:
-    """Outputs of other components that the arguments of every machine take."""
+    """Outputs of other components that every instance takes as arguments."""
 
     context: ClusterContext
     subnet_ids: list[Output[str]]
@@ -33,12 +33,12 @@ class MachineInputs:
 def cloud_machines(
     inputs: MachineInputs, launch: LaunchData, first: list[pulumi.Resource]
 ) -> CloudMachines[aws.ec2.Instance]:
-    """How AWS has machines. first: what must exist before one can reach anything."""
+    """Return how to register machines on AWS. first: resources that must exist before any machine."""
     return CloudMachines(
         "aws",
         partial(_machine, inputs),
         launch,
-        instance_id=lambda made: made.id,
+        instance_id=lambda instance: instance.id,
         first=first,
         # a stopped machine has no public address, and the provider would replace it (terraform-provider-aws#33775)
         ignored=["userData", "userDataBase64", "associatePublicIpAddress"],
@@ -58,11 +58,11 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> aws.ec2.Instance
         vpc_security_group_ids=[inputs.group_ids[group.group]],
         iam_instance_profile=inputs.profiles[group.group],
         associate_public_ip_address=inputs.context.plan.has_public_machines,
-        source_dest_check=machine.pods is None,  # which would drop what pods send
-        # one hop: containers cannot take the machine's identity
+        source_dest_check=machine.pods is None,  # it drops packets with a pod's source address
+        # hop limit 1: containers cannot get the machine's credentials
         metadata_options={"http_endpoint": "enabled", "http_tokens": "required", "http_put_response_hop_limit": 1},
         user_data=request.user_data,
-        # tags of the disk's own: volume_tags would write over those of volumes that a CSI driver attaches
+        # not volume_tags: these would overwrite the tags of volumes that a CSI driver attaches
         root_block_device={
             "volume_type": "gp3",
             "volume_size": group.disk_gb,

@@ -7,10 +7,9 @@ import pulumi
 import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
-from components.spec.models import Network as NetworkOptions
-from components.topology.addressing import INTERNET, NetworkPlan
+from components.topology.addressing import INTERNET
+from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
-from components.wiring.tags import Tags
 
 
 class Network(pulumi.ComponentResource):
@@ -20,38 +19,37 @@ class Network(pulumi.ComponentResource):
     """Id of the VPC."""
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnets, by planned name (edge-0, machines-0)."""
+    machine_subnets: list[Output[str]]
+    """Ids of the machines' subnets, by zone."""
+    edge_subnets: list[Output[str]]
+    """Ids of the public subnets, by zone."""
     gateway: pulumi.Resource
     """The internet gateway."""
     table_ids: Mapping[str, Output[str]]
     """Ids of the route tables, by planned name."""
     routes: list[pulumi.Resource]
-    """What must exist before a machine can reach anything."""
+    """Routes and their associations: machines have no connection before these exist."""
 
     def __init__(
-        self,
-        name: str,
-        plan: NetworkPlan,
-        zone_names: Output[list[str]],
-        network: NetworkOptions,
-        tags: Tags,
-        *,
-        protect: bool = False,
-        opts: ResourceOptions | None = None,
+        self, context: ClusterContext, zone_names: Output[list[str]], opts: ResourceOptions | None = None
     ) -> None:
-        """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
+        """zone_names: of the region. Raises RunError if these are fewer than planned, or the layout changed."""
+        name, plan, tags = context.plan.name, context.plan.network, context.tags
         super().__init__("mullion:aws:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._tags, self._plan = name, tags, plan
-        names, nodes = fixed_layout(name, plan, zone_names, network, self)
+        names, nodes = fixed_layout(context.plan, zone_names, self)
         vpc = aws.ec2.Vpc(
             f"{name}-vpc",
-            cidr_block=nodes,  # so all else waits for the layout's check
+            cidr_block=nodes,  # resolves once the layout's check has passed
             enable_dns_support=True,
             enable_dns_hostnames=True,  # private zones are answered only with both
             tags=tags.on(self, aws.ec2.Vpc, f"{name}-vpc"),
-            opts=ResourceOptions(parent=self, protect=protect),
+            opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )
         self.vpc_id = vpc.id
-        self.subnet_ids = {each.name: self._subnet(each.name, names) for each in plan.subnets}
+        self.subnet_ids = {subnet.name: self._subnet(subnet.name, names) for subnet in plan.subnets}
+        self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
+        self.edge_subnets = [self.subnet_ids[subnet.name] for subnet in plan.edge]
         internet = aws.ec2.InternetGateway(
             f"{name}-internet",
             vpc_id=vpc.id,
@@ -59,9 +57,9 @@ class Network(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         )
         self.gateway = internet
-        gateways = {each.name: self._nat_gateway(each.name, each.subnet, internet) for each in plan.gateways}
-        tables = {each.name: self._route_table(each.name) for each in plan.tables}
-        self.table_ids = {name: each.id for name, each in tables.items()}
+        gateways = {nat.name: self._nat_gateway(nat.name, nat.subnet, internet) for nat in plan.gateways}
+        tables = {table.name: self._route_table(table.name) for table in plan.tables}
+        self.table_ids = {name: table.id for name, table in tables.items()}
         self.routes = self._routes(internet, gateways)
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
 
@@ -86,7 +84,7 @@ class Network(pulumi.ComponentResource):
             allocation_id=address.allocation_id,
             subnet_id=self.subnet_ids[subnet],
             tags=self._tags.on(self, aws.ec2.NatGateway, full),
-            opts=ResourceOptions(parent=self, depends_on=[internet]),  # it needs a VPC that is attached
+            opts=ResourceOptions(parent=self, depends_on=[internet]),  # its VPC must have an internet gateway
         )
 
     def _route_table(self, name: str) -> aws.ec2.RouteTable:
@@ -97,7 +95,7 @@ class Network(pulumi.ComponentResource):
     def _routes(
         self, internet: aws.ec2.InternetGateway, gateways: Mapping[str, aws.ec2.NatGateway]
     ) -> list[pulumi.Resource]:
-        made: list[pulumi.Resource] = []
+        routes: list[pulumi.Resource] = []
         for table in self._plan.tables:
             full, child = f"{self._cluster}-{table.name}", ResourceOptions(parent=self)
             table_id = self.table_ids[table.name]
@@ -107,7 +105,7 @@ class Network(pulumi.ComponentResource):
                     if route.target == INTERNET
                     else {"nat_gateway_id": gateways[route.target].id}
                 )
-                made.append(
+                routes.append(
                     aws.ec2.Route(
                         f"{full}-{range_name(route.destination)}",
                         route_table_id=table_id,
@@ -116,15 +114,15 @@ class Network(pulumi.ComponentResource):
                         **to,
                     )
                 )
-            made += [
+            routes += [
                 aws.ec2.RouteTableAssociation(
                     f"{self._cluster}-{subnet}", route_table_id=table_id, subnet_id=self.subnet_ids[subnet], opts=child
                 )
                 for subnet in table.subnets
             ]
-        return made
+        return routes
 
 
 def range_name(destination: IPv4Network) -> str:
-    """A range as part of a resource's name."""
+    """Return a range as part of a resource's name."""
     return str(destination).replace("/", "-")

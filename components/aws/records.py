@@ -1,4 +1,4 @@
-"""What AWS knows of the cluster's workers, and the status records of machines in the bundle store."""
+"""State of the workers' EC2 instances, and status records of machines in the bundle store."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,15 +15,15 @@ RUNNING, STOPPED = ["pending", "running"], ["stopping", "stopped"]
 
 @dataclass(frozen=True)
 class Records:
-    """The workers' instances in one network, and the status records of machines in the bundle store."""
+    """The instances of one VPC, and the status records of machines in the bundle store."""
 
     parent: pulumi.Resource
-    """Whose provider is asked."""
+    """The resource whose provider is used."""
     vpc_id: Output[str]
     bucket: Output[str]
     """Name of the bundle store."""
     role_id: Output[str]
-    """Unique id of the machines' role, as record names begin."""
+    """Unique id of the machines' role; names of their records begin with it."""
 
     calls: ProviderCalls = field(init=False, repr=False)
 
@@ -31,35 +31,35 @@ class Records:
         object.__setattr__(self, "calls", ProviderCalls(self.parent, _utilities.get_version()))
 
     async def instances(self, *, running: bool) -> dict[str, str]:
-        """Ids of the network's instances by private address: those that run, or those that are stopped."""
+        """Return ids of the VPC's instances by private address: those running, or those stopped."""
         filters = [{"name": "vpc-id", "values": [await self.vpc_id.future()]}]
         states = RUNNING if running else STOPPED
         try:
-            found = await self.calls.invoke(
+            instances = await self.calls.invoke(
                 "aws:ec2/getInstances:getInstances", {"filters": filters, "instanceStateNames": states}
             )
         except ProviderError:
             if running:
                 raise
-            return {}  # the provider takes it for an error that there are none
-        return dict(zip(found["privateIps"], found["ids"], strict=True))
+            return {}  # the provider fails if no instance matches
+        return dict(zip(instances["privateIps"], instances["ids"], strict=True))
 
     async def instance(self, args: ResourceHookArgs) -> str:
-        """The instance's own id, which is also the resource's."""
+        """Return the instance's id, which is also the resource's."""
         return args.id
 
     async def launched(self, instance: str) -> datetime:
-        """When an instance was started, UTC."""
-        found = await self.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
-        return moment(found["launchTime"])
+        """Return when an instance was launched, UTC."""
+        answer = await self.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": instance})
+        return moment(answer["launchTime"])
 
     async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of an instance; state absent, with the reason, where none can be read."""
+        """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
         return await status_record(self.text(f"status/{await self.role_id.future()}:{instance}.json"), instance)
 
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; ProviderError where there is none."""
-        found = await self.calls.invoke(
+        """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
+        answer = await self.calls.invoke(
             "aws:s3/getObject:getObject", {"bucket": await self.bucket.future(), "key": key}
         )
-        return found.get("body") or ""
+        return answer.get("body") or ""

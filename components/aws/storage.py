@@ -1,4 +1,4 @@
-"""The stores: bundles and status records, snapshots, and the secrets of the cluster."""
+"""Buckets for bundles and status records and for snapshots, and the cluster's secrets."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ OLDER_VERSIONS: aws.s3.BucketLifecycleConfigurationRuleArgsDict = {
     "filter": {},
     "noncurrent_version_expiration": {"noncurrent_days": OLDER_DAYS},
 }
-"""Rule of a versioned store."""
+"""Lifecycle rule of a versioned bucket."""
 PRINCIPALS_OVER_TLS = "DenyPlainHttp"
 SECRETS = {
     "pki": "Authorities and keys of the control plane",
@@ -33,13 +33,13 @@ class Storage(Stores):
     bundle_bucket: Output[str]
     """Name of the bundle store's bucket."""
     secret_names: Mapping[str, Output[str]]
-    """Names of the secrets: pki, desired-state, join; known once they hold what they should."""
+    """Names of the secrets pki, desired-state and join; each resolves once the secret has its value."""
     arns: Output[dict[str, str]]
-    """ARNs of stores (bundles, snapshots) and secrets."""
+    """ARNs of the buckets (bundles, snapshots) and secrets, by purpose."""
 
     def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
         plan = context.plan
-        groups = [each.name for each in plan.machine_groups]
+        groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:aws:Storage", plan.name, {"groups": groups}, opts)
         self._cluster, self._tags, self._guarded = plan.name, context.tags, plan.spec.protect
         bundles = self._bucket("bundles", keep=False, versioned=False)
@@ -61,7 +61,7 @@ class Storage(Stores):
         return ResourceOptions(parent=self, retain_on_delete=keep)
 
     def _bucket(self, purpose: str, *, keep: bool, versioned: bool) -> aws.s3.Bucket:
-        """A private, encrypted bucket reached over TLS only. keep: it and its settings outlive the cluster."""
+        """Return a private, encrypted, TLS-only bucket. keep: the bucket and its settings outlive the cluster."""
         name = f"{self._cluster}-{purpose}"
         bucket = aws.s3.Bucket(
             name,
@@ -85,7 +85,7 @@ class Storage(Stores):
             rules=[
                 {
                     "apply_server_side_encryption_by_default": {"sse_algorithm": "AES256"},
-                    "blocked_encryption_types": ["SSE-C"],  # what S3 sets on new buckets since 2026
+                    "blocked_encryption_types": ["SSE-C"],  # S3's default for new buckets since 2026
                 }
             ],
             opts=settings,
@@ -104,27 +104,30 @@ class Storage(Stores):
             name,
             bucket=bucket.id,
             policy=bucket.arn.apply(_tls_only),
-            # S3 answers 409 when both are changed at once
+            # S3 answers 409 if both change at once
             opts=ResourceOptions.merge(settings, ResourceOptions(depends_on=[closed])),
         )
         return bucket
 
-    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
-        full = f"{self._cluster}-{each.name}"
-        made = aws.s3.BucketObjectv2(
+    def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
+        full = f"{self._cluster}-{content.name}"
+        stored = aws.s3.BucketObjectv2(
             full,
             bucket=self._bucket_id,
-            key=each.key,
-            content=each.text,
-            source=each.asset,
-            content_type=each.content_type,
+            key=content.key,
+            content=content.text,
+            source=content.asset,
+            content_type=content.content_type,
             tags=self._tags.on(self, aws.s3.BucketObjectv2, full, few=True),
-            opts=ResourceOptions.merge(self._child(), each.options),
+            opts=ResourceOptions.merge(self._child(), content.options),
         )
-        return made, made.key
+        return stored, stored.key
 
     def _secret(self, key: str, value: Output[str] | None) -> tuple[aws.secretsmanager.Secret, Output[str]]:
-        """A secret, and its name: known once it holds its value. Auto-named: AWS keeps names of deleted secrets."""
+        """Return a secret, and its name, which resolves once it has its value.
+
+        Auto-named, because AWS keeps the names of deleted secrets.
+        """
         name = f"{self._cluster}-{key}"
         secret = aws.secretsmanager.Secret(
             name,

@@ -1,4 +1,4 @@
-"""A cluster on Azure: the planned parts, wired together. Decides nothing."""
+"""A cluster on Azure: registers the planned resources. Decides nothing."""
 
 import pulumi
 from pulumi import InvokeOptions, Output, ResourceOptions
@@ -7,7 +7,7 @@ from pulumi_azure_native import authorization
 from components.azure.api import Balancers, Name
 from components.azure.firewall import Firewall
 from components.azure.identity import Identity
-from components.azure.machines import Access, MachineInputs, cloud_machines
+from components.azure.machines import AdministratorLogin, MachineInputs, cloud_machines
 from components.azure.network import Network
 from components.azure.place import ResourceGroup
 from components.azure.pod_routes import PodRoutes
@@ -22,26 +22,26 @@ from components.wiring.stores import SECRETS
 
 
 def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
-    """Registers every resource of the cluster under `parent`."""
+    """Register every resource of the cluster under `parent`."""
     plan, child = context.plan, ResourceOptions(parent=parent)
-    here = authorization.get_client_config_output(opts=InvokeOptions(parent=parent))
+    client = authorization.get_client_config_output(opts=InvokeOptions(parent=parent))
     place = ResourceGroup(context, opts=child).place
     network = Network(context, place, opts=child)
     storage = Storage(context, network, place, opts=child)
-    vault = Vault(context, here.tenant_id, network, place, opts=child)
-    identity = Identity(context, storage, vault, here.subscription_id, place, opts=child)
+    vault = Vault(context, client.tenant_id, network, place, opts=child)
+    identity = Identity(context, storage, vault, client.subscription_id, place, opts=child)
     firewall = Firewall(context, place, opts=child)
-    named = Name(context, network, place, opts=child)
+    api_name = Name(context, network, place, opts=child)
     balancers = Balancers(context, network, place, opts=child) if plan.endpoint.has_balancers else None
     public_host = balancers.public_host if balancers else Output.from_input("")
     roles, secrets = {group: group.value for group in NODES}, {secret: secret for secret in SECRETS.values()}
     services = {"region": place.location, "secret_service": vault.url, "compute_service": storage.compute_service}
     launch = launch_data(context, storage, public_host, roles, secrets, services, identity.client_ids)
-    access, pool_ids = Access(plan.name, opts=child), balancers.pool_ids if balancers else []
-    inputs = MachineInputs(place, network, firewall, identity, access, pool_ids, plan.has_public_machines)
+    login, pool_ids = AdministratorLogin(context, opts=child), balancers.pool_ids if balancers else []
+    inputs = MachineInputs(context, place, network, firewall, identity, login, pool_ids)
     machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, *identity.granted, storage.members, named]),
+        cloud_machines(inputs, launch, [*network.routes, *identity.granted, storage.members, api_name]),
         lambda group: Records(
             parent=parent,
             role=group.value,

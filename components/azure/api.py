@@ -1,4 +1,4 @@
-"""The Kubernetes API's endpoint: its private name, and load balancers where planned."""
+"""The Kubernetes API's endpoint: a private DNS name, and load balancers where planned."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from components.azure.place import Place, public_address
 from components.wiring.context import ClusterContext
 
 EVERYWHERE: dict[str, Any] = {"location": "global"}
-"""Where private zones and their links are."""
+"""Location of private zones and their links."""
 PART, POOL = "api", "control-plane"
-"""Names of the parts of a load balancer."""
+"""Names inside a load balancer: of frontend, probe and rule; of the backend pool."""
 
 
 class Name(pulumi.ComponentResource):
-    """A private zone with the endpoint's name, which is there before machines are: they find the API by it."""
+    """A private zone with the endpoint's name. Machines find the API by it, so it exists before they do."""
 
     def __init__(
         self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
@@ -51,10 +51,10 @@ class Name(pulumi.ComponentResource):
 
 
 class Balancers(pulumi.ComponentResource):
-    """A load balancer for nodes, for people, or both. The control plane's interfaces name the pools they are in.
+    """A load balancer for nodes, for people, or both; the control plane's interfaces list its backend pools.
 
-    It passes packets on as they are, so the rules of the machines are its own too. What a machine behind it sends to
-    it does not come back to itself: a control plane reaches its own API by its own address.
+    Packets keep their source address, so the machines' rules apply to the load balancer too. It does not forward a
+    machine's packets back to that machine: a control plane reaches its own API by its own address.
     """
 
     public_host: Output[str]
@@ -78,7 +78,7 @@ class Balancers(pulumi.ComponentResource):
             }
         if endpoint.public:
             address = public_address(f"{name}-api-public", place, self, network.zone_names)
-            self.public_host = address.ip_address.apply(lambda known: known or "")
+            self.public_host = address.ip_address.apply(lambda text: text or "")
             fronts["public"] = {"public_ip_address": {"id": address.id}}
         self.pool_ids = [
             self._balancer(f"{name}-api-{purpose}", front, endpoint.port, place) for purpose, front in fronts.items()
@@ -86,28 +86,28 @@ class Balancers(pulumi.ComponentResource):
         self.register_outputs({"public_host": self.public_host})
 
     def _balancer(self, name: str, front: dict[str, Any], port: int, place: Place) -> Output[str]:
-        """Id of its pool."""
-        own = Output.concat(place.id, "/providers/Microsoft.Network/loadBalancers/", name)
+        """Register a load balancer; return the id of its backend pool."""
+        id_ = Output.concat(place.id, "/providers/Microsoft.Network/loadBalancers/", name)
         rule: Any = {
             "name": PART,
             "protocol": "Tcp",
             "frontend_port": port,
             "backend_port": port,
-            "frontend_ip_configuration": {"id": Output.concat(own, "/frontendIPConfigurations/", PART)},
-            "backend_address_pool": {"id": Output.concat(own, "/backendAddressPools/", POOL)},
-            "probe": {"id": Output.concat(own, "/probes/", PART)},
-            "enable_tcp_reset": True,  # watches learn at once that they were cut off
-            "disable_outbound_snat": True,  # machines have a way out of their own
+            "frontend_ip_configuration": {"id": Output.concat(id_, "/frontendIPConfigurations/", PART)},
+            "backend_address_pool": {"id": Output.concat(id_, "/backendAddressPools/", POOL)},
+            "probe": {"id": Output.concat(id_, "/probes/", PART)},
+            "enable_tcp_reset": True,  # watches end at once when the connection is dropped
+            "disable_outbound_snat": True,  # machines have their own egress
         }
-        named: Any = {"name": PART, **front}
-        made = azure.LoadBalancer(
+        frontend: Any = {"name": PART, **front}
+        balancer = azure.LoadBalancer(
             name,
             load_balancer_name=name,
             sku={"name": "Standard"},
-            frontend_ip_configurations=[named],
+            frontend_ip_configurations=[frontend],
             backend_address_pools=[{"name": POOL}],
             probes=[{"name": PART, "protocol": "Https", "port": port, "request_path": "/readyz"}],
             load_balancing_rules=[rule],
             **place.here(self, azure.LoadBalancer, name),
         )
-        return Output.concat(made.id, "/backendAddressPools/", POOL)
+        return Output.concat(balancer.id, "/backendAddressPools/", POOL)

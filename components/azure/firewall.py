@@ -1,4 +1,4 @@
-"""Network security groups from the one rule table: machines are known by application security groups."""
+"""Network security groups from the rule table; application security groups identify the machines."""
 
 from collections.abc import Iterable, Mapping
 from itertools import count
@@ -29,14 +29,14 @@ NO_ONE_ELSE = {
     "destination_address_prefix": "*",
     "description": "what no rule lets in",
 }
-"""Azure's own last rules let in all of the virtual network, so ours end with one that lets in nothing."""
+"""The last rule: Azure's default rules would allow all traffic inside the virtual network."""
 
 
 class Firewall(pulumi.ComponentResource):
-    """A security group of rules for each group of machines, and one that only says who is in the group."""
+    """A network security group and an application security group for each group of machines."""
 
     rules_ids: Mapping[SecurityGroup, Output[str]]
-    """Ids of the groups of rules."""
+    """Ids of the network security groups."""
     member_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the application security groups."""
 
@@ -56,7 +56,7 @@ class Firewall(pulumi.ComponentResource):
             group: azure.NetworkSecurityGroup(
                 name,
                 network_security_group_name=name,
-                security_rules=self._rules(each for each in plan.rules if each.group is group),
+                security_rules=self._rules(rule for rule in plan.rules if rule.group is group),
                 **place.here(self, azure.NetworkSecurityGroup, name),
             ).id
             for group, name in names.items()
@@ -64,9 +64,9 @@ class Firewall(pulumi.ComponentResource):
         self.register_outputs({"rules": len(plan.rules)})
 
     def _rules(self, rules: Iterable[Rule]) -> list[Any]:
-        """Rules of one group; each direction has priorities of its own."""
+        """Return the rules of one group; ingress and egress are numbered separately."""
         priorities = {ingress: count(FIRST_PRIORITY) for ingress in (True, False)}
-        return [*(self._rule(each, next(priorities[each.ingress])) for each in rules), NO_ONE_ELSE]
+        return [*(self._rule(rule, next(priorities[rule.ingress])) for rule in rules), NO_ONE_ELSE]
 
     def _rule(self, rule: Rule, priority: int) -> dict[str, Any]:
         side, other = ("source", "destination") if rule.ingress else ("destination", "source")

@@ -1,4 +1,4 @@
-"""Managed identities of the machines, and the rights of each: what its machines must do, and nothing else."""
+"""Managed identities of the machines, each with the least rights that its group needs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -23,18 +23,20 @@ BUILT_IN = {
 """Ids of Azure's roles "Storage Blob Data Reader", "Storage Blob Data Contributor", "Key Vault Secrets User"."""
 
 ROLES: Mapping[str, Any] = {
-    "machines": {"actions": ["Microsoft.Compute/virtualMachines/read"]},  # whether a member's machine is really gone
+    "machines": {
+        "actions": ["Microsoft.Compute/virtualMachines/read"]
+    },  # to learn that an etcd member's machine is gone
     "records": {"data_actions": [f"{BLOBS}/write"]},
     "join": {"data_actions": ["Microsoft.KeyVault/vaults/secrets/setSecret/action"]},
 }
-"""Roles of the cluster's own, where the least of Azure's has more than is needed."""
+"""Permissions of custom roles, where Azure's smallest built-in role allows too much."""
 
 CONDITION_VERSION = "2.0"
 
 
-def condition(beginnings: Iterable[str]) -> str:
-    """A condition that holds for blobs whose names begin so, and for nothing else: not for a list of blobs either."""
-    return " OR ".join(f"@Resource[{BLOBS}:path] StringStartsWith '{each}'" for each in beginnings)
+def condition(prefixes: Iterable[str]) -> str:
+    """Return a role assignment condition that is true for blobs whose names have a prefix; listing stays denied."""
+    return " OR ".join(f"@Resource[{BLOBS}:path] StringStartsWith '{prefix}'" for prefix in prefixes)
 
 
 class Identity(pulumi.ComponentResource):
@@ -43,7 +45,7 @@ class Identity(pulumi.ComponentResource):
     ids: Mapping[SecurityGroup, Output[str]]
     client_ids: Mapping[SecurityGroup, Output[str]]
     granted: list[pulumi.Resource]
-    """What must exist before a machine may do what it must."""
+    """Role assignments; machines lack rights before these exist."""
 
     def __init__(
         self,
@@ -55,29 +57,33 @@ class Identity(pulumi.ComponentResource):
         opts: ResourceOptions | None = None,
     ) -> None:
         name = context.plan.name
-        super().__init__("mullion:azure:Identity", name, {"groups": [each.value for each in NODES]}, opts)
+        super().__init__("mullion:azure:Identity", name, {"groups": [group.value for group in NODES]}, opts)
         self._cluster, self._place = name, place
         self._scopes = {**storage.containers, **vault.secrets, "": place.id}
-        known = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
-        self._roles = {key: Output.concat(known, role) for key, role in BUILT_IN.items()}
-        self._roles |= {key: self._own(key, context.generated.suffix) for key in ROLES}
+        roles = Output.concat("/subscriptions/", subscription, "/providers/Microsoft.Authorization/roleDefinitions/")
+        self._roles = {key: Output.concat(roles, id_) for key, id_ in BUILT_IN.items()}
+        self._roles |= {key: self._custom_role(key, context.generated.suffix) for key in ROLES}
         names = {group: f"{name}-{group.value}" for group in NODES}
-        made = {
+        identities = {
             group: managedidentity.UserAssignedIdentity(
                 full, resource_name_=full, **place.here(self, managedidentity.UserAssignedIdentity, full)
             )
             for group, full in names.items()
         }
-        self.ids = {group: each.id for group, each in made.items()}
-        self.client_ids = {group: each.client_id for group, each in made.items()}
-        self.granted = [right for group, each in made.items() for right in self._rights(group, each.principal_id)]
-        self.register_outputs({"ids": {group.value: each for group, each in self.ids.items()}})
+        self.ids = {group: identity.id for group, identity in identities.items()}
+        self.client_ids = {group: identity.client_id for group, identity in identities.items()}
+        self.granted = [
+            assignment
+            for group, identity in identities.items()
+            for assignment in self._assign(group, identity.principal_id)
+        ]
+        self.register_outputs({"ids": {group.value: id_ for group, id_ in self.ids.items()}})
 
-    def _own(self, key: str, suffix: Output[str]) -> Output[str]:
-        """Id of a role of the cluster's own; the suffix is there because names of roles are the whole directory's."""
+    def _custom_role(self, key: str, suffix: Output[str]) -> Output[str]:
+        """Return the id of a custom role; the suffix makes its name unique in the directory."""
         return authorization.RoleDefinition(
             f"{self._cluster}-{key}",
-            role_name=suffix.apply(lambda known: f"{self._cluster}-{key}-{known}"),
+            role_name=suffix.apply(lambda letters: f"{self._cluster}-{key}-{letters}"),
             role_type="CustomRole",
             description=f"Machines of {self._cluster}",
             scope=self._place.id,
@@ -86,18 +92,18 @@ class Identity(pulumi.ComponentResource):
             opts=ResourceOptions(parent=self),
         ).id
 
-    def _rights(self, group: SecurityGroup, principal: Output[str]) -> list[pulumi.Resource]:
+    def _assign(self, group: SecurityGroup, principal: Output[str]) -> list[pulumi.Resource]:
         return [
             authorization.RoleAssignment(
-                f"{self._cluster}-{group.value}-{each.name}",
-                scope=self._scopes[each.target],
-                role_definition_id=self._roles[each.role],
+                f"{self._cluster}-{group.value}-{grant.name}",
+                scope=self._scopes[grant.target],
+                role_definition_id=self._roles[grant.role],
                 principal_id=principal,
-                # said, so that nobody looks for an identity that the directory does not show everywhere yet
+                # else Azure looks the new identity up, which may not have replicated in the directory yet
                 principal_type="ServicePrincipal",
-                condition=condition(each.beginnings) if each.beginnings else None,
-                condition_version=CONDITION_VERSION if each.beginnings else None,
+                condition=condition(grant.prefixes) if grant.prefixes else None,
+                condition_version=CONDITION_VERSION if grant.prefixes else None,
                 opts=ResourceOptions(parent=self),
             )
-            for each in grants(group)
+            for grant in grants(group)
         ]

@@ -1,4 +1,4 @@
-"""The machines, whether control plane or worker: interface, virtual machine, and what starts the loader on Windows."""
+"""Virtual machines: network interface, machine, and on Windows the extension that starts the loader."""
 
 import base64
 import secrets
@@ -19,47 +19,49 @@ from components.azure.network import Network
 from components.azure.place import Place, public_address
 from components.catalogue import instance_sizes
 from components.node.windows_system import ADMINISTRATOR
+from components.wiring.context import ClusterContext
 from components.wiring.kept_secrets import stash
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 FIXED = ["osProfile", "storageProfile.imageReference"]
-"""What Azure changes on no machine that is there, and the provider would try to (pulumi-azure-native#577, #1117)."""
+"""Inputs that Azure cannot change on an existing machine, but the provider tries (pulumi-azure-native#577, #1117)."""
 
 LOADER = r"C:\AzureData\loader.ps1"
 COMMAND = (
     "powershell.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "
     rf'"Copy-Item C:\AzureData\CustomData.bin {LOADER} -Force; & {LOADER}; exit $LASTEXITCODE"'
 )
-"""Windows puts customData there and runs none of it. The loader returns at once: its task goes on by itself."""
+"""Runs the loader: on Windows Azure only writes customData to this file. The loader starts a task and returns."""
 
 BITS = 2048
-"""Azure takes RSA keys of 2048 bits or more (REST reference, SshPublicKey.keyData)."""
+"""Bits of the SSH key: Azure's minimum for RSA (REST reference, SshPublicKey.keyData)."""
 
 
 def password() -> str:
-    """Letters of both cases, digits and a sign, 36 characters: Azure wants three kinds of 8 to 123."""
+    """Return a random password of 36 characters; Azure requires 8 to 123, of three character classes."""
     return f"{secrets.token_urlsafe(24)}-Aa1"
 
 
 def public_key() -> str:
-    """The public part of a key that nobody has, as OpenSSH writes it."""
+    """Return an OpenSSH public key whose private key is discarded."""
     key = rsa.generate_private_key(public_exponent=65537, key_size=BITS)
     return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
 
 
-class Access(pulumi.ComponentResource):
-    """The administrator that Azure wants on every machine: nobody can be it.
+class AdministratorLogin(pulumi.ComponentResource):
+    """Password and SSH key of the administrator account that Azure requires on every machine; nobody can log in.
 
-    The password is in the state alone, encrypted, and the account is disabled by the machine itself; of the key of
-    Linux machines, the private part is thrown away at once.
+    The password is only in the state, encrypted, and the machine disables the account. The SSH key's private part is
+    discarded.
     """
 
     password: Output[str]
     """Secret."""
     public_key: Output[str]
 
-    def __init__(self, name: str, opts: ResourceOptions | None = None) -> None:
+    def __init__(self, context: ClusterContext, opts: ResourceOptions | None = None) -> None:
+        name = context.plan.name
         super().__init__("mullion:azure:Access", name, {}, opts)
         self.password = stash(f"{name}-password", password(), parent=self, secret=True)
         self.public_key = stash(f"{name}-ssh-key", public_key(), parent=self)
@@ -68,44 +70,43 @@ class Access(pulumi.ComponentResource):
 
 @dataclass(frozen=True)
 class MachineInputs:
-    """Outputs of other components that the arguments of every machine take."""
+    """Outputs of other components that every machine takes as arguments."""
 
+    context: ClusterContext
     place: Place
     network: Network
     firewall: Firewall
     identity: Identity
-    access: Access
+    login: AdministratorLogin
     pool_ids: list[Output[str]]
     """Backend pools of the API's load balancers."""
-    public: bool
-    """Whether machines have public addresses."""
 
 
 def cloud_machines(
     inputs: MachineInputs, launch: LaunchData, first: list[Resource]
 ) -> CloudMachines[compute.VirtualMachine]:
-    """How Azure has machines. first: what must exist before one can reach anything, and may do what it must."""
+    """Return how to register machines on Azure. first: resources that must exist before any machine."""
     loaders: dict[Resource, Resource] = {}
     return CloudMachines(
         "azure",
         partial(_machine, inputs, loaders),
         launch,
-        instance_id=lambda made: made.vm_id,
+        instance_id=lambda vm: vm.vm_id,
         first=first,
         ignored=["osProfile"],
         lasting=["hardwareProfile", "storageProfile"],
-        complete=lambda made: loaders.get(made, made),
+        complete=lambda vm: loaders.get(vm, vm),
     )
 
 
 def _machine(
     inputs: MachineInputs, loaders: dict[Resource, Resource], request: MachineRequest
 ) -> compute.VirtualMachine:
-    """The virtual machine; what starts its loader, where something has to, goes into `loaders`."""
+    """Register a virtual machine; on Windows add the extension that starts the loader to `loaders`."""
     group, machine, name = request.group, request.machine, request.name
     hooks = request.options.hooks
     options = ResourceOptions.merge(request.options, ResourceOptions(replace_on_changes=FIXED))
-    if group.os.is_windows and hooks:  # a Windows machine begins only when its loader was started
+    if group.os.is_windows and hooks:  # on Windows the extension has the after-create hook: it starts the loader
         options.hooks = ResourceHookBinding(before_delete=hooks.before_delete)
     storage: Any = {
         "image_reference": reference(group),
@@ -133,7 +134,9 @@ def _machine(
             "security_type": "TrustedLaunch",
             "uefi_settings": {"secure_boot_enabled": True, "v_tpm_enabled": True},
         },
-        diagnostics_profile={"boot_diagnostics": {"enabled": True}},  # the serial console, in Azure's own store
+        diagnostics_profile={
+            "boot_diagnostics": {"enabled": True}
+        },  # serial console, in a storage account that Azure manages
         **inputs.place.here(request.parent, compute.VirtualMachine, name, options, **tags),
     )
     if group.os.is_windows:
@@ -153,13 +156,13 @@ def _interface(inputs: MachineInputs, request: MachineRequest) -> network.Networ
     }
     if group.is_control_plane and inputs.pool_ids:
         configuration["load_balancer_backend_address_pools"] = [{"id": each} for each in inputs.pool_ids]
-    if inputs.public:
+    if inputs.context.plan.has_public_machines:
         address = public_address(name, inputs.place, request.parent, [inputs.network.zone_names[machine.zone]])
         configuration["public_ip_address"] = {"id": address.id}
     return network.NetworkInterface(
         name,
         network_interface_name=machine.name,
-        enable_ip_forwarding=machine.pods is not None,  # else it drops what pods send
+        enable_ip_forwarding=machine.pods is not None,  # else it drops packets with a pod's source address
         network_security_group={"id": inputs.firewall.rules_ids[group.group]},
         ip_configurations=[configuration],
         **inputs.place.here(request.parent, network.NetworkInterface, name),
@@ -167,18 +170,18 @@ def _interface(inputs: MachineInputs, request: MachineRequest) -> network.Networ
 
 
 def _profile(inputs: MachineInputs, request: MachineRequest) -> Any:
-    """The operating system's settings."""
+    """Return the OS profile: computer name, administrator, user-data."""
     profile: dict[str, Any] = {
         "computer_name": request.machine.name,
         "admin_username": ADMINISTRATOR,
         "custom_data": request.user_data.apply(lambda text: base64.b64encode(text.encode()).decode()),
     }
     if request.group.os.is_windows:
-        # nobody but a roll changes a machine
+        # Mullion replaces machines instead of updating them
         by_hand = {"enable_automatic_updates": False, "patch_settings": {"patch_mode": "Manual"}}
         settings = {"provision_vm_agent": True, **by_hand}
-        return {**profile, "admin_password": inputs.access.password, "windows_configuration": settings}
-    key = {"key_data": inputs.access.public_key, "path": f"/home/{ADMINISTRATOR}/.ssh/authorized_keys"}
+        return {**profile, "admin_password": inputs.login.password, "windows_configuration": settings}
+    key = {"key_data": inputs.login.public_key, "path": f"/home/{ADMINISTRATOR}/.ssh/authorized_keys"}
     settings = {"provision_vm_agent": True, "disable_password_authentication": True, "ssh": {"public_keys": [key]}}
     return {**profile, "linux_configuration": settings}
 
@@ -186,8 +189,9 @@ def _profile(inputs: MachineInputs, request: MachineRequest) -> Any:
 def _loader(
     inputs: MachineInputs, request: MachineRequest, vm: compute.VirtualMachine
 ) -> compute.VirtualMachineExtension:
-    """Made anew with its machine, and gone with it. It depends on the machine by order alone, so that the machine is
-    asked for (by the hook before its deletion) while the extension is still there.
+    """Register the extension that starts the loader; it is replaced and deleted with its machine.
+
+    `depends_on` instead of an input: the machine's before-delete hook then runs while the extension still exists.
     """
     hooks = request.options.hooks
     options = ResourceOptions(
@@ -206,6 +210,6 @@ def _loader(
         type="CustomScriptExtension",
         type_handler_version="1.10",
         auto_upgrade_minor_version=True,
-        protected_settings=Output.secret({"commandToExecute": COMMAND}),  # as Azure keeps it
+        protected_settings=Output.secret({"commandToExecute": COMMAND}),  # Azure never returns it
         **inputs.place.here(request.parent, compute.VirtualMachineExtension, request.name, options),
     )

@@ -1,4 +1,4 @@
-"""Where resources are put: a resource group and its location, which nearly every type of Azure asks for."""
+"""A resource group and its location, which nearly every resource type of Azure requires."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,32 +14,32 @@ from components.wiring.tags import Tags
 
 @dataclass(frozen=True)
 class Place:
-    """A resource group, and the tags of what is in it."""
+    """A resource group, its location, and the tags of its resources."""
 
     id: Output[str]
     group: Output[str]
-    """Its name."""
+    """Name of the resource group."""
     location: Output[str]
     tags: Tags
 
     @property
     def within(self) -> dict[str, Any]:
-        """Arguments of what is part of a thing that has a location."""
+        """Arguments of a child resource, which has no location of its own."""
         return {"resource_group_name": self.group}
 
     def here(
         self, parent: Resource, kind: type[Resource], name: str, opts: ResourceOptions | None = None, **more: Input[str]
     ) -> dict[str, Any]:
-        """Arguments of what has tags and a location: of this class, with this logical name. more: tags besides.
+        """Return the arguments of a resource with tags and a location, of the class `kind` and logical name `name`.
 
-        opts: where it is more than a child of `parent`.
+        more: additional tags. opts: default is a child of `parent`.
         """
         tags, options = self.tags.on(parent, kind, name, more), opts or ResourceOptions(parent=parent)
         return {**self.within, "location": self.location, "tags": tags, "opts": options}
 
 
 class ResourceGroup(pulumi.ComponentResource):
-    """The cluster's resource group: what is in one goes with it."""
+    """The cluster's resource group. Azure deletes a group's resources with the group."""
 
     place: Place
 
@@ -54,17 +54,17 @@ class ResourceGroup(pulumi.ComponentResource):
 def place(
     name: str, group: Input[str], tags: Tags, parent: Resource, options: ResourceOptions, **where: Input[str]
 ) -> Place:
-    """Make a resource group called so. where: its location, or nothing for the provider's."""
-    made = resources.ResourceGroup(
+    """Create a resource group. where: `location`, or nothing for the provider's location."""
+    created = resources.ResourceGroup(
         name, resource_group_name=group, tags=tags.on(parent, resources.ResourceGroup, name), opts=options, **where
     )
-    return Place(made.id, made.name, made.location, tags)
+    return Place(created.id, created.name, created.location, tags)
 
 
 def public_address(
     name: str, place: Place, parent: Resource, zones: Input[Sequence[Input[str]]] | None
 ) -> network.PublicIPAddress:
-    """Make a fixed public address. zones: those that it survives the loss of the others of; none: its region's."""
+    """Create a static public address. zones: its availability zones; None: Azure chooses."""
     return network.PublicIPAddress(
         name,
         public_ip_address_name=name,

@@ -1,4 +1,4 @@
-"""Routes to pods where no tunnel carries them (l2bridge): each machine's range to its address."""
+"""Routes to pods in l2bridge mode: each machine's pod range to its address."""
 
 import pulumi
 from pulumi import Output, ResourceOptions
@@ -9,9 +9,9 @@ from components.wiring.context import ClusterContext
 
 
 class PodRoutes(pulumi.ComponentResource):
-    """NET-05: one route for each machine that has a pod range.
+    """NET-05: a route for each machine.
 
-    By address, which a machine that is made anew keeps: so its route stays as it is.
+    A replaced machine keeps its address, so its route does not change.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The stores: bundles and status records, snapshots, and the vault with the secrets of the cluster."""
+"""Storage accounts for bundles and status records and for snapshots, and the key vault with the cluster's secrets."""
 
 import re
 import secrets
@@ -24,10 +24,11 @@ from components.wiring.kept_secrets import stash
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
 
 LONGEST_ACCOUNT = LONGEST_VAULT = 24
-"""Characters; names are the whole world's."""
+"""Maximum characters of the names, which are global."""
 KEPT_DAYS = 7
-"""The least for which a deleted vault can be had back, and its name is taken."""
+"""Soft-delete retention of the vault: Azure's minimum. Until then its name stays taken."""
 MANAGER = "management.azure.com"
+"""Host of Azure Resource Manager."""
 
 OLDER_VERSIONS: Any = {
     "name": "older-versions",
@@ -38,54 +39,54 @@ OLDER_VERSIONS: Any = {
         "filters": {"blob_types": ["blockBlob"]},
     },
 }
-"""Rule of a versioned store."""
+"""Lifecycle rule of a versioned container."""
 
 
 def account_name(cluster: str, purpose: str, suffix: str) -> str:
-    """Letters and digits alone: the cluster's, the first letter of the purpose, the suffix."""
+    """Return cluster name, first letter of the purpose and suffix, as letters and digits only."""
     tail = f"{purpose[0]}{suffix}"
     return f"{cluster.replace('-', '')[: LONGEST_ACCOUNT - len(tail)]}{tail}"
 
 
 def vault_name(cluster: str, suffix: str) -> str:
-    """No two hyphens in a row."""
+    """Return cluster name and suffix, without consecutive hyphens, which a vault's name cannot have."""
     return f"{within(LONGEST_VAULT - len(suffix) - 1, re.sub('-+', '-', cluster))}-{suffix}"
 
 
 def addresses(allow: Iterable[IPv4Network]) -> list[str]:
-    """Ranges as a store's network rules take them: public ones, and single addresses in the place of the smallest."""
-    public = [each for each in allow if not any(each.subnet_of(private) for private in PRIVATE)]
-    return [text for each in public for text in (map(str, each) if each.prefixlen > 30 else [str(each)])]
+    """Return the public ranges for a store's network rules, which take single addresses instead of a /31 or /32."""
+    public = [network for network in allow if not any(network.subnet_of(private) for private in PRIVATE)]
+    return [text for network in public for text in (map(str, network) if network.prefixlen > 30 else [str(network)])]
 
 
 class Storage(Stores):
     """Two storage accounts with a container each, the bundles in one of them.
 
-    What is in a resource group goes with it, so the snapshot store has one of its own.
+    The snapshot store has its own resource group, because Azure deletes a group's resources with the group.
     """
 
     containers: Mapping[str, Output[str]]
     """Ids of the containers: bundles, snapshots."""
     compute_service: Output[str]
-    """URL of Resource Manager, up to the cluster's resource group."""
+    """URL of the cluster's resource group in Resource Manager."""
 
     def __init__(
         self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
     ) -> None:
         name, plan, target = context.plan.name, context.plan, context.target
-        groups = [each.name for each in plan.machine_groups]
+        groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
         self._context, self._cluster, self._subnets, self._place = context, name, network.subnet_ids, place
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
-        group = context.generated.suffix.apply(lambda known: f"{name}-snapshots-{known}")
+        group = context.generated.suffix.apply(lambda letters: f"{name}-snapshots-{letters}")
         apart = resource_group(f"{name}-snapshots", group, context.tags, self, keep, location=place.location)
         snapshots, kept = self._account("snapshots", apart, keep)
         self._versions(snapshots, apart, keep)
         self._held: dict[str, Any] = {"account_name": bundles.name, "container_name": held.name, **place.within}
         self.containers = {"bundles": held.id, "snapshots": kept.id}
         self.bundle_store, self.snapshot_store = (
-            Output.concat(account.primary_endpoints.apply(lambda known: known.blob), container.name).apply(
+            Output.concat(account.primary_endpoints.apply(lambda endpoints: endpoints.blob), container.name).apply(
                 partial(service_url, fact, target=target)
             )
             for fact, account, container in (("bundle_store", bundles, held), ("snapshot_store", snapshots, kept))
@@ -98,7 +99,7 @@ class Storage(Stores):
     def _account(
         self, purpose: str, place: Place, options: ResourceOptions
     ) -> tuple[azure.StorageAccount, azure.BlobContainer]:
-        """A private storage account and its container. Machines use tokens; the shared keys are for the provider."""
+        """Return a private storage account and its container. Machines use tokens, the provider shared keys."""
         name, plan = f"{self._cluster}-{purpose}", self._context.plan
         listed: Any = {
             "default_action": "Deny",
@@ -110,14 +111,14 @@ class Storage(Stores):
         account = azure.StorageAccount(
             name,
             account_name=self._context.generated.suffix.apply(
-                lambda known: account_name(self._cluster, purpose, known)
+                lambda letters: account_name(self._cluster, purpose, letters)
             ),
             kind="StorageV2",
             sku={"name": "Standard_ZRS" if plan.network.zones > 1 else "Standard_LRS"},
             access_tier=azure.AccessTier.HOT,
             allow_blob_public_access=False,
             allow_cross_tenant_replication=False,
-            allow_shared_key_access=True,  # the provider writes blobs with no other right: pulumi-azure-native#2015
+            allow_shared_key_access=True,  # the provider cannot write blobs otherwise: pulumi-azure-native#2015
             enable_https_traffic_only=True,
             minimum_tls_version="TLS1_2",
             network_rule_set=listed,
@@ -129,7 +130,7 @@ class Storage(Stores):
         return account, container
 
     def _versions(self, account: azure.StorageAccount, place: Place, options: ResourceOptions) -> None:
-        """Older versions are kept for a time."""
+        """Keep older versions of blobs for OLDER_DAYS."""
         name = f"{self._cluster}-snapshots"
         versioned = azure.BlobServiceProperties(
             name,
@@ -148,39 +149,39 @@ class Storage(Stores):
             **place.within,
         )
 
-    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
-        full = f"{self._cluster}-{each.name}"
-        made = azure.Blob(
+    def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
+        full = f"{self._cluster}-{content.name}"
+        blob = azure.Blob(
             full,
-            blob_name=each.key if each.asset is None else self._unused(full, each.key),
-            source=each.text.apply(pulumi.StringAsset) if each.text is not None else each.asset,
-            content_type=each.content_type,
+            blob_name=content.key if content.asset is None else self._unused(full, content.key),
+            source=content.text.apply(pulumi.StringAsset) if content.text is not None else content.asset,
+            content_type=content.content_type,
             opts=ResourceOptions.merge(
-                # the provider makes a blob anew when `source` changes (its schema), and the name of a text is fixed
-                ResourceOptions(parent=self, delete_before_replace=each.text is not None),
-                each.options,
+                # a changed `source` replaces the blob (provider's schema); a text's name is fixed: delete it first
+                ResourceOptions(parent=self, delete_before_replace=content.text is not None),
+                content.options,
             ),
             **self._held,
         )
-        return made, made.name
+        return blob, blob.name
 
     def _unused(self, full: str, key: Input[str]) -> Output[str]:
-        """A bundle's name, in a folder of its own since the bundle last changed.
+        """Return a bundle's name in a folder that changes with each change of the bundle.
 
-        Older bundles stay, and the provider makes no blob that is there: so one that is again as it was before needs
-        another name than it had then.
+        Older bundles stay in the store, and the provider cannot create a blob that exists: a bundle that changes back
+        needs a new name.
         """
         folder = stash(f"{full}-folder", secrets.token_hex(4), parent=self, trigger=key)
-        return Output.all(key, folder).apply(lambda known: f"/{known[1]}/".join(known[0].rsplit("/", 1)))
+        return Output.all(key, folder).apply(lambda names: f"/{names[1]}/".join(names[0].rsplit("/", 1)))
 
 
 class Vault(pulumi.ComponentResource):
-    """A vault that the cluster's subnets alone can ask; the provider writes through Resource Manager."""
+    """A key vault that only the cluster's subnets can reach; the provider writes through Resource Manager."""
 
     secrets: Mapping[str, Output[str]]
     """Ids of the secrets by name."""
     url: Output[str]
-    """Known once its secrets hold what they should."""
+    """URL of the vault; resolves once its secrets have their values."""
 
     def __init__(
         self,
@@ -204,9 +205,9 @@ class Vault(pulumi.ComponentResource):
                 "virtual_network_rules": [{"id": each} for each in network.subnet_ids],
             },
         }
-        made = keyvault.Vault(
+        vault = keyvault.Vault(
             full,
-            vault_name=generated.suffix.apply(lambda known: vault_name(name, known)),
+            vault_name=generated.suffix.apply(lambda letters: vault_name(name, letters)),
             properties=properties,
             **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=context.plan.spec.protect)),
         )
@@ -214,18 +215,18 @@ class Vault(pulumi.ComponentResource):
             keyvault.Secret(
                 f"{name}-{key}",
                 secret_name=key,
-                vault_name=made.name,
+                vault_name=vault.name,
                 properties={"value": value},
                 tags=context.tags.on(self, keyvault.Secret, f"{name}-{key}"),
-                # deleting one alone would ask the vault itself, which answers in its network only
-                opts=ResourceOptions(parent=self, deleted_with=made),
+                # deleting a single secret needs the vault itself, which only answers the cluster's subnets
+                opts=ResourceOptions(parent=self, deleted_with=vault),
                 **place.within,
             ).id
             for key, value in generated.stored.items()
         ]
-        self.secrets = {key: Output.concat(made.id, "/secrets/", key) for key in SECRETS.values()}
-        address = made.properties.apply(lambda known: known.vault_uri or "")
+        self.secrets = {key: Output.concat(vault.id, "/secrets/", key) for key in SECRETS.values()}
+        address = vault.properties.apply(lambda current: current.vault_uri or "")
         self.url = Output.all(address, *written).apply(
-            lambda known: service_url("secret_service", known[0].rstrip("/"), context.target)
+            lambda values: service_url("secret_service", values[0].rstrip("/"), context.target)
         )
         self.register_outputs({"url": self.url})

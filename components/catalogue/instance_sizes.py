@@ -4,6 +4,7 @@ Figures: vCPU and GiB as the publishers' instance type pages give them (2026-11)
 gives GiB per vCPU and the architecture; a size gives vCPU. Burstable types have a table of their own.
 """
 
+import re
 from dataclasses import dataclass
 
 GIB = 2**30
@@ -157,6 +158,19 @@ AZURE_DISK = "Premium_LRS"
 
 TABLES: dict[str, dict[str, Size]] = {"aws": AWS, "gcp": GCP, "azure": AZURE}
 """By cloud; no name is in two of them."""
+
+
+FORMS: dict[str, re.Pattern[str]] = {
+    "aws": re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+"),
+    "azure": re.compile(r"(Standard|Basic)_\w+", re.IGNORECASE),
+    "gcp": re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+"),
+}
+"""By cloud: the form of an instance type's name: m6i.large, Standard_D2s_v5, n2-standard-2."""
+
+
+def cloud_of(name: str) -> str | None:
+    """Return the cloud whose instance types have names of this form; None when no cloud's have."""
+    return next((cloud for cloud, form in FORMS.items() if form.fullmatch(name)), None)
 
 
 def size(name: str) -> Size | None:

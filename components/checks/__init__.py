@@ -1,4 +1,4 @@
-"""Every check, one table per concern. A new concern is a new module and a row in TABLES."""
+"""Every check, in one table per concern. For a new concern add a module and a row in TABLES."""
 
 from components.checks import (
     addresses,
@@ -18,6 +18,7 @@ from components.checks import (
     network,
     not_built,
     ranges,
+    region,
     reserves,
     runtimes,
     taints,
@@ -30,9 +31,10 @@ from components.spec.report import Problem, Severity
 
 TABLES: dict[str, tuple[Check, ...]] = {
     "IP plan": ranges.CHECKS + addresses.CHECKS,
+    "Region": region.CHECKS,
     "Network": network.CHECKS,
     "API access": api.CHECKS,
-    "Way out": egress.CHECKS,
+    "Proxy and authorities": egress.CHECKS,
     "Control plane": control_plane.CHECKS,
     "Names": names.CHECKS,
     "Machines": machines.CHECKS,
@@ -52,9 +54,15 @@ TABLES["Acknowledgements"] = acknowledged_checks([row for table in TABLES.values
 
 CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in table)
 
+UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
+"""Ids of warnings that stop `up`, acknowledged or not. `plan` and the commands on a built cluster accept them."""
+
 
 def examine(subject: Subject, broken: frozenset[Path] = frozenset()) -> tuple[Problem, ...]:
-    """All problems of a spec, warnings with the reason that acknowledges them. `broken`: parts not to trust."""
+    """Return all problems of a spec; warnings carry the reason of their acknowledgement.
+
+    broken: paths of parts that could not be read; no check judges by them.
+    """
     reasons = subject.spec.acknowledge
     return tuple(
         problem if problem.severity is Severity.ERROR else _acknowledge(problem, reasons.get(problem.id, ""))

@@ -1,4 +1,4 @@
-"""Acknowledgements must name a warning and give a reason."""
+"""Acknowledgements: each names a warning and gives a reason."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,46 +8,46 @@ from components.spec.wording import nearest
 
 
 def acknowledged_checks(rows: Sequence[Check]) -> tuple[Check, ...]:
-    """The checks of `acknowledge`, which need to know all others."""
+    """Return the checks of `acknowledge`. rows: all other checks."""
     severities = {row.id: row.severity for row in rows}
     warnings = [slug for slug, severity in severities.items() if severity is Severity.WARNING]
 
     def unknown(subject: Subject) -> Iterator[Finding]:
-        for each in subject.spec.acknowledge:
-            if each not in severities:
-                near = nearest(each, warnings)
-                yield at("acknowledge", each, value=each, fix=f"write {near}" if near else "remove it")
+        for slug in subject.spec.acknowledge:
+            if slug not in severities:
+                near = nearest(slug, warnings)
+                yield at("acknowledge", slug, value=slug, fix=f"write {near}" if near else "remove it")
 
     def of_error(subject: Subject) -> Iterator[Finding]:
-        for each in subject.spec.acknowledge:
-            if severities.get(each) is Severity.ERROR:
-                yield at("acknowledge", each, value=each)
+        for slug in subject.spec.acknowledge:
+            if severities.get(slug) is Severity.ERROR:
+                yield at("acknowledge", slug, value=slug)
 
     def empty(subject: Subject) -> Iterator[Finding]:
-        for each, reason in subject.spec.acknowledge.items():
-            if each in severities and not reason.strip():
-                yield at("acknowledge", each, value=each)
+        for slug, reason in subject.spec.acknowledge.items():
+            if slug in severities and not reason.strip():
+                yield at("acknowledge", slug, value=slug)
 
     return (
         error(
             "acknowledge-unknown",
             "acknowledge",
             unknown,
-            "{value!r} is the id of no check",
-            "{fix}; docs/checks.md lists the warnings",
+            "no check has the id {value!r}",
+            "{fix}; docs/checks.md lists all warnings",
         ),
         error(
             "acknowledge-error",
             "acknowledge",
             of_error,
-            "{value} is an error, which cannot be acknowledged",
-            "remove it and correct what the error names",
+            "{value} is an error; only warnings can be acknowledged",
+            "remove it, and correct the error",
         ),
         error(
             "acknowledge-without-reason",
             "acknowledge",
             empty,
-            "no reason is given for accepting {value}",
-            "write why the warning is accepted here",
+            "the reason for accepting {value} is empty",
+            "write why you accept this warning",
         ),
     )

@@ -1,4 +1,4 @@
-"""Ranges large enough for their machines and pods, and the DNS address."""
+"""Sizes of the pod, service and node ranges, and the DNS address."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network
@@ -7,36 +7,43 @@ from components.checks.check import Finding, Rule, Subject, at, error
 from components.spec.defaults import DNS_INDEX
 
 NODE_PREFIX, NODE_ADDRESSES = 24, 256
-"""IPP-02: each node gets a /24 of the pod range."""
+"""Prefix length and addresses of each node's part of the pod range (IPP-02)."""
 
 MAX_PODS = 252
-"""IPP-04: 254 usable in a /24, less the gateway and, by mode, the bridge endpoint or the source VIP."""
+"""Pods per node: 254 usable addresses of a /24, less the gateway and, by mode, the bridge endpoint or the source VIP
+(IPP-04)."""
 
 SERVICES_LARGEST, SERVICES_SMALLEST = 12, 24
-"""kube-apiserver refuses a service range with more than 20 bits of hosts; below 256 clusters run dry."""
+"""Prefix lengths of the service range: kube-apiserver refuses more than 20 host bits; fewer than 256 addresses run
+out."""
 
 NODES_LARGEST, NODES_SMALLEST = 16, 22
-"""An AWS VPC takes at most a /16; below a /22 a quarter's quarter is too small for load balancers (addressing.py)."""
+"""Prefix lengths of the node range: an AWS VPC takes at most a /16; in less than a /22 the edge subnets, a quarter of
+each zone's quarter, are too small for load balancers (topology/addressing.py)."""
 
 
 def surge(subject: Subject) -> int:
-    """Nodes that exist at once at most: all machines, and per pool those being replaced, whose /24 frees later."""
+    """Return the most nodes that exist at once: all machines, and in each pool those being replaced, which keep their
+    /24 for a while.
+    """
     spec = subject.spec
     replaced = sum(min(pool.rollout.max_unavailable, pool.count) for pool in spec.pools.values())
     return spec.control_plane.count + sum(pool.count for pool in spec.pools.values()) + replaced
 
 
-def pod_addresses(alike: Iterable[tuple[int, int]]) -> int:
-    """IPP-03: nodes + nodes x max pods, for groups of so many nodes with so many pods each."""
-    return sum(nodes * (1 + pods) for nodes, pods in alike)
+def pod_addresses(groups: Iterable[tuple[int, int]]) -> int:
+    """Return the addresses that groups of (nodes, max pods) need: nodes + nodes x max pods (IPP-03)."""
+    return sum(nodes * (1 + pods) for nodes, pods in groups)
 
 
 def address_figures(subject: Subject) -> dict[str, int]:
-    """Nodes at most, addresses needed with a /24 each (by_node) and by pods (by_pods), addresses available."""
+    """Return the most nodes, the addresses needed with a /24 each (by_node) and by pods (by_pods), and those
+    available.
+    """
     nodes = surge(subject)
-    alike = [(group.count, group.max_pods) for group in subject.groups]
-    alike += [(min(each.rollout.max_unavailable, each.count), each.max_pods) for each in subject.spec.pools.values()]
-    pods = pod_addresses(alike)
+    groups = [(group.count, group.max_pods) for group in subject.groups]
+    groups += [(min(each.rollout.max_unavailable, each.count), each.max_pods) for each in subject.spec.pools.values()]
+    pods = pod_addresses(groups)
     available = subject.spec.network.pods.num_addresses
     return {"nodes": nodes, "by_node": nodes * NODE_ADDRESSES, "by_pods": pods, "available": available}
 
@@ -77,7 +84,7 @@ def _dns(wrong: str) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         dns, services = subject.spec.network.dns, subject.spec.network.services
         if not int(dns) and services.num_addresses <= DNS_INDEX:
-            return  # nobody wrote it: the range is too small for any, which is said already
+            return  # a default for a range that is too small; services-too-small reports it
         inside = dns in services
         special = (
             {services[0]: "network", services[1]: "first", services[-1]: "broadcast"} if services.prefixlen < 31 else {}
@@ -106,8 +113,8 @@ CHECKS = (
         "pods-too-few-node-ranges",
         "network.pods control_plane.count pools.*.count pools.*.rollout.max_unavailable",
         _few_node_ranges,
-        "{value} has {available} addresses; {nodes} nodes (control plane, workers and those being replaced) with a"
-        " /24 each need {by_node} (nodes + nodes x max pods: {by_pods})",
+        "{value} has {available} addresses, but {nodes} nodes (control plane, workers and machines being replaced) with"
+        " a /24 each need {by_node} (nodes + nodes x max pods: {by_pods})",
         "write a /{prefix} or larger in network.pods",
         "IPP-02",
     ),
@@ -115,7 +122,7 @@ CHECKS = (
         "pods-too-few-addresses",
         "network.pods control_plane.count pools.*.count pools.*.max_pods pools.*.rollout.max_unavailable",
         _few_pod_addresses,
-        "{value} has {available} addresses; {nodes} nodes and their pods (nodes + nodes x max pods) need {by_pods}"
+        "{value} has {available} addresses, but {nodes} nodes and their pods (nodes + nodes x max pods) need {by_pods}"
         " (with a /24 each: {by_node})",
         "write a /{prefix} or larger in network.pods, or lower max_pods",
         "IPP-03",
@@ -140,7 +147,7 @@ CHECKS = (
         "services-too-small",
         "network.services",
         _prefix("services", SERVICES_SMALLEST, larger=False),
-        "{value} leaves fewer than 256 addresses for services",
+        "{value} has fewer than 256 addresses for services",
         "write a /{limit} or larger",
         "IPP-01",
     ),
@@ -148,7 +155,7 @@ CHECKS = (
         "nodes-too-large",
         "network.nodes",
         _prefix("nodes", NODES_LARGEST, larger=True),
-        "{value} is larger than a cloud network may be",
+        "{value} is larger than an AWS VPC can be",
         "write a /{limit} or smaller",
         "IPP-05",
     ),
@@ -156,7 +163,7 @@ CHECKS = (
         "nodes-too-small",
         "network.nodes",
         _prefix("nodes", NODES_SMALLEST, larger=False),
-        "{value} does not hold an edge subnet and a machine subnet for each of three zones",
+        "{value} is too small for an edge subnet and a machine subnet in each of three zones",
         "write a /{limit} or larger",
         "IPP-05",
     ),
@@ -166,7 +173,7 @@ CHECKS = (
             "network.dns network.services",
             _dns(wrong),
             "{value} cannot be the cluster's DNS address: " + why,
-            "write another address of {services}, or leave network.dns out to get the tenth, {tenth}",
+            "write another address of {services}, or remove network.dns to get the tenth, {tenth}",
             "IPP-06",
         )
         for wrong, why in _DNS.items()

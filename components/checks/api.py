@@ -1,22 +1,19 @@
-"""Who may reach the Kubernetes API."""
+"""Access to the Kubernetes API."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.ranges import PRIVATE
-from components.spec.models import ApiAccess, Cloud
+from components.spec.models import ApiAccess
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
 WIDEST = 8
-"""A range wider than a /8 is no office: it is a good part of the internet."""
-
-LISTED = frozenset({Cloud.AZURE})
-"""Clouds whose stores answer listed addresses alone, and so the program that fills them."""
+"""Shortest prefix length of a range that can be one organisation's."""
 
 MOST_RANGES = 50
-"""Inbound rules that an AWS security group takes by default are 60; some are ours."""
+"""Ranges in api.allow: an AWS security group takes 60 inbound rules by default, and Mullion adds some."""
 
 
 def _no_allow(subject: Subject) -> Iterator[Finding]:
@@ -26,12 +23,12 @@ def _no_allow(subject: Subject) -> Iterator[Finding]:
 
 def _useless_allow(subject: Subject) -> Iterator[Finding]:
     private = subject.spec.api.access is ApiAccess.PRIVATE
-    if private and subject.spec.api.allow and subject.spec.cloud not in LISTED:
+    if private and subject.spec.api.allow and not subject.spec.cloud.facts.stores_need_allow:
         yield at("api", "allow")
 
 
 def _closed_stores(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud in LISTED and not subject.spec.api.allow:
+    if subject.spec.cloud.facts.stores_need_allow and not subject.spec.api.allow:
         yield at("api", "allow")
 
 
@@ -72,29 +69,30 @@ CHECKS = (
         "allow-missing",
         "api.access api.allow",
         _no_allow,
-        "the API is public, but no range may reach it",
-        "list the ranges of the people and systems that use it, such as allow: [203.0.113.0/24]",
+        "the API is public, but api.allow is empty, so nobody can reach it",
+        "list the ranges that people and systems use the API from, such as allow: [203.0.113.0/24]",
     ),
     error(
         "allow-on-private",
         "api.access api.allow",
         _useless_allow,
-        "the API is private, so this list has no effect",
+        "the API is private, so api.allow has no effect",
         "remove it, or write access: public",
     ),
     warning(
         "stores-closed",
         "cloud api.allow",
         _closed_stores,
-        "the cluster's stores answer in its own subnets and to api.allow alone, and this program fills them",
-        "list the public addresses that mullion runs from, or accept it where it runs in the cluster's subnets",
+        "the cluster's stores accept requests only from its subnets and from api.allow, which is empty; `up` writes"
+        " to them",
+        "list the public addresses of the machine that runs mullion, or accept this if it is in the cluster's subnets",
     ),
     warning(
         "allow-anywhere",
         "api.allow",
         _anywhere,
-        "the whole internet may reach the API",
-        "list the ranges that need it",
+        "the whole internet can reach the API",
+        "list only the ranges that need it",
     ),
     warning(
         "allow-wide",
@@ -103,19 +101,21 @@ CHECKS = (
         "{value} covers a large part of the internet",
         "list narrower ranges",
     ),
-    error("allow-twice", "api.allow", _twice, "{value} stands twice", "keep one: the cloud refuses a rule given twice"),
+    error(
+        "allow-twice", "api.allow", _twice, "{value} is listed twice", "keep one: the cloud refuses the same rule twice"
+    ),
     error(
         "allow-too-many",
         "api.allow",
         _many,
-        "{count} ranges exceed what one security group takes by default",
+        "{count} ranges are more than one security group takes by default",
         "list at most {most}; join neighbouring ranges",
     ),
     warning(
         "allow-not-routable",
         "api.allow",
         _not_routable,
-        "{value} is a private range: nobody reaches a public load balancer from it",
-        "list the public address that these people leave from; inside {nodes} the private endpoint is used",
+        "{value} is a private range, and the public load balancer sees only public addresses",
+        "list the public address that this network has on the internet; {nodes} uses the private endpoint",
     ),
 )

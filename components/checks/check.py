@@ -1,4 +1,4 @@
-"""The form of a check, and what its rule sees."""
+"""Checks: a rule over a spec, with the texts of the problem that it finds."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from components.spec.models import ClusterSpec, ControlPlane, OperatingSystem, P
 from components.spec.report import Problem, Severity
 
 Path = tuple[str, ...]
-"""Where something stands in the spec, key by key; list items by their number."""
+"""Keys from the top of the spec to an option; items of lists by their index."""
 
 
 KUBELET_MAX_PODS = 110
@@ -78,29 +78,29 @@ class Subject:
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where a check fails, and the values its texts need."""
+    """A place in the spec where a check fails, with the values for the check's texts."""
 
     path: Path
     values: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def at(*path: object, **values: object) -> Finding:
-    """A finding at a path, given key by key."""
+    """Return a finding at a path, given key by key."""
     return Finding(tuple(str(each) for each in path), values)
 
 
 Rule = Callable[[Subject], Iterable[Finding]]
-"""A pure function from what is looked at to where it fails."""
+"""A pure function from the spec to the places where it fails."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One row of a table.
+    """One check, a row of a table.
 
-    `reads`: paths the rule depends on. `*` is any key, so a broken part anywhere under it silences the
-    check; `<pool>` and `<machines>` are the pool (or the control plane) that a finding is about, so a
-    broken pool silences only findings about itself; `<key>` stands for no key at all, so that only what is above
-    it matters. `wrong` and `fix` are templates over the finding's values.
+    reads: paths that the rule depends on; the check says nothing where one of them is broken. `*` is any key.
+    `<pool>` is the pool of a finding, `<machines>` its pool or the control plane, so a broken pool silences only
+    findings about itself. `<key>` matches no key, so only broken parts above it count.
+    wrong, fix: templates, filled in with the finding's values.
     """
 
     id: str
@@ -112,11 +112,11 @@ class Check:
     requirements: tuple[str, ...] = ()
 
     def problems(self, subject: Subject, broken: frozenset[Path]) -> Iterator[Problem]:
-        """What the check finds, without findings that rest on a broken part."""
-        for found in self.rule(subject):
-            if not any(_touches(read, found.path, part) for read in self.reads for part in broken):
-                path = ".".join(found.path)
-                wrong, fix = self.wrong.format(**found.values), self.fix.format(**found.values)
+        """Yield the problems that the check finds, except where a part that it reads is broken."""
+        for finding in self.rule(subject):
+            if not any(_touches(read, finding.path, part) for read in self.reads for part in broken):
+                path = ".".join(finding.path)
+                wrong, fix = self.wrong.format(**finding.values), self.fix.format(**finding.values)
                 yield Problem(self.id, path, self.severity, wrong, fix)
 
 
@@ -128,7 +128,7 @@ def error(
     fix: str,
     requirements: str = "",
 ) -> Check:
-    """A row that stops everything; `reads` and `requirements` are separated by spaces."""
+    """Return a check that stops everything. reads, requirements: separated by spaces."""
     return Check(slug, Severity.ERROR, tuple(reads.split()), rule, wrong, fix, tuple(requirements.split()))
 
 
@@ -140,15 +140,15 @@ def warning(
     fix: str,
     requirements: str = "",
 ) -> Check:
-    """A row that can be acknowledged; `reads` and `requirements` are separated by spaces."""
+    """Return a check that can be acknowledged. reads, requirements: separated by spaces."""
     return Check(slug, Severity.WARNING, tuple(reads.split()), rule, wrong, fix, tuple(requirements.split()))
 
 
-def _touches(read: str, found: Path, part: Path) -> bool:
-    """Whether a read path and a broken part lie above or below each other."""
+def _touches(read: str, place: Path, part: Path) -> bool:
+    """Return whether a path that a check reads and a broken part are the same, or one lies below the other."""
     if read.startswith("<machines>"):
-        group = found[:1] if found[0] == "control_plane" else found[:2]
+        group = place[:1] if place[0] == "control_plane" else place[:2]
         read_path = (*group, *read.split(".")[1:])
     else:
-        read_path = tuple(found[1] if key == "<pool>" else key for key in read.split("."))
+        read_path = tuple(place[1] if key == "<pool>" else key for key in read.split("."))
     return all(mine in ("*", theirs) for mine, theirs in zip(read_path, part, strict=False))

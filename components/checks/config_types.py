@@ -1,4 +1,4 @@
-"""What users write into configuration documents has the type that the field takes."""
+"""Types of the fields that users write into configuration documents."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from components.checks.versions import supported
 from components.spec.wording import known_words, shown
 
 _DURATION = re.compile(r"[+-]?(0|(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+")
-"""What Go's time.ParseDuration takes."""
+"""The form of durations that Go's time.ParseDuration accepts."""
 
 
 def _whole(value: Any) -> bool:
@@ -38,7 +38,7 @@ FITS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "bool-map": (lambda value: _each(value, Mapping, bool), "keys and truth values: {key: true}"),
     "any": (lambda value: True, "a value"),
 }
-"""By kind: whether a value fits, and what to write. An empty value (null) is left out by Kubernetes and fits."""
+"""By kind: whether a value fits, and what to write. An empty value (null) always fits: Kubernetes leaves it out."""
 
 
 def _typed(document: str | None, documents: Callable[[Subject], Iterator[Document]]) -> Rule:
@@ -54,10 +54,10 @@ def _wrong(fields: Mapping[str, Any], path: Path, above: str, kinds: Mapping[str
         name = above + key
         kind = kinds.get(name)
         if kind is None:
-            if above:  # at the top, another check says so
+            if above:  # unknown fields at the top: see user_config
                 known = [each.removeprefix(above) for each in kinds if each.startswith(above)]
                 names = sorted(each for each in known if "." not in each)
-                yield at(*path, key, wrong=f"{key!r} is not known in {above[:-1]}", fix=known_words(key, names))
+                yield at(*path, key, wrong=f"{above[:-1]} has no field {key!r}", fix=known_words(key, names))
             continue
         fits, expected = FITS[kind]
         if value is not None and not fits(value):

@@ -1,4 +1,4 @@
-"""The Linux machines that run the control plane, and where the cluster's own Linux pods go."""
+"""The machines of the control plane, and room for Linux pods."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def _windows(subject: Subject) -> Iterator[Finding]:
 
 
 def linux_workers(subject: Subject) -> int:
-    """Linux workers of all pools."""
+    """Return the number of Linux workers in all pools."""
     return sum(group.count for group in subject.workers if not group.os.is_windows)
 
 
@@ -48,7 +48,8 @@ CHECKS = (
         "control-plane-count",
         "control_plane.count",
         _count,
-        "{value} control-plane machines: etcd needs an odd number to keep a majority, and more than three only slow it",
+        "the control plane has {value} machines, but Mullion builds 1 or 3: etcd needs an odd number for a majority,"
+        " and more than three slow it down",
         "write 1 or 3",
         "CP-01",
     ),
@@ -56,7 +57,7 @@ CHECKS = (
         "control-plane-windows",
         "control_plane.os",
         _windows,
-        "the control plane cannot run on {value}: its programs and etcd exist for Linux only",
+        "the control plane cannot run on {value}: its programs and etcd exist only for Linux",
         "write ubuntu-24.04 or ubuntu-22.04",
         "CP-01",
     ),
@@ -64,7 +65,7 @@ CHECKS = (
         "no-linux-worker",
         "control_plane.count control_plane.size pools.*.count pools.*.os",
         _no_linux,
-        "there is no Linux worker, so CoreDNS, webhooks and every other Linux pod must fit on the control plane"
+        "there is no Linux worker: CoreDNS, webhooks and all other Linux pods must fit on the control plane"
         " ({count} x {size}) and tolerate its taint",
         "add a pool with os: ubuntu-24.04",
         "CP-01",
@@ -73,7 +74,7 @@ CHECKS = (
         "no-workers",
         "pools.*.count",
         _no_workers,
-        "no pool has a machine: only the control plane comes up",
+        "no pool has machines, so the cluster is only a control plane",
         "add a pool, or raise a count",
         "CP-01",
     ),
@@ -81,14 +82,14 @@ CHECKS = (
         "protected-single-control-plane",
         "protect control_plane.count",
         _single_protected,
-        "the cluster is protected but has one control-plane machine: its loss stops the API until it is restored",
+        "the cluster is protected, but if its only control-plane machine is lost, the API stops until it is restored",
         "write count: 3",
     ),
     error(
         "preflight-all",
         "kubeadm.ignore_preflight",
         _preflight,
-        "all switches off every preflight check, also those that keep a machine from joining twice",
-        "name the single checks to ignore",
+        "`all` switches off every preflight check, also those that stop a machine from joining twice",
+        "list the checks to ignore one by one",
     ),
 )

@@ -1,4 +1,4 @@
-"""What machines download: whether it can be checked, and the stack's own entries."""
+"""Downloads of the machines: their digests, and the stack's own entries."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from components.node.downloads import needed
 
 
 def unpinned(subject: Subject) -> tuple[Artifact, ...]:
-    """Downloads of the cluster whose digest nobody published, each once."""
+    """Return the cluster's downloads without a published digest, each once."""
     if not supported(subject):
         return ()
     return tuple(each for each in needed(subject.name, subject.spec) if not each.is_pinned)
 
 
 def _without_digest(subject: Subject) -> Iterator[Finding]:
-    for each in unpinned(subject):
-        yield at("artifacts", name=each.name, version=each.version, os=each.os)
+    for download in unpinned(subject):
+        yield at("artifacts", name=download.name, version=download.version, os=download.os)
 
 
 def _twice(subject: Subject) -> Iterator[Finding]:
@@ -31,15 +31,12 @@ def _twice(subject: Subject) -> Iterator[Finding]:
 
 WITHOUT_DIGEST = "download-without-digest"
 
-UNREADY = frozenset({WITHOUT_DIGEST})
-"""Warnings of a plan that stop `up`, acknowledged or not."""
-
 CHECKS: tuple[Check, ...] = (
     warning(
         WITHOUT_DIGEST,
         "kubernetes control_plane pools artifacts",
         _without_digest,
-        "nobody published a digest of {name} {version} for {os}, so no machine can check it; `up` refuses",
+        "{name} {version} for {os} has no published digest, so machines cannot check the download; `up` refuses",
         "run: mullion pin {name} {version}",
         "SRV-02",
     ),
@@ -47,7 +44,7 @@ CHECKS: tuple[Check, ...] = (
         "artifact-twice",
         "artifacts.entries",
         _twice,
-        "{count} entries are for {name} {version} for {os}",
+        "{count} entries describe {name} {version} for {os}",
         "keep one of them",
     ),
 )

@@ -1,4 +1,4 @@
-"""The web proxy that machines must use, and the authorities they trust."""
+"""The machines' web proxy, and the certificate authorities they trust."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from components.spec.pem import Certificate, read
 
 _HOST = re.compile(r"\.?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _SCHEMES = ("http", "https")
-"""Members of proxy: of what is fetched. The proxy itself is always asked by plain http."""
+"""Options of proxy, by the scheme of the URL that is fetched. Connections to the proxy itself are plain http."""
 
 
 def _addresses(subject: Subject) -> Iterator[tuple[str, str]]:
@@ -27,7 +27,7 @@ def _empty(subject: Subject) -> Iterator[Finding]:
 
 
 def _is_address(text: str) -> bool:
-    """Whether it is http://HOST:PORT, with or without a user, and nothing behind it."""
+    """Return whether a text is http://HOST:PORT, with or without a user, and nothing after it."""
     try:
         parts = urlsplit(text)
         port = parts.port
@@ -64,7 +64,7 @@ def _wrong_direct(subject: Subject) -> Iterator[Finding]:
 
 
 def _certificates(pem: str) -> tuple[Certificate, ...]:
-    """Those of a PEM text; none where anything of it cannot be read."""
+    """Return the certificates of a PEM text; none if a part of it cannot be read."""
     try:
         return read(pem)
     except ValueError:
@@ -87,18 +87,18 @@ def _unreadable(subject: Subject) -> Iterator[Finding]:
             yield at("trusted_cas", index)
 
 
-def _no_authority(subject: Subject) -> Iterator[Finding]:
+def _not_an_authority(subject: Subject) -> Iterator[Finding]:
     for index, pem in enumerate(subject.spec.trusted_cas):
-        for each in _certificates(pem):
-            if not each.is_authority:
-                yield at("trusted_cas", index, name=each.subject)
+        for certificate in _certificates(pem):
+            if not certificate.is_authority:
+                yield at("trusted_cas", index, name=certificate.subject)
 
 
-def _over(subject: Subject) -> Iterator[Finding]:
+def _expired(subject: Subject) -> Iterator[Finding]:
     for index, pem in enumerate(subject.spec.trusted_cas):
-        for each in _certificates(pem):
-            if each.until < datetime.now(timezone.utc):
-                yield at("trusted_cas", index, name=each.subject, day=f"{each.until:%Y-%m-%d}")
+        for certificate in _certificates(pem):
+            if certificate.until < datetime.now(timezone.utc):
+                yield at("trusted_cas", index, name=certificate.subject, day=f"{certificate.until:%Y-%m-%d}")
 
 
 _ROWS: tuple[tuple[str, str, Rule, str, str], ...] = (
@@ -106,50 +106,50 @@ _ROWS: tuple[tuple[str, str, Rule, str, str], ...] = (
         "proxy-empty",
         "proxy",
         _empty,
-        "a proxy without an address is used for nothing",
-        "give http, https or both: http://proxy.example.com:3128; or remove proxy",
+        "proxy has no address",
+        "write http, https or both, such as http: http://proxy.example.com:3128; or remove proxy",
     ),
     (
         "proxy-address",
         "proxy.http proxy.https",
         _wrong_address,
-        "this is no address of a proxy: the scheme http, a host and a port, and nothing behind them",
-        "write http://HOST:PORT; what is fetched through it may be https all the same",
+        "this is not the address of a proxy, which has the scheme http, a host and a port, and nothing after them",
+        "write http://HOST:PORT, also for the proxy of https URLs",
     ),
     (
         "proxy-password",
         "proxy.http proxy.https",
         _password,
-        "a user or password in an address would stand in plans, bundles and services, where it is no secret",
-        "let the proxy know the machines by their address, and write http://HOST:PORT",
+        "the address holds a user or password, which would be readable in plans, bundles and service files",
+        "let the proxy recognise the machines by their address, and write http://HOST:PORT",
     ),
     (
         "proxy-direct",
         "proxy.no_proxy",
         _wrong_direct,
-        "{value} is no host, no .suffix, no address and no range, which is all that every program understands",
-        "write example.com (and all below it), .example.com (only below it), 10.1.2.3 or 10.0.0.0/8; no * and no port",
+        "{value} is not a host, a .suffix, an address or a range, the forms that all programs understand",
+        "write example.com (with subdomains), .example.com (only subdomains), 10.1.2.3 or 10.0.0.0/8; no * and no port",
     ),
     (
         "trusted-ca-key",
         "trusted_cas",
         _key,
-        "it holds a private key, which no machine may have",
-        "give the certificate alone; the key has been where it does not belong, so consider it known",
+        "the text holds a private key",
+        "write only the certificate, and replace the key: everybody who reads the stack file has seen it",
     ),
     (
         "trusted-ca-unreadable",
         "trusted_cas",
         _unreadable,
-        "it is no PEM of X.509 certificates",
-        "give the text from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----",
+        "the text is not X.509 certificates in PEM",
+        "write the text from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----",
     ),
     (
         "trusted-ca-not-an-authority",
         "trusted_cas",
-        _no_authority,
-        "{name} is a server's certificate, which signs no others (basicConstraints CA is not true)",
-        "give the certificate of the authority that signed it",
+        _not_an_authority,
+        "{name} is not an authority's certificate: basicConstraints CA is not true",
+        "write the certificate of the authority that signed it",
     ),
 )
 
@@ -158,9 +158,9 @@ CHECKS: tuple[Check, ...] = (
     warning(
         "trusted-ca-over",
         "trusted_cas",
-        _over,
-        "{name} is out of date since {day}: whatever it signed is refused",
-        "give the newer certificate of that authority, or remove it",
+        _expired,
+        "{name} expired on {day}: machines refuse every certificate that it signed",
+        "write the authority's newer certificate, or remove this one",
         "OPS-08",
     ),
 )

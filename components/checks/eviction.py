@@ -1,4 +1,4 @@
-"""Eviction thresholds and logs of the kubelet."""
+"""The kubelet's eviction thresholds and log level."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ SIGNALS = frozenset(
 THRESHOLD = re.compile(r"^(\d+(\.\d+)?%|\d+(k|M|G|T|Ki|Mi|Gi|Ti)?)$")
 
 CHATTY = 6
-"""Log level above which the kubelet writes each request."""
+"""Log level above which the kubelet logs every request."""
 
 
 def _thresholds(wrong: Callable[[MachineGroupSpec, str, str], bool]) -> Rule:
@@ -31,9 +31,9 @@ def _thresholds(wrong: Callable[[MachineGroupSpec, str, str], bool]) -> Rule:
         for group in subject.groups:
             for signal, text in group.options.kubelet.eviction_hard.items():
                 if wrong(group, signal, text):
-                    known_signals = ", ".join(sorted(SIGNALS))
+                    signals = ", ".join(sorted(SIGNALS))
                     path = (*group.path, "kubelet", "eviction_hard", signal)
-                    yield at(*path, signal=signal, value=text, known=known_signals)
+                    yield at(*path, signal=signal, value=text, known=signals)
 
     return rule
 
@@ -76,7 +76,7 @@ CHECKS = (
         "eviction-signal",
         _EVICTION,
         _thresholds(_unknown_signal),
-        "{signal!r} is no eviction signal",
+        "{signal!r} is not an eviction signal",
         "write one of {known}",
         "RES-05",
     ),
@@ -84,7 +84,7 @@ CHECKS = (
         "eviction-threshold",
         _EVICTION,
         _thresholds(_bad_threshold),
-        "{value!r} is no threshold",
+        "{value!r} is not a threshold",
         "write a quantity such as 500Mi, or a percentage such as 10%",
         "RES-05",
     ),
@@ -92,7 +92,7 @@ CHECKS = (
         "eviction-signal-linux-only",
         _EVICTION,
         _thresholds(_linux_signal),
-        "Windows has no {signal}",
+        "Windows does not have the signal {signal}",
         "remove it",
         "RES-05",
     ),
@@ -100,8 +100,9 @@ CHECKS = (
         "eviction-hard-on-windows",
         _EVICTION,
         _windows_eviction,
-        "on Windows memory.available only lowers what pods may request; no pod is evicted, MemoryPressure is never set",
-        "give every Windows pod a memory limit",
+        "on Windows memory.available only lowers the memory that pods can request: the kubelet evicts no pod and"
+        " never sets MemoryPressure",
+        "give every Windows pod a memory limit, and accept this warning",
         "RES-05",
     ),
     warning(
@@ -116,7 +117,7 @@ CHECKS = (
         "verbosity-high",
         "<machines>.kubelet.verbosity",
         _chatty,
-        "at --v={value} the kubelet logs every request, which fills disks and may show request bodies",
+        "at --v={value} the kubelet logs every request: that fills disks and can show request bodies",
         "write 2 to 6",
     ),
 )

@@ -1,4 +1,4 @@
-"""Command-line arguments that users give to programs through kubeadm's documents."""
+"""Flags that users give to control-plane programs through kubeadm's documents (extraArgs)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -13,7 +13,7 @@ PROGRAMS = {
     "controllerManager": "kube-controller-manager",
     "scheduler": "kube-scheduler",
 }
-"""Field of ClusterConfiguration -> whose arguments it holds."""
+"""Field of ClusterConfiguration -> program that gets its extraArgs."""
 
 PLANNED = {
     ("apiServer", "encryption-provider-config"): "rotation.encryption",
@@ -23,8 +23,8 @@ PLANNED = {
     ("controllerManager", "node-cidr-mask-size"): "network.pods",
     ("controllerManager", "service-cluster-ip-range"): "network.services",
 }
-"""Arguments that other parts of the cluster are planned by (keys that are stored, ranges of nodes and of proxies), and
-the option that decides each. kubeadm takes a user's value for ours."""
+"""Flags whose values other parts of the cluster depend on (encryption keys, ranges of nodes and kube-proxy) -> option
+that decides the value. kubeadm would let a user's value replace Mullion's."""
 
 
 def _unknown(subject: Subject) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ def _planned(subject: Subject) -> Iterator[Finding]:
 
 
 def _names(component: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Every argument's name and place; what has another form is another check's."""
+    """Yield path and name of every flag; values of another form are left to another check."""
     written = cast(Mapping[str, Any], component).get("extraArgs") if isinstance(component, Mapping) else None
     if isinstance(written, Mapping):
         for name in cast(Mapping[str, Any], written):
@@ -58,8 +58,8 @@ def _names(component: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _fix(name: str, known: frozenset[str]) -> str:
-    had = [each for each in releases.supported_minors() if name in releases.control_plane_flags(each)]
-    return f"remove it: Kubernetes {had[0]} to {had[-1]} have it" if had else known_words(name, sorted(known))
+    had = [minor for minor in releases.supported_minors() if name in releases.control_plane_flags(minor)]
+    return f"remove it: only Kubernetes {had[0]} to {had[-1]} have it" if had else known_words(name, sorted(known))
 
 
 def _kubelet(subject: Subject) -> Iterator[Finding]:
@@ -74,7 +74,7 @@ CHECKS = (
         "extra-argument-unknown",
         "kubeadm.config kubernetes",
         _unknown,
-        "{program} of Kubernetes {minor} has no --{name}, and one unknown flag ends it",
+        "{program} of Kubernetes {minor} has no flag --{name} and does not start with an unknown one",
         "{fix}",
         "SRV-13",
     ),
@@ -82,15 +82,15 @@ CHECKS = (
         "extra-argument-planned",
         "kubeadm.config",
         _planned,
-        "the cluster is planned with --{name} of {program} as {option} makes it, and breaks with another value",
-        "remove it; {option} decides it",
+        "the option {option} sets --{name} of {program}; with another value the cluster breaks",
+        "remove it, and write {option}",
         "SRV-13",
     ),
     error(
         "kubelet-extra-arguments",
         "kubeadm.config",
         _kubelet,
-        "the kubelet's service is Mullion's own and does not read kubeadm-flags.env, so this has no effect",
+        "Mullion's kubelet service does not read kubeadm-flags.env, so this has no effect",
         "write the fields in kubelet.config of the control plane or of a pool",
         "SRV-13",
     ),

@@ -1,4 +1,4 @@
-"""Feature gates that users set, against those that the version knows."""
+"""Feature gates that users set: known to the version, and not locked."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
@@ -16,11 +16,11 @@ DOCUMENTS: tuple[tuple[str, _Documents, str], ...] = (
     ("kube-proxy", kube_proxies, "<machines>.kube_proxy.config kubernetes"),
     ("kubeadm", kubeadms, "kubeadm.config kubernetes"),
 )
-"""Program, its documents, what is read."""
+"""Program, its documents, paths that the checks read."""
 
 
 def _set(subject: Subject, program: str, documents: _Documents) -> Iterator[tuple[Finding, str, Any, str]]:
-    """Every gate that is set: where, its name, the value, and the document whose program must know it."""
+    """Yield every gate that is set: its place, name and value, and the document whose program must know it."""
     for document, path, fields, _ in documents(subject) if supported(subject) else ():
         written = fields.get("featureGates")
         if isinstance(written, Mapping) and (program != "kubeadm" or document == "ClusterConfiguration"):
@@ -30,10 +30,10 @@ def _set(subject: Subject, program: str, documents: _Documents) -> Iterator[tupl
 
 def _unknown(program: str, documents: _Documents) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
-        for found, name, _, document in _set(subject, program, documents):
+        for place, name, _, document in _set(subject, program, documents):
             known = releases.gates(document, subject.minor)
             if name not in known:
-                yield Finding(found.path, {"name": name, "minor": subject.minor, "fix": _fix(document, name, known)})
+                yield Finding(place.path, {"name": name, "minor": subject.minor, "fix": _fix(document, name, known)})
 
     return rule
 
@@ -41,17 +41,17 @@ def _unknown(program: str, documents: _Documents) -> Rule:
 def _fix(document: str, name: str, known: frozenset[str]) -> str:
     minors = [each for each in releases.supported_minors() if name in releases.gates(document, each)]
     if minors:
-        return f"remove it: Kubernetes {minors[0]} to {minors[-1]} know it"
+        return f"remove it: only Kubernetes {minors[0]} to {minors[-1]} know it"
     return known_words(name, sorted(known))
 
 
 def _locked(program: str, documents: _Documents) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
         locked: Mapping[str, bool] = releases.locked_gates(subject.minor) if supported(subject) else {}
-        for found, name, value, _ in _set(subject, program, documents):
+        for place, name, value, _ in _set(subject, program, documents):
             if name in locked and value is not locked[name]:
                 values = {"name": name, "minor": subject.minor, "value": str(locked[name]).lower()}
-                yield Finding(found.path, values)
+                yield Finding(place.path, values)
 
     return rule
 
@@ -62,7 +62,7 @@ CHECKS = (
             f"{program}-gate-unknown",
             reads,
             _unknown(program, documents),
-            f"{program} of Kubernetes {{minor}} knows no feature gate {{name}}, and one unknown gate ends it",
+            f"{program} of Kubernetes {{minor}} has no feature gate {{name}} and does not start with an unknown one",
             "{fix}",
             "SRV-13",
         )
@@ -73,7 +73,8 @@ CHECKS = (
             f"{program}-gate-locked",
             reads,
             _locked(program, documents),
-            f"in Kubernetes {{minor}} the gate {{name}} is {{value}} for good, and another value ends {program}",
+            f"in Kubernetes {{minor}} the gate {{name}} is locked to {{value}}; {program} does not start with"
+            f" another value",
             "remove it",
             "SRV-13",
         )

@@ -1,4 +1,4 @@
-"""Values of users' own configuration that break a node or open it."""
+"""Values in users' configuration that break a node or make it insecure."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -42,11 +42,12 @@ FATAL_ON_WINDOWS: dict[str, Callable[[Any], bool]] = {
     "userNamespaces": lambda value: value is not None,
     "defaultPodSysctls": lambda value: value is not None,
 }
-"""RES-04, and k8s.io/kubernetes pkg/kubelet/apis/config/validation/validation_windows.go: these end the kubelet."""
+"""Fields with values that stop the kubelet on Windows (RES-04, and k8s.io/kubernetes
+pkg/kubelet/apis/config/validation/validation_windows.go)."""
 
 
 IMAGE_GC = {"imageGCHighThresholdPercent": 85, "imageGCLowThresholdPercent": 80}
-"""Their defaults (KubeletConfiguration); the kubelet ends when the high one is not above the low one, or above 100."""
+"""Defaults, in percent (KubeletConfiguration). The kubelet stops if high is not above low, or is above 100."""
 
 
 def _image_gc(subject: Subject) -> Iterator[Finding]:
@@ -74,7 +75,7 @@ INSECURE: tuple[tuple[Path, Callable[[Any], bool]], ...] = (
     (("rotateCertificates",), lambda value: value is False),
     (("serverTLSBootstrap",), lambda value: value is False),
 )
-"""CIS Kubernetes Benchmark, section 4.2 (kubelet)."""
+"""Fields and insecure values (CIS Kubernetes Benchmark, section 4.2, kubelet)."""
 
 
 def _proxy_mode(windows: bool) -> Rule:
@@ -110,7 +111,7 @@ CHECKS = (
         "kubelet-config-fatal-on-windows",
         _KUBELET,
         _windows_only,
-        "{name}: {value} ends the kubelet on Windows",
+        "the kubelet does not start on Windows with {name}: {value}",
         "remove it",
         "RES-04",
     ),
@@ -118,22 +119,22 @@ CHECKS = (
         "kubelet-image-gc",
         _KUBELET,
         _image_gc,
-        "image garbage collection from {high} % down to {low} % of the disk ends the kubelet",
-        "write imageGCHighThresholdPercent of at most 100 and a lower imageGCLowThresholdPercent",
+        "the kubelet does not start with image garbage collection from {high} % down to {low} % of the disk",
+        "write at most 100 for imageGCHighThresholdPercent, and less for imageGCLowThresholdPercent",
         "SRV-13",
     ),
     warning(
         "kubelet-config-insecure",
         _KUBELET,
         _insecure,
-        "{name}: {value} opens the kubelet to others than the API server, or weakens its certificates",
+        "{name}: {value} lets others than the API server use the kubelet, or weakens its certificates",
         "remove it",
     ),
     error(
         "kube-proxy-mode-on-windows",
         "<machines>.kube_proxy.config <machines>.os",
         _proxy_mode(windows=True),
-        "kube-proxy on Windows runs in kernelspace mode only, not {value}",
+        "kube-proxy on Windows runs only in kernelspace mode, not in {value}",
         "remove mode",
         "SRV-10",
     ),
@@ -141,7 +142,7 @@ CHECKS = (
         "kube-proxy-mode-on-linux",
         "<machines>.kube_proxy.config <machines>.os",
         _proxy_mode(windows=False),
-        "{value} is a mode of Windows",
+        "{value} is a mode of kube-proxy on Windows",
         "write iptables, ipvs or nftables, or remove mode",
         "SRV-10",
     ),
@@ -149,14 +150,14 @@ CHECKS = (
         "kube-proxy-of-linux-pool",
         "pools.<pool>.kube_proxy.config pools.<pool>.os",
         _unused_proxy,
-        "one DaemonSet serves all Linux machines, so this has no effect",
+        "one kube-proxy DaemonSet serves all Linux machines, so a pool's configuration has no effect",
         "move it to control_plane.kube_proxy.config",
     ),
     error(
         "containerd-config-version",
         "<machines>.containerd.config kubernetes",
         _containerd_version,
-        "version {value}: containerd {containerd}, which this Kubernetes gets, reads version {ours}",
+        "config.toml has version {value}, but containerd {containerd} of these machines reads version {ours}",
         "remove version",
         "RUN-06",
     ),
@@ -164,16 +165,17 @@ CHECKS = (
         "pause-image",
         _CONTAINERD,
         everywhere(_pause, containerds),
-        "{value} is not a fixed pause image",
-        "write a tag other than latest or a digest, not of kubeletwin/, or leave it out to get the release's own",
+        "{value} does not name a fixed pause image",
+        "write a tag other than latest, or a digest, and no image of kubeletwin/; or remove it to get the release's"
+        " image",
         "RUN-08",
     ),
     error(
         "hyperv-isolation",
         "<machines>.kubelet.config <machines>.containerd.config",
         everywhere(_hyperv, kubelets, containerds),
-        "Hyper-V isolation is not supported by Kubernetes on Windows",
-        "remove it; containers run with process isolation",
+        "Kubernetes does not support Hyper-V isolation on Windows",
+        "remove it: containers run with process isolation",
         "SEC-06",
     ),
 )

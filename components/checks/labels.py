@@ -1,4 +1,4 @@
-"""Node labels: their form, and whose they are."""
+"""Node labels: their form, and prefixes that users cannot set."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ VALUE = re.compile(r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")
 _PREFIX = re.compile(r"^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
 
 OWN_PREFIX = "mullion"
-"""Labels and tags that begin so are ours."""
+"""Prefix of labels and tags that Mullion sets."""
 
 SET_BY_US = frozenset(
     [
@@ -23,7 +23,7 @@ SET_BY_US = frozenset(
         "node.kubernetes.io/instance-type",
     ]
 )
-"""The kubelet or Mullion sets these itself; another value would break selectors."""
+"""Labels that the kubelet or Mullion sets; another value would break selectors."""
 
 KUBELET_MAY = frozenset(
     [
@@ -34,18 +34,19 @@ KUBELET_MAY = frozenset(
         "beta.kubernetes.io/instance-type",
     ]
 )
-"""Labels in the kubernetes.io name space that the NodeRestriction admission lets a kubelet set."""
+"""Labels of kubernetes.io that the NodeRestriction admission plugin lets a kubelet set."""
 
 KUBELET_MAY_PREFIXES = ("kubelet.kubernetes.io", "node.kubernetes.io")
-"""Prefixes it lets a kubelet use (plugin/pkg/admission/noderestriction, kubelet/pkg/apis/well_known_labels.go)."""
+"""Prefixes that NodeRestriction lets a kubelet set (plugin/pkg/admission/noderestriction,
+kubelet/pkg/apis/well_known_labels.go)."""
 
 
 def key_fault(key: str) -> str:
-    """What is wrong with the key of a label or taint; empty when nothing is."""
+    """Return why the key of a label or taint is not valid; "" if it is."""
     prefix, slash, name = key.rpartition("/")
     if slash and not _PREFIX.fullmatch(prefix):
         return f"the prefix {prefix!r} is not a DNS name"
-    return "" if _NAME.fullmatch(name) else f"{name!r} is not 1 to 63 letters, digits, - _ and ."
+    return "" if _NAME.fullmatch(name) else f"{name!r} is not made of 1 to 63 letters, digits, - _ and ."
 
 
 def _each_label(wrong: Callable[[str, str], str]) -> Rule:
@@ -63,7 +64,7 @@ def _label_key(key: str, value: str) -> str:
 
 
 def _label_value(key: str, value: str) -> str:
-    return "" if VALUE.fullmatch(value) else "it is not at most 63 letters, digits, - _ and ."
+    return "" if VALUE.fullmatch(value) else "it is not made of at most 63 letters, digits, - _ and ."
 
 
 def _label_ours(key: str, value: str) -> str:
@@ -77,7 +78,7 @@ def _label_restricted(key: str, value: str) -> str:
     allowed = key in KUBELET_MAY | SET_BY_US or any(
         prefix == each or prefix.endswith("." + each) for each in KUBELET_MAY_PREFIXES
     )
-    return "a kubelet may not set it, so the node would not register" if in_space and not allowed else ""
+    return "the API server lets no kubelet set it, so the node could not register" if in_space and not allowed else ""
 
 
 CHECKS = (
@@ -101,8 +102,8 @@ CHECKS = (
         "label-set-by-mullion",
         "pools.<pool>.labels",
         _each_label(_label_ours),
-        "{key} is not free: {why}",
-        "remove it; the node has it",
+        "{key} is reserved: {why}",
+        "remove it: the node gets this label without it",
         "SCH-01 SCH-04",
     ),
     error(
@@ -110,7 +111,7 @@ CHECKS = (
         "pools.<pool>.labels",
         _each_label(_label_restricted),
         "{key}: {why} (NodeRestriction)",
-        "use a prefix of your own, such as example.com/, or node.kubernetes.io/",
+        "write a prefix of your organisation, such as example.com/, or node.kubernetes.io/",
         "SCH-01",
     ),
 )

@@ -1,50 +1,62 @@
-"""Owner, tags, protection, expiry."""
+"""Owner, tags, protection and expiry of the cluster."""
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timezone
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import Cloud
 from components.spec.quantities import duration_seconds
 
 TAGS_MOST, TAGS_OURS = 50, 10
-"""AWS takes 50 tags on a resource; Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
+"""Tags of a resource: AWS takes 50, Mullion sets at most ten (Name, and mullion: cluster, owner, expires, urn, ...)."""
 
 KEY_LONGEST, VALUE_LONGEST = 128, 256
-"""AWS limits, in characters."""
+"""Characters of a tag's key and value (AWS)."""
 
 _CHARACTERS = re.compile(r"^[\w +\-=.:/@]*$")
-"""Letters, digits, spaces and + - = . _ : / @ are what tags of every AWS service take."""
+"""Characters that tags of every AWS service take: letters, digits, spaces and + - = . _ : / @."""
 
 SHORTEST_LIFE = 1800
-"""Seconds. A Windows node takes some 15 minutes to come up; a shorter life is over before the cluster is used."""
+"""Seconds. A Windows node takes about 15 minutes to become Ready, so a cluster with a shorter life is hardly used."""
+
+PAST = "expires-past"
+"""Id of a warning that stops `up`: commands on a cluster that has expired must go on working."""
 
 TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 
 
 def life_seconds(expires: str) -> int | None:
-    """The lifetime in seconds when `expires` is a duration such as 8h; None for a moment in time or nonsense."""
+    """Return the duration that `expires` names, in seconds; None for a time or any other text."""
     try:
         return duration_seconds(expires)
     except ValueError:
         return None
 
 
-def _moment(expires: str) -> bool:
+def _moment(expires: str) -> datetime | None:
+    """Return the UTC time that `expires` names; None for a duration or any other text."""
     if not TIME.fullmatch(expires):
-        return False
+        return None
     try:
-        datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ")  # noqa: DTZ007 - the form alone is judged
+        return datetime.strptime(expires, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
     except ValueError:
-        return False
-    return True
+        return None
+
+
+def _now() -> datetime:
+    return datetime.now(timezone.utc)
 
 
 def _expires_form(subject: Subject) -> Iterator[Finding]:
     expires = subject.spec.expires
     if expires is not None and life_seconds(expires) is None and not _moment(expires):
-        yield at("expires", value=expires)
+        yield at("expires", value=expires, example=f"{_now().year + 1}-12-24T18:00:00Z")
+
+
+def _past(subject: Subject) -> Iterator[Finding]:
+    moment = _moment(subject.spec.expires or "")
+    if moment and moment <= _now():
+        yield at("expires", value=subject.spec.expires)
 
 
 def _no_life(subject: Subject) -> Iterator[Finding]:
@@ -106,16 +118,16 @@ def _tag_value(key: str, value: str) -> str:
 def _tag_reserved(key: str, value: str) -> str:
     low = key.lower()
     if low.startswith("aws:"):
-        return "AWS keeps tags that begin with aws: for itself"
+        return "AWS reserves tags that begin with aws:"
     return "Mullion sets it on every resource" if low.startswith("mullion:") or low == "name" else ""
 
 
 _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
-"""Labels of GCP ("Requirements for labels")."""
+"""Keys and values of labels on Google Cloud ("Requirements for labels")."""
 
 
 def _labels(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is not Cloud.GCP:
+    if not subject.spec.cloud.facts.tags_are_labels:
         return
     for key, value in subject.spec.tags.items():
         if not _LABEL_KEY.fullmatch(key) or not _LABEL_VALUE.fullmatch(value):
@@ -123,7 +135,7 @@ def _labels(subject: Subject) -> Iterator[Finding]:
 
 
 def _tag_kubernetes(key: str, value: str) -> str:
-    return "it names" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
+    return "reserved" if key.startswith(("kubernetes.io/cluster/", "k8s.io/")) else ""
 
 
 CHECKS = (
@@ -131,66 +143,81 @@ CHECKS = (
         "expires-form",
         "expires",
         _expires_form,
-        "{value!r} is neither a lifetime nor a moment",
-        'write 8h, 3d or a UTC time in quotes: "2026-12-24T18:00:00Z"',
+        "{value!r} is neither a duration nor a UTC time",
+        'write 8h, 3d or a UTC time in quotes: "{example}"',
+    ),
+    warning(
+        PAST,
+        "expires",
+        _past,
+        "{value} is in the past; `up` refuses",
+        "write a later time, or remove expires; `mullion down` removes the cluster",
     ),
     error(
         "expires-at-once",
         "expires",
         _no_life,
-        "a cluster with a life of {value} may be deleted as soon as it exists",
-        "write 1h or more, or leave expires out to keep the cluster",
+        "a duration of {value} lets anyone delete the cluster as soon as it is created",
+        "write 1h or more, or remove expires",
     ),
     warning(
         "expires-soon",
         "expires",
         _short_life,
-        "a life of {value} is over before Windows nodes are of use, which takes about 15 minutes",
+        "{value} is too short: Windows nodes need about 15 minutes to become Ready",
         "write 1h or more",
     ),
     error(
         "protect-and-expires",
         "protect expires",
         _protected_expires,
-        "a protected cluster cannot expire",
+        "protect and expires contradict each other",
         "remove expires, or write protect: false",
     ),
     warning(
         "owner-missing",
         "owner protect",
         _no_owner,
-        "nobody is named who could be asked about this protected cluster",
-        "write owner: with a team or an address",
+        "the cluster is protected, but has no owner to ask about it",
+        "write owner: and a team or an e-mail address",
     ),
     error(
         "owner-form",
         "owner",
         _owner_form,
-        "{value!r} cannot be a tag's value",
+        "{value!r} cannot be the value of a tag",
         "write 1 to {longest} letters, digits, spaces and + - = . _ : / @",
     ),
     error(
         "tags-too-many",
         "tags",
         _many_tags,
-        "{count} tags; AWS takes {limit} and Mullion sets up to {ours}",
+        "{count} tags are too many: AWS takes {limit}, and Mullion sets up to {ours}",
         "write at most {most}",
     ),
-    error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten or respell it"),
-    error("tag-value", "tags", _each_tag(_tag_value), "the value of {key!r} {why}", "shorten or respell it"),
-    error("tag-reserved", "tags", _each_tag(_tag_reserved), "{key!r} is not free: {why}", "use another key"),
+    error("tag-key", "tags", _each_tag(_tag_key), "the tag key {key!r} {why}", "shorten it, or write other characters"),
+    error(
+        "tag-value",
+        "tags",
+        _each_tag(_tag_value),
+        "the value of {key!r} {why}",
+        "shorten it, or write other characters",
+    ),
+    error(
+        "tag-reserved", "tags", _each_tag(_tag_reserved), "the tag key {key!r} is reserved: {why}", "write another key"
+    ),
     error(
         "tag-no-label",
         "tags cloud",
         _labels,
-        "{key!r}: {value!r} cannot be a label of GCP",
-        "write lower-case letters, digits, - and _; the key begins with a letter; each at most 63 characters",
+        "the tag {key!r}: {value!r} cannot be a label on Google Cloud",
+        "write at most 63 lower-case letters, digits, - and _, and begin the key with a letter",
     ),
     warning(
         "tag-of-kubernetes",
         "tags",
         _each_tag(_tag_kubernetes),
-        "{key!r} makes cloud controllers of some cluster treat these resources as theirs",
-        "remove it; Mullion runs no cloud controller",
+        "with the tag {key!r} the cloud controller of another cluster can change or delete these resources",
+        "remove it: Mullion runs no cloud controller",
     ),
 )

@@ -1,48 +1,28 @@
-"""Instance types, disks, images, counts and rollout."""
+"""Instance types, disks, images, counts and rollouts."""
 
-import re
 from collections.abc import Iterator
 
 from components.catalogue import instance_sizes
 from components.checks.check import Finding, MachineGroupSpec, Rule, Subject, at, error, warning
 from components.spec import defaults
-from components.spec.models import Cloud
 
 GIB = 2**30
 
 CONTROL_PLANE_VCPU, CONTROL_PLANE_MEMORY = 2, 1700 * 2**20
-"""kubeadm's preflight checks NumCPU and Mem refuse less."""
+"""vCPU, and bytes: the least that kubeadm's preflight checks NumCPU and Mem accept."""
 
 WINDOWS_VCPU, WINDOWS_MEMORY = 2, 4 * GIB
-"""Server Core takes about 2 GiB at rest; with the 2 GiB reserve, less leaves nothing for pods."""
+"""vCPU, and bytes: Server Core takes about 2 GiB at rest, so with less than 4 GiB nothing is left for pods."""
 
 WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE = 30, 64
-"""GiB. AWS Windows images are 30 GiB, and a root disk cannot be smaller; image layers take tens of GiB more."""
+"""GiB: AWS Windows images are 30 GiB, and a root disk cannot be smaller; image layers take tens of GiB more."""
 
 NODES_MOST = 5000
-"""Kubernetes' own limit of nodes in a cluster (setup/best-practices/cluster-large)."""
-
-IMAGES: dict[str, tuple[re.Pattern[str], str]] = {
-    "aws": (re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})"), "ami- and 8 or 17 hexadecimal digits"),
-    "gcp": (
-        re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
-        "projects/PROJECT/global/images/NAME",
-    ),
-    "azure": (
-        re.compile(
-            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
-        ),
-        "PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own, /subscriptions/...",
-    ),
-}
-"""By cloud: the form of an image's id, and that in words."""
-
-WITHOUT_CLOUD_INIT = frozenset({("gcp", "debian-12")})
-"""Images that run no user-data: Google's Debian has its own agent in cloud-init's place."""
+"""Nodes of a cluster that Kubernetes supports (setup/best-practices/cluster-large)."""
 
 
 def known(subject: Subject, group: MachineGroupSpec) -> instance_sizes.Size | None:
-    """The group's instance type where the table has it."""
+    """Return the group's instance type; None if the table does not have it."""
     return instance_sizes.TABLES.get(subject.spec.cloud.value, {}).get(group.options.size)
 
 
@@ -50,9 +30,18 @@ def _example(subject: Subject, family: str = "linux") -> str:
     return defaults.SIZES[subject.spec.cloud.value][family]
 
 
+def _of_another_cloud(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        cloud, value = instance_sizes.cloud_of(group.options.size), group.options.size
+        if cloud not in (None, subject.spec.cloud.value):
+            example = _example(subject, "windows" if group.os.is_windows else "linux")
+            yield at(*group.path, "size", value=value, other=cloud, cloud=subject.spec.cloud.value, example=example)
+
+
 def _unknown(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if not known(subject, group):
+        cloud = instance_sizes.cloud_of(group.options.size)
+        if not known(subject, group) and cloud in (None, subject.spec.cloud.value):
             yield at(*group.path, "size", value=group.options.size, example=_example(subject))
 
 
@@ -60,7 +49,7 @@ def _arm64(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
         size = known(subject, group)
         if size and size.architecture == "arm64":
-            why = "Windows nodes exist for amd64 only" if group.os.is_windows else "the pinned downloads are amd64"
+            why = "Windows nodes need amd64" if group.os.is_windows else "the pinned downloads are for amd64"
             yield at(*group.path, "size", value=group.options.size, why=why, example=_example(subject))
 
 
@@ -96,22 +85,20 @@ def _windows_disk(low: int, high: int) -> Rule:
 
 
 def _image_form(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud.value not in IMAGES:
-        return
-    pattern, form = IMAGES[subject.spec.cloud.value]
+    facts = subject.spec.cloud.facts
     for os, image in subject.spec.images.items():
-        if not pattern.fullmatch(image):
-            yield at("images", os.value, value=image, cloud=subject.spec.cloud.value, form=form)
+        if not facts.image_form.fullmatch(image):
+            yield at("images", os.value, value=image, cloud=subject.spec.cloud.value, form=facts.image_words)
 
 
 def _no_cloud_init(subject: Subject) -> Iterator[Finding]:
     for group in subject.groups:
-        if (subject.spec.cloud.value, group.os.value) in WITHOUT_CLOUD_INIT and group.os not in subject.spec.images:
+        if group.os.value in subject.spec.cloud.facts.without_cloud_init and group.os not in subject.spec.images:
             yield at(*group.path, "os", value=group.os.value)
 
 
 def _never_looked_up(subject: Subject) -> Iterator[Finding]:
-    if subject.spec.cloud is Cloud.AZURE and subject.spec.rotation.images:
+    if not subject.spec.cloud.facts.images_looked_up and subject.spec.rotation.images:
         yield at("rotation", "images")
 
 
@@ -149,19 +136,27 @@ def _too_many(subject: Subject) -> Iterator[Finding]:
 
 
 CHECKS = (
+    error(
+        "size-of-another-cloud",
+        "<machines>.size <machines>.os cloud",
+        _of_another_cloud,
+        "{value!r} is an instance type of {other}, but the cluster is on {cloud}",
+        "write an instance type of {cloud} such as {example}",
+        "RES-06",
+    ),
     warning(
         "size-unknown",
         "<machines>.size cloud",
         _unknown,
-        "{value!r} is not in the table of instance types, so its CPU, memory and architecture cannot be checked",
-        "correct the name, such as {example}, or accept that reserves go unchecked",
+        "{value!r} is not in the table of instance types, so CPU, memory and architecture are not checked",
+        "write a type such as {example}, or accept that reserves are not checked",
         "RES-06",
     ),
     error(
         "size-arm64",
         "<machines>.size <machines>.os cloud",
         _arm64,
-        "{value} is arm64, but {why}",
+        "{value} has the architecture arm64, but {why}",
         "choose an amd64 type such as {example}",
         "OS-04",
     ),
@@ -177,7 +172,7 @@ CHECKS = (
         "windows-too-small",
         "<machines>.size <machines>.os cloud",
         _small_windows,
-        "{value} has {vcpu} vCPU and {gib:g} GiB: Windows itself takes 2 GiB and one core when images unpack",
+        "{value} has {vcpu} vCPU and {gib:g} GiB, but Windows alone takes 2 GiB, and one core while images unpack",
         "choose a type with at least 2 vCPU and 4 GiB, better {example}",
         "RES-01",
     ),
@@ -185,44 +180,44 @@ CHECKS = (
         "burstable-control-plane",
         "control_plane.size protect",
         _burstable,
-        "{value} slows down when its CPU credits are spent, and etcd then loses its leader",
-        "choose a type of constant speed such as {example}",
+        "{value} is burstable: when its CPU credits are spent, it slows down, and etcd loses its leader",
+        "choose a type that is not burstable, such as {example}",
     ),
     error(
         "windows-disk-below-image",
         "<machines>.disk_gb <machines>.os",
         _windows_disk(0, WINDOWS_DISK_SMALLEST),
-        "{value} GiB is less than the Windows image itself",
+        "{value} GiB is smaller than the Windows image",
         "write at least {least}; the default is 128",
     ),
     warning(
         "windows-disk-small",
         "<machines>.disk_gb <machines>.os",
         _windows_disk(WINDOWS_DISK_SMALLEST, WINDOWS_DISK_SAFE),
-        "{value} GiB fill up soon: the image takes 30, each base image layer several more",
+        "{value} GiB fill up soon: the image takes 30 GiB, and each container base image several more",
         "write at least {least}; the default is 128",
     ),
     error(
         "image-form",
         "images cloud",
         _image_form,
-        "{value!r} is not the id of an image of {cloud}",
-        "write {form}, or leave the image out to have it looked up once",
+        "{value!r} is not the id of an image on {cloud}",
+        "write {form}, or remove it: Mullion then looks the image up once",
         "OS-02",
     ),
     error(
         "os-without-cloud-init",
         "<machines>.os images cloud",
         _no_cloud_init,
-        "the cloud's own image of {value} has no cloud-init, so its machines would never begin",
-        "choose an Ubuntu, or pin an image of yours that has it (images)",
+        "the cloud's image of {value} has no cloud-init, so its machines would not run their user-data",
+        "choose ubuntu-24.04 or ubuntu-22.04, or pin an image with cloud-init in images",
         "OS-02",
     ),
     warning(
         "image-unused",
         "images control_plane.os pools.*.os",
         _image_unused,
-        "an image is pinned for {value}, but nothing runs it",
+        "an image is pinned for {value}, but no machine runs {value}",
         "remove it",
         "OS-02",
     ),
@@ -230,14 +225,14 @@ CHECKS = (
         "rotation-of-images",
         "rotation.images cloud",
         _never_looked_up,
-        "on Azure no image is looked up, so there is none to look up anew: a machine takes the newest when it is made",
-        "remove it; pin a version in images, or roll the pool",
+        "on Azure this has no effect: Mullion looks up no image, and each new machine gets the newest",
+        "remove it, and pin a version in images or roll the pool",
     ),
     error(
         "image-shared",
         "images",
         _image_shared,
-        "{value} is pinned for two operating systems, also for {other}",
+        "{value} is also pinned for {other}",
         "pin one image for each operating system",
         "OS-02 OS-05",
     ),
@@ -245,23 +240,23 @@ CHECKS = (
         "max-unavailable-above-count",
         "pools.<pool>.rollout.max_unavailable pools.<pool>.count",
         _above_count,
-        "{value} machines may be missing at once, but the pool has {count}",
-        "write at most the pool's count",
+        "{value} machines can be unavailable at once, but the pool has only {count}",
+        "write at most {count}, the pool's count",
         "OS-09",
     ),
     warning(
         "whole-pool-at-once",
         "pools.<pool>.rollout.max_unavailable pools.<pool>.count",
         _whole_pool,
-        "all {count} machines of the pool may be replaced at the same time",
-        "write less than the pool's count, to keep some running",
+        "all {count} machines of the pool can be replaced at the same time",
+        "write less than {count}, the pool's count",
         "OS-09",
     ),
     error(
         "too-many-nodes",
         "control_plane.count pools.*.count",
         _too_many,
-        "{nodes} nodes; a Kubernetes cluster is tested up to {most}",
-        "lower the counts, or make two clusters",
+        "{nodes} nodes are more than the {most} that Kubernetes supports",
+        "lower the counts, or build two clusters",
     ),
 )

@@ -8,8 +8,8 @@ from components.naming import CONTROL_PLANE, MAX_NODE_NAME, machine_name
 
 _LABEL = re.compile(r"^[a-z]([a-z0-9-]*[a-z0-9])?$")
 
-RESERVED = {"localhost": "every machine calls itself so", "kubernetes": "the API service has this name"}
-"""Pool names whose machines would be hard to tell from something else."""
+RESERVED = {"localhost": "every machine has this name", "kubernetes": "the API's Service has this name"}
+"""Names that no pool can have, and why."""
 
 
 def _form(subject: Subject) -> Iterator[Finding]:
@@ -33,17 +33,17 @@ def _control_plane(subject: Subject) -> Iterator[Finding]:
 
 
 def _clash(subject: Subject) -> Iterator[Finding]:
-    """Two machines of one name, as DNS and Windows compare names: without regard to case."""
+    """Find machines of two pools with the same name, ignoring case as DNS and Windows do."""
     taken: dict[str, str] = {}
     for group in subject.groups:
-        mine = [name for name in group.machines if name.lower() in taken]
-        if mine and group.name != CONTROL_PLANE:
-            yield at(*group.path, machine=mine[0], other=taken[mine[0].lower()])
+        doubles = [name for name in group.machines if name.lower() in taken]
+        if doubles and group.name != CONTROL_PLANE:
+            yield at(*group.path, machine=doubles[0], other=taken[doubles[0].lower()])
         taken |= {name.lower(): group.name for name in group.machines}
 
 
 def _machine_like(subject: Subject) -> Iterator[Finding]:
-    """A pool called like a machine of another pool reads as that machine in tags, logs and addresses."""
+    """Find pools with the name of another pool's machine: tags, logs and addresses would mix them up."""
     machines = {machine: group.name for group in subject.groups for machine in group.machines}
     for group in subject.workers:
         if group.name in machines:
@@ -61,24 +61,24 @@ CHECKS = (
         "pool-name-form",
         "pools.<key>",
         _form,
-        "{value!r} cannot begin a machine name: Windows and Kubernetes take lower-case letters, digits and hyphens,"
-        " starting with a letter",
-        "rename the pool, for instance to {fixed}",
+        "{value!r} cannot begin machine names, which are lower-case letters, digits and hyphens, starting with a"
+        " letter",
+        "rename the pool, for example to {fixed}",
         "SRV-12",
     ),
     error(
         "machine-name-too-long",
         "pools.<pool>.count",
         _length,
-        "machine name {longest} has {length} characters; a Windows computer name has at most {limit} (NetBIOS)",
-        "shorten the pool's name to {room} characters",
+        "the machine name {longest} has {length} characters; Windows takes at most {limit} (NetBIOS)",
+        "shorten the pool's name to at most {room} characters",
         "SRV-12",
     ),
     error(
         "pool-named-control-plane",
         "pools.<key>",
         _control_plane,
-        "{value} is the name of the control-plane machines",
+        "the name {value} is reserved for the control plane",
         "rename the pool",
         "SRV-12",
     ),
@@ -86,7 +86,7 @@ CHECKS = (
         "machine-name-clash",
         "pools.*.count control_plane.count",
         _clash,
-        "machine {machine} would exist in this pool and in {other}",
+        "this pool and {other} would both have a machine {machine}",
         "rename one of the two pools",
         "SRV-12",
     ),
@@ -94,7 +94,7 @@ CHECKS = (
         "pool-named-like-machine",
         "pools.*.count control_plane.count",
         _machine_like,
-        "{value} is also the name of a machine of {other}",
+        "a machine of {other} also has the name {value}",
         "rename the pool",
         "SRV-12",
     ),

@@ -1,31 +1,22 @@
-"""Modes, overlay parameters, domain, zones and the way out."""
+"""Network mode, VXLAN, DNS domain, zones and NAT."""
 
 import re
 from collections.abc import Iterator
 
 from components.checks.check import Finding, Rule, Subject, at, error, warning
-from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, NetworkMode
+from components.spec.models import ApiAccess, Egress, NatGateways, NetworkMode
 from components.topology.addressing import NODE_PODS, SMALLEST_PREFIX
 
 VNI_SMALLEST, VNI_LARGEST = 4096, 65535
-"""FLN-02: Windows takes 4096 and up, and flannel stores the number in 16 bits there."""
+"""VXLAN network identifiers: Windows takes 4096 and up, and flannel on Windows stores 16 bits (FLN-02)."""
 
 PORT = 4789
-"""FLN-02: the only VXLAN port that Windows HNS uses."""
-
-ROUTE_LIMITS = {"aws": 500, "azure": 400, "gcp": 250}
-"""NET-06: most routes of one table. AWS: 500 since June 2025, before 50; Azure: 400; GCP: of one network's quota."""
+"""UDP port of VXLAN: the only one that Windows HNS uses (FLN-02)."""
 
 OTHER_ROUTES = 2
-"""The network's own range, and the way out."""
+"""Routes that every table has: to the network's range, and to the internet."""
 
 _DOMAIN = re.compile(r"^(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$")
-ZONES = {
-    "aws": ("{}[a-z]", "the region's name and a letter"),
-    "gcp": ("{}-[a-z]", "the region's name, a hyphen and a letter"),
-    "azure": ("[1-3]", "1, 2 or 3, in quotes"),
-}
-"""By cloud: the form of a zone's name, with the place of its region's, and that in words."""
 
 
 def _mode(mode: NetworkMode) -> Rule:
@@ -59,7 +50,7 @@ def _pod_places(subject: Subject) -> Iterator[Finding]:
 
 def _routes(subject: Subject) -> Iterator[Finding]:
     spec = subject.spec
-    limit = spec.network.route_limit or ROUTE_LIMITS[spec.cloud.value]
+    limit = spec.network.route_limit or spec.cloud.facts.route_limit
     wanted = sum(group.count for group in subject.groups) + OTHER_ROUTES
     if spec.network.mode is NetworkMode.L2BRIDGE and wanted > limit:
         machines = wanted - OTHER_ROUTES
@@ -92,7 +83,7 @@ def _zone_twice(subject: Subject) -> Iterator[Finding]:
 
 def _zone_region(subject: Subject) -> Iterator[Finding]:
     for index, name in enumerate(subject.spec.network.zone_names):
-        form, words = ZONES[subject.spec.cloud.value]
+        form, words = subject.spec.cloud.facts.zone_form, subject.spec.cloud.facts.zone_words
         if not re.fullmatch(form.replace("{}", re.escape(subject.region)), name):
             yield at("network", "zone_names", index, value=name, region=subject.region, form=words)
 
@@ -118,13 +109,13 @@ def _zonal_without_nat(subject: Subject) -> Iterator[Finding]:
 
 def _regional_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    if subject.spec.cloud is Cloud.GCP and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
+    if subject.spec.cloud.facts.regional_nat and net.egress is Egress.NAT and net.nat_gateways is NatGateways.ZONAL:
         yield at("network", "nat_gateways")
 
 
 def _single_nat(subject: Subject) -> Iterator[Finding]:
     net = subject.spec.network
-    zonal = subject.spec.cloud is not Cloud.GCP
+    zonal = not subject.spec.cloud.facts.regional_nat
     if zonal and net.egress is Egress.NAT and net.nat_gateways is NatGateways.SINGLE and net.zones > 1:
         yield at("network", "nat_gateways", zones=net.zones)
 
@@ -136,14 +127,17 @@ def _public_machines(subject: Subject) -> Iterator[Finding]:
 
 _REFUSED = {
     NetworkMode.NAT: (
-        "nat puts pods behind an internal switch and WinNAT of each host: nodes cannot reach each other's pods",
+        "in mode nat pods are behind an internal switch and WinNAT of each host: nodes cannot reach each other's pods",
         "NET-02",
     ),
     NetworkMode.TRANSPARENT: (
-        "transparent needs ovn-kubernetes, which brings its own controller, tunnels, IPAM and load balancing",
+        "mode transparent needs ovn-kubernetes, which has its own controller, tunnels, IPAM and load balancing",
         "NET-03 NET-08",
     ),
-    NetworkMode.L2TUNNEL: ("l2tunnel is Azure-CNI's mode: each pod takes an address of the VNet", "NET-04 NET-08"),
+    NetworkMode.L2TUNNEL: (
+        "mode l2tunnel needs Azure CNI, which gives each pod an address of the VNet",
+        "NET-04 NET-08",
+    ),
 }
 
 CHECKS = (
@@ -155,7 +149,7 @@ CHECKS = (
         "vni-out-of-range",
         "network.vni network.mode",
         _vni,
-        "VNI {value}: Windows takes {low} and up, and flannel stores it in 16 bits there",
+        "Windows does not take the VNI {value}: it must be {low} or more, and fit in the 16 bits that flannel stores",
         "write {low} to {high}; the default is {low}",
         "FLN-02",
     ),
@@ -164,14 +158,14 @@ CHECKS = (
         "network.port network.mode",
         _port,
         "Windows sends VXLAN to UDP {port} only, not {value}",
-        "write {port}, or leave network.port out",
+        "write {port}, or remove network.port",
         "FLN-02",
     ),
     error(
         "pods-smaller-than-nodes",
         "network.pods network.nodes network.mode",
         _pod_places,
-        "in l2bridge each address of {nodes} owns the /24 at the same place in the pod range, and {value} has too few",
+        "{value} is too small: in l2bridge each address of {nodes} has the /24 at the same position of the pod range",
         "write a /{prefix} or larger in network.pods{smaller}",
         "NET-05",
     ),
@@ -179,8 +173,8 @@ CHECKS = (
         "routes-above-limit",
         "network.mode network.route_limit cloud control_plane.count pools.*.count",
         _routes,
-        "{machines} machines need {routes} routes in each table, and a table takes {limit}",
-        "write mode: overlay, or fewer machines; or raise the quota and write it in network.route_limit",
+        "{machines} machines need {routes} routes in each route table, which takes {limit}",
+        "write mode: overlay, or fewer machines; or raise the cloud's quota and write it in network.route_limit",
         "NET-06",
     ),
     error(
@@ -188,78 +182,78 @@ CHECKS = (
         "network.domain",
         _domain,
         "{value!r} is not a DNS domain",
-        "write lower-case labels of letters, digits and hyphens, such as cluster.local",
+        "write lower-case letters, digits and hyphens, with dots between them, such as cluster.local",
         "SRV-08",
     ),
     warning(
         "domain-single-label",
         "network.domain",
         _domain_single,
-        "{value!r} has one label: Windows pods take names with a dot for full names, so service names may not resolve",
-        "write at least two labels, such as cluster.local",
+        "{value!r} has no dot: Windows pods take names with a dot for complete names, so Service names may not resolve",
+        "write a domain with a dot, such as cluster.local",
         "SVC-10",
     ),
     error(
         "zone-names-count",
         "network.zones network.zone_names",
         _zone_count,
-        "{named} zones are named, but the cluster has {zones}",
-        "name exactly {zones} zones, or set network.zones to {named}",
+        "network.zone_names has {named} zones, but network.zones is {zones}",
+        "list exactly {zones} zones, or write zones: {named}",
     ),
     error(
         "zone-twice",
         "network.zone_names",
         _zone_twice,
-        "zone {value!r} is named twice",
-        "name each zone once",
+        "the zone {value!r} is listed twice",
+        "list each zone once",
     ),
     error(
         "zone-outside-region",
         "network.zone_names cloud region",
         _zone_region,
-        "{value!r} is no zone of {region}",
+        "{value!r} is not a zone of {region}",
         "write {form}",
     ),
     warning(
         "control-plane-shares-zone",
         "network.zones control_plane.count",
         _zones_of_control_plane,
-        "{count} control-plane machines in {zones} zones: one zone's failure can end etcd's majority",
+        "{count} control-plane machines share {zones} zones: if one zone fails, etcd can lose its majority",
         "write zones: {count}",
     ),
     warning(
         "zones-without-machines",
         "network.zones control_plane.count pools.*.count",
         _zones_unused,
-        "{zones} zones are made, but no group has more than {largest} machines, so some stay empty and still cost",
+        "{zones} zones get subnets, but no pool has more than {largest} machines, so some zones stay empty",
         "write zones: {largest}",
     ),
     error(
         "zonal-nat-without-nat",
         "network.nat_gateways network.egress network.zones",
         _zonal_without_nat,
-        "with egress: public each machine has its own public address and there is no NAT gateway",
-        "leave nat_gateways out or write single; or write egress: nat",
+        "with egress: public each machine has a public address, and there is no NAT gateway",
+        "remove nat_gateways, or write egress: nat",
     ),
     error(
         "zonal-nat-on-gcp",
         "network.nat_gateways network.egress cloud",
         _regional_nat,
-        "Cloud NAT is one service of the whole region, in all its zones, and does not fail with one of them",
-        "leave nat_gateways out or write single",
+        "Cloud NAT serves the whole region, and does not fail with a zone",
+        "remove nat_gateways, or write single",
     ),
     warning(
         "single-nat-gateway",
         "network.nat_gateways network.egress network.zones cloud",
         _single_nat,
-        "one NAT gateway serves {zones} zones: when its zone fails, machines of the others lose the internet",
-        "write nat_gateways: zonal, or accept it for the price",
+        "one NAT gateway serves {zones} zones: if its zone fails, machines in the other zones lose the internet",
+        "write nat_gateways: zonal, or accept it to save its price",
     ),
     warning(
         "public-machines-private-api",
         "network.egress api.access",
         _public_machines,
         "the API is private, but every machine has a public address",
-        "write egress: nat, or accept it: inbound traffic stays closed by the security groups",
+        "write egress: nat, or accept it: security groups let nothing in from the internet",
     ),
 )

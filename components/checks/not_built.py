@@ -1,10 +1,9 @@
-"""Options of the contract that are refused until they are built, one row each."""
+"""Options that the spec has, but Mullion does not build yet."""
 
 from collections.abc import Callable, Iterator
 
 from components.checks.check import Check, Finding, Path, Rule, Subject, error
 from components.spec.models import (
-    Cloud,
     CloudController,
     ClusterSpec,
     MachineAccess,
@@ -19,8 +18,8 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "existing-network",
         "network.existing",
         lambda s: s.network.existing is not None,
-        "building into a network that exists",
-        "remove existing; Mullion makes a network",
+        "an existing network",
+        "remove existing: Mullion creates a network",
         "",
     ),
     (
@@ -34,7 +33,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
     (
         "registry-credentials",
         "registry_credentials",
-        lambda s: bool(set(s.registry_credentials) - ({"ecr"} if s.cloud is Cloud.AWS else set[str]())),
+        lambda s: bool(set(s.registry_credentials) - s.cloud.facts.registries),
         "this credential provider",
         "write registry_credentials: [ecr] on AWS, or remove the list and use imagePullSecrets",
         "",
@@ -43,7 +42,7 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "session-access",
         "access",
         lambda s: s.access is MachineAccess.SESSION,
-        "sessions on machines",
+        "access to machines by sessions",
         "write access: none",
         "",
     ),
@@ -51,27 +50,34 @@ CLUSTER: tuple[tuple[str, str, _Used, str, str, str], ...] = (
         "encryption-key",
         "encryption_key",
         lambda s: s.encryption_key is not None,
-        "a key of your own",
-        "remove encryption_key; the cloud's own key encrypts disks, buckets and secrets",
+        "your encryption key",
+        "remove encryption_key: the cloud's key encrypts disks, buckets and secrets",
         "SEC-02",
     ),
-    ("csi", "csi", lambda s: bool(s.csi), "storage drivers", "remove csi and install the driver afterwards", "STO-03"),
+    (
+        "csi",
+        "csi",
+        lambda s: bool(s.csi),
+        "installing storage drivers",
+        "remove csi, and install the driver in the cluster",
+        "STO-03",
+    ),
     ("gmsa", "gmsa", lambda s: s.gmsa, "group managed service accounts", "write gmsa: false", "SEC-03"),
     (
         "authority-rotation",
         "rotation.certificate_authorities",
         lambda s: s.rotation.certificate_authorities > 0,
-        "a new certificate authority, which would cut off every running node at once without two bundles",
+        "rotating certificate authorities (without a time in which nodes trust both, it cuts off every node)",
         "write 0",
         "",
     ),
 )
-"""Id, path, whether it is used, what is not built, what to do, requirements."""
+"""Id, path, whether a spec uses the option, its name in the message, what to do, requirements."""
 
 POOL: tuple[tuple[str, str, _PoolUsed, str, str, str], ...] = (
     ("spot", "spot", lambda p: p.spot, "spare capacity (spot)", "write spot: false", ""),
 )
-"""The same for options of a pool."""
+"""Rows for options of a pool."""
 
 
 def _cluster_rule(path: Path, used: _Used) -> Rule:

@@ -1,4 +1,4 @@
-"""Renders docs/checks.md: every check, one table per concern."""
+"""Render docs/checks.md: every check, in one table per concern."""
 
 from collections.abc import Sequence
 from string import Formatter
@@ -9,10 +9,10 @@ from components.spec.report import Severity
 
 HEADER = """# Checks
 
-Written by `make generate` from the tables in `components/spec/`.
+Written by `make generate` from the tables in `components/checks/` and `components/spec/form.py`.
 
-A stack is checked as a whole: all problems are reported at once, each with its id, where it is, what is wrong and
-what to write instead. Errors stop everything. A warning can be accepted, by id and with a reason:
+Mullion checks the whole stack and reports all problems at once, each with its id, its path, what is wrong and what to
+write instead. Errors stop everything. A warning can be accepted by its id, with a reason:
 
 ```yaml
 mullion:cluster:
@@ -25,7 +25,7 @@ COLUMNS = ("id", "severity", "what is wrong", "what to do", "requirements")
 
 
 def render() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     parts = [HEADER, _counts(), "\n## Form of the stack file\n"]
     parts += [_table([(row.id, Severity.ERROR, row.wrong, row.fix, row.requirements) for row in ROWS])]
     for concern, rows in TABLES.items():
@@ -48,7 +48,7 @@ def _table(rows: Sequence[tuple[str, Severity, str, str, tuple[str, ...]]]) -> s
 
 
 def _readable(template: str) -> str:
-    """A template with its values as *names*."""
+    """Return a template with its values as *names*."""
     text = "".join(
         before + (f"*{name.replace('_', ' ')}*" if name else "") for before, name, _, _ in Formatter().parse(template)
     )

@@ -1,4 +1,4 @@
-"""Ranges: private, usable, and apart from each other."""
+"""Network ranges: private, usable, and without overlaps."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
@@ -8,13 +8,14 @@ from components.checks.check import Finding, Rule, Subject, at, error, warning
 from components.spec.models import NetworkMode
 
 PRIVATE = tuple(map(IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")))
-"""RFC 1918, and RFC 6598 (shared address space), which clouds route inside a network as well."""
+"""Private ranges: RFC 1918, and RFC 6598 (shared address space), which clouds also route inside a network."""
 
 UNUSABLE = tuple(map(IPv4Network, ("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3")))
-"""This network, loopback, link-local (169.254.169.254 is the metadata service), multicast and reserved."""
+"""Ranges that no network can use: this network, loopback, link-local (169.254.169.254 is the metadata service),
+multicast and reserved."""
 
 DOCKER_BRIDGE = IPv4Network("172.17.0.0/16")
-"""Docker's own bridge takes it on every machine unless told otherwise."""
+"""Range of Docker's bridge, unless configured otherwise."""
 
 
 def _overlap(first: str, second: str) -> Rule:
@@ -28,10 +29,10 @@ def _overlap(first: str, second: str) -> Rule:
 
 def _outside(name: str) -> Rule:
     def rule(subject: Subject) -> Iterator[Finding]:
-        mine = getattr(subject.spec.network, name)
+        value = getattr(subject.spec.network, name)
         for index, other in enumerate(subject.spec.network.outside):
-            if mine.overlaps(other):
-                yield at("network", "outside", index, one=mine, other=other)
+            if value.overlaps(other):
+                yield at("network", "outside", index, one=value, other=other)
 
     return rule
 
@@ -91,8 +92,8 @@ CHECKS = (
             f"{one}-overlap-{other}",
             f"network.{one} network.{other}",
             _overlap(one, other),
-            f"the range for {one}, {{one}}, overlaps the range for {other}, {{other}}",
-            "give each a range of its own; the defaults are pods 10.244.0.0/16, services 10.96.0.0/12,"
+            f"network.{one}, {{one}}, overlaps network.{other}, {{other}}",
+            "write ranges that do not overlap; the defaults are pods 10.244.0.0/16, services 10.96.0.0/12,"
             " nodes 10.20.0.0/16",
             "IPP-05",
         )
@@ -103,8 +104,8 @@ CHECKS = (
             f"{name}-overlap-outside",
             f"network.{name} network.outside",
             _outside(name),
-            f"{{other}} must be reached but overlaps the range for {name}, {{one}}",
-            f"choose another range for network.{name}, or remove this one if it need not be reached",
+            f"{{other}} overlaps network.{name}, {{one}}, so the cluster cannot reach it",
+            f"write another range in network.{name}, or remove this one if the cluster need not reach it",
             "IPP-05 NET-11",
         )
         for name in ("pods", "services", "nodes")
@@ -113,16 +114,16 @@ CHECKS = (
         "pods-overlap-neighbour",
         "network.mode network.pods network.neighbour_pods",
         _neighbours,
-        "{other} is a neighbour cluster's pod range and overlaps ours, {one}; routed pods of both would mix",
-        "choose another range for network.pods; only overlay lets clusters share one",
+        "{other}, the pod range of a neighbour, overlaps network.pods, {one}: routes to the pods of both would collide",
+        "write another range in network.pods, or mode: overlay, where pod ranges may overlap",
         "IPP-05",
     ),
     error(
         "nodes-overlap-neighbour",
         "network.mode network.nodes network.neighbour_pods",
         _neighbours_on_nodes,
-        "{other} is a neighbour cluster's pod range and overlaps our nodes, {one}",
-        "choose another range for network.nodes",
+        "{other}, the pod range of a neighbour, overlaps network.nodes, {one}",
+        "write another range in network.nodes",
         "IPP-05",
     ),
     *(
@@ -131,7 +132,7 @@ CHECKS = (
             f"network.{field}",
             _listed_twice(field),
             "{other} overlaps {one} in the same list",
-            "keep the larger of the two",
+            "keep the larger one",
         )
         for field in ("outside", "neighbour_pods")
     ),
@@ -139,24 +140,24 @@ CHECKS = (
         "range-not-private",
         "network.pods network.services network.nodes",
         _not_private,
-        "{value} is not private: the cluster would hide the internet hosts that own these addresses",
-        "choose a range in 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10",
+        "{value} is not a private range: the cluster could not reach the internet hosts with these addresses",
+        "write a range in 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or 100.64.0.0/10",
         "IPP-01",
     ),
     error(
         "range-unusable",
         "network.outside network.neighbour_pods",
         _unusable,
-        "{value} covers addresses that no network can use (this host, loopback, link-local or multicast)",
-        "list only the ranges that must be reached; 0.0.0.0/0 as an exception would end all source NAT",
+        "{value} contains addresses that no network can use (this host, loopback, link-local or multicast)",
+        "list only ranges that the cluster must reach: 0.0.0.0/0 would switch off all source NAT",
         "NET-11",
     ),
     warning(
         "range-on-docker-bridge",
         "network.pods network.services network.nodes",
         _docker_bridge,
-        "{value} overlaps {bridge}, which Docker takes for its bridge on any machine that runs it",
-        "choose another range",
+        "{value} overlaps {bridge}, the range of Docker's bridge on machines that run Docker",
+        "write another range",
         "IPP-05",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is kept from pods, what is left for them, and priority."""
+"""Reserved and allocatable resources of nodes, and the kubelet's priority on Windows."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from components.spec.models import PriorityClass, Reserve
 from components.spec.quantities import cpu_milli, memory_bytes
 
 WINDOWS_MEMORY = 2 * GIB
-"""RES-01."""
+"""Bytes that Windows itself needs (RES-01)."""
 
 HARD_EVICTION = {"linux": "100Mi", "windows": "500Mi"}
-"""The kubelet's own memory.available threshold (pkg/kubelet/apis/config/v1beta1/defaults_{linux,windows}.go)."""
+"""The kubelet's default threshold of memory.available (pkg/kubelet/apis/config/v1beta1/defaults_{linux,windows}.go)."""
 
 LITTLE = GIB
-"""Less memory for pods than this runs no Windows container with a program in it."""
+"""Bytes of allocatable memory: with less, no Windows container with a program in it can run."""
 
 LOW = (PriorityClass.IDLE, PriorityClass.BELOW_NORMAL, PriorityClass.NORMAL)
 
@@ -32,7 +32,7 @@ def _memory(reserve: Reserve) -> int:
 
 
 def allocatable_memory(group: MachineGroupSpec, capacity: int) -> int:
-    """RES-06: capacity less system, kube and hard eviction; bytes."""
+    """Return bytes for pods: capacity less system_reserved, kube_reserved and the hard eviction threshold (RES-06)."""
     default = HARD_EVICTION["windows" if group.os.is_windows else "linux"]
     eviction = _threshold_bytes(group.options.kubelet.eviction_hard.get("memory.available", default), capacity)
     return (
@@ -44,7 +44,7 @@ def allocatable_memory(group: MachineGroupSpec, capacity: int) -> int:
 
 
 def allocatable_cpu_milli(group: MachineGroupSpec, vcpu: int) -> int:
-    """RES-06: capacity less system and kube; thousandths of a core."""
+    """Return CPU for pods in thousandths of a core: capacity less system_reserved and kube_reserved (RES-06)."""
     system, kube = group.options.kubelet.system_reserved.cpu, group.options.kubelet.kube_reserved.cpu
     reserved = cpu_milli(system) if system else windows_cpu_milli(vcpu) if group.os.is_windows else 0
     return vcpu * 1000 - reserved - (cpu_milli(kube) if kube else 0)
@@ -66,10 +66,10 @@ def _needless_override(subject: Subject) -> Iterator[Finding]:
 
 def _windows_cpu(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
-        size, given = known(subject, group), group.options.kubelet.system_reserved.cpu
+        size, reserved = known(subject, group), group.options.kubelet.system_reserved.cpu
         least = windows_cpu_milli(size.vcpu if size else 0)
-        if group.os.is_windows and given and cpu_milli(given) < least:
-            yield at(*group.path, "kubelet", "system_reserved", "cpu", value=given, least=f"{least}m")
+        if group.os.is_windows and reserved and cpu_milli(reserved) < least:
+            yield at(*group.path, "kubelet", "system_reserved", "cpu", value=reserved, least=f"{least}m")
 
 
 def _no_memory(subject: Subject) -> Iterator[Finding]:
@@ -128,31 +128,31 @@ CHECKS = (
         "windows-memory-reserve",
         "<machines>.kubelet.system_reserved <machines>.kubelet.accept_low_reserve <machines>.os",
         _windows_memory,
-        "{value} is less than the 2Gi that Windows itself needs; nothing evicts pods when memory runs out",
-        "write 2Gi or more, or set kubelet.accept_low_reserve: true",
+        "{value} is less than the 2Gi that Windows itself needs, and the kubelet evicts no pods when memory runs out",
+        "write 2Gi or more, or write kubelet.accept_low_reserve: true",
         "RES-01",
     ),
     warning(
         "accept-low-reserve-needless",
         "<machines>.kubelet.system_reserved <machines>.kubelet.accept_low_reserve <machines>.os",
         _needless_override,
-        "accept_low_reserve is set, but these machines reserve 2Gi or run Linux",
-        "remove it, so that a later mistake is caught",
+        "accept_low_reserve has no effect: these machines reserve 2Gi or more, or run Linux",
+        "remove it, so that the check catches a later mistake",
         "RES-01",
     ),
     warning(
         "windows-cpu-reserve",
         "<machines>.kubelet.system_reserved <machines>.size <machines>.os cloud",
         _windows_cpu,
-        "{value} CPU for the system: the kubelet needs the larger of 500m and a tenth of the cores on Windows",
-        "write {least} or more, or leave it out",
+        "{value} CPU is too little: on Windows the system needs the larger of 500m and a tenth of the cores",
+        "write {least} or more, or remove it",
         "RES-02",
     ),
     error(
         "allocatable-memory",
         _SIZED,
         _no_memory,
-        "reserves and hard eviction exceed the {gib:g} GiB of {size} by {missing} MiB: nothing is left for pods",
+        "reserves and hard eviction exceed the {gib:g} GiB of {size} by {missing} MiB, so no memory is left for pods",
         "choose a larger size, or reserve less",
         "RES-06",
     ),
@@ -160,7 +160,7 @@ CHECKS = (
         "allocatable-memory-little",
         _SIZED,
         _little_memory,
-        "of the {gib:g} GiB of {size} only {left} MiB are left for pods",
+        "only {left} MiB of the {gib:g} GiB of {size} are left for pods",
         "choose a larger size, or reserve less",
         "RES-06",
     ),
@@ -168,7 +168,7 @@ CHECKS = (
         "allocatable-cpu",
         _SIZED,
         _no_cpu,
-        "reserves take all {vcpu} vCPU of {size}: nothing is left for pods",
+        "reserves take all {vcpu} vCPU of {size}, so no CPU is left for pods",
         "choose a larger size, or reserve less",
         "RES-06",
     ),
@@ -176,7 +176,7 @@ CHECKS = (
         "allocatable-disk",
         "<machines>.kubelet.system_reserved <machines>.kubelet.kube_reserved <machines>.disk_gb",
         _no_disk,
-        "{kept:g} GiB of ephemeral storage are reserved on a disk of {disk} GiB",
+        "reserves take {kept:g} GiB of ephemeral storage of a disk with {disk} GiB, so none is left for pods",
         "reserve less, or raise disk_gb",
         "RES-06",
     ),
@@ -184,15 +184,15 @@ CHECKS = (
         "priority-class-low",
         _PRIORITY,
         _low_priority,
-        "at {value} the kubelet misses heartbeats when containers use all CPU, and the node turns NotReady",
-        "write ABOVE_NORMAL_PRIORITY_CLASS, or leave it out",
+        "at {value} the kubelet misses heartbeats when containers use all CPU, and the node becomes NotReady",
+        "write ABOVE_NORMAL_PRIORITY_CLASS, or remove it",
         "RES-03",
     ),
     warning(
         "priority-class-realtime",
         _PRIORITY,
         _realtime,
-        "at REALTIME_PRIORITY_CLASS a busy kubelet can starve Windows itself, disk and network included",
+        "at REALTIME_PRIORITY_CLASS a busy kubelet can starve Windows, its disk and its network",
         "write HIGH_PRIORITY_CLASS or ABOVE_NORMAL_PRIORITY_CLASS",
         "RES-03",
     ),
@@ -200,7 +200,7 @@ CHECKS = (
         "priority-class-on-linux",
         _PRIORITY,
         _linux_priority,
-        "Linux has no Windows priority classes",
+        "priority classes exist only on Windows",
         "remove it",
         "RES-03",
     ),

@@ -1,4 +1,4 @@
-"""Container runtimes against Kubernetes and operating systems."""
+"""Container runtimes: versions that fit Kubernetes and the operating systems."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def _docker_early(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         if supported(subject) and group.runtime is Runtime.DOCKER and group.os.is_windows:
             docker = releases.docker(subject.minor)
-            way = f"cri-dockerd {docker.cri_dockerd}" if docker.cri_dockerd else "the kubelet's own dockershim"
+            way = f"cri-dockerd {docker.cri_dockerd}" if docker.cri_dockerd else "the kubelet's dockershim"
             yield at(*group.path, "runtime", version=docker.version, end=docker.end_of_life, way=way)
 
 
@@ -65,29 +65,32 @@ def _containerd_ended(subject: Subject) -> Iterator[Finding]:
         end = releases.containerd(version).end_of_life
         if not releases.ended(end):
             continue
-        alive = [each for each in _offered(subject, group) if not releases.ended(releases.containerd(each).end_of_life)]
+        fitting = _offered(subject, group)
+        alive = [version for version in fitting if not releases.ended(releases.containerd(version).end_of_life)]
         if alive:
             path = (*group.path, "containerd", "version")
             yield at(*path, value=version, end=end, fits=alive[-1])
 
 
 def _pinned(subject: Subject) -> Iterator[tuple[MachineGroupSpec, str]]:
-    """Groups with a containerd version of their own."""
+    """Yield the groups with a pinned containerd version, and the version."""
     for group in subject.groups if supported(subject) else ():
         if group.options.containerd.version is not None and group.runtime is Runtime.CONTAINERD:
             yield group, group.options.containerd.version
 
 
 def _offered(subject: Subject, group: MachineGroupSpec) -> list[str]:
-    """containerd versions that the group could have, oldest first."""
-    known = artifacts.catalogue(subject.spec.artifacts).versions("containerd", _system(group))
+    """Return the containerd versions that fit the group, oldest first."""
+    downloads = artifacts.catalogue(subject.spec.artifacts).versions("containerd", _system(group))
     lines = releases.containerd_lines()
-    fit = [each for each in known if releases.minor(each) in lines and releases.takes(subject.minor, each)]
+    fit = [
+        version for version in downloads if releases.minor(version) in lines and releases.takes(subject.minor, version)
+    ]
     return releases.in_order(fit)
 
 
 def _fitting(subject: Subject, group: MachineGroupSpec) -> str:
-    """The newest of each line."""
+    """Return the newest fitting version of each minor."""
     newest = {releases.minor(each): each for each in _offered(subject, group)}
     return " or ".join(newest.values())
 
@@ -104,7 +107,7 @@ CHECKS = (
         "docker-on-linux",
         _RUNTIME,
         _docker_linux,
-        "Docker is a runtime of Windows pools; Linux machines run containerd",
+        "only Windows pools can run Docker",
         "write runtime: containerd",
         "RUN-01",
     ),
@@ -112,8 +115,8 @@ CHECKS = (
         "docker-runtime",
         f"{_RUNTIME} kubernetes",
         _docker_early,
-        "the pool runs Docker {version}, kept up until {end}, through {way}; HostProcess containers do not work on it,"
-        " and the licensed runtime is Mirantis'",
+        "the pool runs Docker {version}, supported until {end}, through {way}: HostProcess containers do not work,"
+        " and the licensed runtime is Mirantis Container Runtime",
         "write runtime: containerd",
         "RUN-02 RUN-03",
     ),
@@ -121,7 +124,7 @@ CHECKS = (
         "containerd-of-docker-pool",
         "pools.<pool>.runtime pools.<pool>.containerd",
         _containerd_of_docker,
-        "the pool runs Docker, so this has no effect",
+        "the pool runs Docker, so options of containerd have no effect",
         "remove it, or write runtime: containerd",
         "RUN-01",
     ),
@@ -129,7 +132,7 @@ CHECKS = (
         "runtimes-of-one-build",
         "pools.*.runtime pools.*.os",
         _two_runtimes,
-        "pool {other} of {os} runs {theirs}: the RuntimeClass of a Windows build names one handler",
+        "the pool {other} runs {theirs} on {os}, but the RuntimeClass of a Windows build has only one handler",
         "write runtime: {theirs}, or another os",
         "SCH-05",
     ),
@@ -137,7 +140,7 @@ CHECKS = (
         "containerd-version",
         _VERSION,
         _containerd_unknown,
-        "no download of containerd {value} for {os} is known",
+        "Mullion has no download of containerd {value} for {os}",
         "write {fits}",
         "RUN-01",
     ),
@@ -145,7 +148,7 @@ CHECKS = (
         "containerd-support",
         _VERSION,
         _containerd_unsupported,
-        "Kubernetes {minor} is not tested with containerd {value}",
+        "containerd {value} does not support Kubernetes {minor}",
         "write {fits}",
         "RUN-01",
     ),
@@ -153,7 +156,7 @@ CHECKS = (
         "containerd-end-of-life",
         f"{_VERSION} <machines>.runtime",
         _containerd_ended,
-        "containerd {value} gets no more security fixes since {end}",
+        "containerd {value} gets no security fixes since {end}",
         "write containerd: {{version: {fits}}}",
         "RUN-01",
     ),

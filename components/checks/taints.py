@@ -1,4 +1,4 @@
-"""Taints: their form, whose they are, and whether anything can still be scheduled."""
+"""Taints: their form, reserved keys, and whether pods still find a node."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ OS_KEYS = ("os", "kubernetes.io/os")
 """Taint keys that keep Linux pods off Windows nodes."""
 
 Taint = tuple[str, str, str]
-"""Key, value (empty when not given), effect."""
+"""Key, value ("" if there is none), effect."""
 
 
 def taint(text: str) -> Taint | None:
-    """The parts of `key=value:Effect` or `key:Effect`; None when it has another form."""
+    """Return the parts of `key=value:Effect` or `key:Effect`; None for text of another form."""
     match = _TAINT.fullmatch(text)
     return (match["key"], match["value"] or "", match["effect"]) if match else None
 
@@ -38,8 +38,12 @@ def _taint_form(pool: Pool, text: str, index: int) -> str:
     if not parts:
         return "it does not have the form key=value:Effect"
     if parts[2] not in EFFECTS:
-        return f"{parts[2]!r} is no effect; effects are {', '.join(EFFECTS)}"
-    return key_fault(parts[0]) or ("" if VALUE.fullmatch(parts[1]) else f"the value {parts[1]!r} has other characters")
+        return f"{parts[2]!r} is not one of the effects {', '.join(EFFECTS)}"
+    return key_fault(parts[0]) or (
+        ""
+        if VALUE.fullmatch(parts[1])
+        else f"the value {parts[1]!r} is not made of at most 63 letters, digits, - _ and ."
+    )
 
 
 def _taint_twice(pool: Pool, text: str, index: int) -> str:
@@ -124,7 +128,7 @@ CHECKS = (
         "taint-twice",
         "pools.<pool>.taints",
         _each_taint(_taint_twice),
-        "{value!r} repeats a key and effect; a node has each pair once",
+        "{value!r} repeats a key and effect, which a node can have only once",
         "keep one",
         "SCH-02",
     ),
@@ -132,23 +136,23 @@ CHECKS = (
         "taint-reserved",
         "pools.<pool>.taints",
         _each_taint(_taint_reserved),
-        "{value!r} belongs to Kubernetes or Mullion, which set and remove it on their own",
-        "use a key of your own",
+        "{value!r} is reserved: Kubernetes or Mullion set and remove it",
+        "write another key",
         "SCH-02",
     ),
     warning(
         "taint-of-a-role",
         "pools.<pool>.taints",
         _each_taint(_taint_role),
-        "{value!r} marks a role: pods meant for such nodes tolerate it and would come here",
-        "use a key of your own",
+        "{value!r} is the taint of a node role: pods for that role tolerate it and would run here",
+        "write another key",
         "SCH-02",
     ),
     error(
         "taint-windows-on-linux",
         _TAINTS,
         _each_taint(_taint_linux_as_windows),
-        "{value!r} says Windows on a Linux pool: pods for Windows would be let in",
+        "{value!r} is a taint for Windows nodes on a Linux pool: Windows pods tolerate it and would be scheduled here",
         "remove it",
         "SCH-02",
     ),
@@ -156,7 +160,7 @@ CHECKS = (
         "taint-evicts",
         "pools.<pool>.taints",
         _each_taint(_taint_evicts),
-        "{value!r} evicts what does not tolerate it, also DaemonSets of agents that tolerate only NoSchedule",
+        "{value!r} evicts all pods that do not tolerate it, also agents' DaemonSets that tolerate only NoSchedule",
         "write NoSchedule",
         "SCH-02",
     ),
@@ -164,33 +168,33 @@ CHECKS = (
         "windows-taint-values",
         "pools.*.taints pools.*.os",
         _several_values,
-        "Windows nodes carry {own} here but {value} in pool {other}; tolerations of RuntimeClasses name one",
-        "write one value in all Windows pools, such as os=windows:NoSchedule",
+        "Windows nodes have the taint {own} here, but {value} in pool {other}; RuntimeClasses can tolerate only one",
+        "write the same value in all Windows pools, such as os=windows:NoSchedule",
         "SCH-02",
     ),
     warning(
         "windows-taint-missing",
         _TAINTS,
         _no_windows_taint,
-        "nothing keeps Linux pods that name no operating system off these Windows nodes, where they cannot start",
-        "write taints: [os=windows:NoSchedule], or leave taints out",
+        "without a taint Linux pods that select no operating system are scheduled here, where they cannot start",
+        "write taints: [os=windows:NoSchedule], or remove taints",
         "SCH-02 SCH-09",
     ),
     warning(
         "linux-workers-all-tainted",
         "pools.*.taints pools.*.os pools.*.count",
         _all_linux_tainted,
-        "every Linux worker is tainted ({names}): Linux pods without a toleration, metrics and webhooks among them,"
+        "all Linux pools ({names}) have taints: Linux pods without a toleration, such as metrics-server and webhooks,"
         " find no node",
-        "leave one Linux pool without taints",
+        "remove the taints of one Linux pool",
         "SCH-02 CP-01",
     ),
     warning(
         "several-windows-builds",
         "pools.*.os pools.*.count",
         _several_builds,
-        "Windows pools of several builds ({builds}): a container runs only on the build of its image",
-        "use runtimeClassName or the label node.kubernetes.io/windows-build in every Windows workload",
+        "the Windows pools have several builds ({builds}), and a container runs only on the build of its image",
+        "write runtimeClassName, or select node.kubernetes.io/windows-build, in every Windows workload",
         "SCH-05",
     ),
 )

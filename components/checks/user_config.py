@@ -1,4 +1,4 @@
-"""Values that users merge last into the configuration documents Mullion renders."""
+"""Configuration that users merge into the documents that Mullion renders: fields and values."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,25 +12,28 @@ from components.spec.models import Runtime
 from components.spec.wording import known_words, shown
 
 Document = tuple[str, Path, Mapping[str, Any], Callable[[str], frozenset[str]]]
-"""Key of releases.set_by_us, path in the spec, the user's fields, and what the version knows."""
+"""Key of releases.set_by_us; path in the spec; the user's fields; function that returns a version's fields."""
 
 
 def kubelets(subject: Subject) -> Iterator[Document]:
-    """The KubeletConfiguration fields of each group."""
+    """Yield the KubeletConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kubelet", "config")
         yield f"kubelet-{_system(group)}", path, group.options.kubelet.config, partial(_kubelet_fields, group)
 
 
 def _kubelet_fields(group: MachineGroupSpec, kubernetes: str) -> frozenset[str]:
-    """What the version knows; a runtime's endpoint reaches one that has no field for it as a flag, but dockershim."""
+    """Return the version's fields, and containerRuntimeEndpoint: where the field is missing, Mullion writes the flag.
+
+    Only dockershim takes no endpoint.
+    """
     known = releases.top_fields("kubelet", kubernetes)
     dockershim = group.runtime is Runtime.DOCKER and releases.release(kubernetes).dockershim
     return known if dockershim else known | {"containerRuntimeEndpoint"}
 
 
 def kube_proxies(subject: Subject) -> Iterator[Document]:
-    """The KubeProxyConfiguration fields of each group."""
+    """Yield the KubeProxyConfiguration fields of each group."""
     for group in subject.groups:
         path = (*group.path, "kube_proxy", "config")
         yield (
@@ -42,14 +45,14 @@ def kube_proxies(subject: Subject) -> Iterator[Document]:
 
 
 def containerds(subject: Subject) -> Iterator[Document]:
-    """The config.toml tables of each group."""
+    """Yield the config.toml tables of each group."""
     for group in subject.groups:
         path = (*group.path, "containerd", "config")
         yield "containerd", path, group.options.containerd.config, partial(_tables, group.options.containerd.version)
 
 
 def kubeadms(subject: Subject) -> Iterator[Document]:
-    """The fields of each of kubeadm's documents."""
+    """Yield the fields of each of kubeadm's documents."""
     for kind, fields in subject.spec.kubeadm.config.items():
         if kind in KINDS:
             yield kind, ("kubeadm", "config", kind), fields, partial(releases.top_fields, kind)
@@ -85,8 +88,8 @@ def _unknown(documents: Callable[[Subject], Iterator[Document]]) -> Rule:
 
 
 def _instead(name: str, known: frozenset[str]) -> str:
-    """Names differ in case alone so often that this is tried first."""
-    same = [each for each in known if each.lower() == name.replace("_", "").replace("-", "").lower()]
+    """Return what to write instead of an unknown field; names that differ only in case come first."""
+    same = [field for field in known if field.lower() == name.replace("_", "").replace("-", "").lower()]
     return f"write {same[0]}" if same else known_words(name, sorted(known))
 
 
@@ -101,7 +104,7 @@ def _override(documents: Callable[[Subject], Iterator[Document]]) -> Rule:
 
 
 def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value in a nested document, with its path below the top."""
+    """Yield every value in a nested document, with its path below the top."""
     yield path, value
     if isinstance(value, Mapping):
         for key, each in cast(Mapping[str, Any], value).items():
@@ -112,11 +115,11 @@ def walk(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def everywhere(wrong: Callable[[Path, Any], bool], *documents: Callable[[Subject], Iterator[Document]]) -> Rule:
-    """A rule over every value anywhere in these documents; `wrong` gets its path inside and the value."""
+    """Return a rule over every value in these documents. wrong: gets the path inside the document, and the value."""
 
     def rule(subject: Subject) -> Iterator[Finding]:
-        for each in documents:
-            for _, path, fields, _ in each(subject):
+        for yield_documents in documents:
+            for _, path, fields, _ in yield_documents(subject):
                 for below, value in walk(fields):
                     if wrong(below, value):
                         yield at(*path, *below, value=shown(value))
@@ -141,7 +144,7 @@ CHECKS = (
             f"{document}-config-unknown",
             f"{reads} kubernetes",
             _unknown(documents),
-            f"{{name!r}} is no field of {name} in Kubernetes {{minor}}",
+            f"{name} of Kubernetes {{minor}} has no field {{name!r}}",
             "{fix}",
             "SRV-13",
         )
@@ -152,8 +155,8 @@ CHECKS = (
             f"{document}-config-override",
             f"{reads} kubernetes",
             _override(documents),
-            f"{{name}} of {name} is set by Mullion; this value is merged over it",
-            "use the option of the spec where there is one, or accept it",
+            f"Mullion sets {{name}} of {name}, and this value replaces or extends it",
+            "write the option of the spec, if there is one, or accept it",
             "SRV-08",
         )
         for document, reads, documents, name in DOCUMENTS
@@ -162,7 +165,7 @@ CHECKS = (
         "kubeadm-kind-unknown",
         "kubeadm.config",
         _kinds,
-        "{kind!r} is no document that Mullion gives to kubeadm",
+        "Mullion gives kubeadm no document {kind!r}",
         "{fix}",
         "CP-02",
     ),
@@ -170,14 +173,14 @@ CHECKS = (
         "config-not-json",
         "<machines>.kubelet.config <machines>.kube_proxy.config <machines>.containerd.config",
         everywhere(_not_json, kubelets, kube_proxies, containerds),
-        "{value} is not text, a number, true or false, a list or a mapping",
+        "{value} cannot be written as JSON: it is not text, a number, true or false, a list or a mapping",
         "write it in quotes",
     ),
     error(
         "kubeadm-config-not-json",
         "kubeadm.config",
         everywhere(_not_json, kubeadms),
-        "{value} is not text, a number, true or false, a list or a mapping",
+        "{value} cannot be written as JSON: it is not text, a number, true or false, a list or a mapping",
         "write it in quotes",
     ),
 )

@@ -1,14 +1,18 @@
-"""Kubernetes and operating system versions, one against the other."""
+"""Versions of Kubernetes and of operating systems that fit together and are supported."""
 
 from collections.abc import Iterator
 
 from components import releases
 from components.catalogue import artifacts
 from components.checks.check import Finding, Rule, Subject, at, error, warning
+from components.spec.models import OperatingSystem
+
+NEAR_DAYS = 90
+"""Days before the end of an operating system's support in which its use is warned about."""
 
 
 def supported(subject: Subject) -> bool:
-    """Whether the tables have the cluster's Kubernetes minor."""
+    """Return whether the tables have the cluster's Kubernetes minor."""
     return subject.minor in releases.supported_minors()
 
 
@@ -38,6 +42,23 @@ def _end_of_life(subject: Subject) -> Iterator[Finding]:
         yield at("kubernetes", minor=subject.minor, end=end, minors=", ".join(alive))
 
 
+def _system_end(subject: Subject) -> Iterator[Finding]:
+    for group in subject.groups:
+        end = releases.os_end_of_life(group.os.value)
+        if end and releases.ended(end, releases.days_later(NEAR_DAYS)):
+            ends = "ended" if releases.ended(end) else "ends"
+            extended = releases.extended_support(group.os.value)
+            fits = " or ".join(_supported_systems(group.os.is_windows))
+            yield at(*group.path, "os", os=group.os.value, ends=ends, end=end, extended=extended, fits=fits)
+
+
+def _supported_systems(windows: bool) -> list[str]:
+    """Return the operating systems of one kind whose support lasts for NEAR_DAYS or longer."""
+    ends = {system.value: releases.os_end_of_life(system.value) or "" for system in OperatingSystem}
+    lasting = [name for name, end in ends.items() if not releases.ended(end, releases.days_later(NEAR_DAYS))]
+    return [name for name in lasting if name.startswith("windows") == windows]
+
+
 def _windows_early(subject: Subject) -> Iterator[Finding]:
     for group in subject.workers:
         first = releases.windows(group.os.value).first if group.os.is_windows else ""
@@ -60,8 +81,8 @@ def _cgroups(subject: Subject) -> Iterator[Finding]:
 
 
 def _credentials_early(subject: Subject) -> Iterator[Finding]:
-    asked = subject.spec.registry_credentials and supported(subject)
-    if asked and releases.release(subject.minor).credential_provider is None:
+    providers = subject.spec.registry_credentials and supported(subject)
+    if providers and releases.release(subject.minor).credential_provider is None:
         yield at("registry_credentials", minor=subject.minor)
 
 
@@ -90,7 +111,7 @@ CHECKS = (
         "kubernetes-too-new",
         "kubernetes",
         _unsupported(newer=True),
-        "Mullion builds Kubernetes {first} to {last}, not {value}: its flags and fields are not known yet",
+        "Mullion builds Kubernetes {first} to {last}, and does not know the flags and fields of {value}",
         "write a version of {last} or older",
         "SRV-13",
     ),
@@ -98,7 +119,7 @@ CHECKS = (
         "kubernetes-patch",
         "kubernetes artifacts",
         _patch,
-        "no download with a known digest exists for {value}",
+        "Mullion has no download of Kubernetes {value}",
         "write one of {patches}",
         "SRV-02",
     ),
@@ -106,14 +127,21 @@ CHECKS = (
         "kubernetes-end-of-life",
         "kubernetes",
         _end_of_life,
-        "Kubernetes {minor} got its last security fix by {end}",
-        "move to {minors}, one minor at a time",
+        "Kubernetes {minor} gets no security fixes since {end}",
+        "upgrade to {minors}, one minor at a time",
+    ),
+    warning(
+        "os-end-of-life",
+        "<machines>.os",
+        _system_end,
+        "security support of {os} {ends} on {end}{extended}",
+        "write {fits}",
     ),
     error(
         "windows-before-kubernetes",
         "kubernetes pools.<pool>.os",
         _windows_early,
-        "Kubernetes {minor} does not support {os}; the first that does is {first}",
+        "Kubernetes {minor} does not support {os}, which needs {first} or newer",
         "write {fits}, or a newer Kubernetes",
         "OS-01",
     ),
@@ -121,29 +149,29 @@ CHECKS = (
         "windows-2019-late",
         "kubernetes pools.<pool>.os",
         _windows_late,
-        "Kubernetes stopped testing {os} after {last}; {minor} may fail on it",
-        "write windows-2022 and rebuild images on ltsc2022",
+        "Kubernetes tests {os} only up to {last}; {minor} may not work on it",
+        "write windows-2022, and rebuild images on ltsc2022",
         "OS-03",
     ),
     warning(
         "cgroup-v2-early",
         "kubernetes",
         _cgroups,
-        "the Linux images boot with control groups v2 alone, which Kubernetes {minor} supports as {stage} only",
-        "write a version of 1.25 or newer",
+        "the Linux images boot only with control groups v2, which are {stage} in Kubernetes {minor}",
+        "write Kubernetes 1.25 or newer",
     ),
     error(
         "registry-credentials-early",
         "registry_credentials kubernetes",
         _credentials_early,
-        "no published credential provider speaks to the kubelet of {minor}",
+        "no credential provider works with the kubelet of Kubernetes {minor}",
         "write Kubernetes 1.26 or newer, or remove the list and use imagePullSecrets",
     ),
     warning(
         "dsr-on-windows-2019",
         "pools.<pool>.kube_proxy.dsr pools.<pool>.os",
         _dsr_2019,
-        "direct server return works on Windows Server 2019 only with updates from KB4580390 on",
+        "direct server return on Windows Server 2019 needs KB4580390 or a later update",
         "use a current image, or write dsr: false",
         "SVC-03",
     ),
@@ -151,7 +179,7 @@ CHECKS = (
         "dsr-on-linux",
         "<machines>.kube_proxy.dsr <machines>.os",
         _linux_dsr,
-        "direct server return is a setting of Windows nodes",
+        "direct server return exists only on Windows nodes",
         "remove it",
         "SVC-03",
     ),

@@ -1,17 +1,15 @@
-"""A cluster on GCP: the planned parts, wired together. Decides nothing."""
-
-from functools import partial
+"""A cluster on GCP: registers the planned resources. Decides nothing."""
 
 import pulumi
-import pulumi_gcp as gcp
-from pulumi import InvokeOptions, Output, ResourceOptions
+from pulumi import Output, ResourceOptions
 
-from components.gcp import images
 from components.gcp.api import Addresses, Balancers, Name
 from components.gcp.firewall import Firewall
 from components.gcp.identity import Identity
+from components.gcp.images import lookup
 from components.gcp.machines import MachineInputs, cloud_machines
 from components.gcp.network import Network
+from components.gcp.place import place
 from components.gcp.pod_routes import PodRoutes
 from components.gcp.records import Records
 from components.gcp.storage import Storage
@@ -25,45 +23,37 @@ from components.wiring.result import CloudOutputs
 
 
 def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
-    """Registers every resource of the cluster under `parent`."""
-    plan, tags, child = context.plan, context.tags, ResourceOptions(parent=parent)
-    name, spec, endpoint, members = plan.name, plan.spec, plan.endpoint, plan.control_plane.machines
-    here = gcp.organizations.get_client_config_output(opts=InvokeOptions(parent=parent))
-    region = here.region
-    found = Images("gcp", plan, images.newest, partial(images.zones, region), opts=child)
-    network = Network(name, plan.network, found.zone_names, spec.network, region, protect=spec.protect, opts=child)
-    zone_names, network_id = network.zone_names, network.network_id
-    storage = Storage(context, region, here.project, opts=child)
-    identity = Identity(name, storage, context.generated.suffix, here.project, opts=child)
-    firewall = Firewall(name, network_id, identity.accounts, plan.rules, opts=child)
-    subnets = [network.subnet_ids[each.name] for each in plan.network.machines]
-    named = Name(name, endpoint, plan.api_addresses, network_id, tags, opts=child)
-    addresses = Addresses(name, endpoint, subnets[0], region, tags, opts=child) if endpoint.has_balancers else None
+    """Register every resource of the cluster under `parent`."""
+    plan, child, here = context.plan, ResourceOptions(parent=parent), place(parent)
+    images = Images(context, lookup(here.region), opts=child)
+    network = Network(context, here, images.zone_names, opts=child)
+    storage = Storage(context, here, opts=child)
+    identity = Identity(context, here, storage, opts=child)
+    firewall = Firewall(context, network, identity, opts=child)
+    api_name = Name(context, network, opts=child)
+    addresses = Addresses(context, here, network, opts=child) if plan.endpoint.has_balancers else None
     public_host = addresses.public_host if addresses else Output.from_input("")
-    roles = {group: group.value for group in NODES}
-    launch = launch_data(
-        context, storage, public_host, roles, storage.secret_names, {"region": region, **storage.services}
-    )
-    inputs = MachineInputs(context, zone_names, subnets, identity.accounts, found.ids)
-    made = machines(
+    roles, services = {group: group.value for group in NODES}, {"region": here.region, **storage.services}
+    launch = launch_data(context, storage, public_host, roles, storage.secret_names, services)
+    inputs = MachineInputs(context, network, identity.accounts, images.ids)
+    first = [*network.routes, *firewall.rules, *identity.granted, storage.members, api_name]
+    instances = machines(
         context,
-        cloud_machines(inputs, launch, [*network.routes, *firewall.rules, *identity.granted, storage.members, named]),
+        cloud_machines(inputs, launch, first),
         lambda group: Records(
             parent=parent,
             role=group.value,
             planned=plan.workers if group is SecurityGroup.WORKERS else (),
             bucket=storage.buckets["bundles"],
-            cluster=name,
-            zone_names=zone_names,
+            cluster=plan.name,
+            zone_names=network.zone_names,
         ),
         public_host,
         child,
     )
     if addresses:
-        behind = {machine: made[machine] for machine in members}
-        Balancers(
-            name, endpoint, addresses.by_scheme, behind, zone_names, network_id, subnets[0], region, tags, opts=child
-        )
-    if spec.network.mode is NetworkMode.L2BRIDGE:
-        PodRoutes(name, network_id, made, opts=child)
+        control_plane = {machine: instances[machine] for machine in plan.control_plane.machines}
+        Balancers(context, here, network, addresses, control_plane, opts=child)
+    if plan.spec.network.mode is NetworkMode.L2BRIDGE:
+        PodRoutes(context, network, instances, opts=child)
     return CloudOutputs(public_host, storage.bundle_store, storage.snapshot_store)

@@ -1,4 +1,4 @@
-"""Service accounts of the machines, and the rights of each: what its machines must do, and nothing else."""
+"""Service accounts of the machines, each with the least rights that its group needs."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,36 +7,38 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Input, Output, ResourceOptions
 
+from components.gcp.place import Place
 from components.gcp.storage import Storage
 from components.naming import within
 from components.topology.firewall import NODES, SecurityGroup
 from components.wiring.access_rights import Grant, grants
+from components.wiring.context import ClusterContext
 
 LONGEST_ACCOUNT = 30
-"""Characters of a service account's id."""
+"""Maximum characters of a service account's id."""
 
 BUILT_IN = {
     "read": "roles/storage.legacyObjectReader",  # storage.objects.get alone
-    "snapshots": "roles/storage.objectUser",  # all that is done with objects
+    "snapshots": "roles/storage.objectUser",  # all operations on objects
     "secret": "roles/secretmanager.secretAccessor",
-    "join": "roles/secretmanager.secretVersionManager",  # write a new value, and destroy the one before
+    "join": "roles/secretmanager.secretVersionManager",  # add a version, destroy the one before
 }
-"""Google's roles."""
+"""Google's predefined roles, by the role of a Grant."""
 
 ROLES: Mapping[str, tuple[str, ...]] = {
-    "machines": ("compute.instances.get", "compute.instances.list"),  # whether a member's machine is really gone
-    "records": ("storage.objects.create", "storage.objects.delete"),  # writing over an object needs both
+    "machines": ("compute.instances.get", "compute.instances.list"),  # to learn that an etcd member's machine is gone
+    "records": ("storage.objects.create", "storage.objects.delete"),  # overwriting an object needs both
 }
-"""Roles of the cluster's own, where the least of Google's has more than is needed. Source for objects: Cloud Storage,
-"IAM permissions for XML requests"."""
+"""Permissions of custom roles, where Google's smallest predefined role allows too much. Source for objects: Cloud
+Storage, "IAM permissions for XML requests"."""
 
 
-def condition(bucket: str, title: str, beginnings: Iterable[str]) -> dict[str, Any]:
-    """A condition that holds for objects whose names begin so."""
+def condition(bucket: str, title: str, prefixes: Iterable[str]) -> dict[str, Any]:
+    """Return an IAM condition that is true for objects whose names have one of the prefixes."""
     folder = f"projects/_/buckets/{bucket}/objects/"
     return {
         "title": title,
-        "expression": " || ".join(f'resource.name.startsWith("{folder}{each}")' for each in beginnings),
+        "expression": " || ".join(f'resource.name.startsWith("{folder}{prefix}")' for prefix in prefixes),
     }
 
 
@@ -44,62 +46,58 @@ class Identity(pulumi.ComponentResource):
     """A service account for each group of machines."""
 
     accounts: Mapping[SecurityGroup, Output[str]]
-    """Their e-mail addresses."""
+    """E-mail addresses of the service accounts."""
     granted: list[pulumi.Resource]
-    """What must exist before a machine may do what it must."""
+    """IAM bindings; machines lack rights before these exist."""
 
     def __init__(
-        self,
-        name: str,
-        storage: Storage,
-        suffix: Output[str],
-        project: Output[str],
-        opts: ResourceOptions | None = None,
+        self, context: ClusterContext, place: Place, storage: Storage, opts: ResourceOptions | None = None
     ) -> None:
-        super().__init__("mullion:gcp:Identity", name, {"groups": [each.value for each in NODES]}, opts)
+        name, suffix = context.plan.name, context.generated.suffix
+        super().__init__("mullion:gcp:Identity", name, {"groups": [group.value for group in NODES]}, opts)
         self._cluster, self._child, self._storage = name, ResourceOptions(parent=self), storage
-        self._project = project
-        own = {key: self._own(key, permissions, suffix) for key, permissions in ROLES.items()}
-        self._roles: Mapping[str, Input[str]] = {**BUILT_IN, **own}
-        made = {group: self._account(group, suffix) for group in NODES}
-        self.accounts = {group: each.email for group, each in made.items()}
+        self._project = place.project
+        custom = {key: self._custom_role(key, permissions, suffix) for key, permissions in ROLES.items()}
+        self._roles: Mapping[str, Input[str]] = {**BUILT_IN, **custom}
+        accounts = {group: self._account(group, suffix) for group in NODES}
+        self.accounts = {group: account.email for group, account in accounts.items()}
         self.granted = [
-            self._right(group, right, each.member) for group, each in made.items() for right in grants(group)
+            self._bind(group, grant, account.member) for group, account in accounts.items() for grant in grants(group)
         ]
-        self.register_outputs({"accounts": {group.value: each for group, each in self.accounts.items()}})
+        self.register_outputs({"accounts": {group.value: email for group, email in self.accounts.items()}})
 
     def _account(self, group: SecurityGroup, suffix: Output[str]) -> gcp.serviceaccount.Account:
-        """Ids of deleted accounts are kept for 30 days, so each cluster has its own."""
+        """Return a group's service account. GCP keeps ids of deleted accounts for 30 days, hence the suffix."""
         name = f"{self._cluster}-{group.value}"
         room = LONGEST_ACCOUNT - len("-") - 6
         return gcp.serviceaccount.Account(
             name,
-            account_id=suffix.apply(lambda known: f"{within(room, name)}-{known}"),
+            account_id=suffix.apply(lambda letters: f"{within(room, name)}-{letters}"),
             display_name=f"Kubernetes machines: {name}",
             opts=self._child,
         )
 
-    def _right(self, group: SecurityGroup, right: Grant, member: Output[str]) -> pulumi.Resource:
-        """On a bucket, a secret, or the project."""
-        name, role = f"{self._cluster}-{group.value}-{right.name}", self._roles[right.role]
-        if right.target in self._storage.secrets:
-            secret = self._storage.secrets[right.target].id
+    def _bind(self, group: SecurityGroup, grant: Grant, member: Output[str]) -> pulumi.Resource:
+        """Bind the grant's role to the member on a secret, a bucket, or the project."""
+        name, role = f"{self._cluster}-{group.value}-{grant.name}", self._roles[grant.role]
+        if grant.target in self._storage.secrets:
+            secret = self._storage.secrets[grant.target].id
             return gcp.secretmanager.SecretIamMember(name, secret_id=secret, role=role, member=member, opts=self._child)
-        if right.target in self._storage.buckets:
-            bucket = self._storage.buckets[right.target]
-            limited = bucket.apply(lambda known: condition(known, right.name, right.beginnings))
-            when: Any = limited if right.beginnings else None
+        if grant.target in self._storage.buckets:
+            bucket = self._storage.buckets[grant.target]
+            limited = bucket.apply(lambda bucket_name: condition(bucket_name, grant.name, grant.prefixes))
+            when: Any = limited if grant.prefixes else None
             return gcp.storage.BucketIAMMember(
                 name, bucket=bucket, role=role, member=member, condition=when, opts=self._child
             )
-        name = f"{self._cluster}-{right.name}"
+        name = f"{self._cluster}-{grant.name}"
         return gcp.projects.IAMMember(name, project=self._project, role=role, member=member, opts=self._child)
 
-    def _own(self, key: str, permissions: Iterable[str], suffix: Output[str]) -> Output[str]:
-        """Name of a role of the cluster's own. Ids of deleted ones are kept for 37 days."""
+    def _custom_role(self, key: str, permissions: Iterable[str], suffix: Output[str]) -> Output[str]:
+        """Return the name of a custom role. GCP keeps ids of deleted roles for 37 days, hence the suffix."""
         return gcp.projects.IAMCustomRole(
             f"{self._cluster}-{key}",
-            role_id=suffix.apply(lambda known: f"{self._cluster.replace('-', '_')}_{key}_{known}"),
+            role_id=suffix.apply(lambda letters: f"{self._cluster.replace('-', '_')}_{key}_{letters}"),
             title=f"{key.capitalize()} of {self._cluster}",
             permissions=list(permissions),
             opts=self._child,

@@ -1,18 +1,26 @@
-"""What is looked up: machine images and zone names."""
+"""Lookups of machine images and zone names."""
+
+from functools import partial
 
 import pulumi_gcp as gcp
 from pulumi import InvokeOptions, Output
 
 from components import releases
+from components.wiring.images import ImageLookup
 
 
 def newest(os: str, opts: InvokeOptions | None = None) -> Output[str]:
-    """The newest image of an operating system, as machines name it: projects/PROJECT/global/images/NAME."""
+    """Return the newest image of an operating system: projects/PROJECT/global/images/NAME."""
     project, family = releases.image("gcp", os).split("/")
-    found = gcp.compute.get_image_output(project=project, family=family, opts=opts)
-    return found.name.apply(lambda image: f"projects/{project}/global/images/{image}")
+    image = gcp.compute.get_image_output(project=project, family=family, opts=opts)
+    return image.name.apply(lambda name: f"projects/{project}/global/images/{name}")
 
 
 def zones(region: Output[str], opts: InvokeOptions | None = None) -> Output[list[str]]:
-    """Zones of the region, in order."""
+    """Return the region's zones, in order."""
     return gcp.compute.get_zones_output(region=region, status="UP", opts=opts).names.apply(sorted)
+
+
+def lookup(region: Output[str]) -> ImageLookup:
+    """Return the lookups for a region. GCP keeps deprecated images, so none is withdrawn."""
+    return ImageLookup(newest, partial(zones, region))

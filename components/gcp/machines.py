@@ -1,4 +1,4 @@
-"""The instances, whether control plane or worker."""
+"""Compute Engine instances of the control plane and the workers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import pulumi_gcp as gcp
 from pulumi import Output
 
 from components.catalogue import instance_sizes
+from components.gcp.network import Network
 from components.machine.bundle import CLOUD_INIT
 from components.machine.user_data import without_comments
 from components.spec.models import OperatingSystem
@@ -18,11 +19,11 @@ from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
 
 SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
-"""Run once, before Windows starts for the first time; the loader comes after that."""
+"""Sysprep's specialize script: runs once, before the first boot of Windows and before the loader."""
 
 METADATA = {
     "linux": {"block-project-ssh-keys": "true", "enable-oslogin": "FALSE", "serial-port-enable": "FALSE"},
-    # the address manager would take away addresses of pods (kubernetes#75561), the account manager adds users
+    # the address manager removes pods' addresses (kubernetes#75561), the account manager adds users
     "windows": {
         "disable-address-manager": "true",
         "disable-account-manager": "true",
@@ -30,20 +31,18 @@ METADATA = {
         "sysprep-specialize-script-ps1": without_comments(SPECIALIZE),
     },
 }
-"""By system: nobody gets in by keys, users and addresses that the project's metadata brings."""
+"""Instance metadata by OS family: block SSH keys, users and addresses from the project's metadata."""
 
 USER_DATA = {"linux": "user-data", "windows": "windows-startup-script-ps1"}
-"""Metadata key that cloud-init, or Google's agent at every boot, takes the loader from."""
+"""Metadata key of the user-data: cloud-init reads it on Linux, Google's agent at every boot on Windows."""
 
 
 @dataclass(frozen=True)
 class MachineInputs:
-    """Outputs of other components that the arguments of every machine take."""
+    """Outputs of other components that every instance takes as arguments."""
 
     context: ClusterContext
-    zone_names: Output[list[str]]
-    subnet_ids: list[Output[str]]
-    """By zone."""
+    network: Network
     accounts: Mapping[SecurityGroup, Output[str]]
     """E-mail addresses of service accounts."""
     images: Mapping[OperatingSystem, Output[str]]
@@ -52,12 +51,12 @@ class MachineInputs:
 def cloud_machines(
     inputs: MachineInputs, launch: LaunchData, first: list[pulumi.Resource]
 ) -> CloudMachines[gcp.compute.Instance]:
-    """How GCP has machines. first: what must exist before one can reach anything, and may do what it must."""
+    """Return how to register machines on GCP. first: resources that must exist before any machine."""
     return CloudMachines(
         "gcp",
         partial(_machine, inputs),
         launch,
-        instance_id=lambda made: made.instance_id,
+        instance_id=lambda instance: instance.instance_id,
         first=first,
         ignored=["metadata"],
         lasting=["machineType", "bootDisk"],
@@ -69,9 +68,9 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
     return gcp.compute.Instance(
         name,
         name=name,
-        zone=inputs.zone_names[machine.zone],
+        zone=inputs.network.zone_names[machine.zone],
         machine_type=group.size,
-        can_ip_forward=machine.pods is not None,  # else the network drops what pods send
+        can_ip_forward=machine.pods is not None,  # else GCP drops packets with a pod's source address
         boot_disk={
             "auto_delete": True,
             "initialize_params": {
@@ -82,12 +81,12 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
         },
         network_interfaces=[
             {
-                "subnetwork": inputs.subnet_ids[machine.zone],
+                "subnetwork": inputs.network.machine_subnets[machine.zone],
                 "network_ip": str(machine.address),
                 "access_configs": [{"network_tier": "PREMIUM"}] if inputs.context.plan.has_public_machines else [],
             }
         ],
-        # the scope limits nothing; the account's rights do
+        # the scope allows all APIs; the account's roles limit the rights
         service_account={"email": inputs.accounts[group.group], "scopes": ["cloud-platform"]},
         metadata={**METADATA[group.family], USER_DATA[group.family]: request.user_data},
         shielded_instance_config={
@@ -95,7 +94,7 @@ def _machine(inputs: MachineInputs, request: MachineRequest) -> gcp.compute.Inst
             "enable_vtpm": True,
             "enable_integrity_monitoring": True,
         },
-        allow_stopping_for_update=True,  # for a type that somebody changed by hand; ours makes machines anew
+        allow_stopping_for_update=True,  # after a manual change of the machine type; Mullion replaces machines
         labels=inputs.context.tags.labels(request.parent, gcp.compute.Instance, name, request.tags),
         opts=request.options,
     )

@@ -1,4 +1,4 @@
-"""The VPC network: subnetworks, the way to the internet, and Cloud NAT as planned."""
+"""The VPC network: subnetworks, the default route, and Cloud NAT where planned."""
 
 from collections.abc import Mapping
 
@@ -6,72 +6,73 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
-from components.spec.models import Network as NetworkOptions
+from components.gcp.place import Place
 from components.topology.addressing import ANYWHERE, NetworkPlan
+from components.wiring.context import ClusterContext
 from components.wiring.fixed_layout import fixed_layout
 
 MTU = 1500
-"""Bytes; GCP's own 1460 is less than what images and peers take for granted."""
+"""Bytes. GCP's default of 1460 is below the 1500 that images and peers expect."""
 
 PORTS_PER_MACHINE = 256
-"""Of a NAT address, at least (Cloud NAT documentation, "Port reservation": 64 by default): image pulls are many
+"""Minimum NAT ports of a machine (Cloud NAT documentation, "Port reservation": 64 by default). Image pulls open many
 connections to one registry."""
 
 
 class Network(pulumi.ComponentResource):
-    """A network of its own with the planned subnetworks, a default route, and NAT where planned."""
+    """A network with the planned subnetworks, a default route, and NAT where planned."""
 
     network_id: Output[str]
     """Id of the network."""
     subnet_ids: Mapping[str, Output[str]]
     """Ids of the subnetworks, by planned name (machines-0)."""
+    machine_subnets: list[Output[str]]
+    """Ids of the subnetworks, by zone."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
     routes: list[pulumi.Resource]
-    """What must exist before a machine can reach anything."""
+    """Default route and NAT: machines have no connection to the internet before these exist."""
 
     def __init__(
         self,
-        name: str,
-        plan: NetworkPlan,
+        context: ClusterContext,
+        place: Place,
         zone_names: Output[list[str]],
-        network: NetworkOptions,
-        region: Output[str],
-        *,
-        protect: bool = False,
         opts: ResourceOptions | None = None,
     ) -> None:
-        """zone_names: names of the region's zones. RunError when it has fewer than planned, or the layout changed."""
+        """zone_names: of the region. Raises RunError if these are fewer than planned, or the layout changed."""
+        name, plan, region = context.plan.name, context.plan.network, place.region
         super().__init__("mullion:gcp:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         self._cluster, self._child = name, ResourceOptions(parent=self)
-        self.zone_names, nodes = fixed_layout(name, plan, zone_names, network, self)
-        made = gcp.compute.Network(
+        self.zone_names, nodes = fixed_layout(context.plan, zone_names, self)
+        network = gcp.compute.Network(
             f"{name}-network",
             name=name,
-            description=Output.concat("Nodes of ", name, ": ", nodes),  # waits for the layout's check
+            description=Output.concat("Nodes of ", name, ": ", nodes),  # resolves once the layout's check has passed
             auto_create_subnetworks=False,
             delete_default_routes_on_create=True,
             mtu=MTU,
             routing_mode="REGIONAL",
-            opts=ResourceOptions(parent=self, protect=protect),
+            opts=ResourceOptions(parent=self, protect=context.plan.spec.protect),
         )
-        self.network_id = made.id
+        self.network_id = network.id
         self.subnet_ids = {
-            each.name: gcp.compute.Subnetwork(
-                f"{name}-{each.name}",
-                name=f"{name}-{each.name}",
-                network=made.id,
+            subnet.name: gcp.compute.Subnetwork(
+                f"{name}-{subnet.name}",
+                name=f"{name}-{subnet.name}",
+                network=network.id,
                 region=region,
-                ip_cidr_range=str(each.cidr),
+                ip_cidr_range=str(subnet.cidr),
                 private_ip_google_access=True,
                 opts=self._child,
             ).id
-            for each in plan.machines
+            for subnet in plan.machines
         }
+        self.machine_subnets = [self.subnet_ids[subnet.name] for subnet in plan.machines]
         internet = gcp.compute.Route(
             f"{name}-internet",
             name=f"{name}-internet",
-            network=made.id,
+            network=network.id,
             dest_range=str(ANYWHERE),
             next_hop_gateway="default-internet-gateway",
             opts=self._child,
@@ -80,13 +81,13 @@ class Network(pulumi.ComponentResource):
         self.register_outputs({"network_id": self.network_id, "subnet_ids": dict(self.subnet_ids)})
 
     def _nat(self, region: Output[str], plan: NetworkPlan) -> list[pulumi.Resource]:
-        """Cloud NAT is one service of the region, in all its zones."""
+        """Return Cloud NAT if planned: one for the region, in all its zones."""
         if not plan.gateways:
             return []
         name = f"{self._cluster}-nat"
         router = gcp.compute.Router(name, name=name, network=self.network_id, region=region, opts=self._child)
         subnets: list[gcp.compute.RouterNatSubnetworkArgsDict] = [
-            {"name": each, "source_ip_ranges_to_nats": ["PRIMARY_IP_RANGE"]} for each in self.subnet_ids.values()
+            {"name": id_, "source_ip_ranges_to_nats": ["PRIMARY_IP_RANGE"]} for id_ in self.machine_subnets
         ]
         nat = gcp.compute.RouterNat(
             name,

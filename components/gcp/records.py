@@ -1,4 +1,4 @@
-"""What GCP knows of the cluster's workers, and the status records of machines in the bundle store."""
+"""State of the workers' Compute Engine instances, and status records of machines in the bundle store."""
 
 from dataclasses import dataclass, field
 
@@ -9,7 +9,7 @@ from components.plan import Machine
 from components.rollout.provider_calls import MachineState, ProviderCalls, RecordsByMachine
 
 STOPPED = frozenset({"STOPPING", "STOPPED", "SUSPENDING", "SUSPENDED", "TERMINATED"})
-"""States of an instance that is there and does not run (Compute Engine API, Instance.status)."""
+"""States of an instance that exists and does not run (Compute Engine API, Instance.status)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,20 +27,22 @@ class Records(RecordsByMachine):
         object.__setattr__(self, "calls", ProviderCalls(self.parent, _utilities.get_version()))
 
     async def find(self, machine: Machine) -> MachineState | None:
-        """What is known of a planned machine's instance; None where there is none."""
+        """Return the state of a planned machine's instance; None if there is no instance."""
         zones = (await self.zone_names.future() if self.zone_names else None) or []
-        asked = {"name": f"{self.cluster}-{machine.name}", "zone": zones[machine.zone]}
-        known = await self.calls.find("gcp:compute/getInstance:getInstance", asked)
-        if not known:
+        arguments = {"name": f"{self.cluster}-{machine.name}", "zone": zones[machine.zone]}
+        instance = await self.calls.find("gcp:compute/getInstance:getInstance", arguments)
+        if not instance:
             return None
-        return MachineState(str(known["instanceId"]), known["creationTimestamp"], known["currentStatus"] not in STOPPED)
+        return MachineState(
+            str(instance["instanceId"]), instance["creationTimestamp"], instance["currentStatus"] not in STOPPED
+        )
 
     async def instance(self, args: ResourceHookArgs) -> str:
-        """The number that an instance has; its resource's id is a name, which its successor has again."""
+        """Return the instance's number; the resource's id is the name, which its successor has too."""
         return str((args.new_outputs or {})["instanceId"])
 
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; ProviderError where there is none."""
-        asked = {"bucket": await self.bucket.future(), "name": key}
-        found = await self.calls.invoke("gcp:storage/getBucketObjectContent:getBucketObjectContent", asked)
-        return found.get("content") or ""
+        """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
+        arguments = {"bucket": await self.bucket.future(), "name": key}
+        answer = await self.calls.invoke("gcp:storage/getBucketObjectContent:getBucketObjectContent", arguments)
+        return answer.get("content") or ""

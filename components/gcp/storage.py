@@ -1,4 +1,4 @@
-"""The stores: bundles and status records, snapshots, and the secrets of the cluster."""
+"""Buckets for bundles and status records and for snapshots, and the cluster's secrets."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,6 +8,7 @@ import pulumi
 import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
+from components.gcp.place import Place
 from components.machine.service_urls import service_url
 from components.wiring.context import ClusterContext
 from components.wiring.stores import OLDER_DAYS, SECRETS, Content, Stores
@@ -21,44 +22,49 @@ class Storage(Stores):
     buckets: Mapping[str, Output[str]]
     """Names of the buckets: bundles, snapshots."""
     secrets: Mapping[str, gcp.secretmanager.Secret]
-    """pki, desired-state, join."""
+    """The secrets pki, desired-state and join, by these names."""
     secret_names: Mapping[str, Output[str]]
-    """Their ids in the project; known once they hold what they should."""
+    """Ids of the secrets in the project; each resolves once the secret has its value."""
     services: Mapping[str, Output[str]]
-    """URLs of Secret Manager and Compute Engine, up to the project, by fact."""
+    """URLs of Secret Manager and Compute Engine including the project, by fact."""
 
-    def __init__(
-        self, context: ClusterContext, region: Output[str], project: Output[str], opts: ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, context: ClusterContext, place: Place, opts: ResourceOptions | None = None) -> None:
         plan = context.plan
-        groups = [each.name for each in plan.machine_groups]
+        groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:gcp:Storage", plan.name, {"groups": groups}, opts)
-        self._cluster, self._tags, self._guarded, self._region = plan.name, context.tags, plan.spec.protect, region
+        self._cluster, self._tags, self._guarded, self._region = (
+            plan.name,
+            context.tags,
+            plan.spec.protect,
+            place.region,
+        )
         self._bundles = self._bucket("bundles", keep=False)
         snapshots = self._bucket("snapshots", keep=plan.spec.expires is None)
         self.buckets = {"bundles": self._bundles.name, "snapshots": snapshots.name}
-        scheme = self._bundles.self_link.apply(lambda link: urlsplit(link).scheme)  # in the sandbox it may be another
+        scheme = self._bundles.self_link.apply(
+            lambda link: urlsplit(link).scheme
+        )  # http in a sandbox that serves its stores over http
         self.bundle_store, self.snapshot_store, secret_service, compute_service = (
             Output.concat(scheme, "://", before, after).apply(partial(service_url, fact, target=context.target))
             for fact, before, after in (
                 ("bundle_store", f"{HOST}/", self._bundles.name),
                 ("snapshot_store", f"{HOST}/", snapshots.name),
-                ("secret_service", f"{SECRETS_HOST}/v1/projects/", project),
-                ("compute_service", f"{COMPUTE_HOST}/compute/v1/projects/", project),
+                ("secret_service", f"{SECRETS_HOST}/v1/projects/", place.project),
+                ("compute_service", f"{COMPUTE_HOST}/compute/v1/projects/", place.project),
             )
         )
         self.services = {"secret_service": secret_service, "compute_service": compute_service}
         self._publish(context)
-        made = {
+        secrets = {
             key: self._secret(key, context.generated.suffix, context.generated.stored.get(key))
             for key in SECRETS.values()
         }
-        self.secrets = {key: secret for key, (secret, _) in made.items()}
-        self.secret_names = {key: named for key, (_, named) in made.items()}
+        self.secrets = {key: secret for key, (secret, _) in secrets.items()}
+        self.secret_names = {key: id_ for key, (_, id_) in secrets.items()}
         self.register_outputs({"bundle_store": self.bundle_store, "snapshot_store": self.snapshot_store})
 
     def _bucket(self, purpose: str, *, keep: bool) -> gcp.storage.Bucket:
-        """A private bucket. keep: it outlives the cluster. Auto-named: names are the whole world's."""
+        """Return a private bucket, auto-named because names are global. keep: it outlives the cluster."""
         name, versioned = f"{self._cluster}-{purpose}", purpose == "snapshots"
         older: list[gcp.storage.BucketLifecycleRuleArgsDict] = [
             {
@@ -74,37 +80,38 @@ class Storage(Stores):
             force_destroy=not keep,
             versioning={"enabled": versioned},
             lifecycle_rules=older if versioned else None,
-            # versions are kept already; and what `down` removes is removed
+            # versioning keeps older objects; `down` deletes at once
             soft_delete_policy={"retention_duration_seconds": 0},
             labels=self._tags.labels(self, gcp.storage.Bucket, name),
             opts=ResourceOptions(parent=self, retain_on_delete=keep, protect=self._guarded),
         )
 
-    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
-        made = gcp.storage.BucketObject(
-            f"{self._cluster}-{each.name}",
+    def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
+        stored = gcp.storage.BucketObject(
+            f"{self._cluster}-{content.name}",
             bucket=self._bundles.name,
-            name=each.key,
-            content=each.text,
-            source=each.asset,
-            content_type=each.content_type,
+            name=content.key,
+            content=content.text,
+            source=content.asset,
+            content_type=content.content_type,
             opts=ResourceOptions.merge(
-                # a new content makes it anew, and a text's name is fixed. A bundle's is not: were it to go first, the
-                # engine would take the pointer, which depends on it, with it, also in a run that is then refused
-                ResourceOptions(parent=self, delete_before_replace=each.text is not None),
-                each.options,
+                # New content replaces the object. A text has a fixed name, so the old object goes first. A bundle's
+                # name changes: if it went first, the engine would also delete the pointer, which depends on it, even
+                # in a run that a check stops later.
+                ResourceOptions(parent=self, delete_before_replace=content.text is not None),
+                content.options,
             ),
         )
-        return made, made.name
+        return stored, stored.name
 
     def _secret(
         self, key: str, suffix: Output[str], value: Output[str] | None
     ) -> tuple[gcp.secretmanager.Secret, Output[str]]:
-        """A secret, kept in the cluster's region, and its id: known once it holds its value."""
+        """Return a secret replicated in the cluster's region only, and its id, which resolves once it has its value."""
         name = f"{self._cluster}-{key}"
         secret = gcp.secretmanager.Secret(
             name,
-            secret_id=suffix.apply(lambda known: f"{name}-{known}"),
+            secret_id=suffix.apply(lambda letters: f"{name}-{letters}"),
             replication={"user_managed": {"replicas": [{"location": self._region}]}},
             labels=self._tags.labels(self, gcp.secretmanager.Secret, name),
             opts=ResourceOptions(parent=self, protect=self._guarded),

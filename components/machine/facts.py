@@ -6,6 +6,8 @@ The wiring gives each machine exactly these, in its user-data; none of them is a
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from components.clouds import CLOUDS
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -13,8 +15,8 @@ class Fact:
 
     longest: int
     control_plane_only: bool = False
-    cloud: str = ""
-    """The only one that has it; empty: all have."""
+    names_identity: bool = False
+    """Whether only clouds have it whose machines must name their identity."""
 
 
 _BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
@@ -35,7 +37,7 @@ FACTS: dict[str, Fact] = {
     "ca_url": Fact(_BUCKET_URL + len("/ca.crt")),
     "bundle_store": Fact(_BUCKET_URL),
     "status_url": Fact(_BUCKET_URL + len("/status/%3A") + _ROLE_ID),
-    "identity": Fact(36, cloud="azure"),
+    "identity": Fact(36, names_identity=True),
     "secret_service": Fact(80),
     "join_secret": Fact(80),
     "snapshot_store": Fact(_BUCKET_URL, control_plane_only=True),
@@ -49,14 +51,16 @@ LONGEST_BUNDLE_URL = _BUCKET_URL + len("/bundles/") + 15 + 1 + 64 + len(".zip")
 
 def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]:
     """What a machine of the role gets. KeyError names a fact the cloud's wiring forgot."""
-    known = {name: fact for name, fact in FACTS.items() if fact.cloud in ("", facts.get("cloud"))}
-    missing = sorted(set(known) - set(facts))
-    if missing:
+    names_identity = CLOUDS[facts["cloud"]].names_identity
+    own = {name: fact for name, fact in FACTS.items() if names_identity or not fact.names_identity}
+    if missing := sorted(set(own) - set(facts)):
         raise KeyError(f"facts {missing} are missing")
-    return {name: facts[name] for name, fact in known.items() if control_plane or not fact.control_plane_only}
+    return {name: facts[name] for name, fact in own.items() if control_plane or not fact.control_plane_only}
 
 
 def longest(*, control_plane: bool) -> dict[str, str]:
     """Facts as long as they can get."""
-    known = {name: "x" * fact.longest for name, fact in FACTS.items()}
-    return for_role(known | {"cloud": "azure"}, control_plane=control_plane)
+    longest_values = {name: "x" * fact.longest for name, fact in FACTS.items()}
+    return {
+        name: value for name, value in longest_values.items() if control_plane or not FACTS[name].control_plane_only
+    }

@@ -13,21 +13,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from components.clouds import CLOUDS
 from components.machine.bundle import CLOUD_INIT, OsFamily
 from components.node.kinds import REFERENCES
-
-LIMITS: dict[str, int] = {
-    # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded.
-    "aws": 16384,
-    # Azure REST reference, OSProfile.customData: the decoded array has at most 65535 bytes.
-    "azure": 65535,
-    # Compute Engine, "About VM metadata": 256 KB for one value.
-    "gcp": 262144,
-}
-"""Most bytes of user-data by cloud, raw (before base64)."""
-
-SCRIPT = {"aws": ("<powershell>\n", "</powershell>\n")}
-"""What stands before and after a PowerShell script, by cloud; elsewhere user-data is the script itself."""
 
 TARGET = "world"
 """The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
@@ -59,26 +47,26 @@ def document(
     return {"bundle": {"url": bundle_url, "sha256": bundle_sha256}, "machine": dict(machine), "facts": dict(facts)}
 
 
-def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str = "aws") -> str:
+def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str) -> str:
     """Render one machine's user-data, ASCII: #cloud-config for Linux; for Windows a script, as the cloud has it."""
     before, after = template(os_family, cloud)
     return before + _json(document) + after
 
 
 def size(user_data: str) -> int:
-    """Count the bytes of user-data as LIMITS does."""
+    """Return the bytes of user-data, as a cloud's limit counts them."""
     return len(user_data.encode())
 
 
 @cache
-def template(os_family: OsFamily, cloud: str = "aws") -> tuple[str, str]:
+def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
     """Give the user-data before and after the document. ValueError when the file has not exactly one empty document."""
     folder = CLOUD_INIT / os_family
     if os_family == "linux":
         loader = textwrap.indent(without_docstrings((folder / "loader.py").read_text(encoding="ascii")), 6 * " ")
         text = (folder / "user-data.yaml").read_text(encoding="ascii").replace("      loader.py\n", loader)
     else:
-        begin, end = SCRIPT.get(cloud, ("", ""))
+        begin, end = CLOUDS[cloud].powershell_tags
         script = of_cloud((folder / "loader.ps1").read_text(encoding="ascii"), cloud)
         text = begin + without_comments(script) + end
     places = list(_EMPTY.finditer(text))
@@ -89,7 +77,7 @@ def template(os_family: OsFamily, cloud: str = "aws") -> tuple[str, str]:
 
 def of_cloud(script: str, cloud: str) -> str:
     """Drop a script's functions that are for one of the other clouds, which their names say: Get-GcpHeader."""
-    others = "|".join(each.capitalize() for each in LIMITS if each != cloud)
+    others = "|".join(each.capitalize() for each in CLOUDS if each != cloud)
     return re.sub(rf"^function [A-Z][a-z]+-(?:{others})\w* \{{$.*?^\}}$", "", script, flags=re.DOTALL | re.MULTILINE)
 
 

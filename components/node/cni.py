@@ -9,37 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from components import releases
+from components.clouds import ClosedAddress
 from components.node.kinds import ref
 from components.node.role import Role
 from components.spec.models import Network, NetworkMode, Runtime
-
-METADATA_ADDRESS = "169.254.169.254"
-
-ON_LINK: dict[str, tuple[str, ...]] = {
-    # EC2Launch routes them by the adapter that loses its address to the virtual switch: metadata, time, DNS, activation
-    "aws": (METADATA_ADDRESS, *(f"169.254.169.{each}" for each in (123, 249, 250, 251, 253))),
-    # 168.63.129.16 goes by the default route
-    "azure": (METADATA_ADDRESS,),
-    "gcp": (METADATA_ADDRESS,),
-}
-"""Addresses of a cloud's own services, which Windows machines have a route for."""
-
-
-@dataclass(frozen=True)
-class Closed:
-    """An address that pods may not reach; tcp_ports: only these (empty: all)."""
-
-    address: str
-    tcp_ports: tuple[int, ...] = ()
-
-
-CLOSED_TO_PODS: dict[str, tuple[Closed, ...]] = {
-    "aws": (Closed(METADATA_ADDRESS),),
-    # WireServer gives out extension settings, with secrets (CVE-2021-27075)
-    "azure": (Closed(METADATA_ADDRESS), Closed("168.63.129.16", (80, 32526))),
-    # the metadata server is the network's name server too, which CoreDNS asks; its HTTP and HTTPS are closed
-    "gcp": (Closed(METADATA_ADDRESS, (80, 443)),),
-}
 
 L2BRIDGE = "cbr0"
 """Name of the HNS network of l2bridge, on every node (FLN-04)."""
@@ -75,7 +48,7 @@ def windows(role: Role) -> dict[str, Any]:
     overlay = network.mode is NetworkMode.OVERLAY
     # l2bridge: what lies outside the cloud network alone is translated (NET-10)
     inside = [str(network.pods), str(network.services), *([] if overlay else [str(network.nodes)])]
-    closed = CLOSED_TO_PODS[role.spec.cloud.value]
+    closed = role.spec.cloud.facts.closed_to_pods
     policies = [*form.policies(inside, str(network.services), overlay), *map(form.access_list, _access_lists(closed))]
     plugin: dict[str, Any] = {
         "type": "win-overlay" if overlay else "win-bridge",
@@ -133,7 +106,7 @@ _FORMS: dict[Runtime, _Form] = {
 }
 
 
-def _access_lists(closed: tuple[Closed, ...]) -> list[dict[str, Any]]:
+def _access_lists(closed: tuple[ClosedAddress, ...]) -> list[dict[str, Any]]:
     # AclPolicySetting (hcsshim hcn/hcnpolicy.go): protocol numbers and ports are texts, the lowest priority
     # number wins; Switch rules act in the virtual switch, out of a pod's reach. All else stays open by the last two.
     blocks = [

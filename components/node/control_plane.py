@@ -154,7 +154,7 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
 
 def _endpoint(role: Role, name: str) -> Step:
     """CP: never through a load balancer, which may not send a machine back to itself."""
-    planned = network_plan(role.spec.network, role.spec.api.access)
+    planned = network_plan(role.spec.network, role.spec.api.access, role.spec.cloud)
     peers = [str(control_plane_address(planned, index)) for index in range(role.spec.control_plane.count)]
     return step(
         "endpoint",

@@ -11,18 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from components import naming
-from components.node.cni import METADATA_ADDRESS
+from components.clouds import METADATA_ADDRESS
 from components.node.kinds import Step, step
 from components.node.role import Role
 from components.spec import pem as certificates
-from components.spec.models import Cloud, ClusterSpec
+from components.spec.models import ClusterSpec
 from components.spec.pem import Certificate
-
-_OF_CLOUD: dict[Cloud, tuple[str, ...]] = {
-    Cloud.AZURE: ("168.63.129.16",),
-    Cloud.GCP: ("metadata.google.internal",),
-}
-"""Where a machine's agent and its identity are asked for, besides the address that all clouds have."""
 
 _TRUSTED = r"HKLM\SOFTWARE\Microsoft\SystemCertificates\ROOT\Certificates"
 """The machine's trusted authorities, each below its SHA-1 (Microsoft, "System Store Locations")."""
@@ -80,7 +74,7 @@ def _proxy(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
         return {}
     net = spec.network
     ours = (
-        *("localhost", "127.0.0.1", str(METADATA_ADDRESS), *_OF_CLOUD.get(spec.cloud, ())),
+        *("localhost", "127.0.0.1", METADATA_ADDRESS, *spec.cloud.facts.no_proxy),
         *map(str, (net.nodes, net.pods, net.services)),
         *(".svc", f".{net.domain}", naming.api_host(cluster)),
     )

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from components.clouds import ClosedAddress
 from components.node import cni
 from components.node.kinds import Step, ref, step
 from components.node.layout import (
@@ -51,7 +52,7 @@ def windows_phase(role: Role) -> Phase:
 
 def _metadata_route(role: Role) -> Step:
     # the first HNS network moves the address to another adapter, and these routes stay behind (NET-14)
-    return step("metadata-route", "metadata-route", addresses=list(cni.ON_LINK[role.spec.cloud.value]))
+    return step("metadata-route", "metadata-route", addresses=list(role.spec.cloud.facts.metadata_routes))
 
 
 def _stale(role: Role, subnet: Any, services: list[str], **more: str) -> Step:
@@ -146,7 +147,7 @@ _CHAIN = "MULLION-PODS"
 def linux_phase(role: Role) -> Phase:
     """A unit that closes addresses to pods before the kubelet starts any; where the cloud routes, it masquerades."""
     path = f"/etc/systemd/system/{_UNIT}"
-    rules = [rule for each in cni.CLOSED_TO_PODS[role.spec.cloud.value] for rule in _closed(each)]
+    rules = [rule for closed in role.spec.cloud.facts.closed_to_pods for rule in _closed(closed)]
     rules += _masquerade(role.spec.network) if _routed(role) else []
     return Phase(
         "network",
@@ -186,7 +187,7 @@ def _unit(rules: list[str]) -> str:
     return "\n".join([*lines, "", "[Install]", "WantedBy=multi-user.target", ""])
 
 
-def _closed(closed: cni.Closed) -> list[str]:
+def _closed(closed: ClosedAddress) -> list[str]:
     ports = ",".join(map(str, closed.tcp_ports))
     only = f"-p tcp -m multiport --dports {ports} " if ports else ""
     # in mangle, before filter's FORWARD, which kube-proxy and flannel put their own rules at the head of

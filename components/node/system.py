@@ -5,7 +5,6 @@ from components.node import egress
 from components.node.kinds import Step, ref, step
 from components.node.plan import Phase, Scope
 from components.node.role import Role
-from components.spec.models import Cloud
 
 MODULES = ("overlay", "br_netfilter")
 
@@ -20,9 +19,6 @@ SYSCTLS = {
 }
 """Kernel settings by name."""
 
-TIME_SERVERS: dict[Cloud, str] = {Cloud.AWS: "169.254.169.123", Cloud.GCP: "metadata.google.internal"}
-"""The cloud's own time, by its network; Azure gives it by a device that its images use already."""
-
 
 def identity() -> Phase:
     """The host's name."""
@@ -33,7 +29,7 @@ def linux(role: Role) -> Phase:
     """Control groups, kernel modules and settings, no swap, the cloud's time, and programs that the image may lack."""
     modules = (step("module", f"module-{each}", module=each) for each in MODULES)
     sysctls = (step("sysctl", key, key=key, value=value) for key, value in SYSCTLS.items())
-    server = TIME_SERVERS.get(role.spec.cloud)
+    server = role.spec.cloud.facts.time_server
     time = [step("time-source", "time-source", server=server)] if server else []
     trusted = egress.authorities(role)
     steps = (*_cgroups(role), *modules, *sysctls, step("swap", "swap"), *time, *trusted, *_packages(role))

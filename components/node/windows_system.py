@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from components import releases
+from components.clouds import RegistryRow
 from components.node import egress, runtime
 from components.node.evidence import windows_script
 from components.node.kinds import OnChange, Step, ref, step
 from components.node.layout import CONTAINER_USER, PRIVATE_FOLDERS, WINDOWS, WINDOWS_KUBELET_ROOT
 from components.node.plan import Phase, Scope
 from components.node.role import Role
-from components.node.system import TIME_SERVERS
-from components.spec.models import Cloud, NetworkMode
+from components.spec.models import NetworkMode
 
 DYNAMIC_PORTS = (34000, 31536)
 """Start and count, to 65535: clear of NodePorts; load-balancer policies reserve 63 each (image-builder)."""
@@ -25,27 +25,12 @@ ADMINISTRATOR = "mullion"
 _SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 _TIME = rf"{_SERVICES}\W32Time"
 _UPDATES = r"HKLM\SOFTWARE\Policies\Microsoft\Windows\WindowsUpdate\AU"
-_TCP = rf"{_SERVICES}\Tcpip\Parameters"
 
-Row = tuple[str, str, str, Any]
-"""Key, value, type, data of a registry step."""
-
-EVERYWHERE: tuple[Row, ...] = (
+EVERYWHERE: tuple[RegistryRow, ...] = (
     # a node is replaced, never updated in place (OS-09); 2: should anybody switch it on, it asks before it downloads
     (_UPDATES, "NoAutoUpdate", "DWord", 1),
     (_UPDATES, "AUOptions", "DWord", 2),
 )
-
-CLOUDS: dict[Cloud, tuple[Row, ...]] = {
-    # the host's clock
-    Cloud.AZURE: ((rf"{_TIME}\TimeProviders\VMICTimeProvider", "Enabled", "DWord", 1),),
-    # Google's network forgets a connection that was quiet for ten minutes (GCE's own set-up of Windows nodes)
-    Cloud.GCP: (
-        (_TCP, "KeepAliveTime", "DWord", 60000),
-        (_TCP, "KeepAliveInterval", "DWord", 1000),
-        (_TCP, "TcpMaxDataRetransmissions", "DWord", 10),
-    ),
-}
 
 UNSCANNED = (
     (WINDOWS.programs, ("kubelet", "kube-proxy")),
@@ -60,8 +45,8 @@ def identity(role: Role) -> Phase:
     On Azure also: nobody is the user that it makes on every machine.
     """
     named = step("hostname", "hostname", value=ref("machine.name"), restart=False)
-    azure = role.spec.cloud is Cloud.AZURE
-    closed = (step("local-user", "administrator", user=ADMINISTRATOR),) if azure else ()
+    created = role.spec.cloud.facts.creates_administrator
+    closed = (step("local-user", "administrator", user=ADMINISTRATOR),) if created else ()
     return Phase("identity", Scope.NODE, (named, *closed))
 
 
@@ -97,13 +82,14 @@ def system(role: Role) -> Phase:
 
 
 def _registry(role: Role) -> Iterator[Step]:
+    facts = role.spec.cloud.facts
     fixes = [(each.key, each.value, "DWord", each.number) for each in releases.windows(role.os).fixes]
-    for key, value, type_, data in (*fixes, *EVERYWHERE, *_time(role.spec.cloud), *CLOUDS.get(role.spec.cloud, ())):
+    for key, value, type_, data in (*fixes, *EVERYWHERE, *_time(facts.time_server), *facts.windows_registry):
         yield step("registry", f"registry-{value}", key=key, value=value, type=type_, data=data)
 
 
-def _time(cloud: Cloud) -> tuple[Row, ...]:
-    server, key = TIME_SERVERS.get(cloud), rf"{_TIME}\Parameters"
+def _time(server: str | None) -> tuple[RegistryRow, ...]:
+    key = rf"{_TIME}\Parameters"
     # 0x9: as a client, at the interval of its own (w32tm)
     return ((key, "Type", "String", "NTP"), (key, "NtpServer", "String", f"{server},0x9")) if server else ()
 

@@ -5,6 +5,7 @@ No other module compares versions.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -49,8 +50,10 @@ __all__ = [
     "containerd_tables",
     "control_plane_flags",
     "control_plane_images",
+    "days_later",
     "docker",
     "ended",
+    "extended_support",
     "fields",
     "flags",
     "gates",
@@ -155,6 +158,17 @@ def os_end_of_life(os: str) -> str | None:
     """End of an operating system's support; None where no image of it is known."""
     found = WINDOWS.get(os) or LINUX.get(os)
     return found.end_of_life if found else None
+
+
+def extended_support(os: str) -> str:
+    """Return who goes on with an operating system after its end of life, and until when, in words; "" if nobody."""
+    row = LINUX.get(os)
+    return row.extended_support if row else ""
+
+
+def days_later(days: int, day: str = FIGURES_OF) -> str:
+    """Return the date so many days after a date, both ISO 8601."""
+    return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
 
 
 def windows_for(kubernetes: str) -> tuple[str, ...]:

@@ -115,6 +115,8 @@ class LinuxRelease:
     """By cloud, as for Windows."""
     end_of_life: str
     """End of standard support, ISO 8601."""
+    extended_support: str = ""
+    """Support after that date, in words, with its end."""
     packages: dict[str, str] = field(default_factory=dict[str, str])
     """Programs that nodes need and the cloud's image may lack, and the package of each."""
 
@@ -152,8 +154,9 @@ LINUX: dict[str, LinuxRelease] = {
                 "azure": "Debian:debian-12:12-gen2",
                 "gcp": "debian-cloud/debian-12",
             },
-            # of regular support; volunteers go on to 2028
             "2026-06-10",
+            # https://wiki.debian.org/LTS
+            extended_support="; Debian LTS, a separate project, goes on until 2028-06-30",
             # what closes addresses to pods, and maps host ports
             packages={"/usr/sbin/iptables": "iptables"},
         ),

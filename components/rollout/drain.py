@@ -1,7 +1,7 @@
-"""Take a node out of service before its machine goes: cordon it, then evict its pods, as `kubectl drain` does.
+"""Cordon a node and evict its pods before its machine is deleted, as `kubectl drain` does.
 
-Evictions keep to PodDisruptionBudgets: the API answers 429 while one does not allow it, and we ask again. Pods of
-DaemonSets, static pods and pods that are done stay: they go with the machine.
+The API answers 429 to an eviction that a PodDisruptionBudget forbids, and is asked again. Pods of DaemonSets, static
+pods and completed pods stay: they are deleted with the machine.
 """
 
 import asyncio
@@ -12,20 +12,22 @@ from urllib.parse import quote
 from components.rollout.kubernetes_api import PATCH, KubernetesApi, Refused, Unreachable
 
 POLL_SECONDS = 2.0
-"""Seconds between looks at what is left."""
+"""Seconds between two looks at the remaining pods."""
 DONE = ("Succeeded", "Failed")
+"""Phases of completed pods."""
 MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of static pods."""
 
 
 class Undrained(Exception):
-    """Pods are left after the longest time; the message names each with the reason."""
+    """Pods remain when the time is over; the message names each with the reason."""
 
 
 async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
-    """Cordon a node and evict its pods, within so many seconds; say what was done.
+    """Cordon a node and evict its pods within so many seconds. Return what was done.
 
-    Undrained when pods are left, or the API does not say whether any are. Unreachable or Refused when the node cannot
-    be cordoned: once it is, an API that fails is asked again.
+    Raises Undrained if pods remain or the API does not list them, Unreachable or Refused if the node cannot be
+    cordoned. After the cordon, an API that fails is asked again.
     """
     path = f"/api/v1/nodes/{node}"
     try:
@@ -48,7 +50,7 @@ async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
 
 
 async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
-    """Evict what is not in `evicted` yet, by uid, and add it; say what is still there, and why."""
+    """Evict the pods that are not in `evicted` (uids), and add them. Return the remaining pods with their reasons."""
     pods, reasons = await _evictable(api, node), dict[str, str]()
     version = await _eviction_version(api) if pods else ""
     for pod in pods:
@@ -56,11 +58,11 @@ async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
             reasons[_name(pod)] = reason
         else:
             evicted.add(pod["metadata"]["uid"])
-    return "; ".join(f"{_name(each)} ({reasons.get(_name(each), 'it does not end')})" for each in pods)
+    return "; ".join(f"{_name(pod)} ({reasons.get(_name(pod), 'it does not end')})" for pod in pods)
 
 
 async def _eviction_version(api: KubernetesApi) -> str:
-    """policy/v1 evicts from Kubernetes 1.22 on; before it, v1beta1 did."""
+    """Return the API version of Eviction: policy/v1 from Kubernetes 1.22 on, else policy/v1beta1."""
     try:
         await api.call("GET", "/apis/policy/v1")
     except Refused as error:
@@ -71,9 +73,9 @@ async def _eviction_version(api: KubernetesApi) -> str:
 
 
 async def _evictable(api: KubernetesApi, node: str) -> list[dict[str, Any]]:
-    """The pods on a node that have to go, by name."""
-    found = await api.call("GET", f"/api/v1/pods?fieldSelector={quote(f'spec.nodeName={node}', safe='')}")
-    return sorted((each for each in found["items"] if not _stays(each)), key=_name)
+    """Return the pods on a node that have to be evicted, sorted by name."""
+    pods = await api.call("GET", f"/api/v1/pods?fieldSelector={quote(f'spec.nodeName={node}', safe='')}")
+    return sorted((pod for pod in pods["items"] if not _stays(pod)), key=_name)
 
 
 def _stays(pod: dict[str, Any]) -> bool:
@@ -81,16 +83,16 @@ def _stays(pod: dict[str, Any]) -> bool:
     owners: list[dict[str, Any]] = metadata.get("ownerReferences") or []
     annotations: dict[str, str] = metadata.get("annotations") or {}
     status: dict[str, Any] = pod.get("status") or {}
-    managed = any(each["kind"] == "DaemonSet" for each in owners)
+    managed = any(owner["kind"] == "DaemonSet" for owner in owners)
     return managed or MIRROR in annotations or status.get("phase") in DONE
 
 
 async def _evict(api: KubernetesApi, version: str, pod: dict[str, Any]) -> str:
-    """Why the API does not evict a pod now; empty where it does, or the pod is gone."""
+    """Evict a pod. Return why the API refuses it; empty if it does not, or the pod is gone."""
     metadata = pod["metadata"]
     names = {"name": metadata["name"], "namespace": metadata["namespace"]}
     path = f"/api/v1/namespaces/{names['namespace']}/pods/{names['name']}/eviction"
-    # another pod of the same name (a StatefulSet's) is not meant
+    # do not evict the pod's successor of the same name (StatefulSet)
     options = {"preconditions": {"uid": metadata["uid"]}}
     body = {"apiVersion": version, "kind": "Eviction", "metadata": names, "deleteOptions": options}
     try:

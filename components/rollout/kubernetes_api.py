@@ -1,18 +1,22 @@
-"""The Kubernetes API as the program itself calls it: as the administrator, over TLS, without a file."""
+"""Calls of a cluster's Kubernetes API as its administrator: HTTP by httpx, WebSockets by websockets, keys in memory.
 
-import base64
+Kubernetes clients (kr8s, lightkube, kubernetes_asyncio) write the administrator's key to a file. Both libraries are
+imported with the first call, so that a run without one starts as fast and as small as before.
+"""
+
 import json
 import os
 import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from components.machine.pki import KeyPair
 from components.sdk.registration import run_in_thread
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
 
 TIMEOUT = 10
 """Seconds for one call: connecting, and each wait for bytes."""
@@ -20,11 +24,15 @@ PATCH = "application/strategic-merge-patch+json"
 
 
 class Unreachable(Exception):
-    """Nothing answers at the API's address, or not with a certificate of the cluster."""
+    """Nothing answers at the API's address, or its certificate is not of the cluster."""
+
+
+class Unresolved(Unreachable):
+    """The API's host name has no address here."""
 
 
 class Refused(Exception):
-    """The API answers a call with an error."""
+    """The API answered a call with an error."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -33,9 +41,9 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Access:
-    """How to reach a cluster's API as its administrator.
+    """Address and keys of a cluster's API for its administrator.
 
-    server_name: what its certificate has, whatever name the URL has. administrator: secret.
+    server_name: name in its certificate, which may differ from the URL's. administrator: secret.
     """
 
     url: str
@@ -50,102 +58,94 @@ class KubernetesApi:
     def __init__(self, access: Access) -> None:
         self.url, self._name = access.url, access.server_name
         self._context = ssl.create_default_context(cadata=access.ca_certificate)
-        _present(self._context, access.administrator)
+        _load_pair(self._context, access.administrator)
 
     async def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """The answer's document. Unreachable, or Refused with the API's own words."""
-        return await run_in_thread(self._call, method, path, body, kind)
+        """Return the answer's document. Raises Unreachable, or Refused with the API's message."""
+        return await run_in_thread(self.ask, method, path, body, kind)
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """As `call`, for who does nothing else meanwhile."""
-        return self._call(method, path, body, kind)
-
-    def text(self, path: str) -> str:
-        """What a path gives that is no document, such as a pod's log. Raises as `call` does."""
-        return self._exchange("GET", path, None, "").decode(errors="replace")
-
-    def upgraded(self, path: str, protocol: str) -> socket.socket:
-        """The connection once the API speaks a subprotocol of websockets over it. Raises as `call` does."""
-        parts = urlsplit(self.url)
-        connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
-        key = base64.b64encode(os.urandom(16)).decode()
-        asked = (
-            f"GET {path} HTTP/1.1",
-            f"Host: {self._name}",
-            "Upgrade: websocket",
-            "Connection: Upgrade",
-            "Sec-WebSocket-Version: 13",
-            f"Sec-WebSocket-Key: {key}",
-            f"Sec-WebSocket-Protocol: {protocol}",
-        )
-        head = b""
-        try:
-            connection.connect()
-            connection.sock.sendall("\r\n".join((*asked, "", "")).encode())
-            # a byte at a time: what follows the head is the caller's
-            while not head.endswith(b"\r\n\r\n") and (one := connection.sock.recv(1)):
-                head += one
-        except OSError as error:
-            connection.close()
-            raise Unreachable(f"{self.url}: {error}") from error
-        status = head.partition(b"\r\n")[0].decode(errors="replace").partition(" ")[2]
-        if not status.startswith("101"):
-            connection.close()
-            raise Refused(int(status[:3] or 0), status[4:] or "the connection ended")
-        return connection.sock
-
-    def _call(self, method: str, path: str, body: Any, kind: str) -> Any:
+        """As `call`, but blocking."""
         document: dict[str, Any] = {}
-        with suppress(ValueError):  # a proxy on the way answers with text
+        with suppress(ValueError):  # a proxy between may answer with text
             document = json.loads(self._exchange(method, path, body, kind))
         return document
 
+    def text(self, path: str) -> str:
+        """Return a text at a path, such as a pod's log. Blocks, and raises as `call` does."""
+        return self._exchange("GET", path, None, "").decode(errors="replace")
+
+    def websocket(self, path: str, protocol: str) -> "ClientConnection":
+        """Open a WebSocket with this subprotocol; the caller closes it. Blocks, and raises as `call` does."""
+        from websockets.exceptions import InvalidHandshake, InvalidStatus
+        from websockets.sync.client import connect
+        from websockets.typing import Subprotocol
+
+        try:
+            return connect(
+                self.url.replace("https://", "wss://", 1) + path,
+                ssl=self._context,
+                server_hostname=self._name,
+                subprotocols=[Subprotocol(protocol)],
+                compression=None,
+                open_timeout=TIMEOUT,
+                close_timeout=TIMEOUT,
+                proxy=None,
+            )
+        except InvalidStatus as error:
+            reason = _message(bytes(error.response.body or b"")) or error.response.reason_phrase
+            raise Refused(error.response.status_code, reason) from error
+        except (OSError, InvalidHandshake) as error:
+            raise self._unreachable(error) from error
+
     def _exchange(self, method: str, path: str, body: Any, kind: str) -> bytes:
-        parts = urlsplit(self.url)
-        connection = _Connection(parts.hostname or "", parts.port or 443, self._context, self._name)
+        import httpx
+
         headers = {"Accept": "application/json, */*", **({"Content-Type": kind} if body is not None else {})}
         try:
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            content = answer.read()
-        except (OSError, HTTPException) as error:
-            raise Unreachable(f"{self.url}: {error}") from error
-        finally:
-            connection.close()
-        if answer.status >= 400:
-            reason = answer.reason
-            with suppress(ValueError, AttributeError):
-                reason = json.loads(content).get("message") or reason
-            raise Refused(answer.status, reason)
-        return content
+            with httpx.Client(verify=self._context, timeout=TIMEOUT, trust_env=False) as client:
+                answer = client.request(
+                    method,
+                    f"{self.url}{path}",
+                    content=None if body is None else json.dumps(body),
+                    headers=headers,
+                    extensions={"sni_hostname": self._name},
+                )
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+        if answer.status_code >= 400:
+            raise Refused(answer.status_code, _message(answer.content) or answer.reason_phrase)
+        return answer.content
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, socket.gaierror):
+            cause = cause.__cause__ or cause.__context__
+        kind = Unresolved if cause is not None else Unreachable
+        return kind(f"{self.url}: {str(error) or type(error).__name__}")
+
+
+def _message(content: bytes) -> str:
+    """Return the message of a Status document; empty if the content is none."""
+    with suppress(ValueError, AttributeError):
+        return str(json.loads(content).get("message") or "")
+    return ""
 
 
 async def ready_nodes(api: KubernetesApi, query: str = "") -> dict[str, bool]:
-    """Whether each Node is Ready, by name; `query`: ?labelSelector=... Unreachable or Refused as of any call."""
-    found = await api.call("GET", f"/api/v1/nodes{query}")
-    return {each["metadata"]["name"]: _is_ready(each) for each in found["items"]}
+    """Return whether each Node is Ready, by name; `query`: ?labelSelector=... Raises Unreachable or Refused."""
+    nodes = await api.call("GET", f"/api/v1/nodes{query}")
+    return {node["metadata"]["name"]: _is_ready(node) for node in nodes["items"]}
 
 
 def _is_ready(node: dict[str, Any]) -> bool:
     status: dict[str, Any] = node.get("status") or {}
     conditions: list[dict[str, str]] = status.get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
-class _Connection(HTTPSConnection):
-    """Checks the server's certificate for a name that need not be the URL's."""
-
-    def __init__(self, host: str, port: int, context: ssl.SSLContext, name: str) -> None:
-        super().__init__(host, port, timeout=TIMEOUT, context=context)
-        self._tls, self._name = context, name
-
-    def connect(self) -> None:
-        HTTPConnection.connect(self)
-        self.sock: socket.socket = self._tls.wrap_socket(self.sock, server_hostname=self._name)
-
-
-def _present(context: ssl.SSLContext, pair: KeyPair) -> None:
-    """Have the context present a client certificate. It reads files alone, so it is given pipes: no key on a disk."""
+def _load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Load a client certificate and its key. ssl reads them from files only: from pipes, so no key is on a disk."""
     ends = [_pipe(pair["certificate"]), _pipe(pair["key"])]
     try:
         context.load_cert_chain(*(f"/dev/fd/{end}" for end in ends))
@@ -155,7 +155,7 @@ def _present(context: ssl.SSLContext, pair: KeyPair) -> None:
 
 
 def _pipe(text: str) -> int:
-    """The end of a pipe to read a short text from."""
+    """Return the reading end of a pipe that holds a short text."""
     end, begin = os.pipe()
     os.write(begin, text.encode())
     os.close(begin)

@@ -1,16 +1,16 @@
-"""Python's collector of cyclic garbage, as programs want it that live for seconds and import the clouds' SDKs."""
+"""Thresholds of Python's garbage collector for programs that run for seconds and import a cloud's SDK."""
 
 import gc
 
 THRESHOLDS = (50_000, 20, 100)
-"""For `gc.set_threshold`, where Python has 700 (2,000 since 3.13), 10 and 10."""
+"""Arguments of `gc.set_threshold`; Python's defaults are 700 (2,000 since 3.13), 10 and 10."""
 
 
 def collect_rarely() -> None:
-    """Look for garbage seldom, in this whole process.
+    """Make garbage collection rare in this process.
 
-    The SDKs' modules are hundreds of thousands of objects that stay to the end, and each full collection looks at all
-    of them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's own with a thousand
-    workers (`make bench`). What a run leaves for the collector meanwhile takes less than a tenth more memory.
+    The SDKs' modules are hundreds of thousands of objects that live to the end, and each full collection visits all of
+    them: a sixth of the CPU time of an `up` of a small stack, more than half of the program's own with a thousand
+    workers (`make bench`). Memory grows by less than a tenth.
     """
     gc.set_threshold(*THRESHOLDS)

@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+from components.clouds import CLOUDS, CloudFacts
+
 
 class Cloud(str, Enum):
     """Where the machines run."""
@@ -9,6 +11,11 @@ class Cloud(str, Enum):
     AWS = "aws"
     AZURE = "azure"
     GCP = "gcp"
+
+    @property
+    def facts(self) -> CloudFacts:
+        """What differs between the clouds."""
+        return CLOUDS[self.value]
 
 
 class OperatingSystem(str, Enum):

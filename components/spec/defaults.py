@@ -8,18 +8,15 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 from typing import Any, cast
 
+from components.clouds import CLOUDS
+
 SIZES: dict[str, dict[str, str]] = {
-    "aws": {"linux": "m6i.large", "windows": "m6i.xlarge"},
-    "azure": {"linux": "Standard_D2s_v5", "windows": "Standard_D4s_v5"},
-    "gcp": {"linux": "n2-standard-2", "windows": "n2-standard-4"},
+    cloud: {"linux": facts.linux_size, "windows": facts.windows_size} for cloud, facts in CLOUDS.items()
 }
-"""Instance types: 2 vCPU and 8 GiB for Linux, 4 vCPU and 16 GiB for Windows."""
+"""Default instance types by cloud and OS family."""
 
 DISK_GB = {"linux": 50, "windows": 128}
 """Windows: base image layers take tens of GiB (Cluster API for Azure also uses 128)."""
-
-REGIONAL_NAT = frozenset({"gcp"})
-"""Clouds whose NAT is one service of the whole region."""
 
 TAINTS: dict[str, list[str]] = {"linux": [], "windows": ["os=windows:NoSchedule"]}
 """SCH-02: Linux workloads that name no operating system stay off Windows nodes."""
@@ -121,7 +118,9 @@ def cluster(data: Any) -> Any:
         return data
     filled = _filled(given, network={}, control_plane={})
     cloud = filled.get("cloud")
-    sizes = SIZES.get(_value(cloud), SIZES["aws"])
+    # an unknown cloud is an error of its own; with any sizes the machines add no further errors
+    facts = CLOUDS.get(_value(cloud))
+    sizes = SIZES[_value(cloud) if facts else next(iter(SIZES))]
     control_plane, pools, net = (_mapping(filled.get(key)) for key in ("control_plane", "pools", "network"))
     if control_plane is not None:
         filled["control_plane"] = _filled(control_plane, size=sizes["linux"])
@@ -130,6 +129,6 @@ def cluster(data: Any) -> Any:
     if net is not None:
         several = control_plane is not None and control_plane.get("count", 1) != 1
         nat = _value(net.get("egress", "nat")) == "nat"
-        zonal = several and nat and _value(cloud) not in REGIONAL_NAT
+        zonal = several and nat and not (facts and facts.regional_nat)
         filled["network"] = _filled(net, zones=3 if several else 1, nat_gateways="zonal" if zonal else "single")
     return filled

@@ -133,6 +133,10 @@ class Api(Model):
     """Ranges that may reach a public API, and on Azure the stores, which the program fills."""
 
 
+InstanceType = Annotated[str, Field(min_length=1)]
+DiskGb = Annotated[int, Field(ge=20, le=16384)]
+
+
 class ControlPlane(Model):
     """The Linux machines that run the control plane and etcd."""
 
@@ -140,9 +144,9 @@ class ControlPlane(Model):
     """1 or 3."""
     os: OperatingSystem = OperatingSystem.UBUNTU_24_04
     """Linux distribution."""
-    size: Annotated[str, Field(min_length=1)]
+    size: InstanceType
     """Instance type. Default by cloud: AWS m6i.large."""
-    disk_gb: Annotated[int, Field(ge=20, le=16384)] = 50
+    disk_gb: DiskGb = 50
     """Root disk, GiB."""
     kubelet: Kubelet = Kubelet()
     """The kubelet of these machines."""
@@ -161,9 +165,9 @@ class Pool(Model):
     """Container runtime."""
     count: Annotated[int, Field(ge=0, le=5000)] = 1
     """How many machines."""
-    size: Annotated[str, Field(min_length=1)]
+    size: InstanceType
     """Instance type. Default by cloud: AWS m6i.large, for Windows m6i.xlarge."""
-    disk_gb: Annotated[int, Field(ge=20, le=16384)]
+    disk_gb: DiskGb
     """Root disk, GiB. Default 50, for Windows 128 (server images and layers are large)."""
     max_pods: Annotated[int, Field(ge=1, le=1000)] = 110
     """Pods per node; a /24 carries 252 (IPP-04)."""
@@ -224,7 +228,7 @@ class ClusterSpec(Model):
     cloud: Cloud
     """aws, azure or gcp."""
     kubernetes: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
-    """Kubernetes version with its patch, e.g. "1.32.13"; quote it."""
+    """Kubernetes version with its patch, e.g. "1.37.0"; quote it."""
     network: Network
     """Ranges, mode and the way out."""
     api: Api = Api()
@@ -246,7 +250,7 @@ class ClusterSpec(Model):
     protect: bool = False
     """Refuse to delete the cluster."""
     expires: str | None = None
-    """When the cluster may be deleted by anyone: 8h or 3d after its creation, or 2026-12-24T18:00:00Z."""
+    """A tag for other tools, deletes nothing: 8h, 3d or "2027-12-24T18:00:00Z". `down` then deletes snapshots too."""
     rotation: Rotation = Rotation()
     """Generations of the generated secrets."""
     cloud_controller: CloudController = CloudController.NONE

@@ -15,7 +15,7 @@ from components.checks.check import Path
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem
-from components.spec.wording import shown
+from components.spec.wording import shown, yaml_text
 from components.stack_files.validation_errors import annotation_at, expected, explain
 
 DEEPEST = 24
@@ -71,9 +71,11 @@ def _plain(value: Any, path: Path, problems: list[Problem], broken: set[Path], d
             return {}
         for key in items:
             if not isinstance(key, str):
-                problems.append(FORMS["key-unquoted"].problem(".".join((*path, str(key))), key=key, text=key))
-                broken.add((*path, str(key)))
-        return {str(k): _plain(v, (*path, str(k)), problems, broken, depth + 1) for k, v in items.items()}
+                text = yaml_text(key)
+                problems.append(FORMS["key-unquoted"].problem(".".join((*path, text)), key=text))
+                broken.add((*path, text))
+        texts = {key if isinstance(key, str) else yaml_text(key): value for key, value in items.items()}
+        return {key: _plain(value, (*path, key), problems, broken, depth + 1) for key, value in texts.items()}
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         each = enumerate(cast(Sequence[Any], value))
         return [_plain(item, (*path, str(i)), problems, broken, depth + 1) for i, item in each]

@@ -6,8 +6,9 @@ default that depends on others is simply not required.
 
 from typing import Any, cast
 
+from components.clouds import CLOUDS
 from components.spec.models import ClusterSpec
-from components.stack_files.stack import CLUSTER, REGIONS, TARGET
+from components.stack_files.stack import CLUSTER, TARGET
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 """What the YAML language server reads best."""
@@ -35,7 +36,8 @@ def stack_schema() -> dict[str, Any]:
         required = [each for each in definitions[name].get("required", []) if each not in filled]
         definitions[name]["required"] = required
     regions = {
-        key: {"type": "string", "description": f"Region, e.g. {example}."} for key, example, _ in REGIONS.values()
+        facts.region_key: {"type": "string", "description": f"Region, e.g. {facts.region_example}."}
+        for facts in CLOUDS.values()
     }
     target = {"type": "string", "description": "The world the stack belongs to; written by the command."}
     config = {

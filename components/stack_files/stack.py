@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from components.checks import downloads, examine
+from components.catalogue import regions
+from components.checks import UNREADY, examine
 from components.checks.check import Path, Subject
+from components.clouds import CLOUDS
 from components.spec.form import FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity, SpecError
@@ -15,17 +17,16 @@ from components.stack_files import repair
 from components.stack_files.artifact_file import with_file
 from components.stack_files.stack_file import stack_file_config
 
-__all__ = ["CLUSTER", "REGIONS", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
+__all__ = ["CLUSTER", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 
 CLUSTER, TARGET = "mullion:cluster", "mullion:world"
 """The spec, and which world (sandbox or a real account) the stack belongs to."""
 
-REGIONS = {
-    "aws": ("aws:region", "eu-west-1", re.compile(r"^[a-z]{2}(-[a-z]+)+-\d$")),
-    "azure": ("azure-native:location", "westeurope", re.compile(r"^[a-z][a-z0-9]+$")),
-    "gcp": ("gcp:region", "europe-west1", re.compile(r"^[a-z]+(-[a-z]+)+\d+$")),
-}
-"""By cloud: the provider's own configuration key, an example, the form of a region's name."""
+PROJECT = "gcp:project"
+"""The provider's key of the project that a cluster on Google Cloud is built in."""
+
+MISSING = frozenset({"region-missing", "project-missing"})
+"""Problems of a stack file, but not of a program, whose provider may know the region and the project."""
 
 _NAME = re.compile(r"(?!sg-|internal-|xn--|sthree-)[a-z]([a-z0-9-]{0,24}[a-z0-9])?")
 """AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and sthree-..."""
@@ -63,10 +64,10 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
         problems.append(FORMS["cluster-name"].problem("stack name", value=name))
         outside.add(("name",))
     region, wrong = _region(reading.spec.cloud.value, config)
-    if wrong:
+    if not region:
         outside.add(("region",))
-        silent = ("cloud",) in reading.broken or (wrong.id == "region-missing" and not region_needed)
-        problems += [] if silent else [wrong]
+    if ("cloud",) not in reading.broken:
+        problems += [problem for problem in wrong if region_needed or problem.id not in MISSING]
     subject = Subject(name, region, reading.spec)
     problems += [*reading.problems, *examine(subject, reading.broken | outside)]
     if any(each.severity is Severity.ERROR for each in problems):
@@ -76,18 +77,24 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
 
 def refuse_unready(stack: Stack) -> None:
     """Raise SpecError with what can be planned, but not built: warnings that no acknowledgement makes less true."""
-    if found := [each for each in stack.warnings if each.id in downloads.UNREADY]:
+    if found := [each for each in stack.warnings if each.id in UNREADY]:
         raise SpecError(stack.name, [replace(each, severity=Severity.ERROR) for each in found])
 
 
-def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, Problem | None]:
-    key, example, form = REGIONS[cloud]
-    region = config.get(key)
+def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
+    """Return the region, "" where it is missing or wrong, and what is wrong with it or with the project."""
+    facts = CLOUDS[cloud]
+    key, example = facts.region_key, facts.region_example
+    region, problems = config.get(key), list[Problem]()
+    if cloud == "gcp" and not config.get(PROJECT):
+        problems.append(FORMS["project-missing"].problem(PROJECT, key=PROJECT))
     if region is None or region == "":
-        return "", FORMS["region-missing"].problem(key, key=key, example=example)
-    if not isinstance(region, str) or not form.fullmatch(region):
-        return "", FORMS["region-form"].problem(key, value=region, example=example)
-    return region, None
+        return "", [*problems, FORMS["region-missing"].problem(key, key=key, example=example)]
+    if not isinstance(region, str) or not facts.region_form.fullmatch(region):
+        other = regions.cloud_of(str(region))
+        row = FORMS["region-of-another-cloud" if other else "region-form"]
+        return "", [*problems, row.problem(key, value=shown(region), cloud=cloud, other=other, example=example)]
+    return region, problems
 
 
 def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:

@@ -110,18 +110,14 @@ class NetworkPlan:
         return tuple(each for each in self.subnets if each.name.startswith("machines"))
 
 
-EDGED = frozenset({Cloud.AWS})
-"""Clouds whose NAT gateways and load balancers stand in subnets; those of others belong to the region."""
-
-
-def network_plan(network: Network, access: ApiAccess, cloud: Cloud = Cloud.AWS) -> NetworkPlan:
+def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPlan:
     """Subnets, tables and gateways. The range must be a /16 to /22 (a check sees to it)."""
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
     public = network.egress is Egress.PUBLIC
     zones = range(network.zones)
     machines = [Subnet(f"machines-{zone}", zone, quarters[zone + 1], public) for zone in zones]
-    with_edge = cloud in EDGED and (not public or access is ApiAccess.PUBLIC)
+    with_edge = cloud.facts.edge_subnets and (not public or access is ApiAccess.PUBLIC)
     edge = [Subnet(f"edge-{zone}", zone, edges[zone], True) for zone in zones] if with_edge else []
     to_internet = Route(ANYWHERE, INTERNET)
     tables = [RouteTable("edge", tuple(each.name for each in edge), (to_internet,))] if edge else []
@@ -145,10 +141,10 @@ def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
     return plan.machines[index % plan.zones].cidr[CONTROL_PLANE_OFFSET + index // plan.zones]
 
 
-def balancer_addresses(plan: NetworkPlan, cloud: Cloud = Cloud.AWS) -> list[IPv4Address]:
+def balancer_addresses(plan: NetworkPlan, cloud: Cloud) -> list[IPv4Address]:
     """Fixed addresses of the API's internal load balancer: by zone, or the region's one."""
     addresses = [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
-    return addresses if cloud in EDGED else addresses[:1]
+    return addresses if cloud.facts.edge_subnets else addresses[:1]
 
 
 def pod_range(network: Network, address: IPv4Address) -> IPv4Network:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from ipaddress import IPv4Network
 
-from components.spec.models import ApiAccess, Cloud, ClusterSpec, NetworkMode
+from components.spec.models import ApiAccess, ClusterSpec, NetworkMode
 from components.topology.addressing import ANYWHERE
 
 API_PORT = 6443
@@ -60,21 +60,9 @@ def load_balanced(spec: ClusterSpec) -> bool:
     return spec.control_plane.count > 1
 
 
-PROBES: dict[Cloud, tuple[IPv4Network, ...]] = {
-    # Load balancing documentation, "Probe IP ranges and firewall rules": internal passthrough, and the external one's
-    Cloud.GCP: tuple(
-        map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22")),
-    ),
-    # "What is IP address 168.63.129.16": health probes of load balancers come from it
-    Cloud.AZURE: (IPv4Network("168.63.129.16/32"),),
-}
-"""Where health probes come from in clouds whose load balancers pass packets on, as they are, and have no rules of their
-own: what may reach a balancer may reach the machines behind it."""
-
-
 def groups(spec: ClusterSpec) -> tuple[SecurityGroup, ...]:
     """Groups this cluster has."""
-    if spec.cloud in PROBES:
+    if spec.cloud.facts.probe_ranges:
         return NODES
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
     public = (SecurityGroup.API_PUBLIC,) if spec.api.access is ApiAccess.PUBLIC else ()
@@ -111,7 +99,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
             if balancers
             else []
         ),
-        *(_passed_rows(spec) if spec.cloud in PROBES else []),
+        *(_passed_rows(spec) if spec.cloud.facts.probe_ranges else []),
     ]
 
 
@@ -120,7 +108,9 @@ def _passed_rows(spec: ClusterSpec) -> list[_Row]:
     behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
     public = spec.api.access is ApiAccess.PUBLIC
     people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
-    probes = [_Row("api-probes", behind, PROBES[spec.cloud], "tcp", api, "health probes of the load balancers")]
+    probes = [
+        _Row("api-probes", behind, spec.cloud.facts.probe_ranges, "tcp", api, "health probes of the load balancers")
+    ]
     return [*(people if public else []), *(probes if public or load_balanced(spec) else [])]
 
 

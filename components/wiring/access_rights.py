@@ -1,4 +1,4 @@
-"""What machines may do with the cluster's stores and secrets, in every cloud: the one table of rights."""
+"""Rights of machines on the cluster's stores and secrets: one table for every cloud."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,16 +9,15 @@ from components.topology.firewall import SecurityGroup
 
 @dataclass(frozen=True)
 class Rights:
-    """Rights of machines, as beginnings of names in the bundle store ({own} is how their records begin there) and
-    names of secrets.
+    """Rights of machines on the bundle store and the secrets.
+
+    Objects are given by prefix of their names; {own} stands for the prefix of a machine's own records.
     """
 
     read: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     read_secrets: tuple[str, ...] = ()
-    """Secrets that are read."""
     written_secrets: tuple[str, ...] = ()
-    """Secrets that are written."""
 
 
 EVERY = Rights(
@@ -26,7 +25,7 @@ EVERY = Rights(
     written=("status/{own}", "logs/{own}"),
     read_secrets=("join",),
 )
-"""Those of every machine."""
+"""Rights of every machine."""
 
 CONTROL_PLANE = Rights(
     read=(POINTER, MEMBERS, "status/"),
@@ -34,34 +33,37 @@ CONTROL_PLANE = Rights(
     read_secrets=("pki", "desired-state"),
     written_secrets=("join",),
 )
-"""Those that the control plane has besides; and all of the snapshot store (the marker that decides who inits, etcd
-snapshots with their retention), and to see machines: whether a member's one is really gone."""
+"""Further rights of the control plane. It also has all rights on objects of the snapshot store (the founding log, etcd
+snapshots and their retention), and may list machines, to learn that an etcd member's machine is gone."""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A right that is a resource of its own."""
+    """A right as a resource: a role on a target."""
 
     name: str
-    """Of its resource, after the cluster's and the group's."""
+    """Suffix of the resource's name, after the cluster's and the group's."""
     role: str
-    """read (some objects), records (write some), snapshots (do all with objects), secret (read one), join (write that
-    one), machines (see them)."""
+    """read (objects), records (write objects), snapshots (read, write, delete and list objects), secret (read it), join
+    (write it), machines (list them)."""
     target: str
-    """bundles, snapshots, or the name of a secret; empty: whatever the cluster's machines are in."""
-    beginnings: tuple[str, ...] = ()
-    """Of the names of objects that it is limited to."""
+    """bundles, snapshots, or the name of a secret; empty: the project or resource group of the cluster."""
+    prefixes: tuple[str, ...] = ()
+    """Names of objects that the right is limited to; empty: all."""
 
 
 def grants(group: SecurityGroup) -> Iterator[Grant]:
-    """All rights of a group, where its machines are not told apart: each has those of its group's records."""
+    """Yield all rights of a group, for clouds where all machines of a group have one identity.
+
+    There a machine may write the records of its whole group.
+    """
     more = CONTROL_PLANE if group is SecurityGroup.CONTROL_PLANE else Rights()
     own = f"{group.value}:"
-    for name, role, objects in (
+    for name, role, prefixes in (
         ("read", "read", (*EVERY.read, *more.read)),
         ("written", "records", (*EVERY.written, *more.written)),
     ):
-        yield Grant(name, role, "bundles", tuple(each.replace("{own}", own) for each in objects))
+        yield Grant(name, role, "bundles", tuple(prefix.replace("{own}", own) for prefix in prefixes))
     yield from (Grant(f"{key}-read", "secret", key) for key in (*EVERY.read_secrets, *more.read_secrets))
     yield from (Grant(f"{key}-write", "join", key) for key in more.written_secrets)
     if group is SecurityGroup.CONTROL_PLANE:

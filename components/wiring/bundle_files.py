@@ -1,4 +1,4 @@
-"""Bundles as files, because the engine uploads files: in the user's cache, named by their digest."""
+"""Bundles as files in the user's cache, named by their digest; the engine uploads files."""
 
 import tempfile
 from pathlib import Path
@@ -10,12 +10,12 @@ from components.sdk import cache
 
 
 def directory() -> Path:
-    """Where bundles wait for upload; the user's alone."""
+    """Return the folder of bundles for upload; only the user can read it."""
     return cache.folder() / "bundles"
 
 
 def asset(bundle: Bundle) -> pulumi.FileAsset:
-    """The bundle as a file. Written whole or not at all, and again if what is there is not the bundle."""
+    """Return the bundle as a file asset. Write the file atomically, unless it already has this content."""
     folder = directory()
     path = folder / f"{bundle.sha256}.zip"
     if path.is_symlink() or not path.is_file() or path.read_bytes() != bundle.content:

@@ -14,17 +14,17 @@ from components.wiring.tags import Tags
 
 @dataclass(frozen=True)
 class ClusterContext:
-    """One cluster: its plan, and what the program has ready for it in any cloud."""
+    """One cluster: its plan, secrets, tags and upgrade, the same for every cloud."""
 
     plan: ClusterPlan
     generated: Generated
     tags: Tags
     upgrade: Upgrade
     target: str
-    """The one it is built in (components/machine/service_urls.py)."""
+    """Where the cluster is built: cloud or sandbox (components/machine/service_urls.py)."""
 
     def access(self, public_host: Output[str]) -> Output[Access]:
-        """Of the program to the Kubernetes API."""
+        """Return how the program itself reaches the Kubernetes API. public_host: empty if the API is private."""
         endpoint = self.plan.endpoint
         url = simulation.api() or public_host.apply(endpoint.for_people)
         return self.generated.access(url, endpoint.host)

@@ -1,10 +1,9 @@
-"""What cannot change while a cluster lives: its network's layout.
+"""The network layout, which cannot change while a cluster exists.
 
-Machines have fixed addresses in subnets of fixed ranges. Another range, number of zones or way
-out would move machines to addresses that others still hold, and control planes with them; the
-cloud refuses half-way. Another pod network would part new nodes from old ones, and addresses of
-pods and services stand in certificates and objects of the cluster. So the layout is kept in the
-state, and a differing one stops the run before anything is touched.
+Machines have fixed addresses in fixed subnets. Another range, number of zones or egress would move workers and control
+planes to addresses that other machines still hold, and the cloud would refuse half-way. Another pod network would cut
+new nodes off from old ones, and certificates and objects of the cluster contain addresses of pods and services. So the
+state keeps the layout, and a run with another layout stops before it changes any resource.
 """
 
 import json
@@ -14,6 +13,7 @@ from typing import Any
 import pulumi
 from pulumi import Output
 
+from components.plan import ClusterPlan
 from components.spec.models import Network
 from components.topology.addressing import NetworkPlan
 from components.wiring.kept_secrets import stash
@@ -27,26 +27,26 @@ NETWORK_OPTIONS = {
     "pods": "network.pods",
     "services": "network.services",
 }
-"""Key of a layout -> the option it comes from. network.zones depends on control_plane.count where it is not given."""
+"""Option of the stack file, by key of the layout. The default of network.zones depends on control_plane.count."""
 
 
 def fixed_layout(
-    cluster: str, plan: NetworkPlan, known: Output[list[str]], network: Network, parent: pulumi.Resource
+    plan: ClusterPlan, region_zones: Output[list[str]], parent: pulumi.Resource
 ) -> tuple[Output[list[str]], Output[str]]:
-    """Names of the planned zones and the range of nodes, once the layout is known to be that of the first `up`.
+    """Return the names of the planned zones and the range of nodes, once the layout equals that of the first `up`.
 
-    known: names of the region's zones. RunError, in preview as in `up`, where there are fewer than planned; or it
-    names each option that differs and what to write.
+    region_zones: names of the region's zones. Raises RunError, in preview as in `up`, if these are fewer than planned,
+    or if the layout differs; then the error names each option with its value at the first `up`.
     """
-    zones = known.apply(lambda names: _first(plan.zones, names))
-    wanted = _layout(plan, zones, network)
-    kept = stash(f"{cluster}-network", wanted, parent=parent)
-    layout = Output.all(kept, wanted).apply(lambda both: _same(*both))
-    return layout.apply(lambda known: list(known["zone_names"])), layout.apply(lambda known: str(known["nodes"]))
+    zones = region_zones.apply(lambda names: _first(plan.network.zones, names))
+    planned = _layout(plan.network, zones, plan.spec.network)
+    kept = stash(f"{plan.name}-network", planned, parent=parent)
+    layout = Output.all(kept, planned).apply(lambda layouts: _same(*layouts))
+    return layout.apply(lambda same: list(same["zone_names"])), layout.apply(lambda same: str(same["nodes"]))
 
 
 def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> dict[str, Any]:
-    """A planned network's layout in these zones."""
+    """Return the layout of a planned network in these zones."""
     return {
         "nodes": str(plan.cidr),
         "zones": str(plan.zones),
@@ -58,15 +58,16 @@ def _layout(plan: NetworkPlan, zones: Output[list[str]], network: Network) -> di
     }
 
 
-def _same(kept: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    changed = [key for key in NETWORK_OPTIONS if kept.get(key) != wanted.get(key)]
+def _same(kept: dict[str, Any], planned: dict[str, Any]) -> dict[str, Any]:
+    changed = [key for key in NETWORK_OPTIONS if kept.get(key) != planned.get(key)]
     if changed:
-        lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept[key])}   (not {_text(wanted[key])})" for key in changed]
+        lines = [f"{NETWORK_OPTIONS[key]}: {_text(kept[key])}   (not {_text(planned[key])})" for key in changed]
         raise pulumi.RunError(
-            "a cluster's network cannot be laid out anew while its machines live, so no machine was touched. "
-            "Write what it was built with, or remove it and build it again:\n  " + "\n  ".join(lines)
+            "the network layout of a cluster cannot change while it exists; nothing was changed. "
+            "Write the values that the cluster was built with, or remove it and build it again:\n  "
+            + "\n  ".join(lines)
         )
-    return wanted
+    return planned
 
 
 def _text(value: Any) -> str:
@@ -77,6 +78,6 @@ def _first(count: int, names: Sequence[str]) -> list[str]:
     if len(names) < count:
         raise pulumi.RunError(
             f"the region has {len(names)} zones ({', '.join(names)}) and network.zones is {count}; "
-            f"write network: {{zones: {len(names)}}}, or take another region"
+            f"write network: {{zones: {len(names)}}}, or choose another region"
         )
     return list(names[:count])

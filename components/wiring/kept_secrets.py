@@ -1,10 +1,8 @@
-"""What a cluster needs that must be made once and then kept: keys, authorities, a name suffix.
+"""Values generated once and kept in the state: keys, certificate authorities, a name suffix.
 
-Everything lives in `pulumi.Stash` resources: made on the first `up`, kept by the state from
-then on (secrets encrypted), made anew only when the generation in `rotation` changes. The
-program makes a fresh value on every run, because it cannot know whether the state has one;
-the engine ignores it unless the Stash is created or replaced. docs/pki.md tells how each
-item is rotated.
+Each is a `pulumi.Stash`: generated on the first `up`, kept in the state (secrets encrypted), replaced only if its
+generation in `rotation` changes. The program generates a value on every run, because it cannot know whether the state
+has one; the engine ignores it unless it creates or replaces the Stash. docs/pki.md says how to rotate each value.
 """
 
 import asyncio
@@ -22,10 +20,10 @@ from components.rollout.kubernetes_api import Access
 from components.spec.models import Rotation
 
 AUTHORITIES = {"cluster-ca": "kubernetes", "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd-ca"}
-"""Stash name -> common name, which is kubeadm's."""
+"""kubeadm's common name of each authority, by name of its Stash."""
 
 FILES = {"cluster-ca": "ca", "front-proxy-ca": "front-proxy-ca", "etcd-ca": "etcd/ca"}
-"""Stash name -> path under kubeadm's certificate directory, without .crt and .key."""
+"""Path below kubeadm's certificate directory without .crt and .key, by name of the Stash."""
 
 SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz"
 """No vowels, so no words; no digits, so no name that YAML reads as a number."""
@@ -39,9 +37,9 @@ def stash(
     secret: bool = False,
     trigger: pulumi.Input[Any] | None = None,
 ) -> pulumi.Output[Any]:
-    """Keep the first value given since `trigger` last changed, and return it.
+    """Keep the first value since `trigger` last changed, and return it.
 
-    For what is generated (secret) and for what is looked up once and then pinned (image ids, zone names).
+    For generated values (secret) and for looked-up values that must not change (image ids, zone names).
     """
     options = pulumi.ResourceOptions(
         parent=parent,
@@ -53,13 +51,13 @@ def stash(
 
 
 def _refuse_rotation(authorities: Mapping[str, Any], wanted: int) -> Mapping[str, Any]:
-    """Return the authorities, if all were made in the generation that the stack asks for."""
-    made_in = {int(each["generation"]) for each in authorities.values()}
-    if made_in != {wanted}:
+    """Return the authorities. Raises RunError unless all are of the generation in the stack file."""
+    generations = {int(authority["generation"]) for authority in authorities.values()}
+    if generations != {wanted}:
         raise pulumi.RunError(
             f"rotation.certificate_authorities is {wanted}, but this cluster's certificate authorities were made in "
-            f"generation {', '.join(map(str, sorted(made_in)))}. Replacing them at once would cut off every machine, "
-            "so nothing generated was changed. Set the option back; docs/pki.md has the two-bundle procedure."
+            f"generation {', '.join(map(str, sorted(generations)))}. Replacing them at once would cut off every "
+            "machine, so nothing was changed. Set the option back; docs/pki.md has the two-bundle procedure."
         )
     return authorities
 
@@ -67,8 +65,8 @@ def _refuse_rotation(authorities: Mapping[str, Any], wanted: int) -> Mapping[str
 class Generated(pulumi.ComponentResource):
     """The generated secrets of one cluster.
 
-    RunError, in preview and `up`, when `rotation.certificate_authorities` differs from the generation that the stored
-    authorities were made in.
+    Raises RunError, in preview and `up`, if `rotation.certificate_authorities` differs from the generation of the
+    stored authorities.
     """
 
     ca_certificate: pulumi.Output[str]
@@ -85,7 +83,7 @@ class Generated(pulumi.ComponentResource):
     suffix: pulumi.Output[str]
     """Six lower-case letters for names that a cloud keeps after deletion. Not secret."""
     begins: pulumi.Output[bool]
-    """Whether this run makes the cluster: nothing of it was stored before."""
+    """Whether this run creates the cluster: the state had no suffix before."""
 
     def __init__(
         self,
@@ -102,11 +100,11 @@ class Generated(pulumi.ComponentResource):
         self.ca_certificate = pulumi.Output.unsecret(authority.apply(lambda ca: ca["certificate"]))
         self.ca_hash = self.ca_certificate.apply(pki.ca_hash)
 
-        signers = [  # newest first; the one before stays, so that what it signed is good until the next raise
+        signers = [  # newest first; the previous key stays, so tokens that it signed stay valid until the next rotation
             self._made(f"service-account-{index}", _begun(pki.signing_key)).apply(partial(_numbered, index + 1))
             for index in range(rotation.service_account, max(rotation.service_account - 2, -1), -1)
         ]
-        encryption = [  # newest first; a key in use is never made anew, so these have no trigger
+        encryption = [  # newest first; keys in use are never replaced, so these have no trigger
             self._made(f"encryption-{index}", pki.encryption_key) for index in reversed(range(rotation.encryption + 1))
         ]
         self.desired_state_key = self._made("desired-state", pki.hmac_key, rotation.desired_state)
@@ -125,25 +123,25 @@ class Generated(pulumi.ComponentResource):
 
     @property
     def stored(self) -> Mapping[str, pulumi.Output[str]]:
-        """What the program puts into the cloud's secret store, by name."""
+        """Values that the program writes to the cloud's secret store, by name of the secret."""
         return {"pki": self.control_plane_secret, "desired-state": self.desired_state_key}
 
     def kubeconfig(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[str]:
         """Return the administrator's kubeconfig (YAML, secret) for this URL of the API and the endpoint's own name."""
         return pulumi.Output.all(api_url, server_name, self.ca_certificate, self.administrator).apply(
-            lambda known: pki.administrator_kubeconfig(self._cluster, *known)
+            lambda values: pki.administrator_kubeconfig(self._cluster, *values)
         )
 
     def access(self, api_url: pulumi.Input[str], server_name: str) -> pulumi.Output[Access]:
-        """Return how the program itself reaches the API: secret, with a certificate that is never stored."""
+        """Return the program's own access to the API: secret, with a certificate that is never stored."""
         return pulumi.Output.all(api_url, self.ca_certificate, self._authorities["cluster-ca"]).apply(
-            lambda known: Access(
-                known[0], server_name, known[1], pki.administrator_certificate(known[2], self._cluster, days=1)
+            lambda values: Access(
+                values[0], server_name, values[1], pki.administrator_certificate(values[2], self._cluster, days=1)
             )
         )
 
     def _stash_authorities(self, generation: int) -> dict[str, pulumi.Output[Any]]:
-        """Stash the authorities, all behind the check of their generation; without a trigger nothing replaces them."""
+        """Stash the authorities and check their generation; without a trigger nothing replaces them."""
         kept = {
             key: stash(
                 f"{self.pulumi_resource_name}-{key}",
@@ -159,13 +157,13 @@ class Generated(pulumi.ComponentResource):
     def _made(
         self, key: str, make: Callable[[], Any], generation: int | None = None, *, secret: bool = True
     ) -> pulumi.Output[Any]:
-        """Stash a value, made only once the authorities passed their check: a refusal changes nothing."""
+        """Stash a value, generated only after the authorities passed their check, so a failed check changes nothing."""
         value = pulumi.Output.unsecret(self._authorities["cluster-ca"]).apply(lambda _: make())
         return stash(f"{self.pulumi_resource_name}-{key}", value, parent=self, secret=secret, trigger=generation)
 
 
 def _begun(make: Callable[[], Any]) -> Callable[[], Any]:
-    """Begin to make a value on another core, while the program goes on registering resources: RSA takes a while."""
+    """Start to generate a value in a thread, because RSA takes a while; return a function that awaits it."""
     making = ThreadPoolExecutor(max_workers=1).submit(make)
     return lambda: asyncio.wrap_future(making)
 
@@ -175,7 +173,7 @@ def _suffix() -> str:
 
 
 def _numbered(number: int, key: pki.SigningKey) -> dict[str, Any]:
-    """Return a key with its age: machines tell by it which of two is the newer, and one that is gone from both."""
+    """Return a key with its number: machines compare numbers to find the newer key, and a key that was removed."""
     return {"number": number, **key}
 
 

@@ -1,4 +1,4 @@
-"""What machines are told in their user-data: the plan's part, and what the cloud's wiring found out."""
+"""Launch data: the content of user-data, from the plan and from outputs of cloud resources."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,32 +15,34 @@ from components.wiring.stores import SECRETS, Stores
 
 @dataclass(frozen=True)
 class LaunchData:
-    """What the wiring of a cloud knows."""
+    """Outputs that user-data contains."""
 
     bundle_urls: Mapping[str, Output[str]]
-    """By machine group."""
+    """URLs of bundles, by name of the machine group."""
     facts: Output[dict[str, str]]
-    """All but those of `own`."""
+    """Facts that are the same for all machines."""
     own: Mapping[SecurityGroup, Output[dict[str, str]]]
-    """Facts that differ by the machines' group: status_url, and on Azure identity."""
+    """Facts that differ by security group: status_url, and on Azure identity."""
 
-    def user_data(self, group: MachineGroup, made: Output[MachineGroup]) -> Callable[[Machine], Output[str]]:
-        """User-data by machine: what a group's machines share is made once.
+    def user_data(self, group: MachineGroup, current: Output[MachineGroup]) -> Callable[[Machine], Output[str]]:
+        """Return a function that gives the user-data of a machine; it computes the group's shared part once.
 
-        made: the group as it is in this run (components/rollout/upgrade.py).
+        current: the group at its version in this run (components/rollout/upgrade.py).
         """
         control_plane = group.is_control_plane
-        shared = Output.all(self.bundle_urls[group.name], self.facts, self.own[group.group], made).apply(
-            lambda known: (
-                known[0],
-                facts.for_role({**known[1], **known[2]}, control_plane=control_plane),
-                known[3].bundle.sha256,
+        shared = Output.all(self.bundle_urls[group.name], self.facts, self.own[group.group], current).apply(
+            lambda values: (
+                values[0],
+                facts.for_role({**values[1], **values[2]}, control_plane=control_plane),
+                values[3].bundle.sha256,
             )
         )
 
         def of(machine: Machine) -> Output[str]:
             mine = group.machine_document(machine)
-            return shared.apply(lambda known: group.user_data(userdata.document(known[0], known[2], mine, known[1])))
+            return shared.apply(
+                lambda values: group.user_data(userdata.document(values[0], values[2], mine, values[1]))
+            )
 
         return of
 
@@ -54,10 +56,10 @@ def launch_data(
     services: Mapping[str, Input[str]],
     identities: Mapping[SecurityGroup, Input[str]] | None = None,
 ) -> LaunchData:
-    """Every fact of components/machine/facts.py.
+    """Return the launch data with every fact of components/machine/facts.py.
 
-    roles: what names of status records begin with. secret_names: by secret. services: the cloud's, by fact, and the
-    region. identities: of a cloud whose machines have to say which is theirs.
+    roles: prefix of the names of status records. secret_names: by secret. services: region and URLs of cloud services,
+    by fact. identities: client ids, on clouds where a machine must name its identity.
     """
     plan = context.plan
     common = Output.all(
@@ -74,20 +76,20 @@ def launch_data(
         **{fact: secret_names[secret] for fact, secret in SECRETS.items()},
         **services,
     )
-    named = {group: {"identity": each} for group, each in (identities or {}).items()}
+    identity = {group: {"identity": client_id} for group, client_id in (identities or {}).items()}
     by_group = {
-        # where machines put their status records, up to the instance's id; %3A is a colon
+        # URL of a machine's status record without the instance's id; %3A is a colon
         group: Output.all(
-            status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **named.get(group, {})
+            status_url=Output.concat(stores.bundle_store, "/status/", role, "%3A"), **identity.get(group, {})
         )
         for group, role in roles.items()
     }
     return LaunchData(stores.bundle_urls, common, by_group)
 
 
-def group_tags(group: MachineGroup, made: Output[MachineGroup]) -> dict[str, Input[str]]:
-    """Tags of a group's machines, besides what all of the cluster has. made: the group as it is in this run."""
+def group_tags(group: MachineGroup, current: Output[MachineGroup]) -> dict[str, Input[str]]:
+    """Return the tags of a group's machines besides the cluster's. current: the group at its version in this run."""
     tags: dict[str, Input[str]] = {"pool": group.name}
-    if not group.is_control_plane:  # which changes in place, so it is never what it was made as
-        tags["digest"] = made.apply(lambda known: known.replace_digest[:16])
+    if not group.is_control_plane:  # the control plane changes in place, so its digest would be outdated
+        tags["digest"] = current.apply(lambda group: group.replace_digest[:16])
     return tags

@@ -1,4 +1,4 @@
-"""The control plane's machines and those of a pool: in which order they are made and replaced, in every cloud."""
+"""Control plane and pools: the order in which their machines are created and replaced, in every cloud."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,53 +18,54 @@ from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData, group_tags
 
 Made = TypeVar("Made", bound=pulumi.Resource)
+"""The cloud's resource class of a machine."""
 
 
 @dataclass(frozen=True)
 class MachineRequest:
-    """A machine to be registered."""
+    """A machine to register."""
 
     parent: pulumi.Resource
     """The component it belongs to."""
     group: MachineGroup
     machine: Machine
     name: str
-    """Its logical one."""
+    """Logical name of the machine's resource."""
     user_data: Output[str]
     tags: Mapping[str, Input[str]]
-    """Those of its group."""
+    """Tags of the group."""
     options: ResourceOptions
 
 
-def itself(made: pulumi.Resource) -> pulumi.Resource:
-    """A machine that is one resource."""
-    return made
+def itself(machine: pulumi.Resource) -> pulumi.Resource:
+    """Return the machine itself, for clouds where a machine is one resource."""
+    return machine
 
 
 @dataclass(frozen=True)
 class CloudMachines(Generic[Made]):
-    """How a cloud has machines."""
+    """How to register machines in one cloud."""
 
     cloud: str
     make: Callable[[MachineRequest], Made]
-    """Registers a machine."""
+    """Register a machine."""
     launch: LaunchData
     instance_id: Callable[[Made], Output[str]]
-    """What a machine calls itself in its status record."""
+    """Return the id that a machine writes into its status record."""
     first: Sequence[pulumi.Resource]
-    """What must exist before any machine."""
+    """Resources that must exist before any machine."""
     ignored: Sequence[str]
-    """Inputs whose change is for machines made from now on; a replacement takes it all the same."""
+    """Inputs whose change does not replace a machine (`ignore_changes`); a replacement applies it."""
     lasting: Sequence[str]
-    """Further inputs whose change leaves a control plane alone."""
+    """Further inputs to ignore for control planes."""
     complete: Callable[[Made], pulumi.Resource] = itself
-    """What of a machine is made last: the one after it waits for that."""
+    """Return the machine's last resource, on which the next machine depends."""
 
     def maker(
-        self, parent: pulumi.Resource, cluster: str, group: MachineGroup, made: Output[MachineGroup]
+        self, parent: pulumi.Resource, cluster: str, group: MachineGroup, current: Output[MachineGroup]
     ) -> Callable[[Machine, ResourceOptions], Made]:
-        """What registers the machines of a group. made: the group as it is in this run (rollout/upgrade.py)."""
-        user_data, tags = self.launch.user_data(group, made), group_tags(group, made)
+        """Return a function that registers a machine of the group. current: the group at its version in this run."""
+        user_data, tags = self.launch.user_data(group, current), group_tags(group, current)
 
         def make(machine: Machine, options: ResourceOptions) -> Made:
             name = f"{cluster}-{machine.name}"
@@ -74,13 +75,13 @@ class CloudMachines(Generic[Made]):
 
 
 class ControlPlane(pulumi.ComponentResource, Generic[Made]):
-    """One or three machines, each after the one before it, and never replaced or stopped by a change of the stack.
+    """One or three machines, created one after the other. No change of the stack file replaces or stops them.
 
-    Changes reach them through the desired-state pointer.
+    They follow the desired-state pointer instead.
     """
 
     made: list[Made]
-    """Their resources, by index."""
+    """Resources of the machines, by index."""
     instance_ids: list[Output[str]]
     """Ids of the instances, by index."""
 
@@ -104,20 +105,20 @@ class ControlPlane(pulumi.ComponentResource, Generic[Made]):
                 ignore_changes=[*cloud_machines.ignored, *cloud_machines.lasting],
             )
             self.made.append(make(machine, options))
-        self.instance_ids = [cloud_machines.instance_id(each) for each in self.made]
+        self.instance_ids = [cloud_machines.instance_id(machine) for machine in self.made]
         self.register_outputs({"instance_ids": self.instance_ids})
 
 
 class Workers(pulumi.ComponentResource, Generic[Made]):
-    """One pool, whose machines are replaced in waves when what they must become changes.
+    """One pool. Its machines are replaced in waves when the replace digest changes.
 
-    Each waits for the one `max_unavailable` before it, and goes before its successor comes: so
-    at most that many are missing at once, under plain `pulumi up` too. The rollout's hooks stop
-    where the pool cannot spare one, and drain those that go.
+    A machine depends on the one `max_unavailable` places before it, and is deleted before its successor is created. So
+    at most that many are missing at once, under plain `pulumi up` too. The rollout's hooks stop the run if too few
+    others are ready, and drain a machine before its deletion.
     """
 
     made: list[Made]
-    """Their resources, by index."""
+    """Resources of the machines, by index."""
     instance_ids: list[Output[str]]
     """Ids of the instances, by index."""
 
@@ -132,13 +133,13 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
     ) -> None:
         full, inputs = f"{name}-{group.name}", {"count": len(group.machines)}
         super().__init__(f"mullion:{cloud_machines.cloud}:Workers", full, inputs, opts)
-        made_as = upgrade.pool(group)
-        make, self.made = cloud_machines.maker(self, name, group, made_as), []
+        current = upgrade.pool(group)
+        make, self.made = cloud_machines.maker(self, name, group, current), []
         common: dict[str, Any] = {
             "parent": self,
             "delete_before_replace": True,  # its address is fixed
             "ignore_changes": list(cloud_machines.ignored),
-            "replacement_trigger": made_as.apply(lambda each: each.replace_digest),
+            "replacement_trigger": current.apply(lambda pool: pool.replace_digest),
             "hooks": rollout.hooks,
         }
         for machine in group.machines:
@@ -147,12 +148,12 @@ class Workers(pulumi.ComponentResource, Generic[Made]):
             instance = make(machine, ResourceOptions(depends_on=before, **common))
             rollout.watch(f"{name}-{machine.name}", instance)
             self.made.append(instance)
-        self.instance_ids = [cloud_machines.instance_id(each) for each in self.made]
+        self.instance_ids = [cloud_machines.instance_id(machine) for machine in self.made]
         self.register_outputs({"instance_ids": self.instance_ids, "kubernetes": upgrade.version})
 
 
 class Records(Machines, Store, Protocol):
-    """What a cloud and its bundle store know of machines."""
+    """State of machines from the cloud, and their records from its bundle store."""
 
 
 def machines(
@@ -162,11 +163,14 @@ def machines(
     public_host: Output[str],
     opts: ResourceOptions,
 ) -> dict[Machine, Made]:
-    """Register all machines of a cluster. records: of the machines of a group. public_host: of the API."""
+    """Register all machines of a cluster; return their resources.
+
+    records: returns the records of a group's machines. public_host: of the API, or empty.
+    """
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
     rollout = Rollout(plan, records(SecurityGroup.WORKERS), context.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
     upgrade.source = ControlPlaneRecords(records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids)
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
-    made = [*control_plane.made, *(each for pool in pools for each in pool.made)]
-    return dict(zip(plan.machines, made, strict=True))
+    resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]
+    return dict(zip(plan.machines, resources, strict=True))

@@ -1,4 +1,4 @@
-"""The signed documents of the bundle store, as each run of the program writes them (rollout/signed_documents.py)."""
+"""Signed documents that each run of the program uploads to the bundle store (rollout/signed_documents.py)."""
 
 import time
 
@@ -14,20 +14,20 @@ from components.wiring.kept_secrets import Generated, stash
 def pointer(
     plan: ClusterPlan, generated: Generated, upgrade: Upgrade, bundle_url: Output[str], parent: pulumi.Resource
 ) -> Output[str]:
-    """Where the control plane finds what it shall be. Its serial: when bundle or version last changed.
+    """Return the desired-state pointer. Its serial is the time of the last change of bundle or version, Unix seconds.
 
-    It changes after the pools' version is settled, for which the control plane's is looked at.
+    The pointer changes only after the pools' version is decided, which needs the control plane's reported versions.
     """
     bundle, version = plan.control_plane.bundle, plan.spec.kubernetes
     serial = stash(f"{plan.name}-serial", int(time.time()), parent=parent, trigger=[bundle.sha256, version])
-    known = Output.all(generated.desired_state_key, bundle_url, bundle.sha256, version, serial, upgrade.version)
+    values = Output.all(generated.desired_state_key, bundle_url, bundle.sha256, version, serial, upgrade.version)
     # the MAC does not reveal its key
-    return Output.unsecret(known.apply(lambda each: pointer_document(*each)))
+    return Output.unsecret(values.apply(lambda current: pointer_document(*current)))
 
 
 def member_list(plan: ClusterPlan, generated: Generated, parent: pulumi.Resource) -> Output[str]:
-    """Who may be a node, and as what. Its serial is the second in which it last changed."""
+    """Return members.json. Its serial is the time of its last change, Unix seconds."""
     listed = members(plan)
     serial = stash(f"{plan.name}-members-serial", int(time.time()), parent=parent, trigger=listed)
-    known = Output.all(generated.desired_state_key, serial)
-    return Output.unsecret(known.apply(lambda each: members_document(each[0], listed, each[1])))
+    values = Output.all(generated.desired_state_key, serial)
+    return Output.unsecret(values.apply(lambda current: members_document(current[0], listed, current[1])))

@@ -1,4 +1,4 @@
-"""What the facade needs of a cloud."""
+"""CloudOutputs: the result of each cloud's `build`."""
 
 from dataclasses import dataclass
 
@@ -7,9 +7,11 @@ from pulumi import Output
 
 @dataclass(frozen=True)
 class CloudOutputs:
-    """What a cloud's `build` gives back."""
+    """Outputs that MixedCluster exports."""
 
     public_host: Output[str]
     """Name or address of the API for people, or empty."""
     bundle_store: Output[str]
+    """URL of the bundle store."""
     snapshot_store: Output[str]
+    """URL of the snapshot store."""

@@ -1,4 +1,4 @@
-"""The stores of a cluster, in any cloud: one with what machines fetch and write, one with snapshots of etcd."""
+"""The stores of a cluster in any cloud: the bundle store and the snapshot store."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -16,34 +16,35 @@ from components.wiring.published_documents import member_list, pointer
 JSON = "application/json"
 
 OLDER_DAYS = 30
-"""What was written over or deleted in a versioned store can be had back for so long, then it costs no more."""
+"""Days for which a versioned store keeps overwritten and deleted objects."""
 
 SECRETS = {"join_secret": "join", "pki_secret": "pki", "desired_state_secret": "desired-state"}
-"""Secrets by the fact with what the store calls them. The first is written by the control plane, the others here."""
+"""Name of a secret, by the fact that holds it. The control plane writes `join`, the program the others."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """An object of the bundle store: a text or an asset."""
+    """An object of the bundle store, with either a text or an asset."""
 
     name: str
-    """Of its resource, after the cluster's."""
+    """Suffix of the resource's name, after the cluster's name."""
     key: Input[str]
-    """Its name in the store."""
+    """Name of the object in the store."""
     text: Output[str] | None = None
     asset: Output[pulumi.Asset] | None = None
     options: ResourceOptions | None = None
 
     @property
     def content_type(self) -> str | None:
-        """Where it is not the cloud's own default."""
+        """Content type; None: the cloud's default."""
         return JSON if self.key in (POINTER, MEMBERS) else None
 
 
 class Stores(pulumi.ComponentResource, ABC):
-    """Bundle objects stay when the program no longer names them: a machine may still fetch them.
+    """The bundle store and the snapshot store of a cluster.
 
-    They go with their store. The snapshot store outlives the cluster unless that expires.
+    Bundles stay until their store is deleted: a machine may still fetch one that the program no longer declares. The
+    snapshot store outlives the cluster, unless the cluster has an expiry date.
     """
 
     bundle_store: Output[str]
@@ -51,29 +52,29 @@ class Stores(pulumi.ComponentResource, ABC):
     snapshot_store: Output[str]
     """URL of the snapshot store."""
     bundle_urls: Mapping[str, Output[str]]
-    """URL of each machine group's bundle, known once it is there."""
+    """URL of each machine group's bundle; resolves once the bundle is uploaded."""
     ca_url: Output[str]
     """URL of the CA bundle."""
     members: pulumi.Resource
-    """The list of planned members: a machine that is not on it is not let in, so it comes before machines."""
+    """The object members.json. Machines depend on it, because a machine that is not listed cannot join."""
 
     @abstractmethod
-    def _put(self, each: Content) -> tuple[pulumi.Resource, Output[str]]:
-        """Put an object into the bundle store: its resource, and its name there once it is there."""
+    def _put(self, content: Content) -> tuple[pulumi.Resource, Output[str]]:
+        """Upload an object to the bundle store; return its resource, and its name, which resolves once uploaded."""
 
     def _publish(self, context: ClusterContext) -> None:
-        """Put into the bundle store what machines fetch."""
-        plan, made = context.plan, context.upgrade.groups()
-        self.bundle_urls = {each.name: self._bundle(each.name, made[each.name]) for each in plan.machine_groups}
+        """Upload what machines fetch: bundles, the CA certificate, the desired-state pointer, the member list."""
+        plan, groups = context.plan, context.upgrade.groups()
+        self.bundle_urls = {group.name: self._bundle(group.name, groups[group.name]) for group in plan.machine_groups}
         self.ca_url = self._url(self._put(Content("ca", "ca.crt", context.generated.ca_certificate)))
-        pointed = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
-        reached = ResourceOptions(hooks=context.upgrade.hooks)
-        self._put(Content("desired-state", POINTER, pointed, options=reached))
+        document = pointer(plan, context.generated, context.upgrade, self.bundle_urls[plan.control_plane.name], self)
+        hooks = ResourceOptions(hooks=context.upgrade.hooks)
+        self._put(Content("desired-state", POINTER, document, options=hooks))
         self.members, _ = self._put(Content("members", MEMBERS, member_list(plan, context.generated, self)))
 
     def _bundle(self, name: str, group: Output[MachineGroup]) -> Output[str]:
-        key = group.apply(lambda each: each.bundle.key)
-        source: Output[pulumi.Asset] = group.apply(lambda each: asset(each.bundle))
+        key = group.apply(lambda current: current.bundle.key)
+        source: Output[pulumi.Asset] = group.apply(lambda current: asset(current.bundle))
         kept = ResourceOptions(retain_on_delete=True)
         return self._url(self._put(Content(f"bundle-{name}", key, asset=source, options=kept)))
 

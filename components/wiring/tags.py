@@ -1,6 +1,6 @@
-"""Tags: who owns a resource, and which resource of the program it is.
+"""Tags: the cluster and owner of a resource, and its URN.
 
-`mullion:urn` is how a resource whose creation was cut off is found again.
+`mullion up` finds a resource whose creation was interrupted by its tag `mullion:urn`.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import pulumi
 from components.spec.models import ClusterSpec
 
 LONGEST = 256
-"""Characters of a tag's value on AWS."""
+"""Maximum characters of a tag's value on AWS."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +22,17 @@ class Tags:
     """Tags of one cluster."""
 
     common: Mapping[str, str]
-    """On every resource: cluster, owner and expiry where given, then the user's own."""
+    """Tags of every resource: cluster, owner, expiry date, and the user's tags."""
     ours: Mapping[str, str]
-    """Without the user's own, for things that take few tags (an S3 object: 10)."""
+    """The same without the user's tags, for resources that take few tags (an S3 object: 10)."""
     root: pulumi.Input[str]
     """URN of the cluster's component."""
 
     @classmethod
     def of(cls, cluster: str, spec: ClusterSpec, root: pulumi.Input[str]) -> "Tags":
-        """Tags of a cluster with this spec."""
-        known = {"mullion:cluster": cluster, "mullion:owner": spec.owner, "mullion:expires": spec.expires}
-        ours = {key: value for key, value in known.items() if value is not None}
+        """Return the tags of a cluster with this spec."""
+        fixed = {"mullion:cluster": cluster, "mullion:owner": spec.owner, "mullion:expires": spec.expires}
+        ours = {key: value for key, value in fixed.items() if value is not None}
         return cls({**spec.tags, **ours}, ours, root)
 
     def on(
@@ -44,9 +44,9 @@ class Tags:
         *,
         few: bool = False,
     ) -> pulumi.Input[Mapping[str, pulumi.Input[str]]]:
-        """Tags for a child of `parent`, itself a child of the cluster: of this class, with this logical name.
+        """Return the tags of a resource with this class and logical name; its `parent` is a child of the cluster.
 
-        more: tags of ours besides, without the prefix. few: without the user's own.
+        more: additional tags, without the prefix `mullion:`. few: without the user's tags.
         """
         rest = {
             **(self.ours if few else self.common),
@@ -67,14 +67,14 @@ class Tags:
         name: str,
         more: Mapping[str, pulumi.Input[str]] | None = None,
     ) -> pulumi.Output[dict[str, str]]:
-        """The same as labels of GCP, which are shorter: without the name, and with a digest in the URN's place."""
+        """Return the same as labels for GCP, which are shorter: without the name, with a digest instead of the URN."""
         rest = {**self.common, **{f"mullion:{k}": v for k, v in (more or {}).items()}}
         return pulumi.Output.all(rest, self._urn(parent, kind, name)).apply(
-            lambda known: {**dict(map(label, known[0].items())), "mullion_urn": urn_digest(known[1])}
+            lambda values: {**dict(map(label, values[0].items())), "mullion_urn": urn_digest(values[1])}
         )
 
     def _urn(self, parent: pulumi.Resource, kind: type[pulumi.Resource], name: str) -> str | pulumi.Output[str]:
-        """URN of a child of `parent`, itself a child of the cluster."""
+        """Return the URN of a child of `parent`, which is a child of the cluster."""
         token: str = kind.pulumi_type  # type: ignore[attr-defined]  # each generated class has it
         types = f"{parent.pulumi_resource_type}${token}"
         if isinstance(self.root, str):
@@ -83,32 +83,31 @@ class Tags:
 
 
 def component_urn(component: pulumi.ComponentResource, opts: pulumi.ResourceOptions | None) -> pulumi.Input[str]:
-    """URN of a component: plain where it stands at the top, which keeps tags plain too; else an Output.
+    """Return the URN of a component: a string if it has no parent, which keeps tags strings too; else an Output.
 
-    The Output depends on nothing: as the component's own `urn` it would make every child with
-    tags wait for all children.
+    The Output has no dependencies: with the component's own `urn`, every tagged child would wait for all children.
     """
     if opts is None or opts.parent is None:
         head = f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}"
         return f"{head}::{component.pulumi_resource_type}::{component.pulumi_resource_name}"
 
     async def urn() -> str:
-        known = await component.urn.future()
-        if known is None:
+        value = await component.urn.future()
+        if value is None:
             raise RuntimeError(f"{component.pulumi_resource_name} was registered without a URN")
-        return known
+        return value
 
     return pulumi.Output(set(), asyncio.ensure_future(urn()), component.urn.is_known())
 
 
 def descendant(root: str, types: str, name: str) -> str:
-    """URN below a component: from its URN, the types on the way (joined by $), and the logical name."""
+    """Return the URN of a descendant from a component's URN, the types between (joined by $) and a logical name."""
     head, above, _ = root.rsplit("::", 2)
     return f"{head}::{above}${types}::{name}"
 
 
 def tag_value(urn: str) -> str:
-    """A URN as tags of every AWS service take it: `$` becomes `+`, and a long one ends in its digest."""
+    """Return a URN as a valid tag value of every AWS service: `$` becomes `+`, and a long one ends in its digest."""
     text = urn.replace("$", "+")
     if len(text) <= LONGEST:
         return text
@@ -123,11 +122,11 @@ LONGEST_LABEL = 63
 
 
 def label(tag: tuple[str, str]) -> tuple[str, str]:
-    """A tag as a label; a check sees to it that the user's own lose nothing by that."""
+    """Return a tag as a label. A check refuses tags of the user that would change."""
     key, value = (_NOT_IN_LABELS.sub("_", each.lower()) for each in tag)
     return key, value[:LONGEST_LABEL]
 
 
 def urn_digest(urn: str) -> str:
-    """What stands for a URN in a label."""
+    """Return the label value for a URN: 40 digits of its sha256."""
     return hashlib.sha256(urn.encode()).hexdigest()[:40]

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from components.clouds import CLOUDS
 from components.spec.report import SpecError
-from components.stack_files.stack import CLUSTER, REGIONS, read_stack
+from components.stack_files.stack import CLUSTER, read_stack
 from operations.chaos import invariants
 from operations.chaos.changes import CHANGES, Change, Document, Draw, older
 from operations.chaos.clone import Replica
@@ -148,7 +149,7 @@ def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | N
 
 def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
     """A change of one of these kinds that leaves the spec without errors."""
-    region = config[REGIONS[config[CLUSTER]["cloud"]][0]]
+    region = config[CLOUDS[config[CLUSTER]["cloud"]].region_key]
     while True:
         change = rng.choice(kinds)(rng, config[CLUSTER], region)
         if change is None:

@@ -1,5 +1,6 @@
 """AWS by its provider, for the programs that commands run."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -7,12 +8,31 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.images import newest
-from components.aws.records import Records
+from components.aws.records import RUNNING, STOPPED, Records
+from components.rollout.provider_calls import ProviderError
+from operations.clouds import cloud_tables
+
+_NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource")
+"""In messages of getInstance about an instance that is terminated or was never there."""
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
     return Records(parent, *map(Output.from_input, ("", bucket, role)))
+
+
+async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
+    """Return GONE or STOPPED if the machine's instance does not run, else an empty text; also if AWS does not say.
+
+    machine: its outputs in the state.
+    """
+    try:
+        found = await records.calls.invoke("aws:ec2/getInstance:getInstance", {"instanceId": machine["id"]})
+    except ProviderError as error:
+        return cloud_tables.GONE if any(text in str(error) for text in _NOT_FOUND) else ""
+    if found.get("instanceState") in STOPPED:
+        return cloud_tables.STOPPED
+    return "" if found.get("instanceState") in (*RUNNING, None) else cloud_tables.GONE
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:

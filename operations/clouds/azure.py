@@ -3,6 +3,7 @@
 A store is a blob container, by its id.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 from xml.etree import ElementTree
@@ -12,13 +13,28 @@ from pulumi import Output, ResourceOptions
 from pulumi.runtime.settings import get_root_resource
 from pulumi_azure_native import _utilities, storage
 
-from components.azure.records import Blobs, Records, parts
-from components.rollout.provider_calls import ProviderCalls
+from components.azure.records import STOPPED, Blobs, Records, parts
+from components.rollout.provider_calls import ProviderCalls, ProviderError
+from operations.clouds import cloud_tables
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
     return Records(parent=parent, role=role, container=Output.from_input(bucket))
+
+
+async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
+    """As in operations/clouds/aws.py. A machine of the same name with another vmId is a successor: GONE."""
+    group = parts(await records.container.future() or "")["group"]
+    asked = {"resourceGroupName": group, "vmName": machine["name"], "expand": "instanceView"}
+    try:
+        found = await records.blobs.calls.find("azure-native:compute:getVirtualMachine", asked)
+    except ProviderError:
+        return ""
+    if found.get("vmId") != machine["id"]:
+        return cloud_tables.GONE
+    codes = {str(status["code"]) for status in found["instanceView"]["statuses"]}
+    return "" if STOPPED.isdisjoint(codes) else cloud_tables.STOPPED
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:

@@ -6,8 +6,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from components import clouds
 from components.naming import CONTROL_PLANE
-from components.stack_files.stack import REGIONS
 
 State = Iterable[Mapping[str, Any]]
 """The resources of a state, as `pulumi stack export` gives them."""
@@ -152,7 +152,7 @@ CLOUDS = {each.name: each for each in (AWS, GCP, AZURE)}
 MACHINES = frozenset(each.machine for each in CLOUDS.values())
 OBJECTS = frozenset(each.stored for each in CLOUDS.values())
 
-KEYS = (*(key for key, *_ in REGIONS.values()), "gcp:project")
+KEYS = (*(facts.region_key for facts in clouds.CLOUDS.values()), "gcp:project")
 """Keys of a stack's configuration that say where it is; others may hold credentials."""
 
 
@@ -175,6 +175,9 @@ def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], sta
     type_, output = cloud.role
     return str(outputs[type_, f"{stack}-{group}"][output])
 
+
+GONE, STOPPED = "gone", "stopped"
+"""What a cloud says of an instance that does not run."""
 
 GROUPS = (CONTROL_PLANE, "workers")
 

@@ -1,5 +1,6 @@
 """GCP by its provider, for the programs that commands run; as operations/clouds/aws.py."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -7,12 +8,26 @@ import pulumi_gcp as gcp
 from pulumi import Output, ResourceOptions
 
 from components.gcp.images import newest
-from components.gcp.records import Records
+from components.gcp.records import STOPPED, Records
+from components.rollout.provider_calls import ProviderError
+from operations.clouds import cloud_tables
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
     """The status records of machines in the bundle store. role: as their names begin."""
     return Records(parent=parent, role=role, bucket=Output.from_input(bucket))
+
+
+async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
+    """As in operations/clouds/aws.py. An instance of the same name with another number is a successor: GONE."""
+    asked = {"name": machine["name"], "zone": machine["zone"]}
+    try:
+        found = await records.calls.find("gcp:compute/getInstance:getInstance", asked)
+    except ProviderError:
+        return ""
+    if str(found.get("instanceId")) != str(machine["id"]):
+        return cloud_tables.GONE
+    return cloud_tables.STOPPED if found["currentStatus"] in STOPPED else ""
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:

@@ -1,4 +1,4 @@
-"""`mullion replace-control-plane` and `mullion restore`: machines of the control plane go only by these."""
+"""`mullion replace-control-plane` and `mullion restore`: only these delete machines of the control plane."""
 
 import json
 from dataclasses import dataclass
@@ -18,11 +18,14 @@ from operations.stacks import account, stack_files, target
 
 SNAPSHOTS = "etcd/"
 READY_SECONDS = 30 * 60
-"""Seconds that new machines get: images, etcd, health gates."""
+"""Longest wait for new machines: they pull images, join etcd and pass health gates."""
 
 
 def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
-    """Make one machine of three anew, with the stack's image and size; the others keep the cluster meanwhile."""
+    """Replace one of three control plane machines, with the stack's image and size.
+
+    Raises Stop unless the others are ready: etcd would lose its quorum.
+    """
     plan = plan_cluster(name, stack_files.load(name).spec)
     names = _names(plan)
     if machine not in names:
@@ -30,56 +33,57 @@ def replace(name: str, machine: str, *, sandbox: bool, yes: bool) -> None:
     if len(names) == 1:
         raise Stop(
             Exit.REFUSED,
-            f"{machine} is the whole control plane of {name}; `mullion restore {name}` makes it anew from a snapshot",
+            f"{machine} is the whole control plane of {name}; `mullion restore {name}` replaces it from a snapshot",
         )
-    others = [each for each in wait.look(name, 0, control_plane=True) if each.awaited.name != machine]
-    if lacking := wait.lacking(others):
-        head = "the rest of the control plane must be well, else the cluster would be lost:"
-        raise Stop(Exit.REFUSED, "\n".join([head, *lacking]))
-    up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=lambda now: _urns(now, name, [machine]))
+    reports = wait.watch(name, 0, control_plane=True)
+    others = [report for report in reports if report.expected.name != machine]
+    if missing := wait.problems(others):
+        head = "the rest of the control plane must be ready, else etcd would lose its quorum:"
+        raise Stop(Exit.REFUSED, "\n".join([head, *missing]))
+    up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=lambda resources: _urns(resources, name, [machine]))
     _wait(name)
 
 
 @dataclass(frozen=True)
-class Stored:
-    """What a cluster's snapshot store has: snapshots by key, newest first, and the records of its founding."""
+class SnapshotStore:
+    """A cluster's snapshot bucket: keys of snapshots, newest first, and the number of founding records."""
 
     bucket: str
     snapshots: list[str]
     records: int
     cluster: str
-    """What every record names: the hash of the cluster's authority."""
+    """Hash of the cluster's certificate authority, as every founding record has it."""
     cloud: str
 
 
 def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | None, listed: bool) -> None:
-    """Make the whole control plane anew from a snapshot of etcd: the newest, or this one. Workers stay."""
+    """Replace the whole control plane from an etcd snapshot: the newest, or this one. Keeps the workers."""
     plan = plan_cluster(name, stack_files.load(name).spec)
     stored = _look(name)
     if listed:
-        print(table(("snapshot", "age"), [(each, age(each)) for each in stored.snapshots]))
+        print(table(("snapshot", "age"), [(key, age(key)) for key in stored.snapshots]))
         return
     chosen = _chosen(name, stored, snapshot)
     names = _names(plan)
     print(
-        f"{name}: {', '.join(names)} are made anew from {chosen} ({age(chosen)} old).\n"
-        "What the cluster was told since is lost; machines of the control plane that still run are deleted."
+        f"{name}: {', '.join(names)} are replaced from {chosen} ({age(chosen)} old).\n"
+        "Changes of the cluster since then are lost; control plane machines that still run are deleted."
     )
     if confirmed is None:
         account.confirm(f"Restore {name}? (Without a terminal: --confirm {name}.)", name)
     elif confirmed != name:
         raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
-    _ask_founder(name, stored, chosen)
+    _write_restore_record(name, stored, chosen)
     try:
-        up_and_down.up(name, sandbox=sandbox, yes=True, replaced=lambda now: _urns(now, name, names))
+        up_and_down.up(name, sandbox=sandbox, yes=True, replaced=lambda resources: _urns(resources, name, names))
     except BaseException:
-        print(f"the founding record asks for {chosen}; the same command goes on with it", flush=True)
+        print(f"the founding record names {chosen}; the same command continues with it", flush=True)
         raise
     _wait(name)
 
 
 def age(key: str, now: datetime | None = None) -> str:
-    """How old a snapshot is, by the time in its key; empty where it has none."""
+    """Return how old a snapshot is, by the time in its key; empty if the key has none."""
     try:
         made = datetime.strptime(key.removeprefix(SNAPSHOTS).partition("-")[0], "%Y%m%dT%H%M%S%z")
     except ValueError:
@@ -89,29 +93,33 @@ def age(key: str, now: datetime | None = None) -> str:
 
 
 def _wait(name: str) -> None:
-    last = wait.look(name, READY_SECONDS, control_plane=True)
-    print(wait.shown(last))
-    if lacking := wait.lacking(last):
-        raise Stop(Exit.FAILED, "\n".join(["made, but not all is well:", *lacking]))
+    reports = wait.watch(name, READY_SECONDS, control_plane=True)
+    print(wait.table_of(reports))
+    if missing := wait.problems(reports):
+        head = f"replaced, but {len(missing)} of {len(reports)} control plane machines are not ready:"
+        raise Stop(Exit.FAILED, "\n".join([head, *missing]))
+    print(f"{name}: the control plane is ready")
 
 
 def _names(plan: ClusterPlan) -> list[str]:
-    return [each.name for each in plan.control_plane.machines]
+    return [machine.name for machine in plan.control_plane.machines]
 
 
-def _urns(now: state.State, name: str, machines: list[str]) -> list[str]:
-    """URNs of machines; those that a run before this one has deleted are made by any `up`."""
+def _urns(resources: state.State, name: str, machines: list[str]) -> list[str]:
+    """Return the URNs of machines in the state; machines that an earlier run deleted are created by any `up`."""
     return [
-        each["urn"]
-        for each in now
-        if cloud_tables.of(now).is_machine(each)
-        and each["urn"].rpartition("::")[2] in {f"{name}-{machine}" for machine in machines}
+        resource["urn"]
+        for resource in resources
+        if cloud_tables.of(resources).is_machine(resource)
+        and resource["urn"].rpartition("::")[2] in {f"{name}-{machine}" for machine in machines}
     ]
 
 
-def _chosen(name: str, stored: Stored, snapshot: str | None) -> str:
+def _chosen(name: str, stored: SnapshotStore, snapshot: str | None) -> str:
     if not stored.snapshots:
-        raise Stop(Exit.FAILED, f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS}, so nothing is lost")
+        raise Stop(
+            Exit.FAILED, f"bucket {stored.bucket} has no snapshot of etcd below {SNAPSHOTS}; nothing was changed"
+        )
     if not stored.records:
         raise Stop(Exit.FAILED, f"bucket {stored.bucket} has no record below {LOG}/: {name} was never founded")
     if snapshot is None:
@@ -121,8 +129,8 @@ def _chosen(name: str, stored: Stored, snapshot: str | None) -> str:
     return snapshot
 
 
-def _look(name: str) -> Stored:
-    """Ask the stack's own provider."""
+def _look(name: str) -> SnapshotStore:
+    """Return the content of the snapshot bucket, read by the stack's own provider."""
     with kubeconfig.built(name) as run:
         resources = state.resources(run)
     bucket, cloud = state.stores(name, resources).snapshots, cloud_tables.of(resources).name
@@ -130,10 +138,10 @@ def _look(name: str) -> Stored:
     def program() -> None:
         import pulumi
 
-        asked = cloud_tables.provider(cloud)
-        records = asked.keys(bucket, f"{LOG}/")
-        first = records.apply(lambda keys: asked.text(bucket, f"{LOG}/0") if keys else "{}")
-        pulumi.export("snapshots", asked.keys(bucket, SNAPSHOTS))
+        provider = cloud_tables.provider(cloud)
+        records = provider.keys(bucket, f"{LOG}/")
+        first = records.apply(lambda keys: provider.text(bucket, f"{LOG}/0") if keys else "{}")
+        pulumi.export("snapshots", provider.keys(bucket, SNAPSHOTS))
         pulumi.export("records", records)
         pulumi.export("first", first)
 
@@ -142,12 +150,12 @@ def _look(name: str) -> Stored:
     keys: list[str] = outputs["snapshots"].value or []
     records: list[str] = outputs["records"].value or []
     cluster = json.loads(outputs["first"].value or "{}").get("cluster", "")
-    snapshots = sorted((each for each in keys if each.endswith(".db")), reverse=True)
-    return Stored(bucket, snapshots, len(records), cluster, cloud)
+    snapshots = sorted((key for key in keys if key.endswith(".db")), reverse=True)
+    return SnapshotStore(bucket, snapshots, len(records), cluster, cloud)
 
 
-def _ask_founder(name: str, stored: Stored, snapshot: str) -> None:
-    """Write the record after which the next machine founds the cluster again, from the snapshot."""
+def _write_restore_record(name: str, stored: SnapshotStore, snapshot: str) -> None:
+    """Write the founding record that makes the next machine found the cluster again, from the snapshot."""
     record: dict[str, Any] = {"cluster": stored.cluster, "epoch": stored.records, "owner": "", "machine": ""}
     content, cloud = json.dumps({**record, "state": "restore", "snapshot": snapshot}), stored.cloud
 

@@ -1,4 +1,4 @@
-"""`mullion drift`: what somebody changed or removed by hand, as a refresh would find it. Changes nothing."""
+"""`mullion drift`: differences between a stack's state and its cloud, as a refresh finds them. Changes nothing."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from operations.engine.workspace import backend, existing, opened
 from operations.stacks import stack_files, target
 
 IGNORED = ("__defaults", "tagsAll")
-"""Properties that say nothing of their own: the engine's notes, and `tags` once more with the provider's."""
+"""Ignored properties: defaults noted by the engine, and `tags` merged with the provider's default tags."""
 
 
 @dataclass(frozen=True)
 class Property:
-    """One property: its path, its value in the state, its value in the cloud; None where there is none."""
+    """One property: its path, its value in the state, its value in the cloud; None if it has no value."""
 
     path: str
     recorded: Any
@@ -28,7 +28,7 @@ class Property:
 
 @dataclass(frozen=True)
 class Drift:
-    """One resource that is not as recorded. change: changed or removed; a changed secret shows no property."""
+    """One resource that differs from the state. change: changed or removed. A changed secret lists no property."""
 
     name: str
     type: str
@@ -38,60 +38,63 @@ class Drift:
 
 
 def drift(name: str, *, as_json: bool) -> None:
-    """Print how the cloud differs from a stack's state; Stop with code DRIFT where it does."""
+    """Print the differences between cloud and state. Raises Stop with code DRIFT if there are any."""
     stack_files.file(name)
     sandbox = target.in_sandbox(name)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
-        found = existing(name, workspace)
-        if found is None:
-            raise Stop(Exit.FAILED, f"stack {name} was never built; `mullion up {name}` does")
+        run = existing(name, workspace)
+        if run is None:
+            raise Stop(Exit.FAILED, f"stack {name} was never built; `mullion up {name}` builds it")
         for lock in locks.held(name, backend()):
-            gone = f"a run that is gone; `mullion up {name}` clears up" if lock.dead else "a run that is under way"
-            raise Stop(Exit.REFUSED, f"stack {name} is locked by {lock}: {gone}; its state is not complete")
-        drifts = look(found)
+            holder = (
+                f"a run that died; `{target.command('up', name)}` removes the lock"
+                if lock.dead
+                else "a run in progress"
+            )
+            raise Stop(Exit.REFUSED, f"stack {name} is locked by {lock}: {holder}; its state is not complete")
+        drifts = find(run)
     if as_json:
-        print(json.dumps([asdict(each) for each in drifts], indent=2))
+        print(json.dumps([asdict(drift) for drift in drifts], indent=2))
     else:
-        print("\n".join(line for each in drifts for line in lines(each)) or f"{name} is as recorded")
+        print("\n".join(line for drift in drifts for line in lines(drift)) or f"{name} has no drift")
     if drifts:
-        many = f"{len(drifts)} resource{'s are' if len(drifts) > 1 else ' is'} not as recorded"
-        flag = " --sandbox" if sandbox else ""
-        raise Stop(Exit.DRIFT, f"{many}; to put it right: mullion up {name}{flag} --refresh")
+        many = f"{len(drifts)} resource{'s differ' if len(drifts) > 1 else ' differs'} from the state"
+        raise Stop(Exit.DRIFT, f"{many}; to repair: {target.command('up', name, '--refresh')}")
 
 
-def look(run: auto.Stack) -> list[Drift]:
-    """Ask the cloud about every resource of a stack."""
+def find(run: auto.Stack) -> list[Drift]:
+    """Return the drift of a stack, sorted by URN: the provider reads every resource."""
     drifts: list[Drift] = []
     tally = Tally()
 
     def hear(event: auto.EngineEvent) -> None:
         tally.hear(event)
-        if event.res_outputs_event and (each := _of(event.res_outputs_event.metadata)):
-            drifts.append(each)
+        if event.res_outputs_event and (drift := _of(event.res_outputs_event.metadata)):
+            drifts.append(drift)
 
     with failures.reported(run.name, tally):
         run.preview_refresh(on_event=hear, show_secrets=False, color="never")
-    return sorted(drifts, key=lambda each: each.urn)
+    return sorted(drifts, key=lambda drift: drift.urn)
 
 
-def lines(each: Drift) -> Iterator[str]:
-    """Say how one resource differs."""
-    yield f"{each.change} {each.name} ({each.type})"
-    for one in each.properties:
-        yield f"  {one.path}: {_text(one.recorded)} -> {_text(one.real)}"
-    if each.change == "changed" and not each.properties:
-        yield "  a secret value, or one that the state does not hold"
+def lines(drift: Drift) -> Iterator[str]:
+    """Give the lines about one resource: its change, and each property's value in the state and in the cloud."""
+    yield f"{drift.change} {drift.name} ({drift.type})"
+    for each in drift.properties:
+        yield f"  {each.path}: {_text(each.recorded)} -> {_text(each.real)}"
+    if drift.change == "changed" and not drift.properties:
+        yield "  a secret value, or a value that the state does not hold"
 
 
 def compare(old: Any, new: Any, path: str = "") -> Iterator[Property]:
-    """Give the properties that differ; paths as the engine writes them: a.b[0].c."""
+    """Give the properties that differ, with paths in the engine's form: a.b[0].c."""
     if isinstance(old, dict) and isinstance(new, dict):
         for name in [*old, *(name for name in new if name not in old)]:
             if name not in IGNORED:
                 yield from compare(old.get(name), new.get(name), f"{path}.{name}" if path else str(name))
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (one, other) in enumerate(zip(old, new, strict=True)):
-            yield from compare(one, other, f"{path}[{index}]")
+        for index, (old_item, new_item) in enumerate(zip(old, new, strict=True)):
+            yield from compare(old_item, new_item, f"{path}[{index}]")
     elif old != new and (old or new):
         yield Property(path, old, new)
 
@@ -102,13 +105,13 @@ def _of(metadata: auto.StepEventMetadata) -> Drift | None:
         return None
     if step.op != "update" or not metadata.old or not metadata.new:
         return Drift(step.name, step.type, step.urn, "removed")
-    given = list(compare(metadata.old.inputs, metadata.new.inputs))
+    inputs = list(compare(metadata.old.inputs, metadata.new.inputs))
     return Drift(
         step.name,
         step.type,
         step.urn,
         "changed",
-        given or list(compare(metadata.old.outputs, metadata.new.outputs)),
+        inputs or list(compare(metadata.old.outputs, metadata.new.outputs)),
     )
 
 

@@ -1,4 +1,4 @@
-"""`mullion outputs` and `mullion kubeconfig`: what a stack's state holds for people."""
+"""`mullion outputs` and `mullion kubeconfig`: the outputs of a stack's state."""
 
 import base64
 import json
@@ -21,57 +21,59 @@ from operations.engine.workspace import backend, existing, opened
 from operations.stacks import boot_site, stack_files, target
 
 STALE = timedelta(days=5)
-"""A certificate that ends sooner is issued anew."""
+"""A certificate that expires sooner is replaced."""
 
 STASH = "pulumi:index:Stash"
 
 
 def outputs(name: str, *, as_json: bool) -> None:
-    """Print a stack's outputs; secret ones only as [secret]."""
+    """Print a stack's outputs; secrets as [secret]."""
     with built(name) as run:
-        found = {key: "[secret]" if value.secret else value.value for key, value in run.outputs().items()}
+        values = {key: "[secret]" if value.secret else value.value for key, value in run.outputs().items()}
     if as_json:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(values, indent=2))
         return
     lines: list[str] = []
-    for key, value in sorted(found.items()):
+    for key, value in sorted(values.items()):
         text = value if isinstance(value, str) else json.dumps(value)
         lines.append(f"{key}: {text.strip()}" if "\n" not in text.strip() else f"{key}:\n{text.strip()}")
     print("\n".join(lines))
 
 
 def kubeconfig(name: str, output: str | None) -> None:
-    """Write the administrator's kubeconfig, with a fresh certificate where the stored one ends soon."""
+    """Write the administrator's kubeconfig, with a new certificate if the stored one expires within 5 days."""
     if output is not None and Path(output).is_dir():
         raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
     with built(name) as run:
-        found = run.outputs().get("kubeconfig")
-        if found is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
-        text = current(name, found.value, run)
+        stored = run.outputs().get("kubeconfig")
+        if stored is None:
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
+        text = current(name, stored.value, run)
     if output == "-" or (output is None and not sys.stdout.isatty()):
         print(text, end="")
         return
     path = report.kubeconfig(name, text) if output is None else Path(output)
     if output is not None and not _written(path, text):
         return
+    if target.in_sandbox(name) and not boot_site.api(name):
+        print(f"mullion: nothing answers at its server yet: {boot_site.not_booted(name)}", file=sys.stderr)
     print(f"kubeconfig of {name}: {path}\n  export KUBECONFIG={os.path.abspath(path)}")  # noqa: PTH100 - keeps a link
 
 
 def _written(path: Path, text: str) -> bool:
-    """Write it for this user's eyes only. False where what is there is a pipe or device, not to be replaced."""
+    """Write the file with mode 0600. Return False for a pipe or device, which is written to and not replaced."""
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, "utf-8")
             return False
-        target.write(path.resolve(), text)  # a link stays, and what it leads to is replaced
+        target.write(path.resolve(), text)  # keeps a symbolic link and replaces its target
         return True
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links, before Python 3.13
         raise Stop(Exit.USAGE, f"-o {path}: {error}; name a file that can be written") from error
 
 
 def current(name: str, stored: str, run: auto.Stack) -> str:
-    """Return the stored kubeconfig, or one whose certificate is new where the stored one is about to end."""
+    """Return the stored kubeconfig; with a new certificate if the stored one expires within 5 days."""
     document = yaml.safe_load(stored)
     user = document["users"][0]["user"]
     ends = pki.not_after(base64.b64decode(user["client-certificate-data"]).decode())
@@ -80,32 +82,35 @@ def current(name: str, stored: str, run: auto.Stack) -> str:
     pair = pki.administrator_certificate(_authority(name, run), name)
     user["client-certificate-data"] = base64.b64encode(pair["certificate"].encode()).decode()
     user["client-key-data"] = base64.b64encode(pair["key"].encode()).decode()
-    print(f"mullion: the stored certificate ends {ends:%Y-%m-%d}; issued a new one", file=sys.stderr)
+    print(f"mullion: the stored certificate expires on {ends:%Y-%m-%d}; issued a new one", file=sys.stderr)
     return boot_site.reached(name, yaml.safe_dump(document, sort_keys=False))
 
 
 def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
-    """The cluster CA as stored: decrypted by the engine into this process's memory, never on disk."""
+    """Return the cluster CA of the state, decrypted by the engine into this process's memory, never on disk."""
     deployment = run.workspace.export_stack(name)  # the Automation API exports with --show-secrets
-    for each in state.resources_of(deployment):
-        if each["type"] == STASH and each["urn"].endswith(f"::{name}-cluster-ca"):
-            found: Any = each["outputs"]["output"]
-            while isinstance(found, dict) and "plaintext" in found:
-                found = json.loads(found["plaintext"])
-            return {"certificate": found["certificate"], "key": found["key"]}
-    raise Stop(Exit.FAILED, f"the state of {name} holds no cluster CA; `mullion up {name}` goes on where it was cut")
+    for resource in state.resources_of(deployment):
+        if resource["type"] == STASH and resource["urn"].endswith(f"::{name}-cluster-ca"):
+            pair: Any = resource["outputs"]["output"]
+            while isinstance(pair, dict) and "plaintext" in pair:
+                pair = json.loads(pair["plaintext"])
+            return {"certificate": pair["certificate"], "key": pair["key"]}
+    raise Stop(
+        Exit.FAILED,
+        f"the state of {name} has no cluster CA; `{target.command('up', name)}` continues the interrupted run",
+    )
 
 
 @contextmanager
 def built(name: str) -> Iterator[auto.Stack]:
-    """A stack that exists, in the world it belongs to."""
+    """Give a built stack, in the sandbox or its account. Raises Stop if it was never built."""
     stack_files.file(name)
     program = locate.find()
     never = f"stack {name} was never built; `mullion up {name}` first"
     if target.recall(name) is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
         raise Stop(Exit.FAILED, never)
     with opened(name, program, sandbox=target.in_sandbox(name)) as workspace, failures.reported(name):
-        found = existing(name, workspace)
-        if found is None:
+        run = existing(name, workspace)
+        if run is None:
             raise Stop(Exit.FAILED, never)
-        yield found
+        yield run

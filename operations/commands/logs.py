@@ -1,7 +1,7 @@
-"""`mullion logs`: ask a machine for its logs through the bundle store, and wait for them. No port is open for it.
+"""`mullion logs`: request a machine's logs through the bundle store, and wait for them. Needs no open port.
 
-A request is an object that only this machine may read; the answer is one that only it may write (docs/logs.md). What a
-machine answers may come from anybody who holds it: it is written to a file, and never unpacked.
+Only this machine may read the request object, and only this machine may write the answer (docs/logs.md). An answer may
+come from an attacker who controls the machine: it is written to a file and never unpacked.
 """
 
 import asyncio
@@ -27,19 +27,21 @@ from components.stack_files.stack import Stack
 from operations.clouds import cloud_tables
 from operations.commands.kubeconfig import built
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.engine import state
 from operations.engine.scratch_stack import passing
-from operations.stacks import stack_files, target
+from operations.stacks import boot_site, stack_files, target
 
-COLLECT_SECONDS = 4 * 60 * EVERY_MINUTES
-"""Seconds: collecting on a slow machine takes longer than its next look at the store."""
-INTERVAL = 3
+ANSWER_SECONDS = 4 * 60 * EVERY_MINUTES
+"""Longest wait: four times the interval in which a machine looks for requests, as collecting may be slow."""
+POLL_SECONDS = 3
+"""Seconds between two looks at the store."""
 FORUMS = "https://discuss.kubernetes.io, https://serverfault.com/questions/tagged/kubernetes"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A machine: where it is asked, under which name, and what it is."""
+class LogTarget:
+    """A machine with its bundle store, and the id of its role and instance in object keys."""
 
     bucket: str
     role_id: str
@@ -49,39 +51,50 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """Its object's name in each folder of the store."""
+        """Name of its object in the folders requests/ and logs/ of the store."""
         return f"{self.role_id}:{self.instance}.json"
 
 
 def logs(name: str, machine: str, output: Path | None) -> None:
-    """Write a machine's logs to a file, and print what an issue about it should say."""
+    """Write a machine's logs to a file, and print a template for an issue about it."""
+    stack_files.load(name)
+    boot_site.refuse_unbooted(name)
+    fetch(name, machine, output)
+
+
+def fetch(name: str, machine: str, output: Path | None) -> None:
+    """As `logs`, also of a machine that the sandbox only simulates: its archive holds a note."""
     stack = stack_files.load(name)
     with built(name) as run:
-        asked = find(name, machine, state.resources(run))
-    at_most = f"{COLLECT_SECONDS // 60} minutes"
-    print(f"mullion: asked {machine}; it looks every {EVERY_MINUTES} minutes, for at most {at_most}", file=sys.stderr)
-    content = _packed(machine, _answer(name, asked, sandbox=target.in_sandbox(name)))
+        log_target = find(name, machine, state.resources(run))
+    at_most = f"{ANSWER_SECONDS // 60} minutes"
+    print(
+        f"mullion: requested the logs of {machine}; it looks every {EVERY_MINUTES} minutes; waiting at most {at_most}",
+        file=sys.stderr,
+    )
+    content = _archive(machine, _answer(name, machine, log_target, sandbox=target.in_sandbox(name)))
     moment = datetime.now(timezone.utc)
     path = output or target.root() / name / "logs" / f"{machine}-{moment:%Y%m%dT%H%M%SZ}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-    print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; look through it before you share it\n")
-    print(issue(stack, asked.pool))
+    print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; read it before you share it\n")
+    print(issue(stack, log_target.pool))
 
 
-def find(name: str, machine: str, resources: state.State) -> Asked:
-    """The machine in a stack's state. Stop names all there are where it is none of them."""
-    known = state.instances(resources)
-    if machine not in known:
-        raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known)) or 'none'}")
-    pool = known[machine]["pool"]
+def find(name: str, machine: str, resources: state.State) -> LogTarget:
+    """Return a machine of a stack's state. Raises Stop with the names of all machines if there is none of this name."""
+    machines = state.instances(resources)
+    if machine not in machines:
+        names = ", ".join(sorted(machines)) or "none"
+        raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {names}")
+    pool = machines[machine]["pool"]
     stores = state.stores(name, resources)
     role_id = stores.control_plane if pool == CONTROL_PLANE else stores.workers
-    return Asked(stores.bundles, role_id, known[machine]["id"], pool, cloud_tables.of(resources).name)
+    return LogTarget(stores.bundles, role_id, machines[machine]["id"], pool, cloud_tables.of(resources).name)
 
 
-def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
-    """What the machine puts into the store for a request of ours, which is there meanwhile; empty: nothing came."""
+def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) -> Mapping[str, Any]:
+    """Create a request, and return the machine's answer from the store; empty if none came. Deletes the request."""
     question, answers = secrets.token_hex(8), list[dict[str, Any]]()
 
     def program() -> None:
@@ -89,21 +102,22 @@ def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
 
         from components.rollout.provider_calls import ProviderError
 
-        cloud = cloud_tables.provider(asked.cloud)
-        request = cloud.put("request", asked.bucket, f"requests/{asked.key}", json.dumps({"id": question}))
-        store = cloud.records(request, asked.bucket, asked.role_id)
+        cloud = cloud_tables.provider(log_target.cloud)
+        request = cloud.put("request", log_target.bucket, f"requests/{log_target.key}", json.dumps({"id": question}))
+        store = cloud.records(request, log_target.bucket, log_target.role_id)
 
         async def wait(_: str) -> bool:
-            end = time.monotonic() + COLLECT_SECONDS
+            end, heart = time.monotonic() + ANSWER_SECONDS, Heartbeat()
             while time.monotonic() < end:
                 try:
-                    found = json.loads(await store.text(f"logs/{asked.key}"))
-                    if isinstance(found, dict) and found.get("id") == question:
-                        answers.append(found)
+                    answer = json.loads(await store.text(f"logs/{log_target.key}"))
+                    if isinstance(answer, dict) and answer.get("id") == question:
+                        answers.append(answer)
                         return True
                 except (ProviderError, ValueError):
                     pass
-                await asyncio.sleep(INTERVAL)
+                heart.beat(f"the logs of {machine}")
+                await asyncio.sleep(POLL_SECONDS)
             return False
 
         pulumi.export("answered", request.id.apply(wait))
@@ -116,26 +130,26 @@ def _answer(name: str, asked: Asked, *, sandbox: bool) -> Mapping[str, Any]:
     return answers[0] if answers else {}
 
 
-def _packed(machine: str, answer: Mapping[str, Any]) -> bytes:
-    """The archive in an answer."""
+def _archive(machine: str, answer: Mapping[str, Any]) -> bytes:
+    """Return the zip archive in an answer. Raises Stop if there is none."""
     if not answer:
         raise Stop(
             Exit.FAILED,
-            f"{machine} did not answer in {COLLECT_SECONDS // 60} minutes: it is off, has no way to the bundle store, "
-            "or was made before there was `mullion logs`. Its serial console says how far it came; docs/logs.md says "
-            "how to collect on the machine itself",
+            f"{machine} did not answer in {ANSWER_SECONDS // 60} minutes: it is off, cannot reach the bundle store, "
+            "or was created by a version without `mullion logs`. Its serial console shows how far it booted; "
+            "docs/logs.md shows how to collect logs on the machine itself",
         )
     try:
         content = base64.b64decode(answer["archive"], validate=True)
     except (KeyError, TypeError, binascii.Error) as error:
-        raise Stop(Exit.FAILED, f"{machine} answered with something that is no archive: {error!r}") from error
+        raise Stop(Exit.FAILED, f"{machine} answered without an archive: {error!r}") from error
     if not zipfile.is_zipfile(io.BytesIO(content)):
-        raise Stop(Exit.FAILED, f"{machine} answered with something that is no zip archive")
+        raise Stop(Exit.FAILED, f"{machine} answered with data that is no zip archive")
     return content
 
 
 def issue(stack: Stack, pool: str) -> str:
-    """What an issue about the machines of a pool should say; `/sig windows` calls the people who know."""
+    """Return a template for a Kubernetes issue about a pool's machines; `/sig windows` notifies the right group."""
     spec = stack.spec
     machines = spec.control_plane if pool == CONTROL_PLANE else spec.pools[pool]
     release = releases.release(spec.kubernetes)

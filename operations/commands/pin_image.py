@@ -11,7 +11,7 @@ from operations.clouds import cloud_tables
 from operations.console.exits import Exit, Stop
 from operations.engine.scratch_stack import passing
 from operations.stacks import stack_files
-from operations.stacks.edit import node_at, write_whole
+from operations.stacks.edit import node_at, text_of, write_whole
 
 FOUND = "image"
 
@@ -36,7 +36,7 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
     if before == newest:
         print(f"{os}: {path.name} has the newest image already, {newest}")
         return
-    text = with_image(path.read_text("utf-8"), os, newest, path)
+    text = with_image(text_of(path), os, newest, path)
     _write_if_right(name, path, text)
     users = ", ".join(each for each, group in groups.items() if group.os.value == os)
     print(

@@ -12,9 +12,10 @@ from typing import Any
 from components.catalogue import instance_sizes
 from components.checks import reserves
 from components.checks.addresses import address_figures
+from components.checks.check import Group as Limits
 from components.checks.check import Subject
-from components.machine import user_data
 from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
+from components.spec.defaults import windows_cpu_milli
 from components.stack_files.stack import Stack
 from components.topology.firewall import Rule, SecurityGroup
 from operations.commands import plan_against, plan_text
@@ -25,16 +26,30 @@ FORMAT = 1
 """Version of the document; `--against` refuses any other."""
 
 
-def plan(name: str, *, as_json: bool, resources: bool, earlier: Path | None) -> None:
-    """Print the plan of a stack."""
+def plan(name: str, *, as_json: bool, resources: bool, against: str | None, firewall: bool = False) -> None:
+    """Print the plan of a stack.
+
+    against: file of an earlier plan or state to compare with; empty: the state of the built cluster.
+    firewall: list every firewall rule in the text.
+    """
     stack = stack_files.load(name)
     planned = plan_cluster(name, stack.spec)
     whole = document(stack, planned)
     if resources:
         whole["resources"] = _resources(name)
-    if earlier:
-        whole["against"] = plan_against.compare(whole, plan_against.read(earlier))
-    print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole))
+    if against is not None:
+        whole["against"] = plan_against.compare(whole, plan_against.read(Path(against)) if against else _built(name))
+    print(json.dumps(whole, indent=2) if as_json else plan_text.text(whole, firewall=firewall))
+
+
+def _built(name: str) -> plan_against.Earlier:
+    """Return the cluster as its state describes it; this needs the engine. Raises Stop if it was never built."""
+    from operations.commands import kubeconfig
+    from operations.recovery import recovery
+
+    with kubeconfig.built(name) as run:
+        deployment = recovery.export(run)["deployment"]
+    return plan_against.from_state(deployment.get("resources") or [], f"state of {name}")
 
 
 def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
@@ -45,7 +60,10 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
         "cluster": planned.name,
         "cloud": spec.cloud.value,
         "region": stack.region,
+        "expires": spec.expires,
+        "protect": spec.protect,
         "kubernetes": spec.kubernetes,
+        "spec": spec.model_dump(mode="json"),
         "endpoint": asdict(planned.endpoint) | {"url": planned.endpoint.url},
         "network": _network(subject),
         "pools": [_pool(planned, group, subject) for group in planned.machine_groups],
@@ -87,17 +105,37 @@ def _pool(planned: ClusterPlan, group: MachineGroup, subject: Subject) -> dict[s
         "image": group.image,
         "count": len(group.machines),
         "max_unavailable": group.max_unavailable,
+        "labels": _words(group.node_plan.registration["labels"]),
+        "taints": _words(group.node_plan.registration["taint_text"]),
+        "reserved": _reserved(group, subject),
         "allocatable": _allocatable(group, subject),
         "bundle": {"key": group.bundle.key, "bytes": len(group.bundle.content), "sha256": group.bundle.sha256},
         "replace_digest": group.replace_digest,
-        "user_data": {"bytes": group.longest_user_data, "limit": user_data.LIMITS[planned.spec.cloud.value]},
+        "user_data": {"bytes": group.longest_user_data, "limit": planned.spec.cloud.facts.user_data_limit},
     }
 
 
+def _words(text: str) -> list[str]:
+    return text.split(",") if text else []
+
+
+def _limits(group: MachineGroup, subject: Subject) -> Limits:
+    return next(limits for limits in subject.groups if limits.name == group.name)
+
+
+def _reserved(group: MachineGroup, subject: Subject) -> dict[str, dict[str, str]]:
+    """Return what the kubelet keeps from pods, as quantities: for the system, for Kubernetes, hard eviction."""
+    limits, size = _limits(group, subject), instance_sizes.size(group.size)
+    system = limits.kubelet.system_reserved.model_dump(exclude_none=True)
+    if limits.os.is_windows:
+        system = {"cpu": f"{windows_cpu_milli(size.vcpu if size else 0)}m", **system}
+    eviction = {"memory.available": reserves.HARD_EVICTION[group.family], **limits.kubelet.eviction_hard}
+    return {"system": system, "kube": limits.kubelet.kube_reserved.model_dump(exclude_none=True), "eviction": eviction}
+
+
 def _allocatable(group: MachineGroup, subject: Subject) -> dict[str, int] | None:
-    """What a node has for pods (RES-06): thousandths of a core, bytes. None for a size that no table has."""
-    size = instance_sizes.size(group.size)
-    limits = next(each for each in subject.groups if each.name == group.name)
+    """Return what a node has for pods (RES-06): thousandths of a core, bytes. None for a size that no table has."""
+    size, limits = instance_sizes.size(group.size), _limits(group, subject)
     if size is None:
         return None
     return {

@@ -13,7 +13,10 @@ from typing import Any
 
 from components.releases import in_order
 from components.releases.skew import refusal
+from components.spec.models import ClusterSpec
 from operations.clouds import cloud_tables
+from operations.commands import spec_changes
+from operations.commands.spec_changes import Change
 from operations.console.exits import Exit, Stop
 
 CONTROL_PLANE = "control-plane"
@@ -21,7 +24,11 @@ DIGEST = 16
 """Characters of the replace digest in the tag mullion:digest."""
 
 FACTS = ("os", "size", "disk_gb", "image")
-"""What of a pool a reason of a replacement names."""
+"""Fields of a pool in a plan document that replace its machines."""
+
+PLAN = "its node plan differs"
+UNCHANGED = "no option changed, so this version of Mullion, or a file that the stack names, makes another plan"
+UNKNOWN = "the option cannot be told, because the spec that was built is not recorded"
 
 POINTER_KEY, _WORKERS = "desired-state.json", re.compile(r"mullion:\w+:Workers")
 POINTER = "machines stay; changes reach them through the desired-state pointer"
@@ -41,6 +48,7 @@ class Earlier:
     """A cluster as it was: machines by name, the control plane's bundle, facts of pools by name.
 
     kubernetes: the version that its control plane has at least; None where that is not known.
+    spec: the spec that was built; None where it is not recorded.
     """
 
     cluster: str
@@ -48,6 +56,7 @@ class Earlier:
     bundle: str | None
     pools: dict[str, dict[str, Any]]
     kubernetes: str | None = None
+    spec: ClusterSpec | None = None
 
 
 def read(path: Path) -> Earlier:
@@ -75,7 +84,8 @@ def from_plan(found: dict[str, Any]) -> Earlier:
     }
     bundle = pools[CONTROL_PLANE]["bundle"]["sha256"]
     facts = {name: {fact: each[fact] for fact in FACTS} for name, each in pools.items()}
-    return Earlier(_name(found["cluster"]), machines, bundle, facts, found.get("kubernetes"))
+    spec = spec_changes.built_spec(found.get("spec"))
+    return Earlier(_name(found["cluster"]), machines, bundle, facts, found.get("kubernetes"), spec)
 
 
 def _name(value: Any) -> str:
@@ -109,7 +119,9 @@ def from_state(resources: list[dict[str, Any]], where: str) -> Earlier:
     keys = list(objects)
     bundles = [key for key in keys if key.startswith(f"bundles/{CONTROL_PLANE}/")]
     bundle = Path(bundles[-1]).stem if bundles else None
-    return Earlier(clusters.pop() if clusters else "", machines, bundle, {}, _version(resources, objects))
+    given = next((each.get("inputs") for each in resources if each["type"] == spec_changes.CLUSTER_TYPE), None)
+    spec = spec_changes.built_spec(given)
+    return Earlier(clusters.pop() if clusters else "", machines, bundle, {}, _version(resources, objects), spec)
 
 
 def _version(resources: list[dict[str, Any]], objects: dict[str, dict[str, Any]]) -> str | None:
@@ -155,33 +167,67 @@ def _taken(planned: dict[str, Any], earlier: Earlier, pools: set[str]) -> Iterat
 
 
 def compare(planned: dict[str, Any], earlier: Earlier) -> dict[str, Any]:
-    """Return the machines `added`, `removed`, `kept`, and `replaced` with the reason; a note on the control plane."""
+    """Return the machines `added`, `removed`, `kept` and `replaced`, each replaced one with its reason.
+
+    `options`: options that differ, None if the earlier spec is unknown. `waves`: replaced machines by pool.
+    `control_plane`: a note if its bundle differs.
+    """
     if earlier.cluster not in ("", planned["cluster"]):
         raise Stop(Exit.USAGE, f"--against: the file is about cluster {earlier.cluster}, not {planned['cluster']}")
     refuse(planned, earlier)
-    pools = {each["name"]: each for each in planned["pools"]}
-    now = {each["name"]: each for each in planned["machines"]}
-    reasons = {
-        name: _reason(machine, pools[machine["pool"]], earlier.machines[name], earlier.pools.get(machine["pool"]))
-        for name, machine in now.items()
-        if name in earlier.machines
+    pools = {pool["name"]: pool for pool in planned["pools"]}
+    now = {machine["name"]: machine for machine in planned["machines"]}
+    kept = {name: _difference(machine, pools[machine["pool"]], earlier) for name, machine in now.items()}
+    differing = {now[name]["pool"] for name, difference in kept.items() if difference}
+    spec = spec_changes.built_spec(planned.get("spec"))
+    fields = _fields(planned["cluster"], earlier.spec, spec, differing)
+    replaced = {
+        name: _reason(difference, now[name]["pool"], earlier, fields)
+        for name, difference in kept.items()
+        if difference is not None and difference
     }
+    members = {name: [each for each, machine in now.items() if machine["pool"] == name] for name in pools}
     changed = earlier.bundle and earlier.bundle != pools[CONTROL_PLANE]["bundle"]["sha256"]
+    options = spec_changes.changes(earlier.spec, spec) if earlier.spec and spec else None
     return {
+        "options": None if options is None else [option.document() for option in options],
         "added": [name for name in now if name not in earlier.machines],
         "removed": [name for name in earlier.machines if name not in now],
-        "replaced": {name: why for name, why in reasons.items() if why},
-        "kept": [name for name, why in reasons.items() if not why],
+        "replaced": replaced,
+        "kept": [name for name in now if name in earlier.machines and name not in replaced],
+        "waves": {
+            name: spec_changes.waves(pools[name], members[name], replaced) for name in pools if name in differing
+        },
         "control_plane": POINTER if changed else None,
     }
 
 
-def _reason(machine: dict[str, Any], pool: dict[str, Any], was: Was, before: dict[str, Any] | None) -> str:
-    """Why a machine is replaced; empty where it is not."""
+def _fields(
+    cluster: str, built: ClusterSpec | None, now: ClusterSpec | None, pools: set[str]
+) -> dict[str, list[Change]]:
+    """Return the changes behind the replacement of each pool's machines; nothing if a spec is unknown."""
+    return spec_changes.behind(cluster, built, now) if pools and built and now else {}
+
+
+def _difference(machine: dict[str, Any], pool: dict[str, Any], earlier: Earlier) -> str:
+    """Say in which respect a machine differs: address or node plan; empty where it is new or stays."""
+    was = earlier.machines.get(machine["name"])
+    if was is None:
+        return ""
     if was.address and was.address != machine["address"]:
         return f"address {was.address} -> {machine['address']}"
     if _digest(pool) == was.digest:
         return ""
-    facts = [name for name in FACTS if before and before[name] != pool[name]]
-    named = ", ".join(f"{name} {before[name]} -> {pool[name]}" for name in facts) if before else ""
-    return named or "what its node plan makes of it"
+    before = earlier.pools.get(machine["pool"], pool)
+    facts = [f"{fact} {before[fact]} -> {pool[fact]}" for fact in FACTS if before[fact] != pool[fact]]
+    return ", ".join(facts) or PLAN
+
+
+def _reason(difference: str, pool: str, earlier: Earlier, fields: dict[str, list[Change]]) -> str:
+    """Say why a machine is replaced, with every option behind it."""
+    behind = "; ".join(map(str, fields.get(pool, ())))
+    if behind:
+        return f"{difference} ({behind})" if difference.startswith("address") else behind
+    if difference != PLAN:
+        return difference
+    return f"{PLAN}; {UNCHANGED if earlier.spec else UNKNOWN}"

@@ -1,64 +1,96 @@
 """The plan document as text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from operations.commands import spec_changes
 from operations.console.table import table
 
 GIB = 2**30
 
 
-def text(whole: dict[str, Any]) -> str:
-    """Return the document of `operations.commands.plan` for people."""
-    return "\n\n".join(part for section in SECTIONS if (part := "\n".join(section(whole))))
+def text(whole: dict[str, Any], *, firewall: bool = False) -> str:
+    """Return the document of `operations.commands.plan` for people. firewall: with every firewall rule."""
+    rules = _rules if firewall else _folded_rules
+    sections = (_head, _machines, _pools, rules, _warnings, _resources, _against)
+    return "\n\n".join(part for section in sections if (part := "\n".join(section(whole))))
 
 
 def _head(whole: dict[str, Any]) -> Iterator[str]:
     endpoint, network = whole["endpoint"], whole["network"]
-    pods = network["pod_addresses"]
+    pods, paths = network["pod_addresses"], whole["reachability"]
     yield f"{whole['cluster']}: Kubernetes {whole['kubernetes']} on {whole['cloud']} in {whole['region']}"
-    way = "an internal load balancer" if endpoint["balanced"] else "the control plane's address"
-    yield f"  endpoint  {endpoint['url']} ({way}{'; a public one for people' if endpoint['public'] else ''})"
+    balanced = "an internal load balancer" if endpoint["balanced"] else "the control plane's address"
+    public = "; a public load balancer for people" if endpoint["public"] else ""
+    yield f"  endpoint      {endpoint['url']} ({balanced}{public})"
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
-    yield f"  network   {network['mode']}: {ranges}"
+    yield f"  network       {network['mode']}: {ranges}"
     yield (
-        f"  pods      {pods['available']:,} addresses; {pods['needed_by_node']:,} needed at a /24 for each of"
-        f" {pods['nodes']} nodes (surge included), {pods['needed_by_pods']:,} by nodes + nodes x pods"
+        f"  pods          {pods['available']:,} addresses; {pods['needed_by_node']:,} needed at a /24 for each of"
+        f" {pods['nodes']} nodes (those of a roll included), {pods['needed_by_pods']:,} by nodes + nodes x pods"
     )
-    paths = whole["reachability"]
-    opened = paths["needed"] - len(paths["missing"])
-    yield f"  reachability: {opened} of {paths['needed']} paths open (API, stores, downloads, kubelets, pod network)"
+    yield (
+        f"  reachability  {paths['needed'] - len(paths['missing'])} of {paths['needed']} paths open"
+        " (API, stores, downloads, kubelets, pod network)"
+    )
+    if whole["expires"]:
+        yield f"  expires       {whole['expires']}"
+    if whole["protect"]:
+        yield "  protect       on: `mullion down` asks for the cluster's name"
 
 
 def _machines(whole: dict[str, Any]) -> Iterator[str]:
-    columns = ("name", "pool", "os", "size", "zone", "address")
+    columns = ["name", "pool", "os", "size", "zone", "address"]
+    if any("pods" in machine for machine in whole["machines"]):
+        columns.append("pods")
     yield f"Machines ({len(whole['machines'])})"
-    yield table(columns, [[each[column] for column in columns] for each in whole["machines"]])
+    yield table(columns, [[machine[column] for column in columns] for machine in whole["machines"]])
 
 
 def _pools(whole: dict[str, Any]) -> Iterator[str]:
     yield "Pools"
-    yield table(
-        ("name", "allocatable to pods", "user-data", "limit", "bundle", "sha256", "replace digest"),
-        [
-            (
-                pool["name"],
-                _allocatable(pool["allocatable"]),
-                f"{pool['user_data']['bytes']:,}",
-                f"{pool['user_data']['limit']:,}",
-                f"{pool['bundle']['bytes']:,}",
-                pool["bundle"]["sha256"][:16],
-                "never replaced" if pool["control_plane"] else pool["replace_digest"][:16],
-            )
-            for pool in whole["pools"]
-        ],
+    for pool in whole["pools"]:
+        yield f"  {pool['name']}: {pool['count']} x {pool['size']}, {pool['os']}, {pool['disk_gb']} GiB disk"
+        yield from (f"    {label:<12} {value}" for label, value in _pool(pool))
+
+
+def _pool(pool: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    reserved, bundle, data = pool["reserved"], pool["bundle"], pool["user_data"]
+    yield "image", pool["image"] or "the newest at the first `up`, then kept"
+    yield "labels", ", ".join(pool["labels"]) or "none"
+    yield "taints", ", ".join(pool["taints"]) or "none"
+    kept = [f"{kind} {_pairs(reserved[kind], ' ')}" for kind in ("system", "kube") if reserved[kind]]
+    yield "reserved", ", ".join([*kept, f"eviction below {_pairs(reserved['eviction'], ' ')}"])
+    yield "allocatable", _allocatable(pool["allocatable"])
+    yield "user-data", f"{data['bytes']:,} of {data['limit']:,} bytes"
+    yield "bundle", f"{bundle['bytes']:,} bytes, sha256 {bundle['sha256'][:16]}"
+    yield (
+        "replacement",
+        "never replaced" if pool["control_plane"] else f"when digest {pool['replace_digest'][:16]} changes",
     )
+
+
+def _pairs(values: dict[str, str], between: str) -> str:
+    return " and ".join(f"{name}{between}{value}" for name, value in values.items())
 
 
 def _allocatable(figures: dict[str, int] | None) -> str:
     if figures is None:
-        return "unknown size"
-    return f"{figures['cpu_milli']}m, {figures['memory_bytes'] / GIB:.2f} GiB"
+        return "unknown, because the size is in no table"
+    return f"{figures['cpu_milli']}m CPU and {figures['memory_bytes'] / GIB:.2f} GiB for the pods of a node"
+
+
+def _folded_rules(whole: dict[str, Any]) -> Iterator[str]:
+    """Give one line for the rules of each security group in each direction."""
+    folded: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for rule in whole["rules"]:
+        folded.setdefault((rule["group"], rule["direction"]), []).append(rule)
+    yield f"Firewall rules ({len(whole['rules'])}; `mullion plan {whole['cluster']} --firewall` lists them)"
+    rows = [
+        (group, direction, len(rules), "; ".join(dict.fromkeys(rule["why"] for rule in rules)))
+        for (group, direction), rules in folded.items()
+    ]
+    yield table(("group", "", "rules", "for"), rows)
 
 
 def _rules(whole: dict[str, Any]) -> Iterator[str]:
@@ -66,8 +98,8 @@ def _rules(whole: dict[str, Any]) -> Iterator[str]:
     yield table(
         ("group", "", "peer", "protocol", "ports", "why"),
         [
-            (each["group"], each["direction"], each["peer"], each["protocol"], _ports(each), each["why"])
-            for each in whole["rules"]
+            (rule["group"], rule["direction"], rule["peer"], rule["protocol"], _ports(rule), rule["why"])
+            for rule in whole["rules"]
         ],
     )
 
@@ -80,9 +112,9 @@ def _ports(rule: dict[str, Any]) -> str:
 def _warnings(whole: dict[str, Any]) -> Iterator[str]:
     if whole["warnings"]:
         yield f"Warnings ({len(whole['warnings'])})"
-    for each in whole["warnings"]:
-        yield f"  {each['path']}: {each['wrong']} [{each['id']}]"
-        yield f"    acknowledged: {each['acknowledged']}" if each["acknowledged"] else f"    {each['fix']}"
+    for warning in whole["warnings"]:
+        yield f"  {warning['path']}: {warning['wrong']} [{warning['id']}]"
+        yield f"    acknowledged: {warning['acknowledged']}" if warning["acknowledged"] else f"    {warning['fix']}"
 
 
 def _resources(whole: dict[str, Any]) -> Iterator[str]:
@@ -93,24 +125,34 @@ def _resources(whole: dict[str, Any]) -> Iterator[str]:
 
 
 def _against(whole: dict[str, Any]) -> Iterator[str]:
-    found = whole.get("against")
-    if found is None:
-        return
-    yield "Against the earlier state"
-    for kind in ("added", "removed", "kept"):
+    if "against" in whole:
+        yield "Compared with the built cluster, or with FILE"
+        yield from comparison(whole["against"])
+
+
+def comparison(found: dict[str, Any]) -> Iterator[str]:
+    """Give the lines of what `plan_against.compare` returned."""
+    yield from _options(found["options"])
+    for kind in ("added", "removed"):
         yield f"  {kind:<9} {', '.join(found[kind]) or 'none'}"
     yield f"  replaced  {'none' if not found['replaced'] else ''}".rstrip()
-    yield from (f"    {name}: {why}" for name, why in found["replaced"].items())
+    yield from (f"    {name}: {reason}" for name, reason in found["replaced"].items())
+    for pool, waves in found["waves"].items():
+        yield f"  waves of {pool}: {', then '.join(' and '.join(wave) for wave in waves)}"
+    yield f"  {'kept':<9} {', '.join(found['kept']) or 'none'}"
     if found["control_plane"]:
         yield f"  control plane: {found['control_plane']}"
 
 
-SECTIONS: tuple[Callable[[dict[str, Any]], Iterator[str]], ...] = (
-    _head,
-    _machines,
-    _pools,
-    _rules,
-    _warnings,
-    _resources,
-    _against,
-)
+def _options(changed: list[dict[str, Any]] | None) -> Iterator[str]:
+    if changed is None:
+        yield "  options   unknown: the spec that was built is not recorded"
+        return
+    yield f"  options   {'none changed' if not changed else ''}".rstrip()
+    if changed:
+        rows = [(row["path"], _value(row, "built"), _value(row, "now"), row["effect"] or "") for row in changed]
+        yield table(("option", "built", "stack file", "effect"), rows, "    ")
+
+
+def _value(row: dict[str, Any], key: str) -> str:
+    return spec_changes.shown(row.get(key, spec_changes.ABSENT))

@@ -5,8 +5,8 @@ from typing import Any
 
 from components.plan import ClusterPlan
 from operations.clouds import cloud_tables
+from operations.commands import forecast
 from operations.console.table import table
-from operations.engine.progress import duration
 from operations.engine.state import State, instances, kept, waits
 from operations.stacks import target
 
@@ -36,31 +36,25 @@ def kubeconfig(name: str, text: str) -> Path:
     return path
 
 
-def endpoint(outputs: dict[str, Any]) -> str:
-    """Say where the API is."""
+def access(outputs: dict[str, Any], path: Path, not_booted: str = "") -> str:
+    """Return the lines with the endpoint and the kubeconfig's path. not_booted: why nothing answers there, if so."""
     public = outputs.get("public_endpoint")
-    return f"Endpoint    {outputs.get('endpoint')}" + (f"\n            {public} for people" if public else "")
+    lines = [
+        f"Endpoint    {outputs.get('endpoint')}",
+        *([f"            {public} for people"] if public else []),
+        f"Kubeconfig  {path}",
+        *([f"Nothing answers at this endpoint: {not_booted}"] if not_booted else []),
+    ]
+    return "\n".join(lines)
 
 
 def timeline(planned: ClusterPlan, state: State) -> str:
-    """Say how long the real cloud would have taken to make all of it, and which chain of resources decides that."""
-    from sandbox import clouds as sandboxes
-    from sandbox import latency
-
-    rows = [(urn, waits_for, type_, sandboxes.seconds(type_, "create")) for urn, waits_for, type_ in waits(state)]
-    total, path = latency.critical_path(rows)
-    seconds = {urn: time for urn, _, _, time in rows}
-    lines, clock = [], 0.0
-    for urn in path:
-        head, _, resource = urn.rpartition("::")
-        lines.append(
-            (f"{int(clock) // 60}:{int(clock) % 60:02}", duration(seconds[urn]), resource, head.split("$")[-1])
-        )
-        clock += seconds[urn]
-    # steps under a second are no part of the story
-    shown = [row for row in lines if row[1] != "0 s"]
-    head = f"Predicted, on real {planned.spec.cloud.value.upper()}: {duration(total)} to build; what decides it:"
-    return "\n".join([head, table(("at", "takes", "resource", "type"), shown)])
+    """Say how long the real cloud needs for a first build, and which chain of resources decides the first time."""
+    rows = list(waits(state))
+    times, path = forecast.first_build(planned, rows)
+    types = {urn: type_ for urn, _, type_ in rows}
+    head = f"{times.sentence(planned.spec.cloud.value)}\nWhat decides when resources are created:"
+    return f"{head}\n{forecast.deciding(path, types)}"
 
 
 def remains(name: str, state: State, *, sandbox: bool) -> str:

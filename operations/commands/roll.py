@@ -1,7 +1,7 @@
 """`mullion roll`: replace the machines of one pool, wave by wave, without a change of the stack file.
 
-The engine is told to replace them, so gates, drains and waves are those of any roll. What is left to do is remembered
-until it is done: a roll that was cut off goes on with the machines that are still the old ones.
+The engine replaces them, so gates, drains and waves are those of any roll. The remaining machines are stored in a file
+until the roll is complete: after an interruption, the same command continues with the machines that are still old.
 """
 
 import json
@@ -10,80 +10,125 @@ from pathlib import Path
 from typing import Any
 
 from operations.clouds import cloud_tables
-from operations.commands import up_and_down
+from operations.commands import kubeconfig, up_and_down, wait
 from operations.console.exits import Exit, Stop
+from operations.engine import state
 from operations.engine.state import State
 from operations.stacks import stack_files, target
 
+SETTLE_SECONDS = 60.0
+"""Longest wait for the new machines after `up`, whose gates have waited for them already; their Nodes may lag."""
+
 
 def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool) -> None:
-    """Replace a pool's machines, or one of them. Stop where the stack has no such pool or machine."""
-    there = stack_files.load(name).spec.pools
-    if pool not in there:
-        raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; its pools: {', '.join(there) or 'none'}")
-    left = _Left(name, f"{pool}/{machine}" if machine else pool)
+    """Replace a pool's machines, or one of them. Raises Stop if there is none, or a new machine is not ready."""
+    pools = stack_files.load(name).spec.pools
+    if pool not in pools:
+        raise Stop(Exit.USAGE, f"stack {name} has no pool {pool!r}; its pools: {', '.join(pools) or 'none'}")
+    flag = " --sandbox" if sandbox else ""
+    remaining = _Remaining(name, f"{pool}/{machine}" if machine else pool)
+    chosen: list[str] = []
 
-    def chosen(state: State) -> list[str]:
-        old = left.of(_instances(state, name, pool, machine))
-        if not old:
-            raise Stop(Exit.USAGE, f"stack {name} has no machine {machine or 'of pool ' + pool} yet; mullion up {name}")
-        return old
+    def choose(resources: State) -> list[str]:
+        chosen[:] = remaining.of(_instances(resources, name, pool, machine))
+        if not chosen:
+            missing = machine or f"of pool {pool}"
+            raise Stop(Exit.USAGE, f"stack {name} has no machine {missing} yet; mullion up {name}{flag}")
+        return chosen
 
     try:
-        up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=chosen)
+        up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
     except Stop as end:
-        if end.code is Exit.REFUSED and left.begun:  # nothing of it was done: the next one is a whole one again
-            left.done()
+        if (
+            end.code is Exit.REFUSED and remaining.begun
+        ):  # nothing was replaced: the next roll starts from the beginning
+            remaining.forget()
+        if end.code is Exit.FAILED and chosen:
+            raise Stop(end.code, f"{end}\n{_progress(name, pool, machine, remaining, chosen)}") from None
         raise
-    left.done()
+    remaining.forget()
+    _check(name, [_machine(name, urn) for urn in chosen])
 
 
-def _instances(state: State, name: str, pool: str, machine: str | None) -> dict[str, str]:
-    """Ids of a pool's instances, or of one of them, by URN."""
-    cloud, found = cloud_tables.of(state), dict[str, str]()
-    for each in filter(cloud.is_machine, state):
-        same = machine is None or each["urn"].endswith(f"::{name}-{machine}")
-        if same and cloud.tag(each.get("inputs", {}), "pool") == pool:
+def _check(name: str, machines: list[str]) -> None:
+    """Print that the new machines are ready. Raises Stop with the reason for each that is not."""
+    reports = wait.watch(name, SETTLE_SECONDS, only=machines)
+    if missing := wait.problems(reports):
+        head = f"{', '.join(machines)} replaced, but {len(missing)} of {len(machines)} not ready:"
+        raise Stop(Exit.FAILED, "\n".join([head, *missing, f"`mullion wait {name}` waits for the rest"]))
+    print(f"{name}: {', '.join(machines)} replaced and ready")
+
+
+def _progress(name: str, pool: str, machine: str | None, remaining: "_Remaining", chosen: list[str]) -> str:
+    """Return a line that says which machines a stopped roll has replaced, and which are left."""
+    try:
+        with kubeconfig.built(name) as run:
+            instances = _instances(state.resources(run), name, pool, machine)
+    except Stop as error:
+        return f"which machines were replaced is unknown: {error}"
+    old = remaining.old(instances)
+    groups = {
+        "replaced": [urn for urn in chosen if urn in instances and urn not in old],
+        "deleted and not created yet": [urn for urn in chosen if urn not in instances],
+        "not replaced": [urn for urn in chosen if urn in old],
+    }
+    lines = [f"{group}: {', '.join(_machine(name, urn) for urn in urns)}" for group, urns in groups.items() if urns]
+    return "; ".join([*lines, "the same command continues"])
+
+
+def _machine(name: str, urn: str) -> str:
+    return urn.rpartition("::")[2].removeprefix(f"{name}-")
+
+
+def _instances(resources: State, name: str, pool: str, machine: str | None) -> dict[str, str]:
+    """Return the ids of a pool's instances, or of one of them, by URN."""
+    cloud, ids = cloud_tables.of(resources), dict[str, str]()
+    for resource in filter(cloud.is_machine, resources):
+        same = machine is None or resource["urn"].endswith(f"::{name}-{machine}")
+        if same and cloud.tag(resource.get("inputs", {}), "pool") == pool:
             # a resource's own id may be a name, which its successor has again
-            found[each["urn"]] = str(each.get("id", "") if cloud.instance == "id" else each["outputs"][cloud.instance])
-    return found
+            own = cloud.instance == "id"
+            ids[resource["urn"]] = str(resource.get("id", "") if own else resource["outputs"][cloud.instance])
+    return ids
 
 
-class _Left:
-    """What is left of a roll: the ids that its machines had when it began."""
+class _Remaining:
+    """The machines that a roll still has to replace: the instance ids of its machines when it began, in a file."""
 
     def __init__(self, stack: str, what: str) -> None:
         self._stack, self._what, self.begun = stack, what, False
         self._file: Path = target.folder(stack) / "rolls.json"
 
     def of(self, instances: dict[str, str]) -> list[str]:
-        """The machines that are still the old ones; those of a roll that was cut off, if there was one."""
-        rolls = self._rolls()
-        old = {urn for urn, now in instances.items() if rolls.get(self._what, {}).get(urn) == now}
+        """Return the URNs of the machines to replace: those an interrupted roll left, else all. ids by URN."""
+        old = self.old(instances)
         if old:
-            print(
-                f"mullion: going on with the roll of {self._what}: {len(old)} of {len(instances)} left", file=sys.stderr
-            )
+            print(f"mullion: continuing the roll of {self._what}: {len(old)} of {len(instances)} left", file=sys.stderr)
             return sorted(old)
         self.begun = True
-        self._write({**rolls, self._what: instances})
+        self._write({**self._rolls(), self._what: instances})
         return sorted(instances)
 
-    def done(self) -> None:
-        """Forget the roll."""
+    def old(self, instances: dict[str, str]) -> set[str]:
+        """Return the URNs of the machines that are the same instances as when the roll began. ids by URN."""
+        ids = self._rolls().get(self._what, {})
+        return {urn for urn, instance in instances.items() if ids.get(urn) == instance}
+
+    def forget(self) -> None:
+        """Remove the roll from the file."""
         self._write({what: ids for what, ids in self._rolls().items() if what != self._what})
 
     def _rolls(self) -> dict[str, dict[str, str]]:
-        """Ids by URN, by what is rolled; Stop where the file is damaged."""
+        """Return ids by URN, by what is rolled. Raises Stop if the file is damaged."""
         try:
-            found: Any = json.loads(self._file.read_text("utf-8"))
-            return {what: dict(ids) for what, ids in found.items()}
+            content: Any = json.loads(self._file.read_text("utf-8"))
+            return {what: dict(ids) for what, ids in content.items()}
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise Stop(
                 Exit.REFUSED,
-                f"{self._file} cannot be read ({error}), so what is left of a roll that was cut off is not known. "
+                f"{self._file} cannot be read ({error}), so the machines that an interrupted roll left are unknown. "
                 "Remove the file, and the roll begins anew with all machines",
             ) from None
 

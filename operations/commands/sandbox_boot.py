@@ -1,4 +1,4 @@
-"""`mullion sandbox boot` and what one does to machines that it booted: see, cut, reboot, isolate, throttle, stop."""
+"""`mullion sandbox boot`, and the commands for booted machines: ls, cut, reboot, isolate, throttle, stop."""
 
 import json
 import subprocess
@@ -16,8 +16,9 @@ from lab import cluster as programs
 from lab.linuxnode import machine as linuxnode
 from lab.linuxnode.image import lacking
 from operations.commands import kubeconfig, report, wait
-from operations.commands.wait import Awaited, Seen
+from operations.commands.wait import ExpectedMachine, MachineReport
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
 from operations.stacks import boot_overlay, boot_site, stack_files
 from operations.stacks.target import sandbox_folder, world_file
@@ -31,10 +32,10 @@ from sandbox.cloud_state import CloudState
 POLL_SECONDS = 0.5
 """Seconds between two looks."""
 READY = ("Ready", "True")
-NODES = 60
-"""Seconds for Nodes to be Ready after the records are."""
-DONE = 300
-"""Seconds for the keeper to do what is wished for, after a boot that is under way: far above what it takes."""
+NODES_SECONDS = 60
+"""Longest wait for Nodes to be Ready after all status records are."""
+CHANGE_SECONDS = 300
+"""Longest wait for the supervisor to apply a desired state, also behind a boot in progress: it takes far less."""
 REAL = (
     "systemd, cloud-init, kubeadm, kubelet, etcd, containerd, CoreDNS and the API, on Windows PowerShell, kubelet.exe "
     "and host-local.exe: the programs themselves, started by each machine's own user-data; addresses, names, load "
@@ -43,7 +44,7 @@ REAL = (
 
 
 def boot(name: str, timeout: str) -> None:
-    """Boot every machine of a stack's sandbox, tell how far each is, and show the cluster once all are there."""
+    """Boot every machine of a stack's sandbox, print their progress, and show the cluster once all are ready."""
     try:
         seconds = duration_seconds(timeout)
     except ValueError as error:
@@ -51,7 +52,8 @@ def boot(name: str, timeout: str) -> None:
     plan = plan_cluster(name, stack_files.load(name).spec)
     if not boot_overlay.is_chosen(name) or not world_file(name).exists():
         raise Stop(
-            Exit.USAGE, f"machines of {name} are not made to boot; do that: mullion up {name} --sandbox --bootable"
+            Exit.USAGE,
+            f"the machines of {name} were not created bootable; run: mullion up {name} --sandbox --bootable",
         )
     if why := lacking():
         raise Stop(Exit.FAILED, f"no machine can boot here: {why}")
@@ -61,85 +63,97 @@ def boot(name: str, timeout: str) -> None:
         raise Stop(Exit.USAGE, str(error)) from error
     began = time.monotonic()
     boot_site.start(name)
-    with _world(name) as cloud_state:
-        last = _watch(name, cloud_state, plan, seconds)
-        head = _head(name, cloud_state)
-    print(f"\n{wait.shown(last)}\n")
-    if missing := wait.lacking(last):
-        raise Stop(Exit.FAILED, "\n".join([f"after {timeout} {len(missing)} of {len(last)} are not there:", *missing]))
-    _nodes_come(head, {each.awaited.name for each in last if each.record.get("state") == Gate.READY.value})
-    print(_kubectl(head, "get", "nodes", "--output", "wide"))
+    with _cloud_state(name) as cloud_state:
+        reports = _watch(name, cloud_state, plan, seconds)
+        disk = _control_plane_disk(name, cloud_state)
+    print(f"\n{wait.table_of(reports)}\n")
+    if missing := wait.problems(reports):
+        head = f"after {timeout} {len(missing)} of {len(reports)} machines are not ready:"
+        raise Stop(Exit.FAILED, "\n".join([head, *missing]))
+    ready = {report.expected.name for report in reports if report.record.get("state") == Gate.READY.value}
+    _wait_for_nodes(disk, ready)
+    print(_kubectl(disk, "get", "nodes", "--output", "wide"))
     print(f"Booted in {time.monotonic() - began:.0f} s. Kubeconfig  {_kubeconfig(name)}\n")
     print(f"Real: {REAL}.\nImitated:")
     print("\n".join(f"  {what}: {how}" for what, how in programs.IMITATED.items()))
-    if own := sorted(servers & {each.awaited.name for each in last}):
-        print(f"Windows itself is real where it has a Windows Server of its own: {', '.join(own)}")
-    print(f"To end it: mullion sandbox stop {name} (disks stay), or mullion down {name} --sandbox")
+    if own := sorted(servers & {report.expected.name for report in reports}):
+        print(f"Windows itself is real on machines with a Windows Server of their own: {', '.join(own)}")
+    print(f"To end it: mullion sandbox stop {name} (keeps disks), or mullion down {name} --sandbox")
 
 
-def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[Seen]:
-    """Every machine as it is once nothing is lacking, or after so many seconds; each change is printed."""
-    end, told = time.monotonic() + seconds, dict[str, str]()
+def _watch(name: str, cloud_state: CloudState, plan: ClusterPlan, seconds: float) -> list[MachineReport]:
+    """Wait until no machine has a problem, at most so many seconds, and return the reports. Prints each change.
+
+    Raises Stop if the supervisor has ended.
+    """
+    end, printed, heart = time.monotonic() + seconds, dict[str, str](), Heartbeat()
     while True:
-        known, last = machine_status.statuses(cloud_state), list[Seen]()
-        for each in _awaited(cloud_state, plan):
-            here = known.get(each.name)
-            if here and here.state in ("not booted", "failed"):
-                _tell(told, each.name, f"{here.state}: {here.why}")
-                last += [Seen(each, {}, None, "" if here.state == "not booted" else f"it failed to boot: {here.why}")]
-                continue
-            found = record(cloud_state, each.instance)
-            now = wait.seen(each, found, None)
-            state = found["state"] if found["state"] != "absent" or here is None else here.state
-            _tell(told, each.name, f"{state} {now.where}".rstrip())
-            last.append(now)
-        if not any(each.lacks for each in last) or time.monotonic() > end:
-            return last
+        statuses, reports = machine_status.statuses(cloud_state), list[MachineReport]()
+        for machine in _expected_machines(cloud_state, plan):
+            status = statuses.get(machine.name)
+            report, line = _report(machine, status, record(cloud_state, machine.instance))
+            _print_change(printed, machine.name, line)
+            reports.append(report)
+        if not any(report.problem for report in reports) or time.monotonic() > end:
+            return reports
         if supervision.supervisor_pid(sandbox_folder(name)) is None:
-            said = supervision.log(sandbox_folder(name)).read_text("utf-8", errors="replace")
-            raise Stop(Exit.FAILED, f"what kept the machines of {name} ended:\n{said[-2000:]}")
+            log = supervision.log(sandbox_folder(name)).read_text("utf-8", errors="replace")
+            raise Stop(Exit.FAILED, f"the process that runs the machines of {name} ended:\n{log[-2000:]}")
+        heart.beat("; ".join(wait.problems(reports)))
         time.sleep(POLL_SECONDS)
 
 
-def _tell(told: dict[str, str], name: str, now: str) -> None:
-    if told.get(name) != now:
-        told[name] = now
-        print(f"{time.strftime('%H:%M:%S')}  {name}: {wait.plain(now)}", flush=True)
+def _report(
+    machine: ExpectedMachine, status: MachineStatus | None, record: Mapping[str, Any]
+) -> tuple[MachineReport, str]:
+    """Return a machine's report, and its progress on one line. A machine that cannot boot here has no problem."""
+    if status and status.state in ("not booted", "failed"):
+        problem = "" if status.state == "not booted" else f"it failed to boot: {status.why}"
+        return MachineReport(machine, {}, None, problem), f"{status.state}: {status.why}"
+    report = wait.judge(machine, record, None)
+    state = record["state"] if record["state"] != "absent" or status is None else status.state
+    return report, f"{state} {report.where}".rstrip()
 
 
-def _awaited(cloud_state: CloudState, plan: ClusterPlan) -> list[Awaited]:
-    """The plan's machines that the world has."""
+def _print_change(printed: dict[str, str], name: str, line: str) -> None:
+    if printed.get(name) != line:
+        printed[name] = line
+        print(f"{time.strftime('%H:%M:%S')}  {name}: {wait.plain(line)}", flush=True)
+
+
+def _expected_machines(cloud_state: CloudState, plan: ClusterPlan) -> list[ExpectedMachine]:
+    """Return the plan's machines that exist in the sandbox."""
     cloud_services = services_of(cloud_state)
-    made = {
-        found["machine"]["name"]: cloud_services.machines.instance(each)
-        for each in cloud_services.records(cloud_state)
-        if (found := cloud_services.machines.document(each.inputs))
+    instances = {
+        document["machine"]["name"]: cloud_services.machines.instance(resource)
+        for resource in cloud_services.records(cloud_state)
+        if (document := cloud_services.machines.document(resource.inputs))
     }
-    return [each for each in wait.planned(plan, made) if each.instance]
+    return [machine for machine in wait.planned(plan, instances) if machine.instance]
 
 
 def record(cloud_state: CloudState, instance: str) -> Mapping[str, Any]:
-    """The status record of an instance; absent where there is none yet."""
+    """Return the status record of an instance; state absent if there is none yet."""
     cloud_services = services_of(cloud_state)
-    record = cloud_services.find(cloud_state, instance)
-    place = cloud_services.status(record) if record else None
+    resource = cloud_services.find(cloud_state, instance)
+    place = cloud_services.status(resource) if resource else None
     stored = cloud_state.object(*place) if place else None
     return json.loads(stored.content) if stored else {"state": "absent"}
 
 
-def _head(name: str, cloud_state: CloudState) -> Path:
-    """The disk of a control plane that is on."""
+def _control_plane_disk(name: str, cloud_state: CloudState) -> Path:
+    """Return the disk of a control plane machine that is on. Raises Stop if none is."""
     cloud_services = services_of(cloud_state)
-    for one, each in machine_status.statuses(cloud_state).items():
-        found = cloud_services.find(cloud_state, each.instance)
-        told = cloud_services.machines.document(found.inputs) if found else None
-        if told and told["machine"]["pool"] == CONTROL_PLANE and each.state == "on":
-            return supervision.disks(sandbox_folder(name)) / f"{one}-{each.instance}"
+    for machine, status in machine_status.statuses(cloud_state).items():
+        resource = cloud_services.find(cloud_state, status.instance)
+        document = cloud_services.machines.document(resource.inputs) if resource else None
+        if document and document["machine"]["pool"] == CONTROL_PLANE and status.state == "on":
+            return supervision.disks(sandbox_folder(name)) / f"{machine}-{status.instance}"
     raise Stop(Exit.FAILED, f"no control plane of {name} is on; see: mullion sandbox ls {name}")
 
 
 def _kubectl(disk: Path, *words: str) -> str:
-    """What kubectl says on a control plane; Stop with its reason where it fails."""
+    """Run kubectl on a control plane, and return its output. Raises Stop with its error."""
     argv = linuxnode.command(disk, [*KUBECTL, *words])
     ran = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60)
     if ran.returncode:
@@ -147,19 +161,20 @@ def _kubectl(disk: Path, *words: str) -> str:
     return ran.stdout
 
 
-def _nodes_come(head: Path, names: set[str]) -> None:
-    """Wait a moment for Nodes to be Ready: a kubelet tells that after its machine's record. verify judges."""
-    end = time.monotonic() + NODES
+def _wait_for_nodes(disk: Path, names: set[str]) -> None:
+    """Wait up to 60 s for these Nodes to be Ready: a kubelet reports it after its machine's record. verify judges."""
+    end, heart = time.monotonic() + NODES_SECONDS, Heartbeat()
     while time.monotonic() < end:
         with suppress(Stop):  # an API that has just started does not know its roles yet
-            found = json.loads(_kubectl(head, "get", "nodes", "--output", "json"))["items"]
-            if names <= {each["metadata"]["name"] for each in found if READY in _conditions(each)}:
+            nodes = json.loads(_kubectl(disk, "get", "nodes", "--output", "json"))["items"]
+            if names <= {node["metadata"]["name"] for node in nodes if READY in _conditions(node)}:
                 return
+        heart.beat(f"Nodes {', '.join(sorted(names))} to be Ready")
         time.sleep(POLL_SECONDS)
 
 
 def _conditions(node: dict[str, Any]) -> set[tuple[str, str]]:
-    return {(each["type"], each["status"]) for each in node["status"].get("conditions") or []}
+    return {(condition["type"], condition["status"]) for condition in node["status"].get("conditions") or []}
 
 
 def _kubeconfig(name: str) -> str:
@@ -168,7 +183,7 @@ def _kubeconfig(name: str) -> str:
 
 
 @contextmanager
-def _world(name: str) -> Iterator[CloudState]:
+def _cloud_state(name: str) -> Iterator[CloudState]:
     cloud_state = CloudState(world_file(name))
     try:
         yield cloud_state
@@ -177,77 +192,82 @@ def _world(name: str) -> Iterator[CloudState]:
 
 
 @contextmanager
-def _kept(name: str) -> Iterator[CloudState]:
-    """The world of a stack that is booted; Stop where it is not."""
-    if supervision.supervisor_pid(sandbox_folder(name)) is None:
-        boot_site.stop(name)  # what a killed keeper left
-        raise Stop(Exit.USAGE, f"the sandbox of {name} is not booted; do that: mullion sandbox boot {name}")
-    with _world(name) as cloud_state:
+def _booted(name: str) -> Iterator[CloudState]:
+    """Give the cloud state of a booted stack. Raises Stop if it is not booted."""
+    if not world_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
+        boot_site.stop(name)  # clears up after a killed supervisor
+        raise Stop(Exit.USAGE, boot_site.not_booted(name))
+    with _cloud_state(name) as cloud_state:
         yield cloud_state
 
 
 def stop(name: str) -> None:
-    """Cut every machine; their disks stay for another boot."""
+    """Cut the power of every machine; their disks stay for another boot."""
     stack_files.file(name)
-    was = boot_site.stop(name)
-    print(f"the machines of {name} are off" if was else f"the sandbox of {name} was not booted")
+    stopped = boot_site.stop(name)
+    print(f"the machines of {name} are off" if stopped else f"the sandbox of {name} was not booted")
 
 
 def ls(name: str, *, as_json: bool) -> None:
-    """Show how each machine is."""
-    with _kept(name) as cloud_state:
-        shown, about = machines(cloud_state), machine_status.network(cloud_state)
+    """Print power, network and progress of each booted machine."""
+    with _booted(name) as cloud_state:
+        rows, network = machines(cloud_state), machine_status.network(cloud_state)
     if as_json:
-        print(json.dumps({"api": about.get("api"), "machines": shown}))
+        print(json.dumps({"api": network.get("api"), "machines": rows}))
         return
-    rows = [[one, *each.values()] for one, each in sorted(shown.items())]
-    print(table(["machine", "instance", "address", "power", "network", "record", "phase/step"], rows))
+    cells = [[machine, *row.values()] for machine, row in sorted(rows.items())]
+    print(table(["machine", "instance", "address", "power", "network", "record", "phase/step"], cells))
 
 
 def machines(cloud_state: CloudState) -> dict[str, dict[str, str]]:
-    """Each machine as `ls` shows it, by name."""
-    return {one: _told(each, record(cloud_state, each.instance)) for one, each in standing(cloud_state).items()}
+    """Return each machine's row of `ls`, by name."""
+    statuses = existing_machines(cloud_state)
+    return {name: _row(status, record(cloud_state, status.instance)) for name, status in statuses.items()}
 
 
-def standing(cloud_state: CloudState) -> dict[str, MachineStatus]:
-    """Booted machines that the world has. What `up` has just deleted is on a moment longer: its keeper cuts it."""
+def existing_machines(cloud_state: CloudState) -> dict[str, MachineStatus]:
+    """Return the status of each booted machine whose instance exists, by name.
+
+    A machine that `up` has just deleted stays on for a moment, until the supervisor cuts it.
+    """
     cloud_services = services_of(cloud_state)
-    there = {cloud_services.machines.instance(each) for each in cloud_services.records(cloud_state)}
-    return {name: each for name, each in machine_status.statuses(cloud_state).items() if each.instance in there}
+    existing = {cloud_services.machines.instance(resource) for resource in cloud_services.records(cloud_state)}
+    statuses = machine_status.statuses(cloud_state)
+    return {name: status for name, status in statuses.items() if status.instance in existing}
 
 
-def _cable(desired: DesiredPower) -> str:
+def _network(desired: DesiredPower) -> str:
     return (desired.rate or "open") if desired.connected else "isolated"
 
 
-def _told(each: MachineStatus, record: Mapping[str, Any]) -> dict[str, str]:
-    if str(record.get("time", "")) <= each.since:
-        record = {"state": "absent"}  # it is what the machine said before its power went
-    where = "/".join(wait.plain(record[one]) for one in ("phase", "step") if record.get(one))
+def _row(status: MachineStatus, record: Mapping[str, Any]) -> dict[str, str]:
+    if str(record.get("time", "")) <= status.since:
+        record = {"state": "absent"}  # the machine wrote it before its power was cut
+    where = "/".join(wait.plain(record[key]) for key in ("phase", "step") if record.get(key))
     state = wait.plain(record.get("state"))
     return {
-        "instance": each.instance, "address": each.address, "power": f"{each.state} {each.why}".rstrip(),
-        "network": _cable(each.desired), "record": state, "step": where,
+        "instance": status.instance, "address": status.address, "power": f"{status.state} {status.why}".rstrip(),
+        "network": _network(status.desired), "record": state, "step": where,
     }  # fmt: skip
 
 
 def change(name: str, machine: str, *, quiet: bool = False, **changes: Any) -> None:
-    """Do something to a machine: what the keeper does for a wish. It is done when this returns."""
-    with _kept(name) as cloud_state:
-        known = standing(cloud_state)
-        if machine not in known:
-            raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(known))}")
-        if known[machine].state == "not booted":
-            raise Stop(Exit.USAGE, f"{machine} is not booted: {known[machine].why}")
-        wanted = machine_status.set_desired_power(cloud_state, machine, **changes)
-        end = time.monotonic() + DONE
-        while (now := standing(cloud_state).get(machine)) and now.desired != wanted:
+    """Change the desired power or network of a booted machine, and wait until the supervisor has applied it."""
+    with _booted(name) as cloud_state:
+        statuses, heart = existing_machines(cloud_state), Heartbeat()
+        if machine not in statuses:
+            raise Stop(Exit.USAGE, f"stack {name} has no machine {machine!r}; it has {', '.join(sorted(statuses))}")
+        if statuses[machine].state == "not booted":
+            raise Stop(Exit.USAGE, f"{machine} is not booted: {statuses[machine].why}")
+        desired = machine_status.set_desired_power(cloud_state, machine, **changes)
+        end = time.monotonic() + CHANGE_SECONDS
+        while (status := existing_machines(cloud_state).get(machine)) and status.desired != desired:
             if time.monotonic() > end:
-                raise Stop(
-                    Exit.FAILED, f"{machine} is not so after {DONE} s; see {supervision.log(sandbox_folder(name))}"
-                )
+                log = supervision.log(sandbox_folder(name))
+                raise Stop(Exit.FAILED, f"{machine} did not change within {CHANGE_SECONDS} s; see {log}")
+            heart.beat(f"{machine} to change")
             time.sleep(0.1)
-        if now is None:
+        if status is None:
             raise Stop(Exit.FAILED, f"{machine} is gone: it was deleted or replaced meanwhile")
     if not quiet:
-        print(f"{machine}: power {now.state}, network {_cable(wanted)}")
+        print(f"{machine}: power {status.state}, network {_network(desired)}")

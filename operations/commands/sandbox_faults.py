@@ -1,4 +1,4 @@
-"""`mullion sandbox`: make a stack's sandbox go wrong, change it behind the program's back, see why machines wait."""
+"""`mullion sandbox`: plan faults of a stack's sandbox, change it outside of Pulumi, see why machines wait."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ from sandbox.records import Record
 
 @contextmanager
 def opened(stack: str) -> Iterator[CloudState]:
-    """The world of a stack's sandbox; Stop where there is none yet."""
+    """Give the cloud state of a stack's sandbox. Raises Stop if there is none yet."""
     file = world_file(stack)
     if not file.exists():
-        raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; make it: mullion up {stack} --sandbox")
+        raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; run: mullion up {stack} --sandbox")
     cloud_state = CloudState(file)
     try:
         yield cloud_state
@@ -28,7 +28,7 @@ def opened(stack: str) -> Iterator[CloudState]:
 
 
 def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:
-    """Plan faults: kind -> call it comes at, amount. Stop where none is given or a type does not exist."""
+    """Plan faults. wanted: kind -> number of the call, amount. Raises Stop if there is none, or a type is unknown."""
     if not wanted:
         raise Stop(
             Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
@@ -47,14 +47,14 @@ def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, 
 
 
 def _types(cloud_state: CloudState) -> list[str]:
-    """Tokens of the world's cloud; of all clouds where nothing is in it yet."""
-    there = next(iter(cloud_state.resources()), None)
-    found = [clouds.of_type(there.type)] if there else [clouds.of(name) for name in clouds.CLOUDS]
-    return [token for cloud in found for token in cloud.types]
+    """Return the type tokens of the sandbox's cloud; of all clouds if the sandbox is empty."""
+    first = next(iter(cloud_state.resources()), None)
+    candidates = [clouds.of_type(first.type)] if first else [clouds.of(name) for name in clouds.CLOUDS]
+    return [token for cloud in candidates for token in cloud.types]
 
 
 def show(stack: str) -> None:
-    """Print the faults that wait."""
+    """Print the planned faults."""
     with opened(stack) as cloud_state:
         waiting = faults.planned(cloud_state)
     if not waiting:
@@ -66,14 +66,14 @@ def show(stack: str) -> None:
 
 
 def clear(stack: str) -> None:
-    """Forget the faults that wait."""
+    """Delete the planned faults."""
     with opened(stack) as cloud_state:
         faults.clear(cloud_state)
     show(stack)
 
 
 def change(stack: str, name: str, settings: Sequence[str]) -> None:
-    """Change a thing behind the program's back: PROPERTY=VALUE each, the value as JSON or a plain text."""
+    """Change a resource outside of Pulumi. settings: PROPERTY=VALUE, with the value as JSON or plain text."""
     changes = dict(_setting(each) for each in settings)
     with opened(stack) as cloud_state:
         record = _find(cloud_state, stack, name)
@@ -85,7 +85,7 @@ def change(stack: str, name: str, settings: Sequence[str]) -> None:
 
 
 def remove(stack: str, name: str) -> None:
-    """Delete a thing behind the program's back."""
+    """Delete a resource outside of Pulumi."""
     with opened(stack) as cloud_state:
         record = _find(cloud_state, stack, name)
         tamper.remove(cloud_state, record)
@@ -93,10 +93,10 @@ def remove(stack: str, name: str) -> None:
 
 
 def boots(stack: str) -> None:
-    """Print how far each machine got, and what is in its way."""
+    """Print the boot progress of each machine, and what blocks it."""
     with opened(stack) as cloud_state:
         rows = [[each.machine or "?", each.instance, each.state, each.at, each.reason] for each in cloud_state.boots()]
-    print(table(["machine", "instance", "state", "since", "in its way"], rows))
+    print(table(["machine", "instance", "state", "since", "blocked by"], rows))
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -120,8 +120,8 @@ def _find(cloud_state: CloudState, stack: str, name: str) -> Record:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise Stop(Exit.USAGE, f"there is no {name!r} in the sandbox; names are those that `mullion up` prints")
-    raise Stop(Exit.USAGE, f"{name!r} names several things; say which: {', '.join(map(_named, found))}")
+        raise Stop(Exit.USAGE, f"there is no {name!r} in the sandbox; `mullion up` prints all names")
+    raise Stop(Exit.USAGE, f"{name!r} names several resources; say which: {', '.join(map(_named, found))}")
 
 
 def _with_name(cloud_state: CloudState, name: str) -> list[Record]:
@@ -133,10 +133,10 @@ def _named(record: Record) -> str:
 
 
 def _unchangeable(record: Record, changes: dict[str, Any]) -> list[str]:
-    """What the cloud itself could not change."""
+    """Return a line for each property that the cloud cannot change in place."""
     immutable = clouds.of_type(record.type).types[record.type].immutable
     tops = [path.split(".")[0] for path in changes]
-    return [f"{top} cannot be changed in place; remove the thing instead" for top in tops if top in immutable]
+    return [f"{top} cannot be changed in place; remove the resource instead" for top in tops if top in immutable]
 
 
 def _misshapen(record: Record, changes: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ from operations.commands import up_and_down
 from operations.commands.plan_against import compare, from_plan
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, stack_files, target
-from operations.stacks.edit import node_at, write_whole
+from operations.stacks.edit import node_at, text_of, write_whole
 
 Keys = tuple[str, ...]
 """Of a value below mullion:cluster."""
@@ -46,7 +46,7 @@ def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -
 def _edit(before: Stack, keys: Keys, value: str, path: Path) -> dict[str, Any]:
     """Change the file, once what results has no errors. Return what `plan --against` would say."""
     content = path.read_bytes()
-    edited = with_value(content.decode(), keys, value, path).encode()
+    edited = with_value(text_of(path), keys, value, path).encode()
     with tempfile.TemporaryDirectory() as scratch:
         tried = Path(scratch) / path.name
         tried.write_bytes(edited)

@@ -80,7 +80,8 @@ def up(
     print(f"{work.tally.summary()} in {took()}\n")
     print(report.machines(planned, after))
     kubeconfig = boot_site.reached(name, outputs["kubeconfig"])
-    print(f"\n{report.endpoint(outputs)}\nKubeconfig  {report.kubeconfig(name, kubeconfig)}")
+    not_booted = boot_site.not_booted(name) if sandbox and not boot_site.api(name) else ""
+    print(f"\n{report.access(outputs, report.kubeconfig(name, kubeconfig), not_booted)}")
     if sandbox:
         print(f"\n{report.timeline(planned, after)}")
         for fault in state_check.faults(name, after):

@@ -1,4 +1,4 @@
-"""`mullion verify`: whether a stack's cluster works, seen from its pods and nodes."""
+"""`mullion verify`: check whether a stack's cluster works, from its pods and nodes."""
 
 import sys
 import time
@@ -9,24 +9,25 @@ from urllib.parse import urlsplit
 import yaml
 
 from components.plan import ClusterPlan, plan_cluster
+from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable, Unresolved
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
 from operations.console.exits import Exit, Stop
-from operations.stacks import boot_site, stack_files
+from operations.stacks import boot_site, stack_files, target
 from operations.stacks.target import world_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
-from operations.verification.run import Wanted, verify
+from operations.verification.run import VerifyRequest, verify
 from operations.verification.upstream import Suite
-from operations.verification.verdicts import as_json, as_junit, failed, shown
+from operations.verification.verdicts import Row, as_json, as_junit, failed, shown
 
-IN_THE_LAB = "ghcr.io/flannel-io/flannel:v0.28.9"
-"""The image of the lab's that has busybox; no other can be pulled there."""
-WITHOUT_CONTAINERS = "registered as planned; no container runs on Windows machines here"
+LAB_IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
+"""The only image with busybox that a booted sandbox can pull."""
+WITHOUT_CONTAINERS = "registered as planned; no container runs on Windows machines of a sandbox"
 OUTSIDE = ("one.one.one.one:443", "1.1.1.1:443")
-"""A name and an address beyond any cluster that answer on TCP."""
+"""A name and an address on the internet that answer on TCP."""
 
 
 def run(
@@ -41,70 +42,97 @@ def run(
     suite: Suite | None,
     reboot: bool,
 ) -> None:
-    """Print every check's verdict; Stop where one failed."""
-    try:
-        seconds = duration_seconds(timeout)
-    except ValueError as error:
-        raise Stop(Exit.USAGE, f"--timeout {error}") from error
-    for each in outside:
-        if not each.rpartition(":")[2].isdigit() or not each.rpartition(":")[0]:
-            raise Stop(Exit.USAGE, f"--outside {each} is not name:port, such as {OUTSIDE[0]}")
+    """Print every check's result. Raises Stop if one failed, or if the API does not answer."""
+    seconds = _seconds(timeout, outside)
     plan = plan_cluster(name, stack_files.load(name).spec)
     text = kubeconfig.read_text("utf-8") if kubeconfig else _own(name)
-    began = time.monotonic()
+    began, server = time.monotonic(), _server(text)
     if not as_json_text:
-        print(f"mullion: verifying {name} at {_server(text)}", file=sys.stderr, flush=True)
-    wanted = _wanted(name, plan, tuple(outside), seconds)
-    wanted = replace(wanted, image=image) if image else wanted
+        print(f"mullion: verifying {name} at {server}", file=sys.stderr, flush=True)
+    request = _request(name, plan, tuple(outside), seconds)
+    request = replace(request, image=image) if image else request
     api = wait.api(text)
-    rows = verify(api, wanted)
-    if reboot:
-        reboot_all.reboot_all(name)
-        rows += [replace(each, where=f"{each.where}, rebooted") for each in verify(api, wanted)]
-    if suite:
-        own = report.kubeconfig(name, text)
-        rows = [each for each in rows if each.check != upstream.CHECK]
-        rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
+    try:
+        rows = _rows(name, api, request, reboot=reboot)
+        if suite:
+            own = report.kubeconfig(name, text)
+            rows = [row for row in rows if row.check != upstream.CHECK]
+            rows.append(upstream.run(suite, own, Cluster(api, "").nodes(), own.with_name("e2e")))
+    except Unresolved as error:
+        raise Stop(
+            Exit.FAILED,
+            f"{urlsplit(f'//{server}').hostname} has no address on this host ({error}). The name of a private API "
+            "resolves in the cluster's network only: run this there, or set api.allow",
+        ) from error
+    except (Unreachable, Refused) as error:
+        raise Stop(Exit.FAILED, f"the API of {name} at {server} failed: {error}") from error
     if junit:
         junit.write_text(as_junit(name, rows), "utf-8")
     print(as_json(rows) if as_json_text else shown(rows), flush=True)
-    wrong = failed(rows)
-    if wrong:
-        raise Stop(Exit.FAILED, f"{len(wrong)} of {len(rows)} rows failed")
+    if failing := failed(rows):
+        raise Stop(Exit.FAILED, f"{len(failing)} of {len(rows)} rows failed")
     if not as_json_text:
         print(f"\n{name} works: {len(rows)} rows in {time.monotonic() - began:.0f} s")
 
 
+def _seconds(timeout: str, outside: list[str]) -> float:
+    """Return the timeout in seconds. Raises Stop if it is not a duration, or a place outside is not name:port."""
+    try:
+        seconds = duration_seconds(timeout)
+    except ValueError as error:
+        raise Stop(Exit.USAGE, f"--timeout {error}") from error
+    for place in outside:
+        if not place.rpartition(":")[2].isdigit() or not place.rpartition(":")[0]:
+            raise Stop(Exit.USAGE, f"--outside {place} is not name:port, such as {OUTSIDE[0]}")
+    return seconds
+
+
+def _rows(name: str, api: KubernetesApi, request: VerifyRequest, *, reboot: bool) -> list[Row]:
+    """Return the rows of a run; with reboot also those of a second run, after a reboot of each machine."""
+    try:
+        api.ask("GET", "/version")
+    except Unresolved:
+        raise
+    except Unreachable as error:  # it may still come up: the wait for Nodes asks again, until --timeout
+        print(f"mullion: {error}; trying again", file=sys.stderr, flush=True)
+    rows = verify(api, request)
+    if reboot:
+        reboot_all.reboot_all(name)
+        rows += [replace(row, where=f"{row.where}, rebooted") for row in verify(api, request)]
+    return rows
+
+
 def _own(name: str) -> str:
+    boot_site.refuse_unbooted(name)
     with kubeconfigs.built(name) as run:
-        found = run.outputs().get("kubeconfig")
-        if found is None:
-            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `mullion up {name}` makes it")
-        return kubeconfigs.current(name, found.value, run)
+        stored = run.outputs().get("kubeconfig")
+        if stored is None:
+            raise Stop(Exit.FAILED, f"stack {name} has no kubeconfig yet; `{target.command('up', name)}` creates it")
+        return kubeconfigs.current(name, stored.value, run)
 
 
 def _server(kubeconfig: str) -> str:
     return urlsplit(yaml.safe_load(kubeconfig)["clusters"][0]["cluster"]["server"]).netloc
 
 
-def _wanted(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: float) -> Wanted:
-    """What to look for; a booted sandbox has no way out but to its mirror, and says which machines it cannot boot."""
-    expected = tuple(each.name for each in plan.machines)
+def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: float) -> VerifyRequest:
+    """Return what to check. In a booted sandbox the outside is its mirror, and some machines cannot boot."""
+    expected, domain = tuple(machine.name for machine in plan.machines), plan.spec.network.domain
     if not boot_site.api(name):
-        return Wanted(expected, {}, outside or OUTSIDE, seconds)
+        return VerifyRequest(expected, {}, outside or OUTSIDE, seconds, domain=domain)
     from sandbox.boot import machine_status, mirror, name_server
     from sandbox.cloud_state import CloudState
 
     cloud_state = CloudState(world_file(name))
     machines = machine_status.statuses(cloud_state)
-    excused = {one: each.why for one, each in machines.items() if each.state == "not booted"}
+    excused = {machine: status.why for machine, status in machines.items() if status.state == "not booted"}
     registered = {
-        each.name: WITHOUT_CONTAINERS
+        machine.name: WITHOUT_CONTAINERS
         for group in plan.machine_groups
         if not group.is_control_plane and plan.spec.pools[group.name].rollout.gate is Gate.REGISTERED
-        for each in group.machines
-        if each.name not in excused
+        for machine in group.machines
+        if machine.name not in excused
     }
-    here = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.network(cloud_state)['gateway']}:{mirror.PORT}")
+    mirrors = (f"{name_server.MIRROR}:{mirror.PORT}", f"{machine_status.network(cloud_state)['gateway']}:{mirror.PORT}")
     cloud_state.close()
-    return Wanted(expected, excused, outside or here, seconds, IN_THE_LAB, registered)
+    return VerifyRequest(expected, excused, outside or mirrors, seconds, LAB_IMAGE, registered, domain)

@@ -1,13 +1,13 @@
-"""`mullion wait`: until every machine of a stack is what its plan says.
+"""`mullion wait`: wait until every machine of a stack is ready, by its status record, its instance and its Node.
 
-By the machines' status records, which the stack's own provider reads, and by the cluster's API where it answers.
+The stack's own provider reads status records and instances; Nodes are read where the cluster's API answers.
 """
 
 import asyncio
 import base64
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from components.spec.quantities import duration_seconds
 from operations.clouds import cloud_tables
 from operations.commands import kubeconfig
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
 from operations.engine import state
 from operations.engine.scratch_stack import passing
@@ -30,13 +31,14 @@ POLL_SECONDS = 10.0
 """Seconds between two looks."""
 
 Record = Mapping[str, Any]
+"""A machine's status record."""
 Nodes = Mapping[str, bool] | None
-"""By name, whether a Node is Ready; None where the API does not answer."""
+"""Whether each Node is Ready, by name; None if the API does not answer."""
 
 
 @dataclass(frozen=True)
-class Awaited:
-    """A machine that is waited for: its instance, the states of its record that are enough, its version, its group."""
+class ExpectedMachine:
+    """A planned machine: its instance, the states of its record that suffice, its Kubernetes version, its group."""
 
     name: str
     instance: str
@@ -46,42 +48,50 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One machine as it is: its record, its Node (None: not there or not known), and what it lacks (empty: nothing)."""
+class MachineReport:
+    """A machine's status record, whether its Node is Ready (None: no such Node, or unknown), and its problem, if any.
 
-    awaited: Awaited
+    gone: the cloud has no such instance any more.
+    """
+
+    expected: ExpectedMachine
     record: Record
     node: bool | None
-    lacks: str
+    problem: str
+    gone: bool = False
 
     @property
     def where(self) -> str:
-        """Phase and step that it is in."""
-        return "/".join(plain(self.record[each]) for each in ("phase", "step") if self.record.get(each))
+        """Phase and step of its node plan: phase/step."""
+        return "/".join(plain(self.record[key]) for key in ("phase", "step") if self.record.get(key))
 
 
 def wait(name: str, timeout: str) -> None:
-    """Return once all machines are there; Stop after that time (90s, 45m), naming those that are not, and why."""
+    """Return once all machines are ready. Raises Stop after the timeout (90s, 45m), or if an instance is gone."""
     try:
         seconds = duration_seconds(timeout)
     except ValueError as error:
         raise Stop(Exit.USAGE, f"--timeout {error}") from error
-    last = look(name, seconds)
-    print(shown(last))
-    if missing := lacking(last):
-        head = f"after {timeout} {len(missing)} of {len(last)} machines are not there:"
-        raise Stop(Exit.FAILED, "\n".join([head, *missing]))
+    began = time.monotonic()
+    reports = watch(name, seconds)
+    print(table_of(reports))
+    if missing := problems(reports):
+        waited = f"after {timeout}, " if time.monotonic() - began > seconds - POLL_SECONDS else ""
+        raise Stop(
+            Exit.FAILED, "\n".join([f"{waited}{len(missing)} of {len(reports)} machines are not ready:", *missing])
+        )
+    print(f"{name}: all {len(reports)} machines are ready")
 
 
-def lacking(machines: Iterable[Seen]) -> list[str]:
-    """What each machine lacks that lacks anything, a line each."""
-    return [f"{each.awaited.name}: {each.lacks}" for each in machines if each.lacks]
+def problems(reports: Iterable[MachineReport]) -> list[str]:
+    """Return a line for each machine that has a problem."""
+    return [f"{report.expected.name}: {report.problem}" for report in reports if report.problem]
 
 
-def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen]:
-    """Every machine (or those of the control plane) as it is once nothing is lacking, or after so many seconds.
+def watch(name: str, seconds: float, *, control_plane: bool = False, only: Collection[str] = ()) -> list[MachineReport]:
+    """Wait until no machine has a problem, at most so many seconds, and return the last reports. Prints each change.
 
-    Each change is printed.
+    control_plane: only its machines. only: names of machines; all if empty.
     """
     plan = plan_cluster(name, stack_files.load(name).spec)
     with kubeconfig.built(name) as run:
@@ -89,42 +99,59 @@ def look(name: str, seconds: float, *, control_plane: bool = False) -> list[Seen
         stored = run.outputs().get("kubeconfig")
         text = kubeconfig.current(name, stored.value, run) if stored else ""
     stores, sandbox = state.stores(name, resources), target.in_sandbox(name)
-    machines = [each for each in awaited(plan, resources) if each.control_plane or not control_plane]
+    machines = [
+        machine
+        for machine in expected_machines(plan, resources)
+        if (machine.control_plane or not control_plane) and (not only or machine.name in only)
+    ]
     cluster = None if sandbox and not boot_site.api(name) else api(text)
-    last: list[Seen] = []
+    up = target.command("up", name, "--refresh")
+    reports: list[MachineReport] = []
 
     def program() -> None:
         import pulumi
 
+        provider = cloud_tables.provider(plan.spec.cloud.value)
         parent = pulumi.ComponentResource("mullion:index:Waiting", name)
-        here = partial(cloud_tables.provider(plan.spec.cloud.value).records, parent, stores.bundles)
-        records = {True: here(stores.control_plane), False: here(stores.workers)}
+        records_of = partial(provider.records, parent, stores.bundles)
+        records = {True: records_of(stores.control_plane), False: records_of(stores.workers)}
+        instances = state.instances(resources)
 
-        async def now() -> list[Seen]:
-            found = await asyncio.gather(*(records[each.control_plane].record(each.instance) for each in machines))
-            nodes = await _nodes(cluster)
-            return [seen(each, record, nodes) for each, record in zip(machines, found, strict=True)]
+        async def check(report: MachineReport) -> MachineReport:
+            machine = report.expected
+            fault = await provider.not_running(records[machine.control_plane], instances[machine.name])
+            return without_instance(report, fault, up)
 
-        pulumi.export("there", pulumi.Output.from_input(until_there(now, seconds, last, _say)))
+        async def look() -> list[MachineReport]:
+            read = (records[machine.control_plane].record(machine.instance) for machine in machines)
+            found, nodes = await asyncio.gather(*read), await _nodes(cluster)
+            now = [judge(machine, record, nodes) for machine, record in zip(machines, found, strict=True)]
+            if reports and problems(now):
+                return now
+            return list(await asyncio.gather(*map(check, now)))  # first and last: a call of the cloud for each machine
+
+        pulumi.export("ready", pulumi.Output.from_input(until_ready(look, seconds, reports, _say)))
 
     with passing(name, program, sandbox=sandbox) as run:
         run.up(show_secrets=False, color="never")
-    return last
+    return reports
 
 
-def awaited(plan: ClusterPlan, resources: state.State) -> list[Awaited]:
-    """The plan's machines with their instances; Stop where one has none yet."""
-    made = state.instances(resources)
-    missing = [each.name for each in plan.machines if each.name not in made]
+def expected_machines(plan: ClusterPlan, resources: state.State) -> list[ExpectedMachine]:
+    """Return the plan's machines with their instances. Raises Stop if a machine has no instance in the state."""
+    instances = state.instances(resources)
+    missing = [machine.name for machine in plan.machines if machine.name not in instances]
     if missing:
-        raise Stop(Exit.FAILED, f"not made yet: {', '.join(missing)}; `mullion up {plan.name}` makes them")
-    return planned(plan, {name: each["id"] for name, each in made.items()})
+        raise Stop(
+            Exit.FAILED, f"not created yet: {', '.join(missing)}; `{target.command('up', plan.name)}` creates them"
+        )
+    return planned(plan, {name: outputs["id"] for name, outputs in instances.items()})
 
 
-def planned(plan: ClusterPlan, instances: Mapping[str, str]) -> list[Awaited]:
-    """The plan's machines; instances: by name, those that were made."""
+def planned(plan: ClusterPlan, instances: Mapping[str, str]) -> list[ExpectedMachine]:
+    """Return the plan's machines. instances: ids of the created ones, by machine name."""
     return [
-        Awaited(
+        ExpectedMachine(
             machine.name,
             instances.get(machine.name, ""),
             _enough(plan, group),
@@ -140,69 +167,86 @@ def _enough(plan: ClusterPlan, group: MachineGroup) -> tuple[str, ...]:
     return ENOUGH[Gate.READY if group.is_control_plane else plan.spec.pools[group.name].rollout.gate]
 
 
-def seen(each: Awaited, record: Record, nodes: Nodes) -> Seen:
-    """Judge one machine by its record, and by its Node where the API answers."""
+def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineReport:
+    """Judge one machine by its record, and by its Node if the API answers."""
     found = plain(record.get("state"))
-    node = None if nodes is None else nodes.get(each.name)
-    lacks = ""
-    if found not in each.enough:
+    node = None if nodes is None else nodes.get(machine.name)
+    problem = ""
+    if found not in machine.enough:
         code = f"E{record['code']} {plain(record.get('name'))}: " if record.get("code") else ""
-        said = f"{code}{plain(record.get('message'))}".strip()
-        lacks = f"{found}" + (f", {said}" if said else "")
-    elif record.get("kubernetes") not in (None, each.kubernetes):
-        lacks = f"it has Kubernetes {plain(record['kubernetes'])}, not {each.kubernetes}"
+        message = f"{code}{plain(record.get('message'))}".strip()
+        problem = f"{found}" + (f", {message}" if message else "")
+    elif record.get("kubernetes") not in (None, machine.kubernetes):
+        problem = f"it runs Kubernetes {plain(record['kubernetes'])}, not {machine.kubernetes}"
     elif nodes is not None and node is None:
-        lacks = "there is no Node of that name"
-    elif node is False and "registered" not in each.enough:
-        lacks = "its Node is not Ready"
-    return Seen(each, record, node, lacks)
+        problem = "the cluster has no Node of this name"
+    elif node is False and "registered" not in machine.enough:
+        problem = "its Node is not Ready"
+    return MachineReport(machine, record, node, problem)
 
 
-async def until_there(look: Callable[[], Any], seconds: float, last: list[Seen], say: Callable[[Seen], None]) -> bool:
-    """Look again and again, telling each change once; `last` has the newest look. False when the time is over."""
-    end, told = time.monotonic() + seconds, dict[str, tuple[str, str]]()
+def without_instance(report: MachineReport, fault: str, up: str) -> MachineReport:
+    """Return the report with the fault of its instance: GONE, STOPPED or empty. up: the command that repairs."""
+    instance = report.expected.instance
+    if fault == cloud_tables.GONE:
+        return replace(report, problem=f"the cloud has no instance {instance} any more; {up}", gone=True)
+    if fault == cloud_tables.STOPPED:
+        return replace(report, problem=f"its instance {instance} is stopped")
+    return report
+
+
+async def until_ready(
+    look: Callable[[], Any], seconds: float, reports: list[MachineReport], say: Callable[[MachineReport], None]
+) -> bool:
+    """Look every 10 s and say each change once; `reports` holds the newest look. False if the time is over.
+
+    Also False at once if an instance is gone: no wait brings it back.
+    """
+    end, said, heart = time.monotonic() + seconds, dict[str, tuple[str, str]](), Heartbeat()
     while True:
-        last[:] = await look()
-        for each in last:
-            now = (plain(each.record.get("state")), each.where)
-            if told.get(each.awaited.name) != now:
-                told[each.awaited.name] = now
-                say(each)
-        if not any(each.lacks for each in last):
+        reports[:] = await look()
+        for report in reports:
+            now = (plain(report.record.get("state")), report.where)
+            if said.get(report.expected.name) != now:
+                said[report.expected.name] = now
+                say(report)
+        if not any(report.problem for report in reports):
             return True
-        if time.monotonic() + POLL_SECONDS > end:
+        if any(report.gone for report in reports) or time.monotonic() + POLL_SECONDS > end:
             return False
+        heart.beat("; ".join(problems(reports)))
         await asyncio.sleep(POLL_SECONDS)
 
 
-def shown(machines: list[Seen]) -> str:
-    """A table of the machines as they are."""
-    words = {True: "Ready", False: "not Ready", None: ""}
+def table_of(reports: list[MachineReport]) -> str:
+    """Return a table of the machines."""
+    ready = {True: "Ready", False: "NotReady", None: ""}
     rows = [
         (
-            each.awaited.name,
-            plain(each.record.get("state")),
-            each.where,
-            plain(each.record.get("kubernetes")),
-            words[each.node],
+            report.expected.name,
+            "gone" if report.gone else plain(report.record.get("state")),
+            report.where,
+            plain(report.record.get("kubernetes")),
+            ready[report.node],
         )
-        for each in machines
+        for report in reports
     ]
     return table(("machine", "state", "phase/step", "kubernetes", "node"), rows)
 
 
 def plain(text: Any) -> str:
-    """What a machine wrote, in characters that do nothing to a terminal."""
-    return "".join(each if each.isprintable() else " " for each in str(text or ""))
+    """Return a text from a machine without characters that control a terminal."""
+    return "".join(character if character.isprintable() else " " for character in str(text or ""))
 
 
-def _say(each: Seen) -> None:
+def _say(report: MachineReport) -> None:
     clock = time.strftime("%H:%M:%S")
-    print(f"{clock}  {each.awaited.name}: {plain(each.record.get('state'))} {each.where}".rstrip(), flush=True)
+    line = f"{clock}  {report.expected.name}: {plain(report.record.get('state'))} {report.where}"
+    print(line.rstrip(), flush=True)
 
 
 def api(text: str) -> Any:
-    """Calls of the cluster's API by a kubeconfig of ours; None without one."""
+    """Return the cluster's API by a kubeconfig that Mullion wrote; None if the text is empty."""
     from components.machine.pki import KeyPair
     from components.rollout.kubernetes_api import Access, KubernetesApi
 

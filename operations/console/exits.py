@@ -1,6 +1,7 @@
 """How `mullion` ends: the exit codes, and the exception that carries one."""
 
-import os
+import errno
+import sys
 from enum import IntEnum
 
 
@@ -41,6 +42,10 @@ class EngineError(Exception):
     """No usable engine, or no way to build one; the message says what to do."""
 
 
+_RESOURCES = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""Errors of a write or a call for which this machine lacks something; they name no file."""
+
+
 def ending(error: BaseException) -> tuple[Exit, str]:
     """Return the exit code and the message for an error that ends a command."""
     from components.spec.report import SpecError
@@ -53,8 +58,11 @@ def ending(error: BaseException) -> tuple[Exit, str]:
         return Exit.NO_ENGINE, str(error)
     if isinstance(error, KeyboardInterrupt):
         return Exit.INTERRUPTED, "interrupted"
-    if isinstance(error, OSError) and error.filename is not None:
-        return Exit.FAILED, f"{os.fsdecode(error.filename)}: {error.strerror}"
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _RESOURCES):
+        where = "" if error.filename is None else f"{error.filename}: "
+        return Exit.FAILED, f"{where}{error.strerror}"
+    if (sqlite := sys.modules.get("sqlite3")) and isinstance(error, sqlite.Error):
+        return Exit.FAILED, f"the sandbox's database (.mullion/sandbox/STACK/world.db) cannot be used: {error}"
     from operations.console import faults
 
     return Exit.FAULT, faults.report(error)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 
 class PanelGroup(TyperGroup):
@@ -32,12 +32,29 @@ def adder(app: typer.Typer) -> Callable[..., Add]:
     """Return the decorator `command(panel, *examples)` of app.
 
     panel: heading of the list in which `--help` shows the command. examples: command lines, shown below its options.
+    cls: class of the command.
     """
 
-    def command(panel: str, *examples: str) -> Add:
+    def command(panel: str, *examples: str, cls: type[TyperCommand] = TyperCommand) -> Add:
         heading = "Example:" if len(examples) == 1 else "Examples:"
         # \b: the formatter keeps the line breaks of this paragraph
         lines = "\n".join(["\b", heading, *(f"  {example}" for example in examples)])
-        return app.command(rich_help_panel=panel, epilog=lines)
+        return app.command(cls=cls, rich_help_panel=panel, epilog=lines)
 
     return command
+
+
+def optional_value(option: str) -> type[TyperCommand]:
+    """Return a class of commands in which an option may stand without its value, which is then an empty text.
+
+    That is so at the end of the line, and before another option.
+    """
+
+    class OptionalValue(TyperCommand):
+        def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+            words: list[str] = []
+            for word, following in zip(args, [*args, "-"][1:], strict=True):
+                words += [word, ""] if word == option and following.startswith("-") else [word]
+            return super().parse_args(ctx, words)
+
+    return OptionalValue

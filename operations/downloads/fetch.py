@@ -6,14 +6,15 @@ Proxies come from the environment (http_proxy, https_proxy, no_proxy), authoriti
 import errno
 import hashlib
 import shutil
+import ssl
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
-from http.client import HTTPException, HTTPResponse
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import httpx
 
 BLOCK = 1 << 20
 STALLED_SECONDS = 30
@@ -50,18 +51,6 @@ class NoSpace(Exception):
     """The disk has no room for the file."""
 
 
-class _SameSecurity(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but never from https to http, and tells another host no password."""
-
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        if req.full_url.startswith("https:") and not newurl.startswith("https:"):
-            raise Unreachable(f"{req.full_url} redirects to plain http ({newurl}); it is not followed", code)
-        following = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if following and urlsplit(newurl)[:2] != urlsplit(req.full_url)[:2]:
-            following.remove_header("Authorization")
-        return following
-
-
 def forgeable(url: str) -> bool:
     """Whether somebody on the way could change what the address gives, and read what it is asked with."""
     parts = urlsplit(url)
@@ -73,10 +62,12 @@ def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes
 
     def read() -> bytes:
         with _open(url, {"Accept": accept}) as answer:
-            content = answer.read(LARGEST_TEXT + 1)
-            if len(content) > LARGEST_TEXT:
-                raise Unreachable(f"{url}: more than {LARGEST_TEXT >> 20} MiB; that is no checksum file", 200)
-            return content
+            content = bytearray()
+            for block in answer.iter_raw():
+                content += block
+                if len(content) > LARGEST_TEXT:
+                    raise Unreachable(f"{url}: more than {LARGEST_TEXT >> 20} MiB; that is no checksum file", 200)
+            return bytes(content)
 
     return _again(url, read, waits)
 
@@ -131,9 +122,9 @@ def send(source: Path, url: str, headers: Mapping[str, str]) -> None:
     """PUT a file to a web server. Unreachable says what it answered."""
 
     def put() -> None:
-        with source.open("rb") as file:
-            length = {"Content-Length": str(source.stat().st_size), "Content-Type": "application/octet-stream"}
-            _open(url, {**headers, **length}, method="PUT", data=file).close()
+        sent = {**headers, "Content-Type": "application/octet-stream"}
+        with source.open("rb") as file, _open(url, sent, method="PUT", content=file):
+            pass
 
     _again(url, put)
 
@@ -144,7 +135,7 @@ def remote_digest(url: str, algorithm: str, headers: Mapping[str, str]) -> str:
     def read() -> str:
         hashing = hashlib.new(algorithm)
         with _open(url, headers) as answer:
-            while block := answer.read(BLOCK):
+            for block in answer.iter_raw():
                 hashing.update(block)
         return f"{algorithm}:{hashing.hexdigest()}"
 
@@ -154,30 +145,30 @@ def remote_digest(url: str, algorithm: str, headers: Mapping[str, str]) -> str:
 def _more(url: str, part: Path, heard: Heard) -> None:
     """Fetch what the part lacks."""
     have = part.stat().st_size if part.exists() else 0
-    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     try:
-        answer = _open(url, headers)
+        with _open(url, {"Range": f"bytes={have}-"} if have else {}) as answer:
+            _append(answer, url, part, have if answer.status_code == httpx.codes.PARTIAL_CONTENT else 0, heard)
     except Unreachable as refusal:
-        if refusal.status != 416:  # the part is whole already, or not of this file: the digest decides
+        # the part is whole already, or not of this file: the digest decides
+        if refusal.status != httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
-        return
-    with answer:
-        have = have if answer.status == 206 else 0
-        length = answer.headers.get("Content-Length")
-        total = have + int(length) if length and length.isdigit() else None
-        _room(part, (total or 0) - have)
-        try:
-            with part.open("ab" if have else "wb") as file:
-                while block := answer.read(BLOCK):
-                    file.write(block)
-                    have += len(block)
-                    heard(have, total)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise NoSpace(f"{part.parent} is full; {have} bytes of {url} are kept there") from None
-            raise
-    if total is not None and have < total:
-        raise Unreachable(f"{url}: the answer ended after {have} of {total} bytes")
+
+
+def _append(answer: httpx.Response, url: str, part: Path, have: int, heard: Heard) -> None:
+    """Write the answer behind the first `have` bytes of the part. Raises NoSpace if the disk is full."""
+    length = answer.headers.get("Content-Length", "")
+    total = have + int(length) if length.isdigit() else None
+    _room(part, (total or 0) - have)
+    try:
+        with part.open("ab" if have else "wb") as file:
+            for block in answer.iter_raw():
+                file.write(block)
+                have += len(block)
+                heard(have, total)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise NoSpace(f"{part.parent} is full; {have} bytes of {url} are kept there") from None
+        raise
 
 
 def _room(part: Path, wanted: int) -> None:
@@ -186,23 +177,54 @@ def _room(part: Path, wanted: int) -> None:
         raise NoSpace(f"{part.parent} has {free >> 20} MiB free, and {wanted >> 20} MiB are to come")
 
 
-def _open(url: str, headers: Mapping[str, str], method: str = "GET", data: Any = None) -> HTTPResponse:
+@contextmanager
+def _open(url: str, headers: Mapping[str, str], method: str = "GET", content: Any = None) -> Iterator[httpx.Response]:
+    """Give the answer to a request, its body not yet read. Raises Unreachable if its status is no success.
+
+    Redirects of GET are followed, without `Authorization` to another host, and never from https to http.
+    """
     if not url.startswith(("http://", "https://")):
         raise Unreachable(f"{url} is no http or https address", 0)
-    opener = urllib.request.build_opener(_SameSecurity())
-    request = urllib.request.Request(url, data, {"User-Agent": "mullion", **headers}, method=method)  # noqa: S310
+    sent = {"User-Agent": "mullion", "Accept-Encoding": "identity", **headers}
+    with _client() as client:
+        try:
+            request = client.build_request(method, url, headers=sent, content=content)
+        except httpx.InvalidURL as error:
+            raise Unreachable(f"{url}: {error}", 0) from None
+        answer = client.send(request, stream=True, follow_redirects=method == "GET")
+        try:
+            if not answer.is_success:
+                raise Unreachable(f"{url}: HTTP status {answer.status_code} {answer.reason_phrase}", answer.status_code)
+            yield answer
+        finally:
+            answer.close()
+
+
+def _client() -> httpx.Client:
     try:
-        return opener.open(request, timeout=STALLED_SECONDS)
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise Unreachable(f"{url}: HTTP status {error.code} {error.reason}", error.code) from None
+        return httpx.Client(
+            timeout=STALLED_SECONDS,
+            verify=ssl.create_default_context(),  # the system's authorities; httpx has its own otherwise
+            event_hooks={"response": [_refuse_downgrade]},
+        )
+    except (ValueError, ImportError, httpx.InvalidURL) as error:
+        raise Unreachable(f"the proxy that the environment names cannot be used: {error}", 0) from None
+
+
+def _refuse_downgrade(answer: httpx.Response) -> None:
+    """Raise Unreachable if the answer redirects from https to http."""
+    if not answer.has_redirect_location or answer.url.scheme != "https":
+        return
+    following = answer.url.join(answer.headers["Location"])
+    if following.scheme != "https":
+        raise Unreachable(f"{answer.url} redirects to plain http ({following}); it is not followed", answer.status_code)
 
 
 def _again(url: str, attempt: Callable[[], Any], waits: tuple[int, ...] = WAITS) -> Any:
     for wait in (*waits, None):
         try:
             return attempt()
-        except (OSError, HTTPException, Unreachable) as error:
+        except (OSError, httpx.HTTPError, httpx.InvalidURL, Unreachable) as error:
             failure = error if isinstance(error, Unreachable) else Unreachable(f"{url}: {_said(error)}")
             if wait is None or not failure.passes:
                 raise failure from None
@@ -211,5 +233,4 @@ def _again(url: str, attempt: Callable[[], Any], waits: tuple[int, ...] = WAITS)
 
 
 def _said(error: Exception) -> str:
-    reason = getattr(error, "reason", None) or error
-    return str(reason) or type(error).__name__
+    return str(error) or type(error).__name__

@@ -1,5 +1,6 @@
 """When the engine fails: short messages, and an interruption that lets it finish what it began."""
 
+import json
 import re
 import signal
 import sys
@@ -21,6 +22,8 @@ _HOLDER = re.compile(r"created by (.+)")
 _KILLED = re.compile(r"code: -(\d+)")
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Ctrl-C, a CI job that is cancelled, a terminal that is closed: none reaches the engine by itself."""
+_CUT = "summary event never found"
+"""What the Automation API raises if the engine's events end early."""
 _NO_LOGIN = "PULUMI_ACCESS_TOKEN must be set"
 
 
@@ -38,6 +41,12 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
         except auto.CommandError as error:
             if not interrupted.is_set():
                 raise Stop(Exit.FAILED, message(name, error, tally)) from None
+        except RuntimeError as error:
+            if _CUT not in str(error):
+                raise
+            raise Stop(Exit.FAILED, f"stack {name}: the engine ended without a summary; run this again") from error
+        except json.JSONDecodeError as error:
+            raise Stop(Exit.FAILED, f"stack {name}: the engine's answer is not JSON: {error}") from error
         if interrupted.is_set():  # also where it ended well: an engine that is asked to stop a removal does, half-way
             with suppress(Stop):  # where another run has the stack already
                 locks.cancel_dead(name, workspace.backend())

@@ -58,7 +58,10 @@ def broken(stack: str, backend: str) -> list[Path]:
 
 
 def _folder(backend: str) -> Path | None:
-    url = urlparse(backend)
+    try:
+        url = urlparse(backend)
+    except ValueError:  # the engine says what is wrong with the URL
+        return None
     return Path(unquote(url.netloc + url.path)).expanduser() / ".pulumi" if url.scheme == "file" else None
 
 

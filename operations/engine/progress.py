@@ -1,17 +1,21 @@
 """Progress of an engine run: one live line on a terminal, else one plain line for each resource."""
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pulumi import automation as auto
 
+from operations.console.heartbeat import Heartbeat
 from operations.engine.events import DONE, Step, Tally
 
 Watch = Callable[[auto.EngineEvent], None]
 Estimate = Callable[[Step], float]
 """Seconds that a step takes on the real cloud."""
+BEAT_SECONDS = 1.0
+"""Seconds between two looks at how long an engine run has printed nothing."""
 
 
 @contextmanager
@@ -23,12 +27,25 @@ def shown(tally: Tally, estimate: Estimate | None = None) -> Iterator[Watch]:
 
 @contextmanager
 def _plain(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
+    heart, ended = Heartbeat(), threading.Event()
+
     def watch(event: auto.EngineEvent) -> None:
         step = tally.hear(event)
         if step:
             print(line(tally, step, estimate), flush=True)
+            heart.reset()
 
-    yield watch
+    def beat() -> None:
+        while not ended.wait(BEAT_SECONDS):
+            heart.beat(waiting(tally, estimate).removeprefix("waiting for ") or "the engine")
+
+    beating = threading.Thread(target=beat, daemon=True)
+    beating.start()
+    try:
+        yield watch
+    finally:
+        ended.set()
+        beating.join()
 
 
 def line(tally: Tally, step: Step, estimate: Estimate | None) -> str:

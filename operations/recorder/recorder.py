@@ -21,7 +21,7 @@ from pulumi.runtime import Settings, configure, set_all_config, settings
 from pulumi.runtime.proto import engine_pb2, resource_pb2
 from pulumi.runtime.stack import run_in_stack
 
-from components.stack_files.stack import REGIONS
+from components import clouds
 from operations.recorder import cloud_answers
 from operations.recorder.lean import lean
 from operations.stacks.paths import REPOSITORY
@@ -166,7 +166,8 @@ def record(
 
 def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callable[[], Any]) -> Recording:
     recording = Recording()
-    region = next((str(config[key]) for key, *_ in REGIONS.values() if config.get(key)), "")
+    keys = [facts.region_key for facts in clouds.CLOUDS.values()]
+    region = next((str(config[key]) for key in keys if config.get(key)), "")
     monitor = _Monitor(name, region, preview, recording)
     configure(Settings(PROJECT, name, monitor, _Engine(recording), dry_run=preview, root_directory=str(REPOSITORY)))
     settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine

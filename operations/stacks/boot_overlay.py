@@ -115,8 +115,17 @@ def _digests(name: str) -> Path:
 
 def kubernetes(name: str, own: str) -> str:
     """The version that is booted where the stack file says `own`: another one only until the file changes its mind."""
-    chosen = json.loads(_memory(name).read_text("utf-8"))
-    return chosen["kubernetes"] if chosen["of"] == own else own
+    path = _memory(name)
+    try:
+        chosen = json.loads(path.read_text("utf-8"))
+        version, of = chosen["kubernetes"], chosen["of"]
+        if not isinstance(version, str) or not isinstance(of, str):
+            raise TypeError("its values must be text")  # noqa: TRY301 - handled as all that cannot be read
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Stop(
+            Exit.REFUSED, f"{path} cannot be read ({error}); write it anew: mullion up {name} --sandbox --bootable"
+        ) from None
+    return version if of == own else own
 
 
 def forget(name: str) -> None:

@@ -9,9 +9,10 @@ import time
 import yaml
 
 from operations.console.exits import Exit, Stop
+from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import in_sandbox, sandbox_folder, world_file
 
 START_STOP_SECONDS = 60
 """Seconds for a site to come up, and for its machines to be cut."""
@@ -31,6 +32,17 @@ def api(name: str) -> str:
         return machine_status.network(cloud_state).get("api", "")
     finally:
         cloud_state.close()
+
+
+def not_booted(name: str) -> str:
+    """Return what to do about a sandbox that is not booted: nothing answers at its addresses."""
+    return f"the sandbox of {name} is not booted: make demo STACK={name}, or mullion sandbox boot {name}"
+
+
+def refuse_unbooted(name: str) -> None:
+    """Raise Stop if a stack is built in the sandbox and not booted there. For commands that need a live cluster."""
+    if in_sandbox(name) and not api(name):
+        raise Stop(Exit.USAGE, not_booted(name))
 
 
 def reached(name: str, kubeconfig: str) -> str:
@@ -56,8 +68,9 @@ def start(name: str) -> None:
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told = time.monotonic() + START_STOP_SECONDS, False
+    end, told, heart = time.monotonic() + START_STOP_SECONDS, False, Heartbeat()
     while not api(name):
+        heart.beat(f"the sandbox of {name} to start; {supervision.log(folder)}")
         said = supervision.log(folder).read_text("utf-8", errors="replace")
         if supervision.HOST_IN_USE in said:
             if not told:
@@ -81,8 +94,9 @@ def stop(name: str, *, disks_too: bool = False) -> bool:
     pid = supervision.supervisor_pid(folder)
     if pid is not None:
         os.kill(pid, signal.SIGTERM)
-        end = time.monotonic() + START_STOP_SECONDS
+        end, heart = time.monotonic() + START_STOP_SECONDS, Heartbeat()
         while supervision.supervisor_pid(folder) is not None:
+            heart.beat(f"the machines of {name} to stop")
             if time.monotonic() > end:
                 os.kill(pid, signal.SIGKILL)
             time.sleep(0.1)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import yaml
 
+from operations.console.exits import Exit, Stop
+
 
 def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
     """Write the file whole or not at all, with its mode; None: as the system gives it to a new file."""
@@ -14,8 +16,20 @@ def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
         if mode is not None:
             partial.chmod(mode)
         partial.replace(path)
+    except OSError as error:
+        if error.errno:
+            error.filename = str(path)  # a failed write names no file, other calls the temporary one
+        raise
     finally:
         partial.unlink(missing_ok=True)
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file that is edited in place. Raises Stop if it is not UTF-8: YAML may be UTF-16 too."""
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise Stop(Exit.USAGE, f"{path} is not UTF-8 ({error}), so it cannot be edited; save it as UTF-8") from None
 
 
 def node_at(node: yaml.Node | None, *keys: str) -> yaml.Node | None:

@@ -11,8 +11,6 @@ from operations.stacks import boot_overlay, target
 from operations.stacks.paths import REPOSITORY
 
 _FILE = re.compile(r"Pulumi\.(.+)\.yaml")
-_FORM = re.compile(r"[a-z][a-z0-9-]{0,25}")
-_NAME = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
 
 
 def folder() -> Path:
@@ -33,14 +31,14 @@ def file(name: str) -> Path:
         return folder() / f"Pulumi.{name}.yaml"
     near = difflib.get_close_matches(name, known, 1)
     meant = f"; did you mean {near[0]}?" if near else "."
-    form = "" if _FORM.fullmatch(name) else f" A stack's name is made of {_NAME}."
+    form = "" if target.STACK_NAME.fullmatch(name) else f" A stack's name is made of {target.NAME_RULE}."
     there = f"Stacks here: {', '.join(known)}." if known else "There are no stacks here."
     raise Stop(Exit.USAGE, f"there is no stack {name!r}{meant}{form} {there} A new one is stacks/Pulumi.<name>.yaml")
 
 
 def gone(name: str) -> bool:
     """Whether a stack's file is gone while the stack still belongs to a world, from which `down` can remove it."""
-    return name not in names() and bool(_FORM.fullmatch(name)) and target.recall(name) is not None
+    return name not in names() and bool(target.STACK_NAME.fullmatch(name)) and target.recall(name) is not None
 
 
 def config(name: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ A sandbox state and a real one of the same stack would each believe that they ar
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from operations.console.exits import Exit, Stop
 from operations.stacks.paths import REPOSITORY
 
 SANDBOX = "sandbox"
+
+STACK_NAME = re.compile(r"[a-z][a-z0-9-]{0,25}")
+NAME_RULE = "lower-case letters, digits and hyphens, at most 26, starting with a letter"
 
 
 @dataclass(frozen=True)
@@ -34,14 +38,21 @@ def root() -> Path:
     return REPOSITORY / ".mullion"
 
 
+def _checked(stack: str) -> str:
+    """Return the name. Raises Stop if it is no stack's name, because as part of a path it may lead anywhere."""
+    if not STACK_NAME.fullmatch(stack):
+        raise Stop(Exit.USAGE, f"there is no stack {stack!r}. A stack's name is made of {NAME_RULE}")
+    return stack
+
+
 def folder(stack: str) -> Path:
     """Return the folder of one stack's kubeconfig and memory."""
-    return root() / stack
+    return root() / _checked(stack)
 
 
 def sandbox_folder(name: str) -> Path:
     """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
-    return root() / "sandbox" / name
+    return root() / "sandbox" / _checked(name)
 
 
 def world_file(name: str) -> Path:
@@ -132,6 +143,8 @@ def write(path: Path, text: str) -> None:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
         Path(partial).replace(path)
-    except BaseException:
+    except BaseException as error:
         Path(partial).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno:
+            error.filename = str(path)  # a failed write names no file, other calls the temporary one
         raise

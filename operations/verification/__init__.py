@@ -1,5 +1,5 @@
-"""`mullion verify`: whether a cluster does what clusters with Windows are for. Docs: docs/verify.md.
+"""`mullion verify`: checks whether a cluster with Windows nodes works. Docs: docs/verify.md.
 
-By the cluster's API alone: from each place that matters a pod asks its questions once and writes the answers into its
-log. So it needs a kubeconfig and nothing else: no shell on a node, no program on this host.
+Uses the cluster's API alone: pods ask questions from each place that matters and write the answers to their logs. So
+it needs a kubeconfig, and no shell on a node and no program on this host.
 """

@@ -1,4 +1,4 @@
-"""A cluster as its API tells: the calls that `mullion verify` makes, and what it reads of nodes and pods."""
+"""The API calls that `mullion verify` makes, and what it reads of nodes and pods."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -6,6 +6,7 @@ from typing import Any
 
 from components.node.role import CONTROL_PLANE_LABEL
 from components.rollout.kubernetes_api import KubernetesApi, Refused, Unreachable
+from operations.console.heartbeat import Heartbeat
 from operations.verification import streams
 from operations.verification.questions import Node
 
@@ -17,113 +18,118 @@ POLL_SECONDS = 1.0
 
 
 class Cluster:
-    """One cluster, and the namespace of one run in it."""
+    """A cluster's API, and the namespace of one run in it."""
 
     def __init__(self, api: KubernetesApi, namespace: str) -> None:
         self._api, self.namespace = api, namespace
-        self._here = f"{NAMESPACES}/{namespace}"
+        self._path = f"{NAMESPACES}/{namespace}"
 
     def nodes(self) -> list[Node]:
-        """Every node, by name."""
-        found = self._api.ask("GET", "/api/v1/nodes")["items"]
-        return sorted(map(_node, found), key=lambda each: each.name)
+        """Return every node, sorted by name."""
+        items = self._api.ask("GET", "/api/v1/nodes")["items"]
+        return sorted(map(_node, items), key=lambda node: node.name)
 
     def system_pods(self) -> list[tuple[str, str, str]]:
-        """Namespace and name, node, and phase of the pods of the cluster's own namespaces."""
-        found = self._api.ask("GET", "/api/v1/pods")["items"]
-        mine = [each for each in found if each["metadata"]["namespace"].startswith("kube-")]
+        """Return namespace/name, node and phase of each pod in the namespaces kube-*."""
+        pods = self._api.ask("GET", "/api/v1/pods")["items"]
         return [
             (
-                f"{each['metadata']['namespace']}/{each['metadata']['name']}",
-                each["spec"].get("nodeName", ""),
-                _phase(each),
+                f"{pod['metadata']['namespace']}/{pod['metadata']['name']}",
+                pod["spec"].get("nodeName", ""),
+                _phase(pod),
             )
-            for each in mine
+            for pod in pods
+            if pod["metadata"]["namespace"].startswith("kube-")
         ]
 
-    def make(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Make an object: the namespace, or what stands in it. It is given back as it was made."""
-        made = self._api.ask("POST", self._folder(manifest), manifest)
-        return {**made, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+    def create(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        """Create the namespace or an object in it, and return the object as created."""
+        created = self._api.ask("POST", self._collection(manifest), manifest)
+        return {**created, "apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
 
-    def place(self, made: dict[str, Any]) -> str:
-        """Path of an object that was made."""
-        return f"{self._folder(made)}/{made['metadata']['name']}"
+    def path_of(self, created: dict[str, Any]) -> str:
+        """Return the path of a created object."""
+        return f"{self._collection(created)}/{created['metadata']['name']}"
 
-    def _folder(self, manifest: dict[str, Any]) -> str:
+    def _collection(self, manifest: dict[str, Any]) -> str:
         kind, version = manifest["kind"], manifest["apiVersion"]
         if kind == "Namespace":
             return NAMESPACES
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         return f"{root}/namespaces/{self.namespace}/{kind.lower()}s"
 
-    def within(self, place: str) -> str:
-        """Path of something in the run's namespace."""
-        return f"{self._here}/{place}"
+    def within(self, path: str) -> str:
+        """Return the full path of a path in the run's namespace."""
+        return f"{self._path}/{path}"
 
     def get(self, path: str) -> Any:
-        """What is at a path."""
+        """Return the document at a path."""
         return self._api.ask("GET", path)
 
     def resolvers(self) -> tuple[str, ...]:
-        """Addresses of the cluster's name servers: of their Service, and of its pods."""
+        """Return the addresses of the cluster's DNS: the cluster IP of its Service, and those of its Ready pods."""
         try:
             service = self.get(f"{SYSTEM}/services/kube-dns")["spec"]["clusterIP"]
             pods = self.get(f"{SYSTEM}/pods?labelSelector=k8s-app%3Dkube-dns")["items"]
         except Refused:
             return ()
-        return (service, *(each["status"]["podIP"] for each in pods if is_ready(each)))
+        return (service, *(pod["status"]["podIP"] for pod in pods if is_ready(pod)))
 
     def execute(self, pod: str, command: list[str]) -> str:
-        """What a command in a pod of the run writes."""
-        return streams.execute(self._api, f"{self._here}/pods/{pod}", command)
+        """Return the standard output of a command in a pod of the run."""
+        return streams.execute(self._api, f"{self._path}/pods/{pod}", command)
 
-    def forwarded(self, pod: str, port: int, sent: bytes) -> str:
-        """What a port of a pod of the run answers."""
-        return streams.forwarded(self._api, f"{self._here}/pods/{pod}", port, sent)
+    def port_forward(self, pod: str, port: int, sent: bytes) -> str:
+        """Return the answer of a port of a pod of the run to these bytes."""
+        return streams.port_forward(self._api, f"{self._path}/pods/{pod}", port, sent)
 
-    def written(self, pod: str, container: str) -> str:
-        """What a container wrote so far; nothing where it never ran."""
+    def log_so_far(self, pod: str, container: str) -> str:
+        """Return a container's log; empty if the container never ran."""
         try:
             return self.log(pod, container)
         except (Refused, Unreachable):
             return ""
 
     def service(self, name: str) -> dict[str, Any]:
-        """A Service of the run."""
-        return self._api.ask("GET", f"{self._here}/services/{name}")
+        """Return a Service of the run."""
+        return self._api.ask("GET", f"{self._path}/services/{name}")
 
     def pods(self, app: str) -> list[dict[str, Any]]:
-        """Pods of the run with a label."""
-        return self._api.ask("GET", f"{self._here}/pods?labelSelector=app%3D{app}")["items"]
+        """Return the pods of the run with this label `app`."""
+        return self._api.ask("GET", f"{self._path}/pods?labelSelector=app%3D{app}")["items"]
 
     def log(self, pod: str, container: str) -> str:
-        """What a container of a pod wrote."""
-        return self._api.text(f"{self._here}/pods/{pod}/log?container={container}")
+        """Return a container's log."""
+        return self._api.text(f"{self._path}/pods/{pod}/log?container={container}")
 
-    def until(self, there: Callable[[], bool], seconds: float) -> bool:
-        """Whether it came to be so in time. An API that is silent for a moment is asked again."""
-        end = time.monotonic() + seconds
+    def until(self, reached: Callable[[], bool], seconds: float, what: str | Callable[[], str]) -> bool:
+        """Return True once the condition is reached, False after so many seconds. Says what it waits for.
+
+        An API that does not answer is asked again.
+        """
+        end, heart = time.monotonic() + seconds, Heartbeat()
         while time.monotonic() < end:
+            unreachable = ""
             try:
-                if there():
+                if reached():
                     return True
-            except Unreachable:
-                pass
+            except Unreachable as error:
+                unreachable = f": {error}"
+            heart.beat(f"{what if isinstance(what, str) else what()}{unreachable}")
             time.sleep(POLL_SECONDS)
         return False
 
-    def remove(self, seconds: float) -> bool:
-        """Take the namespace away with all that is in it; whether it is gone in time."""
+    def delete_namespace(self, seconds: float) -> bool:
+        """Delete the run's namespace with its content. Return whether it is gone in time."""
         try:
-            self._api.ask("DELETE", self._here)
+            self._api.ask("DELETE", self._path)
         except Refused as refused:
             return refused.status == 404
-        return self.until(self._gone, seconds)
+        return self.until(self._is_deleted, seconds, f"namespace {self.namespace} to be deleted")
 
-    def _gone(self) -> bool:
+    def _is_deleted(self) -> bool:
         try:
-            self._api.ask("GET", self._here)
+            self._api.ask("GET", self._path)
         except Refused as refused:
             return refused.status == 404
         return False
@@ -131,13 +137,13 @@ class Cluster:
 
 def _node(item: dict[str, Any]) -> Node:
     labels, status = item["metadata"].get("labels") or {}, item.get("status") or {}
-    addresses = {each["type"]: each["address"] for each in status.get("addresses") or []}
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions") or [])
+    addresses = {address["type"]: address["address"] for address in status.get("addresses") or []}
+    conditions = {condition["type"]: condition["status"] for condition in status.get("conditions") or []}
     return Node(
         item["metadata"]["name"],
         labels.get("kubernetes.io/os", ""),
         addresses.get("InternalIP", ""),
-        ready,
+        conditions.get("Ready") == "True",
         CONTROL_PLANE_LABEL in labels,
         labels.get(BUILD_LABEL, ""),
         (status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""),
@@ -145,7 +151,7 @@ def _node(item: dict[str, Any]) -> Node:
 
 
 def _phase(pod: dict[str, Any]) -> str:
-    """Its phase; Running only where every container is ready."""
+    """Return the pod's phase; "not ready" for a Running pod with a container that is not ready."""
     status = pod.get("status") or {}
     containers: Iterable[dict[str, Any]] = status.get("containerStatuses") or []
     phase = status.get("phase", "Unknown")
@@ -153,6 +159,6 @@ def _phase(pod: dict[str, Any]) -> str:
 
 
 def is_ready(pod: dict[str, Any]) -> bool:
-    """Whether all of its containers are ready."""
+    """Return whether the pod's condition Ready is True."""
     conditions = (pod.get("status") or {}).get("conditions") or []
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)

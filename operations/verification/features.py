@@ -1,4 +1,4 @@
-"""What pods have besides a network (SMK-12): volumes, settings, hooks, names; asked by the pods themselves."""
+"""Features of pods besides their network (SMK-12): volumes, settings, hooks, names. The pods check them themselves."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,22 +6,23 @@ from typing import Any
 from operations.verification.questions import Node, Place, Question, Scene
 
 ROOT = "/verify"
-"""Where volumes are; on Windows that is C:\\verify."""
+"""Folder of the volumes; C:\\verify on Windows."""
 SETTINGS, KEYS = "settings", "keys"
-"""Names of the ConfigMap and of the Secret, which holds nothing secret."""
+"""Names of the ConfigMap and of the Secret; its value is not secret."""
 WORD, KEY = "hello", "sesame"
 EXTERNAL, HEADLESS = "elsewhere", "each"
+"""Names of the Services of type ExternalName and without a cluster IP."""
 HOST = {"linux": ("/etc", "hostname"), "windows": (r"C:\Windows\System32\drivers\etc", "hosts")}
-"""A folder of the node's, and a file in it, by system."""
+"""A folder of the node and a file in it, by operating system."""
 PIPES = {True: r"\\.\pipe\containerd-containerd", False: r"\\.\pipe\docker_engine"}
-"""Named pipe of the runtime, by whether that is containerd."""
+"""Named pipe of the container runtime, by whether it is containerd."""
 PIPE = r"\\.\pipe\verify"
-"""What it is called in the pod."""
+"""Path of the named pipe in the pod."""
 LIMITS = {"cpu": "1", "memory": "512Mi"}
 
 
 def questions(place: Place, scene: Scene) -> Iterator[Question]:
-    """What a pod is asked about itself."""
+    """Give the questions to a pod about its own features."""
     os = place.node.os
     rows = [
         ("ConfigMap as a volume", f"file {ROOT}/settings/word {WORD}"),
@@ -34,8 +35,11 @@ def questions(place: Place, scene: Scene) -> Iterator[Question]:
         ("ExternalName", f"name {EXTERNAL}.{scene.namespace}.svc.{scene.domain}"),
         ("headless Service", f"name {HEADLESS}.{scene.namespace}.svc.{scene.domain}"),
         *(
-            ("variables of a Service", f"env {each.name.upper().replace('-', '_')}_SERVICE_HOST {each.address}")
-            for each in scene.services
+            (
+                "variables of a Service",
+                f"env {service.name.upper().replace('-', '_')}_SERVICE_HOST {service.address}",
+            )
+            for service in scene.services
         ),
         *([("named pipe", f"there {PIPE}")] if os == "windows" else []),
     ]
@@ -44,19 +48,25 @@ def questions(place: Place, scene: Scene) -> Iterator[Question]:
     yield Question("SMK-12", "", f"write {ROOT}/settings/new once", opens=False, title="read-only volume")
 
 
-def objects(web: str) -> Iterator[dict[str, Any]]:
-    """The namespace's own. web: name of a Service that ExternalName and the headless one lead to."""
+def objects(web: str, domain: str) -> Iterator[dict[str, Any]]:
+    """Give the ConfigMap, the Secret and the Services that pods use.
+
+    web: label `app` of the pods behind the headless Service. domain: DNS domain of the cluster.
+    """
     for kind, name, word in (("ConfigMap", SETTINGS, WORD), ("Secret", KEYS, KEY)):
         field = "data" if kind == "ConfigMap" else "stringData"
         yield {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}, field: {"word": word}}
-    leads = {"type": "ExternalName", "externalName": "kubernetes.default.svc.cluster.local"}
-    bare = {"clusterIP": "None", "selector": {"app": web}, "ports": [{"port": 80, "protocol": "TCP"}]}
-    for name, spec in ((EXTERNAL, leads), (HEADLESS, bare)):
+    external = {"type": "ExternalName", "externalName": f"kubernetes.default.svc.{domain}"}
+    headless = {"clusterIP": "None", "selector": {"app": web}, "ports": [{"port": 80, "protocol": "TCP"}]}
+    for name, spec in ((EXTERNAL, external), (HEADLESS, headless)):
         yield {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
 
 
-def equip(pod: dict[str, Any], node: Node, say: dict[str, list[str]]) -> None:
-    """Give a pod of one container all of it. say: by name, the command that writes the word to that file of shared."""
+def equip(pod: dict[str, Any], node: Node, write: dict[str, list[str]]) -> None:
+    """Add volumes, variables, limits, postStart and a second container to a pod of one container.
+
+    write: by file name, the command that writes WORD to this file of the volume `shared`.
+    """
     (container,) = pod["spec"]["containers"]
     volumes: dict[str, dict[str, Any]] = {
         "settings": {"configMap": {"name": SETTINGS}},
@@ -64,7 +74,7 @@ def equip(pod: dict[str, Any], node: Node, say: dict[str, list[str]]) -> None:
         "shared": {"emptyDir": {}},
         "host": {"hostPath": {"path": HOST[node.os][0], "type": "Directory"}},
     }
-    mounts = [{"name": each, "mountPath": f"{ROOT}/{each}", "readOnly": each != "shared"} for each in volumes]
+    mounts = [{"name": name, "mountPath": f"{ROOT}/{name}", "readOnly": name != "shared"} for name in volumes]
     if node.os == "windows":
         volumes["pipe"] = {"hostPath": {"path": PIPES[node.runtime.startswith("containerd")]}}
         mounts.append({"name": "pipe", "mountPath": PIPE})
@@ -73,8 +83,8 @@ def equip(pod: dict[str, Any], node: Node, say: dict[str, list[str]]) -> None:
         {"name": "VERIFY_KEY", "valueFrom": {"secretKeyRef": {"name": KEYS, "key": "word"}}},
     ]
     container["resources"] = {"limits": LIMITS, "requests": {"cpu": "50m", "memory": "32Mi"}}
-    container["lifecycle"] = {"postStart": {"exec": {"command": say["started"]}}}
-    other = {"name": "other", "image": container["image"], "command": say["other"], "volumeMounts": [mounts[2]]}
+    container["lifecycle"] = {"postStart": {"exec": {"command": write["started"]}}}
+    other = {"name": "other", "image": container["image"], "command": write["other"], "volumeMounts": [mounts[2]]}
     container["volumeMounts"] = mounts
     pod["spec"]["containers"].append(other)
     pod["spec"]["volumes"] = [{"name": name, **source} for name, source in volumes.items()]

@@ -1,4 +1,4 @@
-"""What the API offers for pods and nodes (SMK-14): summaries, metrics, exec, port-forward, quotas."""
+"""Functions of the API for pods and nodes (SMK-14): summaries, metrics, exec, port-forward, quotas."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,19 +15,19 @@ FORBIDDEN = 403
 
 
 class Wrong(Exception):
-    """What was asked for came otherwise; the text says how."""
+    """The API answered something unexpected; the message says what."""
 
 
 def rows(cluster: Cluster, scene: Scene) -> Iterator[Row]:
-    """Of every node, of a server of each system, and of the namespace."""
+    """Give the rows of every node, of one web server of each system, and of the namespace."""
     for node in scene.nodes:
         yield _judged(
             f"{node.os} node {node.name}", "stats/summary", node.os, lambda node=node: _summary(cluster, node)
         )
-    for each in {server.os: server for server in scene.servers}.values():
-        where = f"{each.os} pod {each.name}"
-        yield _judged(where, "exec", each.os, lambda each=each: _exec(cluster, each))
-        yield _judged(where, "port-forward", each.os, lambda each=each: _forward(cluster, each))
+    for server in {server.os: server for server in scene.servers}.values():
+        where = f"{server.os} pod {server.name}"
+        yield _judged(where, "exec", server.os, lambda server=server: _exec(cluster, server))
+        yield _judged(where, "port-forward", server.os, lambda server=server: _forward(cluster, server))
     yield _judged("cluster", "ResourceQuota", "", lambda: _quota(cluster))
     yield from _metrics(cluster)
 
@@ -40,49 +40,53 @@ def _judged(where: str, what: str, os: str, ask: Callable[[], str]) -> Row:
 
 
 def _summary(cluster: Cluster, node: Node) -> str:
-    """The kubelet's own figures: on Windows they are not cAdvisor's."""
-    found = cluster.get(f"/api/v1/nodes/{node.name}/proxy/stats/summary")
-    memory = (found.get("node") or {}).get("memory", {}).get("workingSetBytes")
-    cpu = (found.get("node") or {}).get("cpu", {}).get("usageCoreNanoSeconds")
-    if not memory or not cpu or "pods" not in found:
-        raise Wrong(f"memory {memory}, cpu {cpu}, pods {'pods' in found}")
-    return f"{len(found['pods'])} pods, {memory >> 20} MiB"
+    """Check the kubelet's figures: on Windows they are not from cAdvisor."""
+    summary = cluster.get(f"/api/v1/nodes/{node.name}/proxy/stats/summary")
+    memory = (summary.get("node") or {}).get("memory", {}).get("workingSetBytes")
+    cpu = (summary.get("node") or {}).get("cpu", {}).get("usageCoreNanoSeconds")
+    if not memory or not cpu or "pods" not in summary:
+        raise Wrong(f"memory {memory}, cpu {cpu}, pods {'pods' in summary}")
+    return f"{len(summary['pods'])} pods, {memory >> 20} MiB"
 
 
 def _exec(cluster: Cluster, server: Server) -> str:
-    said = cluster.execute(server.name, ECHO[server.os]).strip()
-    if said != "hello":
-        raise Wrong(f"it said {said!r}")
-    return said
+    output = cluster.execute(server.name, ECHO[server.os]).strip()
+    if output != "hello":
+        raise Wrong(f"echo hello wrote {output!r}")
+    return output
 
 
 def _forward(cluster: Cluster, server: Server) -> str:
-    said = cluster.forwarded(server.name, PORTS[server.os], REQUEST)
-    if "hello" not in said:
-        raise Wrong(f"the port answered {said[:60]!r}")
-    return said.strip().splitlines()[0]
+    answer = cluster.port_forward(server.name, PORTS[server.os], REQUEST)
+    if "hello" not in answer:
+        raise Wrong(f"the port answered {answer[:60]!r}")
+    return answer.strip().splitlines()[0]
 
 
 def _quota(cluster: Cluster) -> str:
-    """One Secret is there; a quota of one refuses another."""
+    """Check that a quota of one Secret refuses a second one."""
     quota = {"hard": {"count/secrets": "1"}}
-    cluster.make({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}, "spec": quota})
-    cluster.until(lambda: bool((cluster.get(cluster.within("resourcequotas/one")).get("status") or {}).get("used")), 10)
+    cluster.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "one"}, "spec": quota})
+
+    def counted() -> bool:
+        return bool((cluster.get(cluster.within("resourcequotas/one")).get("status") or {}).get("used"))
+
+    cluster.until(counted, 10, "the ResourceQuota to be counted")
     try:
-        cluster.make({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{KEYS}-too"}})
+        cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{KEYS}-too"}})
     except Refused as refused:
         if refused.status == FORBIDDEN and "quota" in str(refused):
             return "a second Secret is refused"
         raise
-    raise Wrong("a second Secret was made")
+    raise Wrong("a second Secret was created")
 
 
 def _metrics(cluster: Cluster) -> Iterator[Row]:
-    """Where there is a metrics server. A HorizontalPodAutoscaler reads the same."""
+    """Give the row of pod metrics, which a HorizontalPodAutoscaler reads, if the cluster has a metrics server."""
     try:
         items = cluster.get(f"{METRICS}/pods")["items"]
     except (Refused, Unreachable):
         yield Row("SMK-14", "cluster", "pod metrics, HPA", Verdict.NOT_COVERED, "the cluster has no metrics server")
         return
     verdict = Verdict.PASSED if items else Verdict.FAILED
-    yield Row("SMK-14", "cluster", "pod metrics, which HPA reads", verdict, f"of {len(items)} pods")
+    yield Row("SMK-14", "cluster", "pod metrics, HPA", verdict, f"metrics of {len(items)} pods")

@@ -1,4 +1,4 @@
-"""What `mullion verify` puts into a cluster: a namespace with web servers, and pods that ask. All of it is removed."""
+"""Manifests that `mullion verify` creates: a namespace, web servers, and pods that ask. All are deleted afterwards."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,33 +11,34 @@ from operations.verification.questions import PORTS, Node, Place, Question
 
 HERE = Path(__file__).parent
 WEB = {"linux": "linux-webserver", "windows": "win-webserver"}
-"""Names of the Services and labels of the servers, by system."""
+"""Names of the Services and label `app` of the web servers, by operating system."""
 ANYWHERE: list[dict[str, str]] = [{"operator": "Exists"}]
+"""Tolerations of every taint."""
 BUSYBOX = "docker.io/library/busybox:1.37"
-"""The image of Linux pods where none is named: anything with all of busybox as /bin/busybox will do."""
+"""Default image of Linux pods: any image with all of busybox as /bin/busybox works."""
 HOSTNAME = "kubernetes.io/hostname"
-SAY = {
+WRITE = {
     "linux": {
-        each: ["/bin/busybox", "sh", "-c", f"echo {features.WORD} >{features.ROOT}/shared/{each}"]
-        for each in ("other", "started")
+        name: ["/bin/busybox", "sh", "-c", f"echo {features.WORD} >{features.ROOT}/shared/{name}"]
+        for name in ("other", "started")
     },
     "windows": {
-        each: ["cmd.exe", "/c", rf"echo {features.WORD}>C:\verify\shared\{each}"] for each in ("other", "started")
+        name: ["cmd.exe", "/c", rf"echo {features.WORD}>C:\verify\shared\{name}"] for name in ("other", "started")
     },
 }
-"""Commands that write a word to a file of two containers, by system and the file's name."""
+"""Commands that write WORD to a file of the volume that two containers share, by operating system and file name."""
 SERVERCORE = "mcr.microsoft.com/windows/servercore"
 Manifest = dict[str, Any]
 
 
 def namespace(name: str) -> Manifest:
-    """One in which pods may be on the nodes' network."""
+    """Return a namespace that admits privileged pods: some use the host network."""
     labels = {"pod-security.kubernetes.io/enforce": "privileged", "app.kubernetes.io/managed-by": "mullion-verify"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
 def service(os: str) -> Manifest:
-    """Port 80 of the servers of a system, inside and on every node (SMK-01)."""
+    """Return the NodePort Service of a system's web servers, port 80 (SMK-01)."""
     port = {"port": 80, "targetPort": "web", "protocol": "TCP"}
     spec = {"type": "NodePort", "ports": [port], "selector": {"app": WEB[os]}}
     return {
@@ -49,13 +50,13 @@ def service(os: str) -> Manifest:
 
 
 def servers(nodes: Iterable[Node], linux_image: str) -> Iterator[Manifest]:
-    """Web servers, one on each node: a Deployment for each system and build, as each wants its own image (SMK-01)."""
+    """Give a Deployment for each system and Windows build, with a web server on each node (SMK-01): images differ."""
     kinds: dict[tuple[str, str], list[Node]] = {}
-    for each in nodes:
-        kinds.setdefault((each.os, each.build), []).append(each)
-    for (os, build), mine in kinds.items():
+    for node in nodes:
+        kinds.setdefault((node.os, node.build), []).append(node)
+    for (os, build), members in kinds.items():
         name = WEB[os] + (f"-{build.rpartition('.')[2]}" if build else "")
-        yield _deployment(name, os, mine, image_of(mine[0], linux_image))
+        yield _deployment(name, os, members, image_of(members[0], linux_image))
 
 
 def _deployment(name: str, os: str, nodes: list[Node], image: str) -> Manifest:
@@ -69,7 +70,7 @@ def _deployment(name: str, os: str, nodes: list[Node], image: str) -> Manifest:
         "livenessProbe": {"httpGet": {"path": "/hello", "port": "web"}, "periodSeconds": 10, "timeoutSeconds": 5},
     }
     pod = _pod("web", nodes[0], labels, container)
-    names = {"key": HOSTNAME, "operator": "In", "values": [each.name for each in nodes]}
+    names = {"key": HOSTNAME, "operator": "In", "values": [node.name for node in nodes]}
     apart = {"labelSelector": {"matchLabels": {"server": name}}, "topologyKey": HOSTNAME}
     pod["spec"] |= {
         "nodeSelector": {"kubernetes.io/os": os},
@@ -86,42 +87,42 @@ def _deployment(name: str, os: str, nodes: list[Node], image: str) -> Manifest:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
 
 
-def asker(number: int, place: Place, asked: Iterable[Question], image: str) -> Manifest:
-    """A pod that asks each question once at its place and ends."""
-    text = ";".join(f"{index} {each.words}" for index, each in enumerate(asked))
-    variable = {"name": "QUESTIONS", "value": text}
+def asker(number: int, place: Place, questions: Iterable[Question], image: str, domain: str) -> Manifest:
+    """Return a pod that asks its questions at a place, writes the answers to its log, and ends."""
+    text = ";".join(f"{index} {question.words}" for index, question in enumerate(questions))
+    variables = [{"name": "QUESTIONS", "value": text}, {"name": "DOMAIN", "value": domain}]
     container: Manifest = {
-        "name": "ask", "image": image, "command": words(place.node.os, "probe"), "env": [variable],
+        "name": "ask", "image": image, "command": words(place.node.os, "probe"), "env": variables,
     }  # fmt: skip
-    made = _pod(f"ask-{number}", place.node, {"app": "ask"}, container)
+    pod = _pod(f"ask-{number}", place.node, {"app": "ask"}, container)
     if not place.host:
-        features.equip(made, place.node, SAY[place.node.os])
-        return made
-    made["spec"] |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    if place.node.os == "linux":  # its own programs, for what the runtime says
-        made["spec"]["volumes"] = [{"name": "node", "hostPath": {"path": "/"}}]
+        features.equip(pod, place.node, WRITE[place.node.os])
+        return pod
+    pod["spec"] |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if place.node.os == "linux":  # the node's crictl
+        pod["spec"]["volumes"] = [{"name": "node", "hostPath": {"path": "/"}}]
         container["volumeMounts"] = [{"name": "node", "mountPath": "/node", "readOnly": True}]
     else:
         options = {"hostProcess": True, "runAsUserName": r"NT AUTHORITY\SYSTEM"}
-        made["spec"]["securityContext"] = {"windowsOptions": options}
-    return made
+        pod["spec"]["securityContext"] = {"windowsOptions": options}
+    return pod
 
 
 def image_of(node: Node, linux: str) -> str:
-    """The image of a node's pods: of its own build on Windows (OS-07)."""
+    """Return the image of a node's pods; on Windows the one of the node's build (OS-07)."""
     if node.os == "linux":
         return linux
-    tags = {each.build: each.image_tag for each in WINDOWS.values()}
+    tags = {windows.build: windows.image_tag for windows in WINDOWS.values()}
     return f"{SERVERCORE}:{tags[node.build]}"
 
 
 def words(os: str, script: str) -> list[str]:
-    """A script as a command line."""
+    """Return the command line that runs a script of this folder."""
     if os == "linux":
         # Kubernetes takes $(NAME) for a variable, and $$ for $
         return ["/bin/busybox", "sh", "-c", (HERE / f"{script}.sh").read_text("ascii").replace("$(", "$$(")]
     text = (HERE / f"{script}.ps1").read_text("ascii")
-    # encoded: quotes in a command line are Windows' own riddle
+    # encoded: Windows' quoting rules differ from program to program
     encoded = base64.b64encode(text.encode("utf-16-le")).decode()
     return ["powershell.exe", "-NoProfile", "-NonInteractive", "-EncodedCommand", encoded]
 

@@ -1,10 +1,10 @@
-# Asks the questions in QUESTIONS, "NUMBER KIND TARGET [MORE]" with ; between, and writes "NUMBER ok|no WHAT IT SAW" for each.
-# A cluster that just got a Service takes a moment, so a no is asked again.
+# Asks the questions in QUESTIONS, "NUMBER KIND TARGET [MORE]" separated by ;, and writes "NUMBER ok|no OUTPUT" for each.
+# Asks again after a no: a new Service takes a moment.
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 
-# What a name server answers over UDP to a question for an address (RFC 1035, 4.1).
+# Send a DNS query for an A record over UDP; any answer counts, also NXDOMAIN (RFC 1035, 4.1).
 function Get-NameAnswer([string] $Server, [int] $Port) {
     $labels = foreach ($label in 'kubernetes', 'default', 'svc', 'cluster', 'local') {
         [byte] $label.Length

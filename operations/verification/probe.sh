@@ -1,8 +1,9 @@
-# Asks the questions in QUESTIONS, "NUMBER KIND TARGET [MORE]" with ; between, and writes "NUMBER ok|no WHAT IT SAW" for
-# each. A cluster that just got a Service takes a moment, so a no is asked again.
+# Asks the questions in QUESTIONS, "NUMBER KIND TARGET [MORE]" separated by ;, and writes "NUMBER ok|no OUTPUT" for each.
+# Asks again after a no: a new Service takes a moment. DOMAIN: the DNS domain of the cluster.
 b=/bin/busybox
 
-# The answer of a URL, http://HOST[:PORT]/PATH. By nc: a static wget wants libraries for names that images lack.
+# Print the answer of a URL, http://HOST[:PORT]/PATH. With nc: to resolve names, a static wget needs libraries that
+# images lack.
 page() {
     rest=${1#http://}
     place=${rest%%/*}
@@ -12,7 +13,7 @@ page() {
         $b tr -d '\r'
 }
 
-# Whether the node's runtime has one sandbox of a pod that is ready, and a container that runs in it.
+# Succeed if the node's container runtime has one ready sandbox of a pod, and one running container in it.
 containers() {
     sandbox=$(crictl pods --name "^$1\$" --state ready --quiet) || return 1
     echo "sandbox ${sandbox:-none}"
@@ -35,7 +36,7 @@ once() {
     size) got=$(page "$2" | $b sed '1,/^$/d' | $b wc -c) && echo "$got bytes" && [ "$got" -eq "$3" ] ;;
     name) $b nslookup "$2" ;;
     ping) $b ping -c 1 -W 3 "$2" ;;
-    udp) $b nslookup -type=a "-port=$3" kubernetes.default.svc.cluster.local "$2" ;;
+    udp) $b nslookup -type=a "-port=$3" "kubernetes.default.svc.${DOMAIN:-cluster.local}" "$2" ;;
     file) said=$($b cat "$2") && echo "$said" && [ "$said" = "$3" ] ;;
     env) eval "said=\${$2-}" && echo "$said" && [ "$said" = "$3" ] ;;
     there) [ -e "$2" ] ;;

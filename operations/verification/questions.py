@@ -1,23 +1,23 @@
-"""What is asked, from where, and what the right answer is: the rows of the smoke test (SMK), as data."""
+"""The smoke test (SMK) as data: each question, the place that asks it, and the right answer."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 LARGE = 262144
-"""Bytes of /large: more than any window, so that a lost large packet shows."""
+"""Bytes of /large: more than any TCP window, so that lost large packets are noticed."""
 METADATA = "169.254.169.254"
 KUBELET_PORT = 10250
 OLD_BUILD = "10.0.17763"
-"""Windows Server 2019, where a node reaches no Service and not its own node ports (SMK-11)."""
+"""Windows Server 2019: from the node itself, Services and its own node ports cannot be reached (SMK-11)."""
 DNS_PORT, UDP_PORT = 53, 8053
-"""Of name servers, and where the test's Windows servers answer as such."""
+"""Ports of name servers, and of the name server in the test's Windows pods."""
 PORTS = {"linux": 8080, "windows": 80}
-"""Where the test's servers listen in their pods."""
+"""Ports of the web servers in their pods, by operating system."""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the cluster. build: of Windows."""
+    """A node of the cluster. build: the Windows build, empty on Linux."""
 
     name: str
     os: str
@@ -30,7 +30,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Server:
-    """A pod of the test that serves."""
+    """A pod with a web server of the test."""
 
     name: str
     os: str
@@ -40,7 +40,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Service:
-    """The Service before the servers of one system."""
+    """The Service in front of the web servers of one operating system."""
 
     name: str
     os: str
@@ -50,14 +50,14 @@ class Service:
 
 @dataclass(frozen=True)
 class Place:
-    """Where questions are asked: in a pod, or on the node itself."""
+    """A place that asks questions: a pod, or the node itself (host network)."""
 
     node: Node
     host: bool
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Name in the table, such as `linux pod on web-0`."""
         return f"{self.node.os} {'node' if self.host else 'pod on'} {self.node.name}"
 
 
@@ -65,8 +65,8 @@ class Place:
 class Question:
     """One question. words: kind and target, as probe.sh and probe.ps1 read them.
 
-    column: of the matrix. opens: the right answer. limit: why another answer is no failure. title: for people, where
-    the words say too little.
+    column: of the matrix. opens: whether `ok` is the right answer. limit: why a wrong answer is a known limit and not
+    a failure. title: replaces the words in the table.
     """
 
     check: str
@@ -79,9 +79,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Scene:
-    """What there is to ask about.
+    """The targets of all questions.
 
-    outside: name:port and address:port beyond the cluster. resolvers: addresses that answer for names, over UDP.
+    outside: name:port and address:port beyond the cluster. resolvers: addresses of the cluster's DNS. domain: its DNS
+    domain.
     """
 
     namespace: str
@@ -94,61 +95,70 @@ class Scene:
 
 
 def in_pod(place: Place, scene: Scene) -> Iterator[Question]:
-    """What a pod is asked about its network."""
-    for each in scene.servers:
-        yield Question("SMK-05", "pod", f"ping {each.address}")
-        yield Question("SMK-05", "pod", f"http http://{each.address}:{PORTS[each.os]}/hello")
-        if each.os == "windows":
-            yield Question("SMK-10", "pod", f"udp {each.address} {UDP_PORT}")
-        if each.node != place.node.name:
-            yield Question("packet-size", "pod", f"size http://{each.address}:{PORTS[each.os]}/large {LARGE}")
-    for each in scene.services:
-        yield Question("SMK-06", "service", f"http http://{each.address}/hello")
-        yield Question("SMK-07", "DNS", f"name {each.name}.{scene.namespace}.svc.{scene.domain}")
-        yield Question("SMK-07", "DNS", f"http http://{each.name}.{scene.namespace}.svc.{scene.domain}/hello")
-        yield Question("SMK-10", "service", f"http http://{each.name}/hello")
-    for each in scene.resolvers:
-        yield Question("SMK-10", "DNS", f"udp {each} {DNS_PORT}")
+    """Give the questions to a pod about its network."""
+    for server in scene.servers:
+        yield Question("SMK-05", "pod", f"ping {server.address}")
+        yield Question("SMK-05", "pod", f"http http://{server.address}:{PORTS[server.os]}/hello")
+        if server.os == "windows":
+            yield Question("SMK-10", "pod", f"udp {server.address} {UDP_PORT}")
+        if server.node != place.node.name:
+            yield Question("packet-size", "pod", f"size http://{server.address}:{PORTS[server.os]}/large {LARGE}")
+    for service in scene.services:
+        full_name = f"{service.name}.{scene.namespace}.svc.{scene.domain}"
+        yield Question("SMK-06", "service", f"http http://{service.address}/hello")
+        yield Question("SMK-07", "DNS", f"name {full_name}")
+        yield Question("SMK-07", "DNS", f"http http://{full_name}/hello")
+        yield Question("SMK-10", "service", f"http http://{service.name}/hello")
+    for resolver in scene.resolvers:
+        yield Question("SMK-10", "DNS", f"udp {resolver} {DNS_PORT}")
     yield Question("SMK-10", "node", f"open {place.node.address} {KUBELET_PORT}")
-    for each in scene.outside:
-        yield Question("SMK-09", "internet", f"open {each.replace(':', ' ')}")
+    for target in scene.outside:
+        yield Question("SMK-09", "internet", f"open {target.replace(':', ' ')}")
     yield Question("metadata", "metadata", f"open {METADATA} 80 once", opens=False)
 
 
 def on_node(place: Place, scene: Scene) -> Iterator[Question]:
-    """What a node is asked, by a pod that is as good as it."""
+    """Give the questions to a node itself, asked by a pod in its host network."""
     windows = place.node.os == "windows"
-    old = "Windows Server 2019 reaches neither from a node itself" if place.node.build.startswith(OLD_BUILD) else ""
-    for each in scene.servers:
-        if each.node == place.node.name:
-            yield Question("SMK-03", "", f"containers {each.name}", title=f"sandbox and container of {each.name}")
-        if not windows or each.node == place.node.name:  # FLN-06: with VXLAN a Windows host reaches only its own
-            yield Question("SMK-04", "node-to-pod", f"http http://{each.address}:{PORTS[each.os]}/hello")
-    for each in scene.services:
+    old = (
+        "Windows Server 2019 reaches no Service and no own node port from the node itself"
+        if place.node.build.startswith(OLD_BUILD)
+        else ""
+    )
+    for server in scene.servers:
+        local = server.node == place.node.name
+        if local:
+            yield Question("SMK-03", "", f"containers {server.name}", title=f"sandbox and container of {server.name}")
+        if not windows or local:  # FLN-06: with VXLAN a Windows host reaches only its own pods
+            yield Question("SMK-04", "node-to-pod", f"http http://{server.address}:{PORTS[server.os]}/hello")
+    for service in scene.services:
         check = "SMK-11" if windows else "SMK-06"
-        yield Question(check, "service", f"http http://{each.address}/hello", limit=old)
+        yield Question(check, "service", f"http http://{service.address}/hello", limit=old)
         for node in scene.nodes:
             local = windows and node.name == place.node.name
             if place.node.control_plane or local:
-                target = f"http http://{node.address}:{each.node_port}/hello"
+                target = f"http http://{node.address}:{service.node_port}/hello"
                 yield Question("SMK-11" if local else "SMK-08", "NodePort", target, limit=old if local else "")
     yield Question("metadata", "metadata", f"open {METADATA} 80")
 
 
-def chosen(nodes: Iterable[Node], each: int = 2) -> tuple[Node, ...]:
-    """The nodes that take part: ready ones, one of the control plane, and so many of each kind of worker."""
-    ready = [one for one in nodes if one.ready]
+def chosen(nodes: Iterable[Node], per_kind: int = 2) -> tuple[Node, ...]:
+    """Return the Ready nodes to test: one of the control plane, and so many of each operating system and build."""
     kinds: dict[tuple[bool, str, str], list[Node]] = {}
-    for one in ready:
-        kinds.setdefault((one.control_plane, one.os, one.build), []).append(one)
-    return tuple(one for key, found in sorted(kinds.items()) for one in found[: 1 if key[0] else each])
+    for node in nodes:
+        if node.ready:
+            kinds.setdefault((node.control_plane, node.os, node.build), []).append(node)
+    return tuple(node for key, same in sorted(kinds.items()) for node in same[: 1 if key[0] else per_kind])
 
 
 def places(nodes: Iterable[Node]) -> tuple[Place, ...]:
-    """Where questions are asked. The node itself is a place only where a pod can be as good as it: not on Docker."""
-    found: list[Place] = []
+    """Return the places of these nodes: a pod, and the node itself unless it runs Windows on Docker.
+
+    Docker has no HostProcess containers.
+    """
+    result: list[Place] = []
     for node in nodes:
-        found.append(Place(node, host=False))
+        result.append(Place(node, host=False))
         if node.os == "linux" or node.runtime.startswith("containerd"):
-            found.append(Place(node, host=True))
-    return tuple(found)
+            result.append(Place(node, host=True))
+    return tuple(result)

@@ -1,4 +1,4 @@
-"""One run of `mullion verify`: put pods there, let them ask, judge, clean up."""
+"""One run of `mullion verify`: create pods, let them ask their questions, judge the answers, delete everything."""
 
 import secrets
 import sys
@@ -23,126 +23,162 @@ from operations.verification.questions import (
 from operations.verification.verdicts import Row, Verdict, judged
 
 NEVER = (
-    ("SMK-08", "NodePort from outside", "no node port is open to the internet"),
+    ("SMK-08", "NodePort from outside", "no firewall rule opens node ports to the internet"),
     ("SMK-14", "preemption", "it would evict pods of others"),
     ("SMK-15", "[sig-windows] of Kubernetes' own suite", "--upstream names no e2e.test to run"),
 )
-"""What is not asked of any cluster."""
+"""Check, subject and reason of what is not asked of any cluster."""
 PULL = {"linux": 300.0, "windows": 1200.0}
-"""Seconds for a system's image to come and its servers to be ready: Windows' has gigabytes (SMK-03)."""
+"""Seconds for a system's image to be pulled and its web servers to be Ready: Windows images have gigabytes (SMK-03)."""
 ASKING = 420.0
-"""Seconds for the pods to ask all that they have, with every question asked four times at worst."""
+"""Seconds for the pods to ask all their questions: each up to four times."""
 WORKING = 120.0
-"""Seconds for controllers: a CronJob's first comes with the next minute."""
+"""Seconds for controllers to reach their end state: a CronJob's first Job starts with the next minute."""
 LEAVING = 120.0
+"""Seconds for the namespace to be deleted."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a run looks at.
+class VerifyRequest:
+    """What a run checks.
 
-    expected: names of planned machines. excused: those that cannot be there, and why. registered: those whose Node need
-    not be Ready, and why.
+    expected: names of planned machines. excused: machines that cannot join, with the reason. registered: machines
+    whose Node need not be Ready, with the reason. outside: name:port and address:port beyond the cluster.
     """
 
     expected: tuple[str, ...]
     excused: Mapping[str, str]
     outside: tuple[str, ...]
     ready_within: float
+    """Seconds for Nodes and system pods to be Ready."""
     image: str = manifests.BUSYBOX
     """Of Linux pods."""
     registered: Mapping[str, str] = field(default_factory=dict[str, str])
+    domain: str = "cluster.local"
+    """DNS domain of the cluster: `network.domain` of the stack file."""
 
 
-def verify(api: KubernetesApi, wanted: Wanted) -> list[Row]:
-    """Every row. What was put into the cluster is gone when this returns."""
+def verify(api: KubernetesApi, request: VerifyRequest) -> list[Row]:
+    """Return every row. Deletes everything it created in the cluster."""
     cluster = Cluster(api, f"mullion-verify-{secrets.token_hex(3)}")
-    rows = list(_nodes(cluster, wanted))
-    taking_part = chosen(cluster.nodes())
-    cluster.make(manifests.namespace(cluster.namespace))
+    rows = list(_nodes(cluster, request))
+    nodes = chosen(cluster.nodes())
+    cluster.create(manifests.namespace(cluster.namespace))
     try:
-        scene, found = _scene(cluster, taking_part, wanted)
-        rows += found
-        waited = [each for node in _one_each(taking_part) for each in workloads.make(cluster, node, wanted.image)]
-        rows += _asked(cluster, scene, wanted.image)
+        scene, server_rows = _scene(cluster, nodes, request)
+        rows += server_rows
+        objects = [item for node in _one_each(nodes) for item in workloads.create(cluster, node, request.image)]
+        rows += _ask(cluster, scene, request.image)
         rows += interface.rows(cluster, scene)
-        rows += workloads.judged(cluster, waited, WORKING)
+        rows += workloads.judged(cluster, objects, WORKING)
     finally:
-        if not cluster.remove(LEAVING):
-            print(f"mullion: namespace {cluster.namespace} still goes; kubectl get namespaces", file=sys.stderr)
-    return rows + _not_covered(taking_part)
+        if not cluster.delete_namespace(LEAVING):
+            print(
+                f"mullion: namespace {cluster.namespace} is still being deleted; kubectl get namespaces",
+                file=sys.stderr,
+            )
+    return rows + _not_covered(nodes)
 
 
-def _nodes(cluster: Cluster, wanted: Wanted) -> Iterable[Row]:
-    """SMK-02: the planned nodes, within their time, and the cluster's own pods."""
-    expected = set(wanted.expected) - set(wanted.excused) - set(wanted.registered)
+def _nodes(cluster: Cluster, request: VerifyRequest) -> Iterable[Row]:
+    """SMK-02: the planned Nodes are Ready in time, and the system pods run."""
+    expected = set(request.expected) - set(request.excused) - set(request.registered)
+    missing = expected
 
-    def there() -> bool:
-        return expected <= {each.name for each in cluster.nodes() if each.ready} and not _wrong_pods(cluster)
+    def reached() -> bool:
+        nonlocal missing
+        missing = expected - {node.name for node in cluster.nodes() if node.ready}
+        return not missing and not _failing_pods(cluster)
 
-    cluster.until(there, wanted.ready_within)
-    found = {each.name: each for each in cluster.nodes()}
-    for name in wanted.expected:
-        node = found.get(name)
-        if name in wanted.registered and node is not None and not node.ready:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.LIMIT, wanted.registered[name])
-        elif name in wanted.excused:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.NOT_COVERED, wanted.excused[name])
+    def what() -> str:
+        return f"Nodes {', '.join(sorted(missing))} to be Ready" if missing else "system pods to run"
+
+    cluster.until(reached, request.ready_within, what)
+    nodes = {node.name: node for node in cluster.nodes()}
+    for name in request.expected:
+        node = nodes.get(name)
+        if name in request.registered and node is not None and not node.ready:
+            yield Row("SMK-02", "cluster", f"node {name}", Verdict.LIMIT, request.registered[name])
+        elif name in request.excused:
+            yield Row("SMK-02", "cluster", f"node {name}", Verdict.NOT_COVERED, request.excused[name])
         elif node is None:
-            yield Row("SMK-02", "cluster", f"node {name}", Verdict.FAILED, "there is no Node of that name")
+            yield Row("SMK-02", "cluster", f"node {name}", Verdict.FAILED, "the cluster has no Node of this name")
         else:
             verdict = Verdict.PASSED if node.ready else Verdict.FAILED
-            yield Row("SMK-02", "cluster", f"node {name}", verdict, "" if node.ready else "not Ready")
-    wrong = _wrong_pods(cluster)
-    for name, phase in wrong.items():
-        yield Row("SMK-02", "cluster", f"pod {name}", Verdict.FAILED, phase)
-    if not wrong:
+            yield Row("SMK-02", "cluster", f"node {name}", verdict, "" if node.ready else "NotReady")
+    failing = _failing_pods(cluster)
+    for name, (node_name, phase) in failing.items():
+        where = f" on {node_name}" if node_name else ""
+        yield Row("SMK-02", "cluster", f"pod {name}{where}", Verdict.FAILED, phase)
+    if not failing:
         yield Row("SMK-02", "cluster", "system pods", Verdict.PASSED)
 
 
-def _wrong_pods(cluster: Cluster) -> dict[str, str]:
-    """System pods that do not run."""
-    return {name: phase for name, _, phase in cluster.system_pods() if phase not in ("Running", "Succeeded")}
+def _failing_pods(cluster: Cluster) -> dict[str, tuple[str, str]]:
+    """Return node and phase of each system pod that does not run, by namespace/name."""
+    pods = cluster.system_pods()
+    return {name: (node, phase) for name, node, phase in pods if phase not in ("Running", "Succeeded")}
 
 
-def _scene(cluster: Cluster, nodes: tuple[Node, ...], wanted: Wanted) -> tuple[Scene, list[Row]]:
-    """Web servers on every node that takes part, and Services before them (SMK-01, SMK-03)."""
-    systems = sorted({each.os for each in nodes})
+def _scene(cluster: Cluster, nodes: tuple[Node, ...], request: VerifyRequest) -> tuple[Scene, list[Row]]:
+    """Create web servers on the chosen nodes, and Services in front of them (SMK-01, SMK-03)."""
+    systems = sorted({node.os for node in nodes})
     for os in systems:
-        cluster.make(manifests.service(os))
-    for each in features.objects(manifests.WEB[systems[0]]) if systems else ():
-        cluster.make(each)
+        cluster.create(manifests.service(os))
+    for manifest in features.objects(manifests.WEB[systems[0]], request.domain) if systems else ():
+        cluster.create(manifest)
     rows: list[Row] = []
-    for each in manifests.servers(nodes, wanted.image):
-        name, count = each["metadata"]["name"], each["spec"]["replicas"]
-        cluster.make(each)
+    for manifest in manifests.servers(nodes, request.image):
+        name, count = manifest["metadata"]["name"], manifest["spec"]["replicas"]
+        cluster.create(manifest)
         rows.append(Row("SMK-01", "cluster", f"Deployment {name} with {count} replicas", Verdict.PASSED))
     servers: list[Server] = []
     for os in systems:
-        app, count = manifests.WEB[os], sum(each.os == os for each in nodes)
-        cluster.until(lambda app=app, count=count: sum(map(is_ready, cluster.pods(app))) == count, PULL[os])
-        for pod in cluster.pods(app):
-            name, node = pod["metadata"]["name"], pod["spec"].get("nodeName", "")
-            ready = is_ready(pod)
-            said = "" if ready else f"{pod['status'].get('phase')}: {_waiting(pod)}"
-            rows.append(Row("SMK-03", "cluster", f"{os} pod {name}", Verdict.PASSED if ready else Verdict.FAILED, said))
-            if ready:
-                servers.append(Server(name, os, node, pod["status"]["podIP"]))
-    made = [(os, cluster.service(manifests.WEB[os])["spec"]) for os in systems]
-    services = [Service(manifests.WEB[os], os, spec["clusterIP"], spec["ports"][0]["nodePort"]) for os, spec in made]
-    resolvers = cluster.resolvers()
-    return Scene(cluster.namespace, nodes, tuple(servers), tuple(services), wanted.outside, resolvers), rows
+        server_rows, ready = _servers(cluster, os, sum(node.os == os for node in nodes))
+        rows += server_rows
+        servers += ready
+    specs = [(os, cluster.service(manifests.WEB[os])["spec"]) for os in systems]
+    services = [Service(manifests.WEB[os], os, spec["clusterIP"], spec["ports"][0]["nodePort"]) for os, spec in specs]
+    return (
+        Scene(
+            cluster.namespace,
+            nodes,
+            tuple(servers),
+            tuple(services),
+            request.outside,
+            cluster.resolvers(),
+            request.domain,
+        ),
+        rows,
+    )
+
+
+def _servers(cluster: Cluster, os: str, count: int) -> tuple[list[Row], list[Server]]:
+    """Wait for the web servers of a system. Return a row for each, and the Ready ones (SMK-03)."""
+    app, rows, servers = manifests.WEB[os], list[Row](), list[Server]()
+    what = f"{count} {os} web servers to be Ready: their image is pulled"
+    cluster.until(lambda: sum(map(is_ready, cluster.pods(app))) == count, PULL[os], what)
+    for pod in cluster.pods(app):
+        name, node = pod["metadata"]["name"], pod["spec"].get("nodeName", "")
+        if is_ready(pod):
+            rows.append(Row("SMK-03", "cluster", f"{os} pod {name}", Verdict.PASSED))
+            servers.append(Server(name, os, node, pod["status"]["podIP"]))
+        else:
+            reason = f"{pod['status'].get('phase')}: {_waiting(pod)}"
+            rows.append(Row("SMK-03", "cluster", f"{os} pod {name}", Verdict.FAILED, reason))
+    return rows, servers
 
 
 def _waiting(pod: dict[str, object]) -> str:
-    """Why a pod's container does not run, in the kubelet's words."""
+    """Return the kubelet's reasons why a pod's containers do not run."""
     status: dict[str, object] = pod.get("status") or {}  # type: ignore[assignment]
-    states = [each.get("state", {}) for each in status.get("containerStatuses") or []]  # type: ignore[attr-defined]
-    return "; ".join(str(each["waiting"].get("reason")) for each in states if "waiting" in each) or "not ready"
+    containers = status.get("containerStatuses") or []
+    states = [container.get("state", {}) for container in containers]  # type: ignore[attr-defined]
+    return "; ".join(str(state["waiting"].get("reason")) for state in states if "waiting" in state) or "not ready"
 
 
 def asked_at(place: Place, scene: Scene) -> Iterator[Question]:
-    """All that is asked at a place."""
+    """Give all questions of a place."""
     if place.host:
         yield from on_node(place, scene)
     else:
@@ -150,47 +186,48 @@ def asked_at(place: Place, scene: Scene) -> Iterator[Question]:
         yield from features.questions(place, scene)
 
 
-def _asked(cluster: Cluster, scene: Scene, image: str) -> list[Row]:
-    """What every place says to its questions."""
-    asked: list[tuple[str, Place, list[Question]]] = []
+def _ask(cluster: Cluster, scene: Scene, image: str) -> list[Row]:
+    """Ask every place its questions, and judge the answers."""
+    askers: list[tuple[str, Place, list[Question]]] = []
     for number, place in enumerate(places(scene.nodes)):
-        mine = list(asked_at(place, scene))
-        made = cluster.make(manifests.asker(number, place, mine, manifests.image_of(place.node, image)))
-        asked.append((made["metadata"]["name"], place, mine))
+        questions = list(asked_at(place, scene))
+        image_here = manifests.image_of(place.node, image)
+        created = cluster.create(manifests.asker(number, place, questions, image_here, scene.domain))
+        askers.append((created["metadata"]["name"], place, questions))
 
-    def over() -> bool:
-        phases = [each["status"].get("phase") for each in cluster.pods("ask")]
-        return len(phases) == len(asked) and all(each in ("Succeeded", "Failed") for each in phases)
+    def ended() -> bool:
+        phases = [pod["status"].get("phase") for pod in cluster.pods("ask")]
+        return len(phases) == len(askers) and all(phase in ("Succeeded", "Failed") for phase in phases)
 
-    cluster.until(over, ASKING)
+    cluster.until(ended, ASKING, f"{len(askers)} pods to ask {sum(len(asker[2]) for asker in askers)} questions")
     rows: list[Row] = []
-    for pod, place, mine in asked:
-        said = answers(cluster.written(pod, "ask"))
-        rows += [judged(place, question, said.get(index)) for index, question in enumerate(mine)]
+    for pod, place, questions in askers:
+        by_number = answers(cluster.log_so_far(pod, "ask"))
+        rows += [judged(place, question, by_number.get(number)) for number, question in enumerate(questions)]
     return rows
 
 
 def answers(log: str) -> dict[int, tuple[bool, str]]:
-    """Answers by the number of their question. A line that is none is what a program said besides."""
-    found: dict[int, tuple[bool, str]] = {}
+    """Return the answers in a log by question number: whether ok, and the text. Other lines are output of programs."""
+    by_number: dict[int, tuple[bool, str]] = {}
     for line in log.splitlines():
         number, _, rest = line.partition(" ")
-        answer, _, said = rest.partition(" ")
+        answer, _, text = rest.partition(" ")
         if number.isdigit() and answer in ("ok", "no"):
-            found[int(number)] = (answer == "ok", said.strip())
-    return found
+            by_number[int(number)] = (answer == "ok", text.strip())
+    return by_number
 
 
 def _one_each(nodes: tuple[Node, ...]) -> list[Node]:
-    """The first worker of each system, or its first node."""
-    order = sorted(nodes, key=lambda each: (each.control_plane, each.name))
-    return list({each.os: each for each in reversed(order)}.values())
+    """Return the first worker of each system; its first node if it has no worker."""
+    order = sorted(nodes, key=lambda node: (node.control_plane, node.name))
+    return list({node.os: node for node in reversed(order)}.values())
 
 
 def _not_covered(nodes: tuple[Node, ...]) -> list[Row]:
-    """What this cluster gives no occasion to look at."""
-    systems = [each.os for each in nodes]
-    on_docker = [each.name for each in nodes if each.os == "windows" and not each.runtime.startswith("containerd")]
+    """Return a row for each check that this cluster has no node for."""
+    systems = [node.os for node in nodes]
+    on_docker = [node.name for node in nodes if node.os == "windows" and not node.runtime.startswith("containerd")]
     reasons = {
         "linux": ("SMK-10", "Linux pods", "the cluster has no Ready Linux node"),
         "windows": ("SMK-10", "Windows pods and nodes", "the cluster has no Ready Windows node"),
@@ -201,9 +238,10 @@ def _not_covered(nodes: tuple[Node, ...]) -> list[Row]:
         if os not in systems
     ]
     if systems.count("windows") == 1:
-        rows.append(Row("SMK-05", "cluster", "across Windows nodes", Verdict.NOT_COVERED, "there is one Windows node"))
+        why = "the cluster has only one Windows node"
+        rows.append(Row("SMK-05", "cluster", "across Windows nodes", Verdict.NOT_COVERED, why))
     rows += [
-        Row("SMK-11", name, "from the node itself", Verdict.NOT_COVERED, "on Docker no pod is as good as the node")
+        Row("SMK-11", name, "from the node itself", Verdict.NOT_COVERED, "Docker has no HostProcess containers")
         for name in on_docker
     ]
     rows += [Row(check, "cluster", what, Verdict.NOT_COVERED, why) for check, what, why in NEVER]

@@ -1,53 +1,46 @@
-"""`exec` and `port-forward` over a websocket, as the API offers them (subprotocol v4.channel.k8s.io).
+"""`exec` and `port-forward` over a WebSocket, with the API's subprotocol v4.channel.k8s.io.
 
-Frames are RFC 6455's; the first byte of each message is the channel: 0 in, 1 out, 2 errors, 3 the status.
+The first byte of each message is its channel: 0 input (or the port's data), 1 output, 2 errors, 3 the status.
 """
 
-import os
-import socket
-import struct
+from contextlib import suppress
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from components.rollout.kubernetes_api import KubernetesApi
+from components.rollout.kubernetes_api import TIMEOUT, KubernetesApi
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
 
 PROTOCOL = "v4.channel.k8s.io"
 OUTPUT, PORT_DATA = 1, 0
-BINARY, CLOSE = 2, 8
-FINAL, MASKED = 0x80, 0x80
+"""Channels."""
 
 
 def execute(api: KubernetesApi, pod: str, command: list[str]) -> str:
-    """What a command in a pod writes. pod: its path."""
-    query = urlencode([("stdout", "true"), ("stderr", "true"), *(("command", each) for each in command)])
-    return _exchange(api.upgraded(f"{pod}/exec?{query}", PROTOCOL), b"").get(OUTPUT, b"").decode(errors="replace")
+    """Return the standard output of a command in a pod. pod: its path."""
+    query = urlencode([("stdout", "true"), ("stderr", "true"), *(("command", word) for word in command)])
+    return _exchange(api.websocket(f"{pod}/exec?{query}", PROTOCOL), b"").get(OUTPUT, b"").decode(errors="replace")
 
 
-def forwarded(api: KubernetesApi, pod: str, port: int, sent: bytes) -> str:
-    """What a port of a pod answers. pod: its path."""
-    stream = api.upgraded(f"{pod}/portforward?ports={port}", PROTOCOL)
-    # the first two bytes say which port it is
-    return _exchange(stream, sent).get(PORT_DATA, b"")[2:].decode(errors="replace")
+def port_forward(api: KubernetesApi, pod: str, port: int, sent: bytes) -> str:
+    """Return the answer of a pod's port to these bytes. pod: its path."""
+    connection = api.websocket(f"{pod}/portforward?ports={port}", PROTOCOL)
+    # the channel's first two bytes are the port's number
+    return _exchange(connection, sent).get(PORT_DATA, b"")[2:].decode(errors="replace")
 
 
-def _exchange(stream: socket.socket, sent: bytes) -> dict[int, bytes]:
-    """All that comes, by channel, until the other side ends; OSError where it is silent."""
-    found: dict[int, bytes] = {}
-    with stream:
+def _exchange(connection: "ClientConnection", sent: bytes) -> dict[int, bytes]:
+    """Return what the API sends until it closes the connection, by channel. Raises TimeoutError after 10 s."""
+    from websockets.exceptions import ConnectionClosed
+
+    by_channel: dict[int, bytes] = {}
+    with connection, suppress(ConnectionClosed):
         if sent:
-            stream.sendall(frame(bytes([0]) + sent))
-        with stream.makefile("rb") as coming:
-            while (head := coming.read(2)) and head[0] & 0xF != CLOSE:
-                size = head[1] & 0x7F
-                if size > 125:
-                    size = int.from_bytes(coming.read(2 if size == 126 else 8), "big")
-                message = coming.read(size)
-                if message:
-                    found[message[0]] = found.get(message[0], b"") + message[1:]
-    return found
-
-
-def frame(message: bytes) -> bytes:
-    """A client's message of less than 64 KiB; clients mask theirs."""
-    mask = os.urandom(4)
-    size = bytes([MASKED | len(message)]) if len(message) < 126 else struct.pack(">BH", MASKED | 126, len(message))
-    return bytes([FINAL | BINARY]) + size + mask + bytes(each ^ mask[at % 4] for at, each in enumerate(message))
+            connection.send(bytes([0]) + sent)
+        while True:
+            message = connection.recv(timeout=TIMEOUT)
+            content = message.encode() if isinstance(message, str) else message
+            if content:
+                by_channel[content[0]] = by_channel.get(content[0], b"") + content[1:]
+    return by_channel

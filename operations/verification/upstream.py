@@ -1,14 +1,17 @@
-"""Kubernetes' own end-to-end suite for Windows (SMK-15): the command line for a cluster, and how its run is judged.
+"""Kubernetes' own end-to-end suite for Windows (SMK-15): its command line, and the verdict on its run.
 
 Source: kubernetes/test/e2e/windows/README.md and kubernetes-sigs/windows-testing, README.md (flags, image lists).
 """
 
 import os
 import subprocess
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from operations.console.heartbeat import Heartbeat
 from operations.verification.questions import Node
 from operations.verification.verdicts import Row, Verdict
 
@@ -16,29 +19,32 @@ CHECK = "SMK-15"
 FOCUS = r"\[sig-windows\]"
 EXCLUDED: dict[str, str] = {
     r"\[LinuxOnly\]": "not for Windows",
-    r"\[Serial\]|\[Disruptive\]|\[Slow\]": "they disturb what else runs, or take hours",
-    r"GMSA": "it needs a domain",
-    r"\[Feature:WindowsHyperVContainers\]": "containers are isolated by processes here",
+    r"\[Serial\]|\[Disruptive\]|\[Slow\]": "they disturb other workloads, or take hours",
+    r"GMSA": "it needs an Active Directory domain",
+    r"\[Feature:WindowsHyperVContainers\]": "containers here have process isolation",
 }
-"""Tests that are left out, and why."""
+"""Excluded tests, with the reason."""
 ON_DOCKER = {r"\[Feature:WindowsHostProcessContainers\]": "Docker has no HostProcess containers"}
 IMAGES = "KUBE_TEST_REPO_LIST"
-"""Variable that names a file with other registries of test images: those of windows-testing for a cluster's builds."""
+"""Environment variable: a file with registries of test images, such as those of windows-testing for a Windows build."""
 HOURS = 4
+"""Longest run."""
+POLL_SECONDS = 1.0
+"""Seconds between two looks at the run."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """How to run it: the program e2e.test of the cluster's version, and a list of images, if not the suite's own."""
+    """The program e2e.test of the cluster's version, and its list of test images (default: built in)."""
 
     program: Path
     images: Path | None = None
 
 
 def command(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path) -> list[str]:
-    """The command line for a cluster with these nodes."""
-    mine = [each for each in nodes if each.os == "windows"]
-    excluded = {**EXCLUDED, **({} if all(each.runtime.startswith("containerd") for each in mine) else ON_DOCKER)}
+    """Return the command line for a cluster with these nodes."""
+    windows = [node for node in nodes if node.os == "windows"]
+    excluded = {**EXCLUDED, **({} if all(node.runtime.startswith("containerd") for node in windows) else ON_DOCKER)}
     return [
         str(suite.program),
         "--provider=skeleton",
@@ -52,17 +58,24 @@ def command(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path)
 
 
 def run(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path) -> Row:
-    """Run it; what it says goes to report/e2e.log."""
+    """Run the suite, with its output in report/e2e.log, and return its row. Says every 15 s that it runs."""
     report.mkdir(parents=True, exist_ok=True)
     images = {IMAGES: str(suite.images)} if suite.images else {}
     argv = command(suite, kubeconfig, nodes, report)
+    heart, end = Heartbeat(), time.monotonic() + HOURS * 3600
+    failure = ""
     with (report / "e2e.log").open("wb") as log:
         try:
-            ran = subprocess.run(
-                argv, stdout=log, stderr=log, check=False, env={**os.environ, **images}, timeout=HOURS * 3600
-            )
-            said = "" if ran.returncode == 0 else f"it ended with {ran.returncode}"
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = str(error)
-    verdict = Verdict.FAILED if said else Verdict.PASSED
-    return Row(CHECK, "cluster", f"e2e.test {FOCUS}", verdict, f"{said} {report / 'e2e.log'}".strip())
+            with subprocess.Popen(argv, stdout=log, stderr=log, env={**os.environ, **images}) as suite_run:
+                while suite_run.poll() is None:
+                    if time.monotonic() > end:
+                        suite_run.kill()
+                        failure = f"it ran longer than {HOURS} h"
+                    heart.beat(f"{suite.program}; its output: {report / 'e2e.log'}")
+                    with suppress(subprocess.TimeoutExpired):
+                        suite_run.wait(POLL_SECONDS)
+            failure = failure or (f"exit code {suite_run.returncode}" if suite_run.returncode else "")
+        except OSError as error:
+            failure = str(error)
+    verdict = Verdict.FAILED if failure else Verdict.PASSED
+    return Row(CHECK, "cluster", f"e2e.test {FOCUS}", verdict, f"{failure} {report / 'e2e.log'}".strip())

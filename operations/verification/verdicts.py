@@ -1,4 +1,4 @@
-"""What came of the questions, and how it is shown: a table, a matrix, JSON, JUnit."""
+"""Verdicts on the answers, and their output: a table, a matrix, JSON, JUnit XML."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from operations.verification.questions import Place, Question
 
 
 class Verdict(str, Enum):
-    """Of one row."""
+    """Verdict of a row."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -21,7 +21,7 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Row:
-    """One thing that was looked at."""
+    """One result: check, place, subject, verdict, and the answer or reason."""
 
     check: str
     where: str
@@ -29,73 +29,75 @@ class Row:
     verdict: Verdict
     said: str = ""
     system: str = ""
-    """linux or windows, of the place; empty where the row is about the cluster."""
+    """Operating system of the place; empty for a row about the cluster."""
     column: str = ""
 
 
 TITLES = {
-    "SMK-01": "the web servers' Deployments",
-    "SMK-02": "all nodes are Ready, system pods run",
-    "SMK-03": "the web servers are Ready, each a sandbox and a container",
+    "SMK-01": "Deployments of web servers",
+    "SMK-02": "nodes Ready, system pods Running",
+    "SMK-03": "web servers Ready, with one sandbox and one container each",
     "SMK-04": "node to pod",
-    "SMK-05": "pod to pod, ping and TCP",
-    "SMK-06": "service to pod",
-    "SMK-07": "discovery by the full name",
-    "SMK-08": "inbound: NodePort",
-    "SMK-09": "outbound, by name and by address",
-    "SMK-10": "pod to node, Service by its short name, UDP",
+    "SMK-05": "pod to pod: ping and TCP",
+    "SMK-06": "Service (cluster IP) to pod",
+    "SMK-07": "DNS: full names of Services",
+    "SMK-08": "NodePort",
+    "SMK-09": "egress, by name and by address",
+    "SMK-10": "pod to node, short names of Services, UDP",
     "SMK-11": "from a Windows node itself",
-    "SMK-12": "volumes, settings, probes and hooks of pods",
-    "SMK-13": "controllers reach their end state",
-    "SMK-14": "summaries, exec, port-forward, quotas",
-    "SMK-15": "the upstream suite for Windows",
-    "metadata": "the metadata service: closed to pods, open to nodes",
-    "packet-size": "large answers between nodes arrive whole",
+    "SMK-12": "volumes, ConfigMaps, Secrets, probes, hooks",
+    "SMK-13": "controllers: ReplicaSet, DaemonSet, Job, ...",
+    "SMK-14": "stats/summary, exec, port-forward, ResourceQuota",
+    "SMK-15": "Kubernetes' own suite for Windows",
+    "metadata": "metadata service: closed to pods, open to nodes",
+    "packet-size": "256 KiB between nodes arrive whole (MTU)",
 }
-"""Checks in the order in which they are shown."""
+"""Checks in the order of the table."""
 
 
 def judged(place: Place, question: Question, answer: tuple[bool, str] | None) -> Row:
-    """The verdict on one answer; None: there was none."""
-    opened, said = answer or (False, "no answer")
+    """Return the row of one answer; None: the pod gave none."""
+    opened, text = answer or (False, "no answer")
     right = answer is not None and opened is question.opens
     verdict = Verdict.PASSED if right else Verdict.LIMIT if question.limit else Verdict.FAILED
-    note = said if right or not question.limit else f"{question.limit} ({said})"
+    note = text if right or not question.limit else f"{question.limit} ({text})"
     words = question.title or question.words.removesuffix(" once")
     what = words if question.opens or question.title else f"closed: {words}"
     return Row(question.check, place.name, what, verdict, note, place.node.os, question.column)
 
 
 def failed(rows: Iterable[Row]) -> list[Row]:
-    """Those that failed."""
+    """Return the failed rows."""
     return [row for row in rows if row.verdict is Verdict.FAILED]
 
 
 def shown(rows: list[Row]) -> str:
-    """A line for each check, every row that did not pass, and the matrix."""
+    """Return a table of the checks, a table of the rows that did not pass, and the matrix."""
     lines: list[tuple[str, str, str, str]] = []
     for check, title in TITLES.items():
-        mine = [row for row in rows if row.check == check]
-        counts = ", ".join(
-            f"{count} {each.value}" for each in Verdict if (count := sum(row.verdict is each for row in mine))
-        )
-        lines.append((check, title, _worst(mine).value, counts))
-    parts = [table(("check", "what", "verdict", "rows"), lines)]
+        of_check = [row for row in rows if row.check == check]
+        counts = [(sum(row.verdict is verdict for row in of_check), verdict.value) for verdict in Verdict]
+        text = ", ".join(f"{count} {verdict}" for count, verdict in counts if count)
+        lines.append((check, title, _worst(of_check).value, text))
+    parts = [table(("check", "description", "status", "results"), lines)]
     notes = [row for row in rows if row.verdict is not Verdict.PASSED]
     if notes:
-        said = [(row.check, row.verdict.value, row.where, row.what, row.said) for row in notes]
-        parts.append(table(("check", "verdict", "from", "to", "because"), said))
+        reasons = [(row.check, row.verdict.value, row.where, row.what, row.said) for row in notes]
+        parts.append(table(("check", "status", "from", "target", "reason"), reasons))
     return "\n\n".join([*parts, matrix(rows)])
 
 
 def matrix(rows: list[Row]) -> str:
-    """Of each system: what its pods and nodes reach."""
+    """Return a table of what pods and nodes of each operating system reach."""
     columns = list(dict.fromkeys(row.column for row in rows if row.column))
     systems = list(dict.fromkeys(row.system for row in rows if row.system))
     cells = [
         (
             system,
-            *(_worst([row for row in rows if (row.system, row.column) == (system, each)]).value for each in columns),
+            *(
+                _worst([row for row in rows if (row.system, row.column) == (system, column)]).value
+                for column in columns
+            ),
         )
         for system in systems
     ]
@@ -104,20 +106,20 @@ def matrix(rows: list[Row]) -> str:
 
 def _worst(rows: list[Row]) -> Verdict:
     order = (Verdict.FAILED, Verdict.PASSED, Verdict.LIMIT, Verdict.NOT_COVERED)
-    return next((each for each in order if any(row.verdict is each for row in rows)), Verdict.NOT_COVERED)
+    return next((verdict for verdict in order if any(row.verdict is verdict for row in rows)), Verdict.NOT_COVERED)
 
 
 def as_json(rows: list[Row]) -> str:
-    """Every row."""
+    """Return every row as JSON, and the number of failed ones."""
     return json.dumps({"failed": len(failed(rows)), "rows": [asdict(row) for row in rows]}, indent=2)
 
 
 def as_junit(stack: str, rows: list[Row]) -> str:
-    """JUnit's XML: a test case for each row; known limits and what is not covered are skipped."""
+    """Return JUnit XML: a test case for each row; known limits and rows not covered are skipped."""
     skipped = [row for row in rows if row.verdict in (Verdict.LIMIT, Verdict.NOT_COVERED)]
     counts = {"tests": len(rows), "failures": len(failed(rows)), "skipped": len(skipped)}
     suite = ElementTree.Element(
-        "testsuite", {"name": f"mullion verify {stack}", **{key: str(each) for key, each in counts.items()}}
+        "testsuite", {"name": f"mullion verify {stack}", **{key: str(count) for key, count in counts.items()}}
     )
     for row in rows:
         case = ElementTree.SubElement(suite, "testcase", classname=row.check, name=f"{row.where}: {row.what}")

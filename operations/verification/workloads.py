@@ -1,4 +1,4 @@
-"""Controllers (SMK-13), and what pods need time for (SMK-12): liveness, preStop. Made first, judged last."""
+"""Controllers (SMK-13), liveness probe and preStop hook (SMK-12). Created first and judged last: they take time."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ STOPPED = {
     "linux": ["/bin/busybox", "touch", "/verify/stopped"],
     "windows": ["cmd.exe", "/c", r"echo.>C:\verify\stopped"],
 }
-"""Commands that go on, that end well or badly; that say whether preStop ran before, and that preStop runs."""
+"""Commands by operating system: run for ever, succeed, fail; print "stopped" if preStop ran before; that of preStop."""
 
 
 def _one(status: Status) -> bool:
@@ -39,16 +39,16 @@ CONTROLLERS: dict[str, tuple[str, Callable[[Status], bool]]] = {
     "Job": ("batch/v1", lambda status: status.get("succeeded") == 1),
     "CronJob": ("batch/v1", lambda status: bool(status.get("lastScheduleTime"))),
 }
-"""Controller -> its API, and whether its status is the end state. Deployments serve the web (SMK-01)."""
+"""Controller -> API version, and whether a status is the end state. Deployments are checked as web servers (SMK-01)."""
 OLDER = {"batch/v1": "batch/v1beta1"}
-"""Where an API lacks a CronJob in the first it has it in the second (up to 1.20)."""
+"""API version -> the one before it: up to Kubernetes 1.20, CronJobs are in batch/v1beta1."""
 ONE_REPLICA = ("ReplicaSet", "ReplicationController", "StatefulSet")
 JOBS = ("Job", "CronJob")
 
 
 @dataclass(frozen=True)
-class Made:
-    """One object whose end state is awaited."""
+class AwaitedObject:
+    """A created object, and whether a status of it is the end state."""
 
     check: str
     os: str
@@ -58,49 +58,51 @@ class Made:
     reached: Callable[[Cluster, Status], bool]
 
 
-def make(cluster: Cluster, node: Node, linux_image: str) -> Iterator[Made]:
-    """One of each, on one node."""
+def create(cluster: Cluster, node: Node, linux_image: str) -> Iterator[AwaitedObject]:
+    """Create one controller of each kind and a pod that its liveness probe kills, on one node."""
     image = image_of(node, linux_image)
     for kind, (version, done) in CONTROLLERS.items():
         manifest = _controller(kind, version, node, image)
         try:
-            path = cluster.place(cluster.make(manifest))
+            path = cluster.path_of(cluster.create(manifest))
         except Refused as refused:
             if refused.status != 404 or version not in OLDER:
                 raise
-            path = cluster.place(cluster.make({**manifest, "apiVersion": OLDER[version]}))
-        yield Made("SMK-13", node.os, node.name, kind, path, lambda _, status, done=done: done(status))
-    path = cluster.place(cluster.make(_dying(node, image)))
-    yield Made("SMK-12", node.os, node.name, "liveness probe", path, lambda _, status: _restarts(status) > 0)
-    yield Made("SMK-12", node.os, node.name, "preStop", path, lambda cluster, status: _said(cluster, path, status))
+            path = cluster.path_of(cluster.create({**manifest, "apiVersion": OLDER[version]}))
+        yield AwaitedObject("SMK-13", node.os, node.name, kind, path, lambda _, status, done=done: done(status))
+    path = cluster.path_of(cluster.create(_dying(node, image)))
+    yield AwaitedObject("SMK-12", node.os, node.name, "liveness probe", path, lambda _, status: _restarts(status) > 0)
+    yield AwaitedObject(
+        "SMK-12", node.os, node.name, "preStop", path, lambda cluster, status: _stopped(cluster, path, status)
+    )
 
 
-def judged(cluster: Cluster, made: list[Made], seconds: float) -> list[Row]:
-    """What came of them in time."""
-    left = dict(enumerate(made))
+def judged(cluster: Cluster, objects: list[AwaitedObject], seconds: float) -> list[Row]:
+    """Wait until all objects reach their end state, at most so many seconds, and return their rows."""
+    left = dict(enumerate(objects))
 
-    def over() -> bool:
-        for number, each in list(left.items()):
-            if each.reached(cluster, cluster.get(each.path).get("status") or {}):
+    def all_reached() -> bool:
+        for number, item in list(left.items()):
+            if item.reached(cluster, cluster.get(item.path).get("status") or {}):
                 del left[number]
         return not left
 
-    cluster.until(over, seconds)
-    return [_row(cluster, each, number in left) for number, each in enumerate(made)]
+    cluster.until(all_reached, seconds, lambda: ", ".join(f"{item.what} on {item.node}" for item in left.values()))
+    return [_row(cluster, item, failed=number in left) for number, item in enumerate(objects)]
 
 
-def _row(cluster: Cluster, each: Made, is_left: bool) -> Row:
-    verdict = Verdict.FAILED if is_left else Verdict.PASSED
-    return Row(each.check, f"{each.os} node {each.node}", each.what, verdict, _why(cluster, each), each.os)
+def _row(cluster: Cluster, item: AwaitedObject, *, failed: bool) -> Row:
+    verdict = Verdict.FAILED if failed else Verdict.PASSED
+    return Row(item.check, f"{item.os} node {item.node}", item.what, verdict, _status(cluster, item), item.os)
 
 
-def _why(cluster: Cluster, each: Made) -> str:
-    status = cluster.get(each.path).get("status") or {}
+def _status(cluster: Cluster, item: AwaitedObject) -> str:
+    status = cluster.get(item.path).get("status") or {}
     return ", ".join(f"{name} {value}" for name, value in status.items() if isinstance(value, int | str))[:120]
 
 
 def _controller(kind: str, version: str, node: Node, image: str) -> Manifest:
-    """It, with one pod that holds, or one that ends well."""
+    """Return a controller with one pod: of a Job or CronJob it succeeds, of the others it runs for ever."""
     name = f"{kind.lower()}-{node.os}"
     labels = {"app": name}
     ends = kind in JOBS
@@ -112,7 +114,7 @@ def _controller(kind: str, version: str, node: Node, image: str) -> Manifest:
         "Job": job,
         "CronJob": {"schedule": "* * * * *", "jobTemplate": {"spec": job}},
         "DaemonSet": {"selector": selector, "template": pod},
-        **{each: {"replicas": 1, "selector": selector, "template": pod} for each in ONE_REPLICA},
+        **{name: {"replicas": 1, "selector": selector, "template": pod} for name in ONE_REPLICA},
     }
     spec = specs[kind] | ({"serviceName": name} if kind == "StatefulSet" else {})
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
@@ -130,7 +132,7 @@ def _pod(node: Node, container: Manifest, restarts: str) -> Manifest:
 
 
 def _dying(node: Node, image: str) -> Manifest:
-    """A pod whose liveness probe never passes; preStop leaves a file, which its next start tells of."""
+    """Return a pod whose liveness probe always fails. preStop writes a file; the next start prints that it is there."""
     container: Manifest = {
         "name": "a",
         "image": image,
@@ -147,8 +149,8 @@ def _dying(node: Node, image: str) -> Manifest:
 
 
 def _restarts(status: Status) -> int:
-    return sum(each.get("restartCount", 0) for each in status.get("containerStatuses") or [])
+    return sum(container.get("restartCount", 0) for container in status.get("containerStatuses") or [])
 
 
-def _said(cluster: Cluster, path: str, status: Status) -> bool:
-    return _restarts(status) > 0 and "stopped" in cluster.written(path.rpartition("/")[2], "a")
+def _stopped(cluster: Cluster, path: str, status: Status) -> bool:
+    return _restarts(status) > 0 and "stopped" in cluster.log_so_far(path.rpartition("/")[2], "a")

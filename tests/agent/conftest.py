@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.agent.cluster import Cluster
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.conftest import cloud, loader, node, programs, root
 
 __all__ = ["cloud", "loader", "node", "programs", "root"]
@@ -31,7 +31,7 @@ def cluster() -> Cluster:
 
 
 @pytest.fixture
-def run(loader: ModuleType, cloud: Cloud, root: Path) -> Any:
+def run(loader: ModuleType, cloud: FakeCloud, root: Path) -> Any:
     """What the executor's functions take, on control-plane-0."""
     facts = {**cloud.facts, "desired_state_secret": "desired-state"}
     cloud.secrets["desired-state"] = KEY

@@ -17,7 +17,7 @@ from components.node import agent, kubeadm
 from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.components.node.samples import content, plan
 
 CONFIG = content(plan(None), "agent-config")
@@ -44,11 +44,11 @@ def bundle(kubernetes: str, digest: str) -> tuple[bytes, str]:
     return buffer.getvalue(), hashlib.sha256(buffer.getvalue()).hexdigest()
 
 
-class Site:
+class ControlPlanes:
     """Machines by name, and what happened, in order. cut_at: after so many effects the power goes, once."""
 
     def __init__(
-        self, folder: Path, cluster: Cluster, cloud: Cloud, template: Any, patch: pytest.MonkeyPatch, count: int = 3
+        self, folder: Path, cluster: Cluster, cloud: FakeCloud, template: Any, patch: pytest.MonkeyPatch, count: int = 3
     ) -> None:
         self.patch, self.cluster, self.cloud, self.told_as = (
             patch,
@@ -123,8 +123,8 @@ class Site:
 class Machine:
     """One control plane."""
 
-    def __init__(self, site: Site, name: str, root: Path, facts: dict[str, str]) -> None:
-        self.site, self.name, self.root, self.facts = site, name, root, facts
+    def __init__(self, planes: ControlPlanes, name: str, root: Path, facts: dict[str, str]) -> None:
+        self.planes, self.name, self.root, self.facts = planes, name, root, facts
         self.address = f"10.20.64.{10 + int(name[-1])}"
         self.starts = 0
         self.boots, self.rounds = False, 0
@@ -159,7 +159,7 @@ class Machine:
         self.due = True
 
     def others(self) -> list["Machine"]:
-        return [Machine(self.site, each, self.root, {}) for each in self.site.told_as]
+        return [Machine(self.planes, each, self.root, {}) for each in self.planes.told_as]
 
     def file(self, path: str) -> Path:
         place = self.root / path.lstrip("/")
@@ -177,26 +177,26 @@ class Machine:
         if self.due:
             self.due = False
             self.execute()
-        self.site.patch.setattr(importlib.import_module("programs"), "start", self.start)
+        self.planes.patch.setattr(importlib.import_module("programs"), "start", self.start)
         self.run.try_for(60)
         self.following.told = json.loads(self.file(agent.CONFIG).read_text())
         self.rounds += 1
-        if self.site.keys and self.rounds % 4 == 0:  # an agent looks now and then
+        if self.planes.keys and self.rounds % 4 == 0:  # an agent looks now and then
             self.following.look_at_keys()
-        self.says = self.following.step(self.site.cluster, self.site.pointer)
+        self.says = self.following.step(self.planes.cluster, self.planes.pointer)
 
     def serve_version(self) -> None:
         """The static pod of its API server is of the current bundle's version."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
         image = {"name": "kube-apiserver", "image": f"registry.k8s.io/kube-apiserver:v{planned['kubernetes']}"}
-        self.site.cluster.add(PODS, f"kube-apiserver-{self.name}", spec={"containers": [image]})
+        self.planes.cluster.add(PODS, f"kube-apiserver-{self.name}", spec={"containers": [image]})
 
     def serve(self, component: str = "kube-apiserver") -> None:
         """The kubelet starts a static pod, which reads its keys."""
         self.began[component] = time.time()
         self.signs[component] = self.file(kubeadm.SIGNING_KEY).read_text()
         if component == "kube-apiserver":
-            self.reads = importlib.import_module("kinds.secrets").numbers(self.file(kubeadm.ENCRYPTION))
+            self.reads = importlib.import_module("kinds.keys").numbers(self.file(kubeadm.ENCRYPTION))
             self.takes = self.file(kubeadm.VERIFYING_KEYS).read_text()
 
     def execute(self) -> None:
@@ -205,12 +205,12 @@ class Machine:
         rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
         told = {**CONFIG, "digest": planned["digest"], **rings}
         self.file(agent.CONFIG).write_text(json.dumps(told))
-        failed = planned["digest"] == self.site.broken or self.site.cluster is None  # kubeadm asks the API
+        failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm asks the API
         self.starts += 1
         if not failed and (self.root / agent.TURN.lstrip("/")).exists():
             upgrade = importlib.import_module("agent.upgrade")
-            self.site.patch.setattr(importlib.import_module("programs"), "start", self.start)
-            self.site.patch.setattr(upgrade, "from_kubeconfig", lambda path: self.site.cluster)
+            self.planes.patch.setattr(importlib.import_module("programs"), "start", self.start)
+            self.planes.patch.setattr(upgrade, "from_kubeconfig", lambda path: self.planes.cluster)
             upgrade.upgrade(self.run)
         result = {"bundle": self.current(), "state": "failed" if failed else "done", "started": self.starts}
         result |= {"step": "kubeadm-upgrade", "message": "it is broken"} if failed else {}
@@ -225,15 +225,15 @@ class Machine:
         words, said = " ".join(argv), ""
         if "mullion.service" in words:
             self.due = True
-            self.site.did(f"{self.name} runs")
+            self.planes.did(f"{self.name} runs")
         elif "snapshot save" in words:
             self.file("/var/lib/etcd/mullion.snapshot").write_bytes(WHOLE)
-            self.site.did(f"{self.name} snapshot")
+            self.planes.did(f"{self.name} snapshot")
         elif "kubeadm upgrade" in words:
             self.serve_version()
-            self.site.did(f"{self.name} {argv[2]}")
+            self.planes.did(f"{self.name} {argv[2]}")
         elif "addon kube-proxy" in words:
-            self.site.did(f"{self.name} kube-proxy")
+            self.planes.did(f"{self.name} kube-proxy")
         elif "ps --quiet" in words:
             said = words.rpartition("^")[2].rstrip("$")  # the component's name is its container's
         elif words.startswith("openssl"):
@@ -246,5 +246,5 @@ class Machine:
         elif " stopp " in words:
             self.serve(argv[-1])
             about = f"serves with {self.reads}" if argv[-1] == "kube-apiserver" else f"{argv[-1]} anew"
-            self.site.did(f"{self.name} {about}")
+            self.planes.did(f"{self.name} {about}")
         return SimpleNamespace(returncode=0, stdout=said, stderr="")

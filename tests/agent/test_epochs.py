@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 
 OBJECT = "/bundles/epoch.json"
 
 
-def records(cloud: Cloud, *states: str, snapshot: str = "") -> None:
+def records(cloud: FakeCloud, *states: str, snapshot: str = "") -> None:
     """The log of the founding; the last record names a snapshot, if any does."""
     for epoch, state in enumerate(states):
         record = {"cluster": "sha256:a", "epoch": epoch, "owner": "i-1", "machine": "control-plane-0", "state": state}
@@ -33,7 +33,7 @@ def records(cloud: Cloud, *states: str, snapshot: str = "") -> None:
 def test_the_epoch_is_published_once_the_founding_that_a_snapshot_began_is_over(
     module: Callable[[str], ModuleType],
     run: Any,
-    cloud: Cloud,
+    cloud: FakeCloud,
     states: tuple[str, ...],
     snapshot: str,
     epoch: int | None,

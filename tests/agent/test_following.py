@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.agent.cluster import Cluster
-from tests.agent.machines import Site
-from tests.cloud_init.cloud import Cloud
+from tests.agent.machines import ControlPlanes
+from tests.cloud_init.cloud import FakeCloud
 
 ALL = ("control-plane-0", "control-plane-1", "control-plane-2")
 NOTE = {"serial": 2, "snapshot": "etcd/x.db", "started": True, "before": 1}
@@ -67,115 +67,115 @@ def test_a_hop_is_one_minor_version_and_never_back(
 
 
 @pytest.fixture
-def site(
+def planes(
     module: Callable[[str], ModuleType],
     run: Any,
     cluster: Cluster,
-    cloud: Cloud,
+    cloud: FakeCloud,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Site:
+) -> ControlPlanes:
     """Three control planes that are as they shall be."""
-    made = Site(tmp_path, cluster, cloud, run, monkeypatch)
+    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
     made.rounds(3)
     assert made.log == []
     return made
 
 
-def test_machines_go_one_after_the_other_each_with_a_snapshot_before(site: Site) -> None:
+def test_machines_go_one_after_the_other_each_with_a_snapshot_before(planes: ControlPlanes) -> None:
     """CP: the first applies, the others follow, the last lets kube-proxy be of the new version; one at a time."""
-    digest = site.point(2, "1.37.1", "second")
-    site.rounds()
-    assert site.reached(digest, "second")
-    assert site.log == [
+    digest = planes.point(2, "1.37.1", "second")
+    planes.rounds()
+    assert planes.reached(digest, "second")
+    assert planes.log == [
         *(f"control-plane-0 {each}" for each in ("snapshot", "runs", "apply")),
         *(f"control-plane-1 {each}" for each in ("snapshot", "runs", "node")),
         *(f"control-plane-2 {each}" for each in ("snapshot", "runs", "node", "kube-proxy")),
     ]
-    kept = [each for each in site.cloud.objects if each.startswith("/snapshots/etcd/")]
+    kept = [each for each in planes.cloud.objects if each.startswith("/snapshots/etcd/")]
     assert kept
     assert all("-2." in each for each in kept), "the snapshot's name has the serial it was made before"
 
 
 @pytest.mark.parametrize("effect", range(1, 11))
-def test_a_cut_after_any_effect_is_gone_on_from(site: Site, effect: int) -> None:
-    digest = site.point(2, "1.37.1", "second")
-    site.cut_at = effect
-    site.rounds()
-    assert site.reached(digest, "second"), site.log
-    assert site.cut_at == -1, "it was cut"
-    machines = [line.split(" ", 1)[0] for line in site.log]
+def test_a_cut_after_any_effect_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+    digest = planes.point(2, "1.37.1", "second")
+    planes.cut_at = effect
+    planes.rounds()
+    assert planes.reached(digest, "second"), planes.log
+    assert planes.cut_at == -1, "it was cut"
+    machines = [line.split(" ", 1)[0] for line in planes.log]
     assert machines == sorted(machines), "one at a time, also after a cut"
 
 
-def test_trouble_on_one_machine_stops_the_others_and_a_newer_pointer_goes_on(site: Site) -> None:
-    site.broken = "second"
-    site.point(2, "1.36.3", "second")
-    site.rounds()
-    assert {line.split(" ")[0] for line in site.log} == {"control-plane-0"}
-    assert site.machines["control-plane-0"].says == "kubeadm-upgrade: it is broken"
-    assert site.machines["control-plane-1"].says == "control-plane-0 has its turn"
-    digest = site.point(3, "1.36.3", "third")
-    site.rounds()
-    assert site.reached(digest, "third")
+def test_trouble_on_one_machine_stops_the_others_and_a_newer_pointer_goes_on(planes: ControlPlanes) -> None:
+    planes.broken = "second"
+    planes.point(2, "1.36.3", "second")
+    planes.rounds()
+    assert {line.split(" ")[0] for line in planes.log} == {"control-plane-0"}
+    assert planes.machines["control-plane-0"].says == "kubeadm-upgrade: it is broken"
+    assert planes.machines["control-plane-1"].says == "control-plane-0 has its turn"
+    digest = planes.point(3, "1.36.3", "third")
+    planes.rounds()
+    assert planes.reached(digest, "third")
 
 
-def test_nobody_begins_while_one_is_not_ready(site: Site) -> None:
-    site.cluster.unready = {"10.20.64.12"}
-    site.point(2, "1.36.3", "second")
-    site.rounds(5)
-    assert site.log == []
-    assert site.machines["control-plane-0"].says.startswith("control-plane-2 is not ready")
+def test_nobody_begins_while_one_is_not_ready(planes: ControlPlanes) -> None:
+    planes.cluster.unready = {"10.20.64.12"}
+    planes.point(2, "1.36.3", "second")
+    planes.rounds(5)
+    assert planes.log == []
+    assert planes.machines["control-plane-0"].says.startswith("control-plane-2 is not ready")
 
 
-def test_two_minor_versions_are_refused_before_anything_is_touched(site: Site) -> None:
-    site.point(2, "1.38.0", "second")
-    site.rounds(5)
-    assert site.log == []
-    assert "one minor version at a time" in site.machines["control-plane-0"].says
+def test_two_minor_versions_are_refused_before_anything_is_touched(planes: ControlPlanes) -> None:
+    planes.point(2, "1.38.0", "second")
+    planes.rounds(5)
+    assert planes.log == []
+    assert "one minor version at a time" in planes.machines["control-plane-0"].says
 
 
-def test_a_bundle_that_is_not_the_pointers_is_not_installed(site: Site) -> None:
-    sha256 = site.point(2, "1.36.3", "second")
-    site.cloud.objects[f"/bundles/{sha256}.zip"] = b"another"
-    machine = site.machines["control-plane-0"]
+def test_a_bundle_that_is_not_the_pointers_is_not_installed(planes: ControlPlanes) -> None:
+    sha256 = planes.point(2, "1.36.3", "second")
+    planes.cloud.objects[f"/bundles/{sha256}.zip"] = b"another"
+    machine = planes.machines["control-plane-0"]
     for _ in range(2):
         machine.round()  # its turn, its snapshot
     with pytest.raises(Exception, match="the bundle has sha256"):
         machine.round()
-    assert machine.current() == site.first[1]
+    assert machine.current() == planes.first[1]
 
 
-def test_a_script_that_changed_alone_runs_no_kubeadm(site: Site) -> None:
-    digest = site.point(2, "1.36.4", "first")
-    site.rounds()
-    assert site.reached(digest, "first")
-    assert not [line for line in site.log if "apply" in line or "node" in line]
+def test_a_script_that_changed_alone_runs_no_kubeadm(planes: ControlPlanes) -> None:
+    digest = planes.point(2, "1.36.4", "first")
+    planes.rounds()
+    assert planes.reached(digest, "first")
+    assert not [line for line in planes.log if "apply" in line or "node" in line]
 
 
-def test_a_turn_of_a_machine_that_is_no_member_any_more_is_free(site: Site) -> None:
-    memory = site.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]
+def test_a_turn_of_a_machine_that_is_no_member_any_more_is_free(planes: ControlPlanes) -> None:
+    memory = planes.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]
     memory["data"]["turn"] = "control-plane-7"
-    digest = site.point(2, "1.36.3", "second")
-    site.rounds()
-    assert site.reached(digest, "second")
+    digest = planes.point(2, "1.36.3", "second")
+    planes.rounds()
+    assert planes.reached(digest, "second")
 
 
-def test_a_turn_goes_on_without_an_api(site: Site) -> None:
+def test_a_turn_goes_on_without_an_api(planes: ControlPlanes) -> None:
     """A newer bundle comes also to a machine whose API is down: it may be what mends that."""
-    (machine, *_) = site.machines.values()
-    digest = site.point(2, "1.36.3", "second")
+    (machine, *_) = planes.machines.values()
+    digest = planes.point(2, "1.36.3", "second")
     for _ in range(2):
         machine.round()
-    cluster, site.cluster = site.cluster, None  # type: ignore[assignment]
+    cluster, planes.cluster = planes.cluster, None  # type: ignore[assignment]
     for _ in range(2):
         machine.round()
     assert machine.current() == digest
-    site.cluster = cluster
-    site.rounds()
-    assert site.reached(digest, "second")
-    other = site.machines["control-plane-1"]
-    site.cluster = None  # type: ignore[assignment]
-    site.point(3, "1.36.3", "third")
+    planes.cluster = cluster
+    planes.rounds()
+    assert planes.reached(digest, "second")
+    other = planes.machines["control-plane-1"]
+    planes.cluster = None  # type: ignore[assignment]
+    planes.point(3, "1.36.3", "third")
     other.round()
     assert other.current() == digest, "without a turn, and without an API, nothing is begun"

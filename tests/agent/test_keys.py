@@ -10,8 +10,8 @@ import pytest
 
 from components.node import kubeadm
 from tests.agent.cluster import Cluster
-from tests.agent.machines import CONFIG, Machine, Site
-from tests.cloud_init.cloud import Cloud
+from tests.agent.machines import CONFIG, ControlPlanes, Machine
+from tests.cloud_init.cloud import FakeCloud
 
 MEMORY = "/api/v1/namespaces/kube-system/configmaps/mullion-agent"
 SECRETS = "/api/v1/namespaces/default/secrets"
@@ -53,22 +53,22 @@ def effects(count: int) -> list[Any]:
     return [each if each % 5 == 2 else pytest.param(each, marks=pytest.mark.soak) for each in range(1, count + 1)]
 
 
-def serving(site: Site) -> list[Machine]:
+def serving(planes: ControlPlanes) -> list[Machine]:
     """Machines whose API server runs."""
-    return [each for each in site.machines.values() if each.reads]
+    return [each for each in planes.machines.values() if each.reads]
 
 
 @pytest.fixture
-def site(
+def planes(
     module: Callable[[str], ModuleType],
     run: Any,
     cluster: Cluster,
-    cloud: Cloud,
+    cloud: FakeCloud,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Site:
+) -> ControlPlanes:
     """Three control planes with one key; whatever happens, no two of them have keys that part them."""
-    made = Site(tmp_path, cluster, cloud, run, monkeypatch)
+    made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
     made.add_key(FIRST)
     made.add_signer(1)
     for each in made.machines.values():
@@ -92,74 +92,74 @@ def site(
     return made
 
 
-def test_all_learn_a_new_key_before_any_writes_with_it(site: Site) -> None:
+def test_all_learn_a_new_key_before_any_writes_with_it(planes: ControlPlanes) -> None:
     """SEC: one at a time, each with a snapshot before; the last to learn it need not wait."""
-    site.add_key(SECOND)
-    site.rounds(40)
-    assert [line for line in site.log if "serves" in line] == [
+    planes.add_key(SECOND)
+    planes.rounds(40)
+    assert [line for line in planes.log if "serves" in line] == [
         "control-plane-0 serves with [1, 2]",
         "control-plane-1 serves with [1, 2]",
         "control-plane-2 serves with [2, 1]",
         "control-plane-0 serves with [2, 1]",
         "control-plane-1 serves with [2, 1]",
     ]
-    assert site.cluster.objects[MEMORY]["data"] == {
+    assert planes.cluster.objects[MEMORY]["data"] == {
         "applied": "first",
         "pointer": "1",
         "turn": "",
-        **{f"key.{name}": "2 2" for name in site.machines},
-        **{f"signer.{name}": "1 1" for name in site.machines},
+        **{f"key.{name}": "2 2" for name in planes.machines},
+        **{f"signer.{name}": "1 1" for name in planes.machines},
     }
-    assert len([line for line in site.log if "snapshot" in line]) == 5
-    site.add_key(THIRD)
-    site.rounds(40)
-    assert [each.reads for each in serving(site)] == [[3, 2, 1]] * 3, "older keys stay: snapshots need them"
+    assert len([line for line in planes.log if "snapshot" in line]) == 5
+    planes.add_key(THIRD)
+    planes.rounds(40)
+    assert [each.reads for each in serving(planes)] == [[3, 2, 1]] * 3, "older keys stay: snapshots need them"
 
 
 @pytest.mark.parametrize("effect", effects(15))
-def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(site: Site, effect: int) -> None:
-    site.add_key(SECOND)
-    site.cut_at = effect
-    site.rounds(60)
-    assert site.cut_at == -1, "it was cut"
-    assert [each.reads for each in serving(site)] == [[2, 1]] * 3, site.log
+def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+    planes.add_key(SECOND)
+    planes.cut_at = effect
+    planes.rounds(60)
+    assert planes.cut_at == -1, "it was cut"
+    assert [each.reads for each in serving(planes)] == [[2, 1]] * 3, planes.log
 
 
-def test_a_new_signer_of_tokens_is_taken_by_all_before_any_signs_with_it(site: Site) -> None:
+def test_a_new_signer_of_tokens_is_taken_by_all_before_any_signs_with_it(planes: ControlPlanes) -> None:
     """SEC: and what the one before signed is good until the next comes."""
-    site.add_signer(2)
-    site.rounds(40)
-    for each in site.machines.values():
+    planes.add_signer(2)
+    planes.rounds(40)
+    for each in planes.machines.values():
         assert each.signs == dict.fromkeys(PODS, "private 2\n")
         assert each.takes == "public 2\npublic 1\n"
-    assert {site.cluster.objects[MEMORY]["data"][f"signer.{name}"] for name in site.machines} == {"2 2"}
-    assert len([line for line in site.log if "snapshot" in line]) == 5, "the last to learn it need not wait"
-    site.add_signer(3)
-    site.rounds(40)
-    assert {each.takes for each in site.machines.values()} == {"public 3\npublic 2\n"}, "the first is gone"
+    assert {planes.cluster.objects[MEMORY]["data"][f"signer.{name}"] for name in planes.machines} == {"2 2"}
+    assert len([line for line in planes.log if "snapshot" in line]) == 5, "the last to learn it need not wait"
+    planes.add_signer(3)
+    planes.rounds(40)
+    assert {each.takes for each in planes.machines.values()} == {"public 3\npublic 2\n"}, "the first is gone"
 
 
-def test_both_kinds_of_keys_are_renewed_at_once(site: Site) -> None:
-    site.add_key(SECOND)
-    site.add_signer(2)
-    site.rounds(40)
-    assert [(each.reads, each.signs[PODS[0]]) for each in serving(site)] == [([2, 1], "private 2\n")] * 3
-    assert len([line for line in site.log if "serves" in line]) == 5, "with the same starts"
+def test_both_kinds_of_keys_are_renewed_at_once(planes: ControlPlanes) -> None:
+    planes.add_key(SECOND)
+    planes.add_signer(2)
+    planes.rounds(40)
+    assert [(each.reads, each.signs[PODS[0]]) for each in serving(planes)] == [([2, 1], "private 2\n")] * 3
+    assert len([line for line in planes.log if "serves" in line]) == 5, "with the same starts"
 
 
 @pytest.mark.parametrize("effect", effects(20))
-def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(site: Site, effect: int) -> None:
-    site.add_signer(2)
-    site.cut_at = effect
-    site.rounds(60)
-    assert site.cut_at == -1, "it was cut"
-    assert {each.signs[pod] for each in serving(site) for pod in PODS} == {"private 2\n"}, site.log
+def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+    planes.add_signer(2)
+    planes.cut_at = effect
+    planes.rounds(60)
+    assert planes.cut_at == -1, "it was cut"
+    assert {each.signs[pod] for each in serving(planes) for pod in PODS} == {"private 2\n"}, planes.log
 
 
 def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
-    module: Callable[[str], ModuleType], run: Any, cloud: Cloud
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud
 ) -> None:
-    from kinds import secrets  # type: ignore[import-not-found]
+    from kinds import keys as key_files  # type: ignore[import-not-found]
 
     module("keys")
     step = {"secret": "pki", "member": "keys", "path": "/etc/e.json", "resources": ["secrets"]}
@@ -172,9 +172,9 @@ def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
     ):
         cloud.secrets["pki"] = json.dumps({"keys": keys})
         run.stored.clear()
-        content = secrets.encryption(run, step, first)
+        content = key_files.encryption(run, step, first)
         run.path(step["path"]).write_bytes(content)
-        assert secrets.numbers(run.path(step["path"])) == order
+        assert key_files.numbers(run.path(step["path"])) == order
         assert [each in content.decode() for each in (FIRST, SECOND, THIRD)] == [n < len(keys) for n in range(3)]
 
 

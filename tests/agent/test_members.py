@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.agent.cluster import Cluster, merged
-from tests.cloud_init.cloud import EACH_CLOUD, Cloud
+from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 
 OS = {"key": "os", "value": "windows", "effect": "NoSchedule"}
 TEAM = {"key": "team", "value": "", "effect": "NoExecute"}
@@ -159,7 +159,7 @@ def test_a_node_that_was_ready_in_between_is_silent_for_a_new_time(
 
 @EACH_CLOUD
 def test_of_two_silent_nodes_the_one_goes_whose_machine_the_cloud_has_no_more(
-    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, cluster: Cluster
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, cluster: Cluster
 ) -> None:
     for name, machine in (("there", cloud.account.provider_id), ("gone", cloud.account.other)):
         cluster.node(name, ready=False, metadata={"uid": name}, spec={"providerID": machine})

@@ -15,7 +15,7 @@ from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.agent.kubelets import answer, ask, node_user, pem, spec
 from tests.agent.machines import CONFIG, DATES, WHOLE
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import TOKEN, Programs
 
 OLD_TOKEN = "zyxwvu.9876543210zyxwvu"
@@ -32,7 +32,7 @@ def member(name: str, pool: str, address: str) -> dict[str, Any]:
 MEMBERS = [member("control-plane-0", "control-plane", "10.20.64.10"), member("web-0", "web", "10.20.1.4")]
 
 
-def publish(cloud: Cloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
+def publish(cloud: FakeCloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
     """The program's documents; the pointer is to the bundle that is current."""
     pointer = signed_documents.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
     cloud.objects |= {
@@ -46,7 +46,7 @@ def start(
     module: Callable[[str], ModuleType],
     run: Any,
     cluster: Cluster,
-    cloud: Cloud,
+    cloud: FakeCloud,
     root: Path,
     programs: Programs,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,13 +91,13 @@ def start(
     return lambda: main.Agent(root)
 
 
-def record(cloud: Cloud) -> dict[str, Any]:
+def record(cloud: FakeCloud) -> dict[str, Any]:
     """The machine's status record."""
     return json.loads(cloud.objects[RECORD])
 
 
 def test_a_first_round_does_all_that_a_founded_cluster_needs(
-    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, root: Path, programs: Programs
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, root: Path, programs: Programs
 ) -> None:
     cluster.node("control-plane-0")
     ask(cluster, "joining", spec(pem()))
@@ -122,7 +122,9 @@ def test_a_first_round_does_all_that_a_founded_cluster_needs(
     assert not [line for line in programs.asked if any(TOKEN in word or KEY in word for word in line)], "no argument"
 
 
-def test_a_second_round_writes_nothing_but_the_lease(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+def test_a_second_round_writes_nothing_but_the_lease(
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
+) -> None:
     cluster.node("control-plane-0")
     running = start()
     running.round()
@@ -134,7 +136,7 @@ def test_a_second_round_writes_nothing_but_the_lease(start: Callable[[], Any], c
 
 
 def test_what_the_executor_said_before_the_power_went_is_not_said_again(
-    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, root: Path
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, root: Path
 ) -> None:
     """Whoever waits for this machine would take its earlier `ready` for the one of this boot."""
     cluster.node("control-plane-0")
@@ -148,7 +150,9 @@ def test_what_the_executor_said_before_the_power_went_is_not_said_again(
     assert record(cloud)["state"] == "ready"
 
 
-def test_an_agent_that_is_not_active_judges_nobody(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+def test_an_agent_that_is_not_active_judges_nobody(
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
+) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
     spec_of_other = {"holderIdentity": "control-plane-1", "leaseDurationSeconds": 60, "renewTime": "x"}
     cluster.add(leases, "mullion-agent", spec=spec_of_other)
@@ -160,7 +164,7 @@ def test_an_agent_that_is_not_active_judges_nobody(start: Callable[[], Any], clu
 
 
 def test_an_older_document_is_refused_also_after_the_agent_started_anew(
-    start: Callable[[], Any], cluster: Cluster, cloud: Cloud
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
 ) -> None:
     """Whoever can write the store can bring back an old list, with a right MAC, in which a lost node is a member."""
     publish(cloud, 4, members=[*MEMBERS, member("lost-0", "lost", "10.20.1.9")])
@@ -178,7 +182,9 @@ def test_an_older_document_is_refused_also_after_the_agent_started_anew(
     assert cluster.objects[MEMORY]["data"]["members"] == "5"
 
 
-def test_a_document_of_another_key_changes_nothing(start: Callable[[], Any], cluster: Cluster, cloud: Cloud) -> None:
+def test_a_document_of_another_key_changes_nothing(
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
+) -> None:
     publish(cloud, 9, key="b3RoZXI", members=[member("evil", "web", "10.20.1.66")])
     ask(cluster, "evil", spec(pem("system:node:evil")))
     start().round()
@@ -187,7 +193,7 @@ def test_a_document_of_another_key_changes_nothing(start: Callable[[], Any], clu
     assert "members" not in cluster.objects[MEMORY]["data"]
 
 
-def test_a_newer_key_is_fetched_when_the_mac_is_of_another(start: Callable[[], Any], cloud: Cloud) -> None:
+def test_a_newer_key_is_fetched_when_the_mac_is_of_another(start: Callable[[], Any], cloud: FakeCloud) -> None:
     running = start()
     running.round()
     cloud.secrets["desired-state"] = "bmV3IGtleQ"
@@ -208,7 +214,7 @@ FAILURES: dict[str, tuple[str, set[str]]] = {
 
 @pytest.mark.parametrize(("path", "wrong"), FAILURES.values(), ids=FAILURES)
 def test_what_fails_is_said_and_stops_nothing_else(
-    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, path: str, wrong: set[str]
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, path: str, wrong: set[str]
 ) -> None:
     cluster.node("control-plane-0")
     running = start()
@@ -228,7 +234,7 @@ def test_what_fails_is_said_and_stops_nothing_else(
 @pytest.mark.parametrize("nth", range(1, 41))
 @pytest.mark.parametrize("status", [403, 503])
 def test_a_cloud_that_fails_any_one_call_is_asked_again(
-    start: Callable[[], Any], cluster: Cluster, cloud: Cloud, nth: int, status: int
+    start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, nth: int, status: int
 ) -> None:
     """Storage, secrets and compute alike, refused or out of order: the next look makes up for it."""
     cluster.node("control-plane-0")
@@ -246,7 +252,7 @@ def test_a_cloud_that_fails_any_one_call_is_asked_again(
 
 
 def test_an_api_that_does_not_answer_is_said(
-    start: Callable[[], Any], cloud: Cloud, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
+    start: Callable[[], Any], cloud: FakeCloud, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(path: Path) -> None:
         raise module("api").Unreachable("https://api.dev.mullion.internal:6443: refused")

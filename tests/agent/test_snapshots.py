@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from components.node import agent
-from tests.cloud_init.cloud import EACH_CLOUD, Cloud
+from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Programs
 from tests.components.node.samples import content, plan
 
@@ -35,7 +35,12 @@ def told(root: Path, programs: Programs) -> dict[str, Any]:
 
 @EACH_CLOUD
 def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
-    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any], programs: Programs, root: Path
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cloud: FakeCloud,
+    told: dict[str, Any],
+    programs: Programs,
+    root: Path,
 ) -> None:
     key = module("snapshots").make(run, told, "timer", 1795600000.0)
     assert cloud.objects[f"/snapshots/{key}"] == WHOLE
@@ -48,7 +53,12 @@ def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
 
 
 def test_half_a_snapshot_is_not_stored(
-    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any], root: Path, programs: Programs
+    module: Callable[[str], ModuleType],
+    run: Any,
+    cloud: FakeCloud,
+    told: dict[str, Any],
+    root: Path,
+    programs: Programs,
 ) -> None:
     file = root / "var/lib/etcd/mullion.snapshot"
     (line,) = programs.effects
@@ -61,7 +71,7 @@ def test_half_a_snapshot_is_not_stored(
 
 @EACH_CLOUD
 def test_one_an_hour_is_made_and_the_oldest_go(
-    module: Callable[[str], ModuleType], run: Any, cloud: Cloud, told: dict[str, Any]
+    module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, told: dict[str, Any]
 ) -> None:
     snapshots = module("snapshots")
     other = "/snapshots/founding/0"

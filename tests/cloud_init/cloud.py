@@ -103,7 +103,7 @@ class Texts(list[Any]):
 
 
 @dataclass
-class Cloud:
+class FakeCloud:
     """Its content, and what it was asked. url: of all services alike."""
 
     url: str
@@ -150,7 +150,7 @@ def serving(
     address: str = "127.0.0.1",
     here: Callable[[Callable[[], str]], str] = lambda call: call(),
     cloud: str = "aws",
-) -> Iterator[Cloud]:
+) -> Iterator[FakeCloud]:
     """A cloud on a free port; its world is a file of the folder. `here` opens its socket where that shall be."""
     cloud_state, account = CloudState(folder / "world"), ACCOUNTS[cloud]
     with cloud_state.transaction():
@@ -159,5 +159,5 @@ def serving(
     with Services(cloud_state.path) as services:
         services.asked = Texts()
         url = here(lambda: services.listen(address, machine=account.machine))
-        yield Cloud(url, services, Objects(cloud_state, account), Secrets(cloud_state, account), account)
+        yield FakeCloud(url, services, Objects(cloud_state, account), Secrets(cloud_state, account), account)
     cloud_state.close()

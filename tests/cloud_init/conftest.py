@@ -13,7 +13,7 @@ import pytest
 
 from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine, new_machine
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 from tests.cloud_init.linux import TOKEN, Execute, Programs
 
 
@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]:
     """Metadata, object store and secrets of this test alone: of AWS, unless the test names clouds (EACH_CLOUD)."""
     folder = tmp_path / "cloud"
     folder.mkdir()
@@ -32,7 +32,7 @@ def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def loader(monkeypatch: pytest.MonkeyPatch, cloud: Cloud) -> ModuleType:
+def loader(monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud) -> ModuleType:
     """cloud-init/linux/loader.py, whose metadata service is the cloud of this test, and which does not sleep."""
     monkeypatch.syspath_prepend(str(CLOUD_INIT / "linux"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
@@ -82,7 +82,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def execute(node: ModuleType, programs: Programs, root: Path, cloud: Cloud, tmp_path: Path) -> Execute:
+def execute(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, tmp_path: Path) -> Execute:
     """execute(*steps, **plan's fields): the result of a run of a plan with these steps."""
     facts = {name: value for name, value in cloud.facts.items() if name != "status_url"}
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.conformance import linux_programs
 
 TOKEN = "abcdef.0123456789abcdef"
@@ -86,7 +86,7 @@ def tar_of(files: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
     return gzip.compress(buffer.getvalue(), mtime=0)
 
 
-def fetched(cloud: Cloud, content: bytes, **unpack: Any) -> list[dict[str, Any]]:
+def fetched(cloud: FakeCloud, content: bytes, **unpack: Any) -> list[dict[str, Any]]:
     """Steps that download and unpack the content."""
     cloud.objects["/public/a"] = content
     url = f"{cloud.url}/public/a"

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 
 HOUR = 3600
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR])
 def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
-    cloud: Cloud, loader: ModuleType, ahead: int
+    cloud: FakeCloud, loader: ModuleType, ahead: int
 ) -> None:
     cloud.objects["/bundles/x"] = b"content"
     cloud.services.clock = lambda: time.time() + ahead
@@ -25,7 +25,7 @@ def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
 
 
 def test_a_refusal_that_is_not_about_the_clock_is_said_with_the_stores_own_word_and_not_asked_twice(
-    cloud: Cloud, loader: ModuleType
+    cloud: FakeCloud, loader: ModuleType
 ) -> None:
     with pytest.raises(OSError, match=r"404: .*NoSuchKey"):
         loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/none", "store")
@@ -44,7 +44,7 @@ class Redirecting(BaseHTTPRequestHandler):
         """Keep the test's output clean."""
 
 
-def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: Cloud, loader: ModuleType) -> None:
+def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: FakeCloud, loader: ModuleType) -> None:
     with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
@@ -54,14 +54,14 @@ def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: Cloud, lo
 
 
 def test_a_proxy_of_the_environment_is_not_asked(
-    cloud: Cloud, loader: ModuleType, monkeypatch: pytest.MonkeyPatch
+    cloud: FakeCloud, loader: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     cloud.objects["/bundles/x"] = b"content"
     assert loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store") == b"content"
 
 
-def test_an_answer_that_ends_too_early_is_an_error_of_the_network(cloud: Cloud, loader: ModuleType) -> None:
+def test_an_answer_that_ends_too_early_is_an_error_of_the_network(cloud: FakeCloud, loader: ModuleType) -> None:
     cloud.objects["/bundles/x"] = b"0123456789"
     cloud.services.faults.plan("* /bundles/x", "truncate")
     with pytest.raises(OSError, match="IncompleteRead"):

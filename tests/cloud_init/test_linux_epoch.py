@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.linux import Programs, put
 
 FOLLOWED = "var/lib/mullion/epoch"
@@ -18,7 +18,7 @@ RESTARTS = ["systemctl try-restart kubelet.service", "/usr/local/bin/crictl stop
 
 
 @pytest.fixture
-def follow(node: ModuleType, programs: Programs, root: Path, cloud: Cloud) -> Callable[[], list[str]]:
+def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -> Callable[[], list[str]]:
     """follow(): one look; what was started anew."""
     put(root, "/usr/local/bin/crictl", "")
     programs.answers["/usr/local/bin/crictl ps"] = (0, "proxy\nflannel\n")
@@ -33,7 +33,7 @@ def follow(node: ModuleType, programs: Programs, root: Path, cloud: Cloud) -> Ca
 
 
 def test_kubelet_kube_proxy_and_flannel_start_anew_once_for_each_epoch(
-    follow: Callable[[], list[str]], cloud: Cloud, root: Path
+    follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
     assert follow() == [], "nothing was ever restored"
     for epoch in (4, 7):
@@ -46,7 +46,7 @@ def test_kubelet_kube_proxy_and_flannel_start_anew_once_for_each_epoch(
 
 @pytest.mark.parametrize("content", [b"", b"no json", b"[]", b'{"epoch": "x; reboot"}', b'{"epoch": null}', b"7"])
 def test_what_is_no_epoch_changes_nothing(
-    follow: Callable[[], list[str]], cloud: Cloud, root: Path, content: bytes
+    follow: Callable[[], list[str]], cloud: FakeCloud, root: Path, content: bytes
 ) -> None:
     cloud.objects[OBJECT] = content
     assert follow() == []
@@ -54,7 +54,7 @@ def test_what_is_no_epoch_changes_nothing(
 
 
 def test_a_restart_that_fails_is_tried_again(
-    follow: Callable[[], list[str]], cloud: Cloud, root: Path, programs: Programs
+    follow: Callable[[], list[str]], cloud: FakeCloud, root: Path, programs: Programs
 ) -> None:
     cloud.objects[OBJECT] = b'{"epoch": 4}'
     programs.answers["systemctl try-restart"] = (1, "")
@@ -67,7 +67,7 @@ def test_a_restart_that_fails_is_tried_again(
 
 
 def test_a_machine_that_is_still_being_made_asks_no_runtime(
-    follow: Callable[[], list[str]], cloud: Cloud, root: Path
+    follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
     (root / "usr/local/bin/crictl").unlink()
     cloud.objects[OBJECT] = b'{"epoch": 4}'

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sandbox.aws.network import INSTANCE as INSTANCE_TYPE
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 
 MACHINES = [f"i-0{number:016x}" for number in range(4)]
 TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
@@ -38,7 +38,7 @@ class Founding:
     """The executor's module, and the steps and runs of several machines at once."""
 
     module: ModuleType
-    cloud: Cloud
+    cloud: FakeCloud
     root: Path
     who: threading.local
 
@@ -80,7 +80,7 @@ class Founding:
 
 @pytest.fixture
 def founding(
-    node: ModuleType, loader: ModuleType, cloud: Cloud, root: Path, monkeypatch: pytest.MonkeyPatch
+    node: ModuleType, loader: ModuleType, cloud: FakeCloud, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Founding:
     """Machines that wait for moments only. `loader` is what reaches this test's cloud."""
     module, who = importlib.import_module("kinds.founding"), threading.local()
@@ -178,7 +178,7 @@ def test_a_founder_that_was_taken_for_dead_stops_when_it_is_done(founding: Found
 
 
 def test_what_the_cloud_does_not_say_clearly_is_not_gone(
-    founding: Founding, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    founding: Founding, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compute, run = importlib.import_module("compute"), founding.machine(MACHINES[0])
     run.try_for(5)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import (
     SIMPLE,
     TOKEN,
@@ -31,7 +31,7 @@ def test_each_kind_is_set_once_and_held_by_the_second_run(execute: Execute, root
     assert outcomes(execute(*SIMPLE)) == ["held"] * len(SIMPLE)
 
 
-def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path, cloud: Cloud) -> None:
+def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path, cloud: FakeCloud) -> None:
     put(root, "/proc/sys/net/ipv4/ip_forward", "0\n")
     execute(*SIMPLE)
     text = {each["path"]: (root / each["path"][1:]) for each in SIMPLE if "path" in each}
@@ -69,7 +69,7 @@ def test_drift_is_repaired(execute: Execute, root: Path) -> None:
 
 
 def test_an_archive_is_downloaded_checked_and_unpacked_without_its_leading_folders(
-    execute: Execute, root: Path, cloud: Cloud
+    execute: Execute, root: Path, cloud: FakeCloud
 ) -> None:
     content = tar_of(
         {"kubernetes/node/bin/kubelet": b"k", "kubernetes/node/bin/other": b"o", "kubernetes/LICENSE": b""}
@@ -83,7 +83,7 @@ def test_an_archive_is_downloaded_checked_and_unpacked_without_its_leading_folde
     assert outcomes(execute(*steps)) == ["held", "set"]
 
 
-def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: Cloud) -> None:
+def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: FakeCloud) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("bin/a", b"a")
@@ -91,7 +91,9 @@ def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: Cloud) -
     assert (root / "opt/bin/bin/a").read_bytes() == b"a"
 
 
-def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(execute: Execute, root: Path, cloud: Cloud) -> None:
+def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(
+    execute: Execute, root: Path, cloud: FakeCloud
+) -> None:
     (pem, known), (other, _) = certificate(), certificate()
     step = {"kind": "certificate-authority", "url": f"{cloud.url}/bundles/ca.crt", "hash": known, "path": "/etc/ca.crt"}
     cloud.objects["/bundles/ca.crt"] = other.encode()
@@ -103,7 +105,7 @@ def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(execute: Execu
 
 
 def test_a_bootstrap_token_is_made_by_the_cluster_stored_and_in_no_argument(
-    execute: Execute, programs: Programs, cloud: Cloud
+    execute: Execute, programs: Programs, cloud: FakeCloud
 ) -> None:
     fresh = "ghijkl.0123456789abcdef"
     end = (datetime.now(timezone.utc) + timedelta(hours=24)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -181,7 +183,7 @@ def test_a_firewall_rule_is_one_iptables_rule_for_each_source_and_seven_ports(
     assert outcomes(execute(step)) == ["held"]
 
 
-def test_waits_hold_when_their_condition_does(execute: Execute, cloud: Cloud, root: Path) -> None:
+def test_waits_hold_when_their_condition_does(execute: Execute, cloud: FakeCloud, root: Path) -> None:
     put(root, "/there", "")
     port = int(cloud.url.rpartition(":")[2])
     conditions = [
@@ -195,7 +197,7 @@ def test_waits_hold_when_their_condition_does(execute: Execute, cloud: Cloud, ro
 
 @pytest.mark.parametrize("note", ["", '{"digest": ', "[]"[:1]], ids=["empty", "half", "other"])
 def test_half_a_note_about_half_a_download_begins_it_anew(
-    execute: Execute, root: Path, cloud: Cloud, note: str
+    execute: Execute, root: Path, cloud: FakeCloud, note: str
 ) -> None:
     put(root, "/var/.a.mullion-part", "half of ano")
     put(root, "/var/.a.mullion-of", note)

@@ -16,7 +16,7 @@ import yaml
 from components.machine.bundle import CLOUD_INIT, bundle, scripts
 from components.machine.user_data import document, user_data
 from components.node.plan import NodePlan
-from tests.cloud_init.cloud import EACH_CLOUD, Cloud
+from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 
 FIRST = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('first')\n", "kinds/a.py": b""})
 SECOND = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), {"node.py": b"print('second')\n"})
@@ -25,12 +25,12 @@ Tell = Callable[..., None]
 
 def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
     """What user-data puts beside the loader."""
-    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts))
+    text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts), "aws")
     return yaml.safe_load(text)["write_files"][0]["content"]
 
 
 @pytest.fixture
-def tell(cloud: Cloud, tmp_path: Path) -> Tell:
+def tell(cloud: FakeCloud, tmp_path: Path) -> Tell:
     """tell(bundle): the store has the bundle, the machine's document names it. Overrides: content, sha256, world."""
 
     def told(made: Any, content: bytes | None = None, sha256: str | None = None, target: str = "sandbox") -> None:
@@ -44,7 +44,7 @@ def tell(cloud: Cloud, tmp_path: Path) -> Tell:
 
 @EACH_CLOUD
 def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
-    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+    cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
     loader.main(tmp_path)
@@ -57,7 +57,7 @@ def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
 
 
 def test_a_second_run_with_the_same_digest_asks_nothing_and_changes_nothing(
-    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+    cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
     loader.main(tmp_path)
@@ -97,7 +97,7 @@ def test_a_wrong_digest_is_refused_before_anything_is_unpacked(loader: ModuleTyp
     ids=["object", "token", "region"],
 )
 def test_what_comes_up_late_is_waited_for(
-    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
+    cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
 ) -> None:
     tell(FIRST)
     cloud.fail(path, statuses)
@@ -108,7 +108,7 @@ def test_what_comes_up_late_is_waited_for(
 
 @EACH_CLOUD
 def test_an_identity_and_a_right_that_come_late_are_waited_for(
-    cloud: Cloud, loader: ModuleType, tell: Tell, tmp_path: Path
+    cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
     cloud.fail(cloud.account.token, [404, 400, 429, 500])
@@ -120,7 +120,7 @@ def test_an_identity_and_a_right_that_come_late_are_waited_for(
 
 
 def test_waits_grow_to_a_minute_and_stay_there(
-    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(FIRST)
     cloud.fail(f"/{FIRST.key}", [404] * 9)
@@ -190,7 +190,7 @@ def test_a_cut_after_the_switch_is_finished_by_the_next_run(
 
 
 def test_plain_http_is_refused_outside_the_sandbox(
-    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: Cloud
+    loader: ModuleType, tell: Tell, tmp_path: Path, cloud: FakeCloud
 ) -> None:
     tell(FIRST, target="aws")
     with pytest.raises(loader.Refused, match="is not https"):
@@ -201,12 +201,12 @@ def test_plain_http_is_refused_outside_the_sandbox(
 @pytest.mark.subprocess
 @EACH_CLOUD
 def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_executor(
-    cloud: Cloud, tmp_path: Path
+    cloud: FakeCloud, tmp_path: Path
 ) -> None:
     """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
-    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts))
+    told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts), "aws")
     text = told.replace("/opt/mullion", str(tmp_path)).replace("http://169.254.169.254", cloud.url)
     for file in yaml.safe_load(text)["write_files"][:2]:
         Path(file["path"]).write_text(file["content"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from components.machine.bundle import CLOUD_INIT, REDACTION
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import TOKEN, Programs, put
 
 NAME = f"AROAEXAMPLE:{INSTANCE}.json"
@@ -21,7 +21,7 @@ ENCRYPTION_KEY = "c2VjcmV0Ym94a2V5MDEyMzQ1Njc4OWFiY2RlZg=="
 
 @pytest.fixture
 def collect(
-    node: ModuleType, programs: Programs, root: Path, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
     """collect_logs.py on a machine whose files and programs say a token, an encryption key and a private key."""
     store = f"{cloud.url}/bundles"
@@ -79,15 +79,15 @@ def test_a_file_and_the_whole_have_their_limits(
     assert len(files) > 40, "what is left out is named"
 
 
-def ask(cloud: Cloud, question: str) -> None:
+def ask(cloud: FakeCloud, question: str) -> None:
     cloud.objects[f"/bundles/requests/{NAME}"] = json.dumps({"id": question}).encode()
 
 
-def answer(cloud: Cloud) -> dict[str, Any]:
+def answer(cloud: FakeCloud) -> dict[str, Any]:
     return json.loads(cloud.objects[f"/bundles/logs/{NAME}"])
 
 
-def test_who_asks_gets_one_answer_for_each_question(collect: ModuleType, root: Path, cloud: Cloud) -> None:
+def test_who_asks_gets_one_answer_for_each_question(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
     collect.main(["--requested"], root)
     assert f"/bundles/logs/{NAME}" not in cloud.objects, "nobody asked"
     ask(cloud, "first")
@@ -103,7 +103,7 @@ def test_who_asks_gets_one_answer_for_each_question(collect: ModuleType, root: P
     assert not cloud.refused()
 
 
-def test_a_store_that_does_not_answer_ends_nothing(collect: ModuleType, root: Path, cloud: Cloud) -> None:
+def test_a_store_that_does_not_answer_ends_nothing(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
     ask(cloud, "first")
     cloud.fail(f"/bundles/requests/{NAME}", [503])
     collect.main(["--requested"], root)

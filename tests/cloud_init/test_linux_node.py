@@ -10,7 +10,7 @@ import pytest
 
 from components.machine.bundle import CLOUD_INIT
 from components.node.kinds import KINDS, Field
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.linux import SIMPLE, TOKEN, Execute, Programs, fetched, outcomes, put, sha256, tar_of
 
 UNSAFE = tar_of({"../evil": b"x"})
@@ -48,7 +48,7 @@ def test_each_failure_has_its_number_phase_and_step(
     ids=["digest", "unsafe", "broken"],
 )
 def test_a_bad_download_leaves_nothing_in_its_place(
-    execute: Execute, cloud: Cloud, root: Path, name: str, content: bytes
+    execute: Execute, cloud: FakeCloud, root: Path, name: str, content: bytes
 ) -> None:
     steps = fetched(cloud, content)
     if name == "digest-mismatch":

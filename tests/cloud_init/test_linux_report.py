@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.linux import TOKEN, Execute, Programs, outcomes
 
 KEY = "/status/AROAEXAMPLE:" + INSTANCE + ".json"
@@ -22,7 +22,7 @@ STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.fixture
-def written(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def written(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The machine's records, in the order in which the store got them."""
     records: list[dict[str, Any]] = []
     real = type(cloud.objects.cloud_state).put_object
@@ -35,13 +35,13 @@ def written(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     return records
 
 
-def told(cloud: Cloud) -> dict[str, str]:
+def told(cloud: FakeCloud) -> dict[str, str]:
     return {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
 
 
 @pytest.mark.parametrize("last", ["registered", "ready"])
 def test_a_phase_says_what_is_reached_once_it_is_over(
-    execute: Execute, cloud: Cloud, written: list[Any], last: str
+    execute: Execute, cloud: FakeCloud, written: list[Any], last: str
 ) -> None:
     phases: list[dict[str, Any]] = [{"name": "one", "scope": "node", "reports": "registered", "steps": []}]
     phases += [{"name": "two", "scope": "node", "steps": []}] if last == "ready" else []
@@ -53,7 +53,7 @@ def test_a_phase_says_what_is_reached_once_it_is_over(
 def test_a_record_says_running_and_then_how_the_run_ended(
     execute: Execute,
     root: Path,
-    cloud: Cloud,
+    cloud: FakeCloud,
     written: list[Any],
     state: str,
     step: dict[str, Any],
@@ -76,7 +76,7 @@ def test_a_record_says_running_and_then_how_the_run_ended(
 
 
 def test_a_record_has_at_most_a_thousand_characters_of_message_and_no_secret(
-    execute: Execute, cloud: Cloud, programs: Programs, written: list[Any]
+    execute: Execute, cloud: FakeCloud, programs: Programs, written: list[Any]
 ) -> None:
     programs.answers["kubeadm"] = (1, TOKEN + 3000 * "x")
     step = {"kind": "command", "argv": ["kubeadm"], "input": {"ref": "node.bootstrap_token"}, "retries": 0}
@@ -86,7 +86,7 @@ def test_a_record_has_at_most_a_thousand_characters_of_message_and_no_secret(
 
 
 def test_a_record_that_cannot_be_written_fails_no_run_and_is_said(
-    execute: Execute, cloud: Cloud, capsys: pytest.CaptureFixture[str]
+    execute: Execute, cloud: FakeCloud, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
     cloud.fail("/status/*", [403, 403])

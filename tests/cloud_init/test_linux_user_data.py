@@ -21,7 +21,7 @@ def test_cloud_init_itself_finds_nothing_wrong_with_the_user_data(
     told = document("https://b/x", "0" * 64, {"name": "linux-0"}, longest(control_plane=True))
     machine = BootedMachine(tmp_path)
     try:
-        machine.write("/root/user-data", user_data("linux", told))
+        machine.write("/root/user-data", user_data("linux", told, "aws"))
         machine.write("/root/wrong", "#cloud-config\nruncmd: [1]\n")
         said = machine.call("cloud-init", "schema", "--config-file", "/root/user-data")
         with pytest.raises(Exception, match="returned non-zero"):

@@ -81,6 +81,54 @@ COMMANDS: dict[str, list[str]] = {
 """Commands that scripts use beside their own functions, with the parameters they name: all are in Windows PowerShell
 5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019)."""
 
+TYPES = {
+    "loaded": [
+        # PowerShell's own names, those of 5.1
+        *"PowerShell NullString bool byte char hashtable int long object ordered ref regex string switch type".split(),
+        *"uint32 void Management.Automation.PSCustomObject".split(),
+        # mscorlib
+        *"AggregateException Array BitConverter Collections.ArrayList Collections.IDictionary".split(),
+        *"Collections.IEnumerable Collections.IList Console Convert DateTime Environment Exception Func".split(),
+        *"Globalization.CultureInfo Guid IO.Directory IO.DirectoryInfo IO.DirectoryNotFoundException".split(),
+        *"IO.DriveInfo IO.EndOfStreamException IO.File IO.FileAttributes IO.FileInfo IO.FileStream".split(),
+        *"IO.IOException IO.MemoryStream IO.Path IO.Stream IO.StreamReader IntPtr InvalidOperationException".split(),
+        *"Math Microsoft.Win32.Registry Predicate Reflection.AssemblyName Reflection.Emit.AssemblyBuilder".split(),
+        *"Runtime.InteropServices.Marshal Security.AccessControl.FileSystemAccessRule".split(),
+        *"Security.Cryptography.HMACSHA256 Security.Cryptography.SHA256 Security.Cryptography.SHA512".split(),
+        *"Security.Principal.SecurityIdentifier Security.Principal.WindowsBuiltInRole".split(),
+        *"Security.Principal.WindowsIdentity Security.Principal.WindowsPrincipal StringComparer".split(),
+        *"Text.Encoding Text.UTF8Encoding Threading.AbandonedMutexException".split(),
+        *"Threading.CancellationTokenSource Threading.Mutex Threading.Tasks.Task Threading.Timeout".split(),
+        *"TimeSpan UnauthorizedAccessException ValueType Version".split(),
+        # System.Core
+        *"Collections.Generic.HashSet Linq.Expressions.Expression Linq.Expressions.ParameterExpression".split(),
+        # System
+        *"Collections.Generic.Queue Collections.Specialized.OrderedDictionary Diagnostics.EventLog".split(),
+        *"Diagnostics.EventLogEntryType Diagnostics.Process Diagnostics.ProcessStartInfo".split(),
+        *"Diagnostics.Stopwatch IO.Compression.CompressionMode IO.Compression.GZipStream".split(),
+        *"IO.InvalidDataException IO.Ports.SerialPort Net.Dns Net.IPAddress Net.IPEndPoint".split(),
+        *"Net.Security.SslPolicyErrors Net.ServicePointManager Net.Sockets.Socket".split(),
+        *"Net.Sockets.SocketException Net.Sockets.TcpClient Net.WebException Net.WebProxy Net.WebRequest".split(),
+        *"Security.Authentication.AuthenticationException Security.Cryptography.Oid".split(),
+        *"Security.Cryptography.OidCollection Text.RegularExpressions.MatchEvaluator Uri".split(),
+        *(
+            f"Security.Cryptography.X509Certificates.X509{name}"
+            for name in "Certificate2 Certificate2Collection Chain ChainStatus ChainStatusFlags RevocationMode"
+            " VerificationFlags".split()
+        ),
+        # System.Xml
+        "Xml.XmlConvert",
+    ],
+    "System.IO.Compression": ["IO.Compression.ZipArchive", "IO.Compression.ZipArchiveMode"],
+    "System.Net.Http": [
+        *"Net.Http.HttpClient Net.Http.HttpClientHandler Net.Http.HttpMethod Net.Http.HttpRequestMessage".split(),
+        "Net.Http.Headers.RangeHeaderValue",
+    ],
+    "System.ServiceProcess": ["ServiceProcess.ServiceController"],
+}
+"""Types that scripts name, by assembly of .NET Framework 4.7.2 (learn.microsoft.com, .NET Framework API browser).
+loaded: assemblies that powershell.exe 5.1 has loaded at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
+
 
 @pytest.mark.windows
 @pytest.mark.subprocess
@@ -90,7 +138,9 @@ def test_powershells_own_parser_finds_nothing_that_5_1_lacks_and_no_rule_broken(
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(file.read_bytes())
     commands = {name: [*known, *COMMON] for name, known in COMMANDS.items()}
-    rules = {"operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": commands}
+    rules = {
+        "operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": commands, "types": TYPES,
+    }  # fmt: skip
     machine.path(r"C:\lint.json").write_text(json.dumps(rules))
     machine.path(r"C:\lint.ps1").write_bytes(LINT.read_bytes())
     assert machine.pwsh(r"& C:\lint.ps1")[1].strip() == ""
@@ -113,11 +163,17 @@ def test_the_lint_finds_what_it_is_for(machine: Machine) -> None:
         "Get-That has no comment help": "function Get-That { [CmdletBinding()] param() }",
         "CreateSymbolicLink is not in .NET Framework": "[IO.File]::CreateSymbolicLink('a', 'b')",
         "Missing closing '}'": "if ($true) {",
+        "type Net.Nothing is not in the table": "[Net.Nothing]::new()",
+        "Net.Http.HttpClient needs Add-Type -AssemblyName System.Net.Http": "[Func[Net.Http.HttpClient, int]] $null",
+        "-join beside a comparison needs parentheses": "1, 2 -join ',' -eq '1,2'",
     }
     machine.path(r"C:\scripts").mkdir()
     for number, text in enumerate(broken.values()):
         machine.path(rf"C:\scripts\{number}.ps1").write_text(text)
-    rules = {"operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": {"ConvertFrom-Json": []}}
+    rules = {
+        "operators": OPERATORS, "forbidden": FORBIDDEN, "members": MEMBERS, "commands": {"ConvertFrom-Json": []},
+        "types": TYPES,
+    }  # fmt: skip
     machine.path(r"C:\lint.json").write_text(json.dumps(rules))
     machine.path(r"C:\lint.ps1").write_bytes(LINT.read_bytes())
     said = machine.pwsh(r"& C:\lint.ps1")[1]

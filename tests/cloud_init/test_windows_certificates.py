@@ -19,7 +19,6 @@ Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 CHAIN = "RemoteCertificateChainErrors"
 JUDGE = r"""
 . C:\certificates.ps1
-Add-Type -AssemblyName System.Net.Http
 foreach ($case in (ConvertFrom-Json ([IO.File]::ReadAllText('C:\cases.json')))) {
     $chain = [Security.Cryptography.X509Certificates.X509Chain]::new()
     foreach ($each in (ConvertFrom-Pem $case.sent)) { [void]$chain.ChainPolicy.ExtraStore.Add($each) }

@@ -8,7 +8,7 @@ from components.machine.bundle import bundle
 from components.node.kinds import ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import NAME, first_boot, tell, windows_scripts
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
@@ -22,7 +22,7 @@ STEPS = (
 
 @pytest.mark.parametrize("cloud", ["gcp", "azure"], indirect=True)
 def test_a_machine_gets_its_bundle_secret_and_name_and_writes_its_record_by_its_identity(
-    machine: Machine, cloud: Cloud
+    machine: Machine, cloud: FakeCloud
 ) -> None:
     plan = NodePlan("worker", "web", "windows-2019", (Phase("all", Scope.NODE, STEPS),))
     made = bundle(plan, windows_scripts(cloud))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import place
 from tests.conformance.windows_programs import SERVICE
 
@@ -25,7 +25,7 @@ NUMBERS = "('kubelet', 'flanneld', 'kube-proxy' | ForEach-Object { [int] (Get-Pr
 
 
 @pytest.fixture
-def node(machine: Machine, cloud: Cloud) -> Machine:
+def node(machine: Machine, cloud: FakeCloud) -> Machine:
     """A machine with the programs of the three services."""
     place(machine, cloud, [])
     store = f"{cloud.url}/bundles"
@@ -49,7 +49,7 @@ def looked(machine: Machine, times: int, before: str = "$null = 0") -> list[list
 
 
 def test_what_runs_starts_anew_once_for_an_epoch_and_what_does_not_start_is_left_to_the_executor(
-    node: Machine, cloud: Cloud
+    node: Machine, cloud: FakeCloud
 ) -> None:
     before, without = looked(node, 1, MADE)
     assert before == without, "no restore was published"

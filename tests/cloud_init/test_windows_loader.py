@@ -10,7 +10,7 @@ import pytest
 from components.machine.bundle import Bundle, bundle
 from components.node.plan import NodePlan
 from sandbox.boot.windows.winpwsh import MULLION, Machine
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.cloud_init.windows import first_boot, tell, until
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
@@ -26,12 +26,12 @@ def made_of(text: str) -> Bundle:
 
 
 @pytest.fixture
-def stored(cloud: Cloud) -> Bundle:
+def stored(cloud: FakeCloud) -> Bundle:
     """A bundle that the store has."""
     return store(cloud, made_of("first"))
 
 
-def store(cloud: Cloud, made: Bundle) -> Bundle:
+def store(cloud: FakeCloud, made: Bundle) -> Bundle:
     """Let the store have it."""
     cloud.objects[f"/{made.key}"] = made.content
     return made
@@ -44,7 +44,7 @@ def current(machine: Machine) -> str:
 
 
 def test_user_data_registers_the_boot_task_and_returns_and_that_installs_the_bundle_once_and_runs_it_at_every_boot(
-    machine: Machine, stored: Bundle, cloud: Cloud
+    machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     assert machine.pwsh(f"& {tell(machine, cloud, stored)}") == (0, "")
     (name, task), *others = machine.kept("tasks").items()
@@ -71,7 +71,7 @@ def test_user_data_registers_the_boot_task_and_returns_and_that_installs_the_bun
 
 
 def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
-    machine: Machine, cloud: Cloud, tmp_path: Path
+    machine: Machine, cloud: FakeCloud, tmp_path: Path
 ) -> None:
     evil = tmp_path / "evil.zip"
     with zipfile.ZipFile(evil, "w") as archive:
@@ -99,7 +99,7 @@ def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
 
 
 def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_boot_finishes(
-    machine: Machine, stored: Bundle, cloud: Cloud
+    machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7
     second = store(cloud, made_of("second"))
@@ -117,7 +117,7 @@ def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"
 
 
-def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Machine, cloud: Cloud) -> None:
+def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Machine, cloud: FakeCloud) -> None:
     script = "$done = [IO.File]::Exists('C:\\ran.txt'); [IO.File]::AppendAllText('C:\\ran.txt', 'x')\n"
     script += "if ($done) { exit 7 }; exit 1\n"
     made = store(cloud, bundle(NodePlan("worker", "web", "windows-2019", ()), {"node.ps1": script.encode()}))
@@ -128,7 +128,7 @@ def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Ma
 
 
 def test_a_redirect_is_not_followed_since_the_signature_would_go_with_it(
-    machine: Machine, stored: Bundle, cloud: Cloud
+    machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     cloud.services.faults.plan("s3 GET *", "redirect", f"{cloud.url}/public/elsewhere")
     cloud.objects["/public/elsewhere"] = stored.content

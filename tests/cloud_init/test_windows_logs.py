@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.test_linux_logs import unpacked
 from tests.cloud_init.windows import place
 
@@ -27,7 +27,7 @@ PLANTED = {
 
 
 @pytest.fixture
-def asked(machine: Machine, cloud: Cloud) -> Machine:
+def asked(machine: Machine, cloud: FakeCloud) -> Machine:
     """A machine that says a token, a key and the cluster's join secret in its files."""
     place(machine, cloud, [])
     store = f"{cloud.url}/bundles"
@@ -48,7 +48,7 @@ def collect(machine: Machine, *runs: str) -> None:
     assert code == 0, said
 
 
-def test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret(asked: Machine, cloud: Cloud) -> None:
+def test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret(asked: Machine, cloud: FakeCloud) -> None:
     """OPS-02: one answer for each question, also where kubelet and runtime are not there at all."""
     collect(asked, r"-Output C:\logs.zip", "-Requested")
     assert f"/bundles/logs/{NAME}" not in cloud.objects, "nobody asked"

@@ -10,7 +10,7 @@ from components.machine.bundle import CLOUD_INIT
 from components.node.kinds import KINDS
 from components.node.kinds.model import Field, Kind
 from sandbox.boot.windows.winpwsh import Machine
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.windows import FILES, place
 
 windows = pytest.mark.windows
@@ -54,7 +54,7 @@ def test_each_kind_has_its_functions() -> None:
         assert (f"function Set-{noun}Step" in text) is not reads, name
 
 
-def told(machine: Machine, cloud: Cloud, **changes: Any) -> None:
+def told(machine: Machine, cloud: FakeCloud, **changes: Any) -> None:
     """A plan with one command that says a secret, and facts with a place for status records."""
     step = {"kind": "command", "name": "run", "argv": ["cmd.exe", "/c", "echo {ref}& exit 3"], "retries": 0}
     step["environment"] = {"TOKEN": {"ref": "node.bootstrap_token"}}
@@ -69,7 +69,7 @@ def told(machine: Machine, cloud: Cloud, **changes: Any) -> None:
 @windows
 @subprocess
 def test_the_status_record_says_how_a_run_ended_and_a_store_that_refuses_it_fails_no_run(
-    machine: Machine, cloud: Cloud
+    machine: Machine, cloud: FakeCloud
 ) -> None:
     secret, key = "abcdef.0123456789abcdef", f"/status/AROAEXAMPLE:{INSTANCE}.json"
     cloud.secrets["join"] = secret

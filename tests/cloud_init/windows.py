@@ -10,19 +10,19 @@ from components.machine.bundle import CLOUD_INIT, Bundle, scripts
 from components.machine.user_data import document, user_data
 from components.node.plan import canonical
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 
 NAME = socket.gethostname().partition(".")[0][:15].lower()
 """Wine names the machine after its host at every start."""
 ADDRESS = "http://169.254.169.254"
 
 
-def windows_scripts(cloud: Cloud) -> dict[str, bytes]:
+def windows_scripts(cloud: FakeCloud) -> dict[str, bytes]:
     """The executor's files; only the metadata address is the test's."""
     return {name: content.replace(ADDRESS.encode(), cloud.url.encode()) for name, content in scripts("windows").items()}
 
 
-def place(machine: Machine, cloud: Cloud, steps: list[dict[str, Any]], **changes: Any) -> None:
+def place(machine: Machine, cloud: FakeCloud, steps: list[dict[str, Any]], **changes: Any) -> None:
     """Put the executor, a plan of one phase with these steps, and machine.json where the loader puts them."""
     taint = {"key": "os", "value": "windows", "effect": "NoSchedule"}
     plan = {
@@ -43,7 +43,7 @@ STORES = ("bundle_store", "snapshot_store", "status_url", "compute_service")
 """Facts that a machine has only where its test says so."""
 
 
-def facts(cloud: Cloud, target: str = "sandbox") -> dict[str, str]:
+def facts(cloud: FakeCloud, target: str = "sandbox") -> dict[str, str]:
     """Facts of a cluster whose services are the test's."""
     urls = {"ca_url": f"{cloud.url}/bundles/ca.crt", "api_url": "https://api.c.mullion.internal"}
     known = {name: value for name, value in cloud.facts.items() if name not in STORES}
@@ -52,7 +52,7 @@ def facts(cloud: Cloud, target: str = "sandbox") -> dict[str, str]:
 
 def tell(
     machine: Machine,
-    cloud: Cloud,
+    cloud: FakeCloud,
     made: Bundle,
     *,
     sha256: str = "",

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.conformance import authority, judge, linux_areas, linux_booted
 from tests.conformance.case import Case, Run, placed, plan_document
 from tests.conformance.downloads import Downloads
@@ -37,7 +37,7 @@ class OnLinux:
     case: Case
     machine: LinuxMachine
     downloads: Downloads
-    cloud: Cloud
+    cloud: FakeCloud
     record: bool = True
     """Whether the machine can write its status record: it reaches the cloud."""
     set: Mapping[str, Callable[[LinuxMachine, Any], None]] = field(default_factory=lambda: linux_areas.SET)
@@ -201,14 +201,14 @@ class OnLinux:
         return linux_areas.Else(0, {name: names.count(name) for name in names})
 
 
-def play(case: Case, folder: Path, downloads: Downloads, cloud: Cloud) -> list[str]:
+def play(case: Case, folder: Path, downloads: Downloads, cloud: FakeCloud) -> list[str]:
     """Problems of a case on a fresh machine."""
     folder.mkdir()
     with machine(folder, limited=any(run.disk for run in case.runs)) as here:
         return OnLinux(case, here, downloads, cloud).play()
 
 
-def play_booted(case: Case, here: BootedMachine, downloads: Downloads, cloud: Cloud) -> list[str]:
+def play_booted(case: Case, here: BootedMachine, downloads: Downloads, cloud: FakeCloud) -> list[str]:
     """Problems of a case on the booted machine."""
     here.clean()
     return OnLinux(case, here, downloads, cloud, record=False, set=linux_booted.SET, read=linux_booted.READ).play()

@@ -13,7 +13,7 @@ from typing import Any
 
 from components.node.kinds import KINDS, Cut
 from sandbox.boot.windows.winpwsh import FOLDER, MULLION, WINE_CRASHED, Machine
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.cloud_init.windows import windows_scripts
 from tests.conformance import judge, windows_areas, windows_programs
 from tests.conformance.case import Case, Run, placed, plan_document
@@ -198,7 +198,7 @@ class OnWindows(WindowsCase):
         self.problems += judge.lack_problems(self.case, self.seen, folders, allowed)
 
 
-def install(machine: Machine, cloud: Cloud) -> None:
+def install(machine: Machine, cloud: FakeCloud) -> None:
     """Put the executor on the machine."""
     for name, content in windows_scripts(cloud).items():
         place = machine.path(rf"{FOLDER}\{name}".replace("/", "\\"))
@@ -206,7 +206,7 @@ def install(machine: Machine, cloud: Cloud) -> None:
         place.write_bytes(content)
 
 
-def play(case: Case, driver: Driver, downloads: Downloads, cloud: Cloud, number: int) -> list[str]:
+def play(case: Case, driver: Driver, downloads: Downloads, cloud: FakeCloud, number: int) -> list[str]:
     """Problems of a case. When Wine itself ends, which is not under test, the case is played once more."""
     problems: list[str] = []
     for attempt in range(2):

@@ -7,7 +7,7 @@ from typing import NoReturn
 import pytest
 
 from lab.linuxnode.image import lacking
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 from tests.conformance import linux_fork, on_linux
 from tests.conformance.case import Case, cases
 from tests.conformance.downloads import Downloads
@@ -49,7 +49,7 @@ def downloads() -> Iterator[Downloads]:
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]:
     """Metadata, stores and secrets of one case, on AWS unless the test says where."""
     (tmp_path / "cloud").mkdir()
     with serving(tmp_path / "cloud", cloud=getattr(request, "param", "aws")) as here:
@@ -79,18 +79,18 @@ def booted(
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.machine], ids=lambda case: case.name)
-def test_on_a_booted_machine(case: Case, booted: BootedMachine, downloads: Downloads, cloud: Cloud) -> None:
+def test_on_a_booted_machine(case: Case, booted: BootedMachine, downloads: Downloads, cloud: FakeCloud) -> None:
     problems = on_linux.play_booted(case, booted, downloads, cloud)
     assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_on_linux(case: Case, tmp_path: Path, downloads: Downloads, cloud: Cloud) -> None:
+def test_on_linux(case: Case, tmp_path: Path, downloads: Downloads, cloud: FakeCloud) -> None:
     problems = on_linux.play(case, tmp_path / "machine", downloads, cloud)
     assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize(("case", "cloud"), ELSEWHERE, indirect=["cloud"])
-def test_on_linux_in_another_cloud(case: Case, tmp_path: Path, downloads: Downloads, cloud: Cloud) -> None:
+def test_on_linux_in_another_cloud(case: Case, tmp_path: Path, downloads: Downloads, cloud: FakeCloud) -> None:
     problems = on_linux.play(case, tmp_path / "machine", downloads, cloud)
     assert not problems, "\n".join(problems)

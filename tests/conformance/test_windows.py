@@ -10,7 +10,7 @@ from typing import NoReturn
 import pytest
 
 from sandbox.boot.windows.winpwsh import new_machine
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 from tests.conformance import on_windows
 from tests.conformance.case import Case, cases
 from tests.conformance.downloads import Downloads
@@ -55,14 +55,14 @@ def downloads() -> Iterator[Downloads]:
 
 
 @pytest.fixture(scope="module")
-def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeCloud]:
     """Metadata, stores and secrets."""
     with serving(tmp_path_factory.mktemp("cloud")) as here:
         yield here
 
 
 @pytest.fixture(scope="module")
-def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud) -> Iterator[Driver]:
+def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud) -> Iterator[Driver]:
     """A machine with the executor."""
     machine = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
     on_windows.install(machine, cloud)
@@ -74,12 +74,12 @@ def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: Cloud)
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.soak] * is_cut(case), id=case.name) for case in PLAIN]
 )
-def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: FakeCloud) -> None:
     problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
     assert not problems, "\n".join(problems)
 
 
-def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Downloads, cloud: Cloud) -> None:
+def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Downloads, cloud: FakeCloud) -> None:
     for case in random.Random(SEED).sample([case for case in PLAIN if is_cut(case)], SAMPLED):
         print(f"MULLION_SEED={SEED}: {case.name}")  # noqa: T201 - shown where it fails
         problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
@@ -88,7 +88,7 @@ def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Do
 
 @pytest.mark.parametrize("case", [case for case in CASES if fills_a_disk(case)], ids=lambda case: case.name)
 def test_on_a_small_disk(
-    case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: Cloud,
+    case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: FakeCloud,
     missing: Callable[[str, str], NoReturn],
 ) -> None:  # fmt: skip
     """A real one, full to the last byte."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.boot.windows.winpwsh import Machine
-from tests.cloud_init.cloud import INSTANCE, Cloud
+from tests.cloud_init.cloud import INSTANCE, FakeCloud
 from tests.conformance import authority, windows_areas, windows_programs
 from tests.conformance.case import Case, placed
 from tests.conformance.downloads import Downloads
@@ -24,7 +24,7 @@ class WindowsCase:
     case: Case
     driver: Driver
     downloads: Downloads
-    cloud: Cloud
+    cloud: FakeCloud
     number: int
     starts: dict[str, int] = field(default_factory=dict[str, int])
     """How often a step started a service."""

@@ -1,4 +1,4 @@
-"""A Kubernetes API for drains, on loopback: it asks for the administrator's certificate, and keeps to budgets."""
+"""A fake Kubernetes API for drains, on loopback: demands the client certificate, honours PodDisruptionBudgets."""
 
 import json
 import re
@@ -25,14 +25,14 @@ from components.machine.pki import KeyPair
 
 @dataclass
 class Cluster:
-    """Nodes and pods, and what was asked for. refusals: how often a pod's budget still refuses its eviction."""
+    """Nodes, pods and the calls so far. refusals: how many evictions of a pod its PodDisruptionBudget still refuses."""
 
     nodes: dict[str, bool] = field(default_factory=dict)
     """By name, whether Ready."""
     pods: dict[str, dict[str, Any]] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    """`cordon NODE` and `evict POD`, in order; an eviction that was refused too."""
+    """`cordon NODE` and `evict POD`, in order; also refused evictions."""
 
     def add(self, name: str, node: str, owner: str = "ReplicaSet", refusals: int = 0) -> None:
         """Put a pod on a node."""
@@ -42,7 +42,7 @@ class Cluster:
         self.refusals[name] = refusals
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
-        """Status and document."""
+        """Return status code and document of a call."""
         parts = urlsplit(path)
         query = {key: unquote(value[0]) for key, value in parse_qs(parts.query).items()}
         if parts.path == "/apis/policy/v1":
@@ -79,7 +79,7 @@ def _node(name: str, ready: bool) -> dict[str, Any]:
 
 @contextmanager
 def serve(cluster: Cluster, host: str, authority: KeyPair, folder: Path) -> Iterator[int]:
-    """Serve a cluster's API by this name, with a certificate of the authority, and for its clients alone; the port."""
+    """Serve the API under this name with a certificate of the authority, for its clients only. Gives the port."""
 
     class Handler(BaseHTTPRequestHandler):
         def _answer(self) -> None:
@@ -97,7 +97,7 @@ def serve(cluster: Cluster, host: str, authority: KeyPair, folder: Path) -> Iter
             pass
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(_certificate(host, authority, folder))
+    context.load_cert_chain(certificate(host, authority, folder))
     context.load_verify_locations(cadata=authority["certificate"])
     context.verify_mode = ssl.CERT_REQUIRED
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -112,7 +112,8 @@ def serve(cluster: Cluster, host: str, authority: KeyPair, folder: Path) -> Iter
         server.server_close()
 
 
-def _certificate(host: str, authority: KeyPair, folder: Path) -> Path:
+def certificate(host: str, authority: KeyPair, folder: Path) -> Path:
+    """Return a file with a key and a server certificate for this name, signed by the authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.load_pem_x509_certificate(authority["certificate"].encode())
     signer = serialization.load_pem_private_key(authority["key"].encode(), None)
@@ -137,7 +138,7 @@ def _certificate(host: str, authority: KeyPair, folder: Path) -> Path:
 
 
 def resolve(monkeypatch: pytest.MonkeyPatch, host: str, port: int) -> None:
-    """Let this process find a name on loopback, at this port."""
+    """Resolve a name to loopback and this port in this process."""
     real = socket.getaddrinfo
 
     def found(name: Any, service: Any, *arguments: Any, **options: Any) -> Any:

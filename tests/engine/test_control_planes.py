@@ -106,7 +106,7 @@ def test_a_restore_asks_the_next_founder_for_the_newest_snapshot_and_makes_all_o
     said = done(clone.run("restore", clone.stack, "--sandbox", "--confirm", clone.stack))
     assert changed(clone, before) == NAMES, "and no worker"
     assert protected(clone) == NAMES
-    assert "What the cluster was told since is lost" in said
+    assert "Changes of the cluster since then are lost" in said
     store = clone.store("snapshots")
     with clone.cloud_state() as cloud_state:
         record = json.loads(cloud_state.objects(store)["founding/1"].content)

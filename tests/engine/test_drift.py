@@ -24,7 +24,7 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:
     drift = clone.run("drift", clone.stack)
     assert drift.returncode == Exit.OK, drift.stderr
-    assert drift.stdout == f"{clone.stack} is as recorded\n"
+    assert drift.stdout == f"{clone.stack} has no drift\n"
 
 
 def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone) -> None:
@@ -56,6 +56,18 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
     assert up.returncode == 0, up.stderr
     assert clone.run("drift", clone.stack).returncode == Exit.OK
     assert not clone.differences()
+
+
+def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
+    """Its status record still says ready."""
+    machine, kind = f"{clone.stack}-windows-0", clone.cloud.machine.rpartition(":")[2]
+    assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{machine}").returncode == 0
+    waited = clone.run("wait", clone.stack, "--timeout", "30s")
+    assert waited.returncode == Exit.FAILED, waited.stdout
+    assert waited.stderr.startswith("mullion: 1 of 2 machines are not ready:\nwindows-0: the cloud has no instance ")
+    assert f"any more; mullion up {clone.stack} --refresh --sandbox\n" in waited.stderr
+    assert clone.up("--refresh").returncode == 0
+    assert clone.run("wait", clone.stack).returncode == 0
 
 
 def files(clone: Clone) -> dict[Path, bytes]:

@@ -2,6 +2,8 @@
 
 import io
 import re
+import subprocess
+import sys
 import zipfile
 from itertools import product
 
@@ -25,8 +27,11 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "logs")).built()
 
 
-def test_ops_02_who_asks_gets_the_archive_and_an_issue_template_and_leaves_no_request(clone: Clone) -> None:
-    ran = clone.run("logs", clone.stack, "windows-0")
+def test_ops_02_logs_writes_the_archive_prints_an_issue_template_and_leaves_no_request(clone: Clone) -> None:
+    refused = clone.run("logs", clone.stack, "windows-0")
+    assert refused.returncode == Exit.USAGE
+    assert f"the sandbox of {clone.stack} is not booted" in refused.stderr
+    ran = fetch(clone, "windows-0")
     assert ran.returncode == Exit.OK, ran.stderr
     found = re.match(r"(\S+\.zip) \(", ran.stdout)
     assert found, ran.stdout
@@ -37,10 +42,23 @@ def test_ops_02_who_asks_gets_the_archive_and_an_issue_template_and_leaves_no_re
     assert not clone.differences()
 
 
-def test_a_machine_that_does_not_exist_is_named_with_those_that_do(clone: Clone) -> None:
-    ran = clone.run("logs", clone.stack, "web-7")
-    assert ran.returncode == Exit.USAGE
+def test_a_machine_that_does_not_exist_is_refused_with_the_names_of_all_machines(clone: Clone) -> None:
+    ran = fetch(clone, "web-7")
     assert "no machine 'web-7'; it has control-plane-0, " in ran.stderr
+
+
+def fetch(clone: Clone, machine: str) -> subprocess.CompletedProcess[str]:
+    """Fetch the logs of a simulated machine, which the command itself refuses."""
+    code = f"from operations.commands.logs import fetch; fetch({clone.stack!r}, {machine!r}, None)"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=clone.folder,
+        env=clone.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
 
 
 def objects(clone: Clone) -> list[str]:

@@ -61,10 +61,12 @@ def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_wha
         faults.plan(cloud_state, "fail", 3, type=clone.cloud.machine.rpartition(":")[2])
     cut = roll(clone)
     assert (cut.returncode, replaced(clone, before)) == (1, {"windows-0"})
+    assert cut.stderr.endswith("replaced: windows-0; not replaced: windows-1; the same command continues\n")
     between = clone.machines()
     again = roll(clone)
     done(again)
-    assert "going on with the roll of windows: 1 of 2 left" in again.stderr
+    assert "continuing the roll of windows: 1 of 2 left" in again.stderr
+    assert again.stdout.endswith(f"{clone.stack}: windows-1 replaced and ready\n")
     assert replaced(clone, between) == {"windows-1"}
     assert "nodes are not drained" in again.stderr, "what a hook warns of is said"
     assert agrees(clone)

@@ -19,8 +19,8 @@ from tests.operations.conftest import STACK
 
 Run = Callable[..., Result]
 COMMANDS = {
-    *("plan", "render", "doctor", "drift"),
-    *("up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
+    *("plan", "explain", "render", "doctor", "drift"),
+    *("new", "preview", "up", "down", "scale", "upgrade", "roll", "wait", "chaos"),
     *("replace-control-plane", "restore"),
     *("pin", "mirror", "versions"),
     *("outputs", "kubeconfig", "logs", "verify"),
@@ -171,7 +171,7 @@ def test_the_doctor_names_what_is_missing_with_the_way_to_it(
     assert "`make engine` builds one" in result.stdout
     assert "/old/pulumi is too old" in result.stdout
     assert "stack small: in the sandbox" in result.stdout
-    assert "1 thing is wrong" in result.stderr
+    assert "1 check failed" in result.stderr
 
 
 def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .conftest import Account, Thing
+from tests.sandbox.account import Account, Thing
 
 Scene = Callable[[str], Thing]
 """From the name of a thing to the thing; made once."""

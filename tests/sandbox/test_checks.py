@@ -52,7 +52,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "userDataBase64",
         "conflicts",
     ),
-    "no image": ("Instance", {"instanceType": "m6i.large"}, "ami", "missing: give ami or launchTemplate"),
+    "no image": ("Instance", {"instanceType": "m6i.large"}, "ami", "missing: set ami or launchTemplate"),
     "no peer": ("SecurityGroupIngressRule", {"securityGroupId": "s", "ipProtocol": "tcp"}, "cidrIpv4", "missing"),
     "tag of aws": ("Vpc", {"cidrBlock": "10.0.0.0/16", "tags": {"aws:x": "1"}}, "tags.aws:x", "reserved"),
     "long tag": ("Vpc", {"cidrBlock": "10.0.0.0/16", "tags": {"k": "v" * 257}}, "tags.k", "at most 256"),
@@ -68,7 +68,7 @@ def test_wrong_inputs_are_named_by_path(account, case) -> None:
 
 def test_a_type_the_sandbox_has_not_is_refused_by_name(account) -> None:
     _, failures = account.provider.check("urn:pulumi:d::p::aws:sqs/queue:Queue::q", {}, {}, b"")
-    assert "aws:sqs/queue:Queue is not in the sandbox" in failures[0].reason
+    assert "the sandbox has no type aws:sqs/queue:Queue" in failures[0].reason
 
 
 def test_unknown_and_secret_values_pass_where_their_shape_would(account) -> None:

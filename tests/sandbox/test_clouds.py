@@ -9,8 +9,7 @@ from sandbox import faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.clouds import CLOUDS, of, of_type, seconds
 from sandbox.gcp.storage import crc32c
-
-from .conftest import Account
+from tests.sandbox.account import Account
 
 PLACES = {
     "aws": ("eu-west-1", "Vpc", {"cidrBlock": "10.0.0.0/16", "tags": {"owner": "us"}}),

@@ -70,7 +70,7 @@ def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> N
     refusal = account.refused(machine)
     assert refusal.code == code
     answer = account.provider.cloud.failures.answer(kind)
-    assert f"asked {len(list(answer.waits())) + 1} times" in refusal.message
+    assert f"({len(list(answer.waits())) + 1} tries in" in refusal.message
     assert len(list(answer.waits())) + 1 == tries
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from components.checks import CHECKS
+from components.clouds import CLOUDS
 from components.spec.choices import Cloud
 from components.spec.form import FORMS
 from operations.stacks.paths import REPOSITORY
@@ -30,6 +31,6 @@ def test_the_checks_that_a_page_names_exist(name: str) -> None:
 
 
 def test_each_row_says_something_of_each_cloud() -> None:
-    assert clouds_page.NAMES.keys() == PAGES.keys()
+    assert CLOUDS.keys() == PAGES.keys()
     for what, cell in clouds_page.ROWS:
-        assert all(cell(name) for name in clouds_page.NAMES), what
+        assert all(cell(name) for name in CLOUDS), what

@@ -12,7 +12,7 @@ def becomes_ready(here: Node, name: str, fresh: Path) -> None:
 
     The machine is off then; `fresh` is the folder of one that nothing was done to.
     """
-    place = here.site
+    place = here.node_network
     first = here.power_on()
     assert first and first["state"] == "done", (first, here.log())
     assert restarts(here) == 1, "for the name, the feature and the page file together"

@@ -10,7 +10,7 @@ from lab import build
 from lab.linuxnode.image import lacking
 from lab.programs import STAND_IN
 from tests.cloud_init.conftest import pytest_configure, winpwsh
-from tests.windows_plans.site import Site, site
+from tests.windows_plans.site import NodeNetwork, node_network
 
 __all__ = ["pytest_configure", "winpwsh"]
 
@@ -25,9 +25,9 @@ def standins(missing: Callable[[str, str], NoReturn]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def place(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def place(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeNetwork]:
     """A network with the cloud, the publishers and an API server."""
     if why := lacking():
         missing("linuxnode", why)
-    with site(tmp_path_factory.mktemp("site")) as here:
+    with node_network(tmp_path_factory.mktemp("site")) as here:
         yield here

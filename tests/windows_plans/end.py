@@ -44,7 +44,7 @@ def state(node: Node, fresh: Path) -> dict[str, Any]:
         "registry": gained(node.machine.folder, fresh),
         **{name: anonymous(node.last.get(name, {})) for name in BOOKS},
         **{name: nameless(node.last.get(name, {})) for name in ("networks", "endpoints")},
-        "node": shown(node.site.api.nodes.get(node.name)),
+        "node": shown(node.node_network.api.nodes.get(node.name)),
     }
 
 
@@ -73,7 +73,7 @@ def text(place: Path, node: Node) -> str:
     if program := _VERSION.search(content):
         return f"({'program' if content.startswith(b'MZ') else 'file'} of {program[1].decode()})"
     shown = _PEM.sub(lambda found: f"({found[1].lower()})\n", content.decode())
-    for changing, name in ((node.site.cloud.url, "(services)"), (node.site.mirror, "(mirror)")):
+    for changing, name in ((node.node_network.cloud.url, "(services)"), (node.node_network.mirror, "(mirror)")):
         shown = shown.replace(changing, name)
     return shown
 

@@ -42,18 +42,18 @@ def nothing(_: Node) -> None:
 
 def address_comes_late(here: Node) -> None:
     """The virtual switch holds the address back for some time (NET-14)."""
-    here.site.ip(here.space, "addr", "del", f"{here.address}/16", "dev", "eth0")
+    here.node_network.ip(here.space, "addr", "del", f"{here.address}/16", "dev", "eth0")
     threading.Timer(AWAY_SECONDS, lambda: _address(here)).start()
 
 
 def _address(here: Node) -> None:
-    here.site.ip(here.space, "addr", "add", f"{here.address}/16", "dev", "eth0")
-    here.site.ip(here.space, "route", "add", "default", "via", "10.20.0.1")
+    here.node_network.ip(here.space, "addr", "add", f"{here.address}/16", "dev", "eth0")
+    here.node_network.ip(here.space, "route", "add", "default", "via", "10.20.0.1")
 
 
 def other_range(here: Node) -> None:
     """The controller manager gave the node another range; load balancers of before hold its network."""
-    spec = here.site.api.nodes[here.name]["spec"]
+    spec = here.node_network.api.nodes[here.name]["spec"]
     third = int(spec["podCIDR"].split(".")[2]) + 40
     spec["podCIDR"] = f"10.244.{third}.0/24"
     here.change("policylists", {LOAD_BALANCER: {"ID": LOAD_BALANCER, "References": []}})
@@ -62,7 +62,7 @@ def other_range(here: Node) -> None:
 
 def no_node(here: Node) -> None:
     """Somebody deleted the Node object."""
-    del here.site.api.nodes[here.name]
+    del here.node_network.api.nodes[here.name]
 
 
 def stale_vip(here: Node) -> None:

@@ -17,7 +17,7 @@ METADATA = "169.254.169.254/32"
 
 def problems(here: Node) -> Iterator[str]:
     """What does not fit together on a node with overlay that is on."""
-    found = here.site.api.nodes.get(here.name)
+    found = here.node_network.api.nodes.get(here.name)
     if found is None:
         yield "there is no Node object"
         return

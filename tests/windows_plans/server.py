@@ -16,7 +16,7 @@ from sandbox.boot.windows.winpwsh import BOOKS, FOLDER, MULLION, Machine, inside
 from tests.conformance.on_windows import STATUS, install
 from tests.conformance.windows_machine import Driver, PowerGone
 from tests.windows_plans.combinations import Rendered
-from tests.windows_plans.site import API_HOST, ROUTER, Site
+from tests.windows_plans.site import API_HOST, ROUTER, NodeNetwork
 
 FRESH = "ec2amaz-1"
 """The name that Windows gives itself before anyone names it."""
@@ -30,7 +30,7 @@ DATA = r"C:\ProgramData\mullion"
 class Node:
     """One machine in its own network namespace."""
 
-    site: Site
+    node_network: NodeNetwork
     machine: Machine
     name: str
     address: str
@@ -42,13 +42,13 @@ class Node:
 
     def __post_init__(self) -> None:
         """Put the executor there."""
-        install(self.machine, self.site.cloud)
-        facts = self.site.facts()
+        install(self.machine, self.node_network.cloud)
+        facts = self.node_network.facts()
         planned = self.made.machine(self.name, self.address)
         told = {"bundle": {"url": "", "sha256": ""}, "facts": facts, "machine": planned}
         self.machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
         if "pod_cidr" in planned:
-            self.site.api.ranges[self.name] = planned["pod_cidr"]
+            self.node_network.api.ranges[self.name] = planned["pod_cidr"]
         self.take(self.made.plan.document())
         self.driver = Driver(self.machine, longest=LONGEST)
 
@@ -140,13 +140,13 @@ class Node:
 
     def status(self) -> dict[str, Any]:
         """The machine's status record."""
-        return json.loads(self.site.cloud.objects[STATUS])
+        return json.loads(self.node_network.cloud.objects[STATUS])
 
     def log(self) -> str:
         """The end of what the executor said, and what stand-in programs refused."""
         log = self.machine.path(rf"{DATA}\node.log")
         text = log.read_text(errors="replace")[-3000:] if log.exists() else ""
-        return f"{text}\nfailures: {self.lines('failures')}\nrefused: {self.site.api.refused}"
+        return f"{text}\nfailures: {self.lines('failures')}\nrefused: {self.node_network.api.refused}"
 
 
 def outcomes(result: dict[str, Any]) -> dict[str, str]:
@@ -183,18 +183,18 @@ def copied(tool: str, image: Path, folder: Path) -> Machine:
 
 @contextmanager
 def node(
-    tool: str, site: Site, folder: Path, made: Rendered, name: str = "web-0", address: str = "10.20.1.4",
+    tool: str, node_network: NodeNetwork, folder: Path, made: Rendered, name: str = "web-0", address: str = "10.20.1.4",
     image: Path | None = None,
 ) -> Iterator[Node]:  # fmt: skip
     """A machine with a new disk, or a copy of an image; it ends with the test."""
     machine = copied(tool, image, folder) if image else installed(tool, folder, *made.build)
-    space = site.space(f"{name}{folder.name}", address)
-    here = Node(site, machine, name, address, space, made)
+    space = node_network.space(f"{name}{folder.name}", address)
+    here = Node(node_network, machine, name, address, space, made)
     try:
         yield here
     finally:
         here.driver.kill()
-        site.leave(space)
+        node_network.leave(space)
 
 
 def restarts(here: Node) -> int:

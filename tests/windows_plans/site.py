@@ -11,7 +11,7 @@ from components import naming
 from components.machine.pki import ca_hash
 from lab.linuxnode import network
 from sandbox.boot.network_namespaces import within
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 from tests.conformance.downloads import Downloads
 from tests.conformance.downloads import serving as publishing
 from tests.conformance.state import Served
@@ -26,11 +26,11 @@ TOKEN = "abcdef.0123456789abcdef"
 
 
 @dataclass
-class Site:
-    """What all machines reach."""
+class NodeNetwork:
+    """What all machines reach: cloud, downloads, API server."""
 
     net: str
-    cloud: Cloud
+    cloud: FakeCloud
     downloads: Downloads
     api: Api
 
@@ -71,8 +71,8 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path) -> Iterator[Site]:
-    """A site; it ends with its network."""
+def node_network(folder: Path) -> Iterator[NodeNetwork]:
+    """Create the network, and remove it at the end."""
     net = f"win{os.getpid()}"
     network.up(net, NODES)
     try:
@@ -86,7 +86,7 @@ def site(folder: Path) -> Iterator[Site]:
         with serving(folder, ROUTER, here) as cloud, publishing(ROUTER, here) as downloads:
             cloud.secrets["join"] = TOKEN
             cloud.objects["/bundles/ca.crt"] = api.authority.pem.encode()
-            yield Site(net, cloud, downloads, api)
+            yield NodeNetwork(net, cloud, downloads, api)
         for server in servers:
             server.shutdown()
             server.server_close()

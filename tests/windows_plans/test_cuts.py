@@ -13,7 +13,7 @@ from tests.seed import SEED
 from tests.windows_plans.combinations import CUT, FOUR, rendered
 from tests.windows_plans.end import differences, state
 from tests.windows_plans.server import Node, node, outcomes, steps
-from tests.windows_plans.site import Site
+from tests.windows_plans.site import NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 PIECES = 4
@@ -50,7 +50,7 @@ def cut_at_steps(here: Node, piece: int) -> int:
 
 def cut_in_downloads(here: Node) -> int:
     """One boot for each download: the power goes in the middle of the first that was not cut yet; others wait."""
-    downloads, cut = here.site.downloads, list[str]()
+    downloads, cut = here.node_network.downloads, list[str]()
     while True:
         halved: list[str] = []
         downloads.on_body = _power_goes(here, cut, halved)
@@ -101,7 +101,7 @@ def test_power_that_goes_anywhere_costs_nothing_but_time(
     name: str,
     way: str,
     winpwsh: str,
-    place: Site,
+    place: NodeNetwork,
     standins: Path,
     tmp_path: Path,
     record_property: Callable[[str, int], None],

@@ -14,14 +14,16 @@ from tests.windows_plans.combinations import VETERAN, rendered
 from tests.windows_plans.events import EVENTS, SHORT, Event
 from tests.windows_plans.health import problems
 from tests.windows_plans.server import Node, node, outcomes, steps
-from tests.windows_plans.site import Site
+from tests.windows_plans.site import NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) for name in EVENTS]
 
 
 @pytest.fixture(scope="module")
-def veteran(winpwsh: str, place: Site, standins: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
+def veteran(
+    winpwsh: str, place: NodeNetwork, standins: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Node]:
     """A node that became ready, and is off; what one event leaves is what the next begins with."""
     made = rendered(VETERAN, place.mirror, standins)
     place.publish(made)
@@ -61,6 +63,6 @@ def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str,
             assert result["state"] == "done", (result, veteran.log())
             assert not list(problems(veteran))
             assert {step for step, outcome in outcomes(result).items() if outcome == "set"} <= set(event.sets)
-            assert not veteran.site.api.refused
+            assert not veteran.node_network.api.refused
     finally:
         veteran.recover()

@@ -9,7 +9,7 @@ from tests.windows_plans.combinations import rendered
 from tests.windows_plans.health import problems, vip_of
 from tests.windows_plans.imaging import bake
 from tests.windows_plans.server import node, restarts
-from tests.windows_plans.site import CLUSTER, TOKEN, Site
+from tests.windows_plans.site import CLUSTER, TOKEN, NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess, pytest.mark.soak]
 CLONES = {"web-1": "10.20.1.5", "web-2": "10.20.1.6"}
@@ -25,7 +25,7 @@ def holding(folder: Path, text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["containerd-overlay"])
 def test_two_clones_of_an_image_join_without_a_download_or_a_restart_and_share_nothing(
-    name: str, winpwsh: str, place: Site, standins: Path, tmp_path: Path
+    name: str, winpwsh: str, place: NodeNetwork, standins: Path, tmp_path: Path
 ) -> None:
     made = rendered(name, place.mirror, standins)
     place.publish(made)

@@ -8,7 +8,7 @@ from sandbox.boot.windows.winpwsh import new_machine
 from tests.windows_plans.becoming import becomes_ready
 from tests.windows_plans.combinations import COMBINATIONS, CUT, FOUR, VETERAN, rendered
 from tests.windows_plans.server import node
-from tests.windows_plans.site import Site
+from tests.windows_plans.site import NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 SHORT = set(FOUR) - {CUT, VETERAN}
@@ -17,7 +17,7 @@ NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) f
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says(
-    name: str, winpwsh: str, place: Site, standins: Path, tmp_path: Path
+    name: str, winpwsh: str, place: NodeNetwork, standins: Path, tmp_path: Path
 ) -> None:
     made = rendered(name, place.mirror, standins)
     place.publish(made)

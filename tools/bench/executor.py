@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from components.clouds import CLOUDS
 from components.machine.bundle import OsFamily, scripts
 from components.machine.facts import LONGEST_BUNDLE_URL, longest
-from components.machine.user_data import LIMITS, document, size, template, user_data
+from components.machine.user_data import document, size, template, user_data
 from lab.linuxnode import network
 from lab.linuxnode.image import lacking
 from lab.linuxnode.machine import boot, stop
@@ -134,8 +135,8 @@ def user_data_sizes() -> None:
         told = {"name": "x" * 15, "address": "255.255.255.255", "pool": "x" * 15, "zone": 9}
         facts = longest(control_plane=system == "linux")
         url = "https://" + "x" * (LONGEST_BUNDLE_URL - len("https://"))
-        whole = size(user_data(system, document(url, "0" * 64, told, facts)))
-        loader, room = sum(map(len, template(system))), 1 - whole / LIMITS["aws"]
+        whole = size(user_data(system, document(url, "0" * 64, told, facts), "aws"))
+        loader, room = sum(map(len, template(system, "aws"))), 1 - whole / CLOUDS["aws"].user_data_limit
         print(
             f"user-data {system:<8} loader {loader:>6} bytes, whole at most {whole:>6}, {room:.0%} of AWS' limit free"
         )

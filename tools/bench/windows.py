@@ -25,7 +25,7 @@ from tests.windows_plans.combinations import FOUR, Rendered, rendered
 from tests.windows_plans.imaging import bake
 from tests.windows_plans.server import Node, node, outcomes, restarts
 from tests.windows_plans.server import steps as planned
-from tests.windows_plans.site import Site, site
+from tests.windows_plans.site import NodeNetwork, node_network
 
 Show = Callable[..., None]
 Best = Callable[..., list[float]]
@@ -91,7 +91,7 @@ def windows(best: Best, show: Show) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "site").mkdir()
-        with site(Path(folder) / "site") as where:
+        with node_network(Path(folder) / "site") as where:
             for what, how in IMITATED.items():
                 print(f"imitated: {what}: {how}")
             for name in FOUR:
@@ -99,7 +99,7 @@ def windows(best: Best, show: Show) -> None:
                 baked(name, tool, where, Path(folder) / f"{name}-image")
 
 
-def whole(name: str, tool: str, where: Site, folder: Path, best: Best, show: Show) -> None:
+def whole(name: str, tool: str, where: NodeNetwork, folder: Path, best: Best, show: Show) -> None:
     """One combination, from a fresh disk to ready; then its second run, as a process."""
     made = _published(name, where)
     with node(tool, where, folder, made) as here:
@@ -121,7 +121,7 @@ def parts(here: Node) -> str:
     return f"digests of downloads {digests:.2f} s, {len(programs)} steps that start programs {sum(programs):.2f} s"
 
 
-def baked(name: str, tool: str, where: Site, folder: Path) -> None:
+def baked(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
     """One combination from an image: what a clone still does at its first boot."""
     made = _published(name, where)
     with node(tool, where, folder, made, "baker-0", "10.20.1.9") as here:
@@ -136,13 +136,13 @@ def baked(name: str, tool: str, where: Site, folder: Path) -> None:
 
 def counts(what: str, here: Node, result: dict[str, Any], goal: int) -> None:
     """One line: steps and those that were set, restarts, downloads. The bytes are those of the tests' stand-ins."""
-    found, asked = outcomes(result), here.site.downloads.asked
+    found, asked = outcomes(result), here.node_network.downloads.asked
     fetched = sum(len(here.made.files[each.name]) for each in asked) / 1e6
     steps = f"{len(found)} steps, {sum(each == 'set' for each in found.values())} set by the last boot"
     print(f"{what:<44} {steps}; restarts {restarts(here)} (goal {goal}); {len(asked)} downloads, {fetched:.1f} MB")
 
 
-def _published(name: str, where: Site) -> Rendered:
+def _published(name: str, where: NodeNetwork) -> Rendered:
     made = rendered(name, where.mirror, build.build(STAND_IN, build.say))
     where.publish(made)
     return made

@@ -15,7 +15,7 @@ rewritten          the key that all objects were written with
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from kinds import secrets
+from kinds import keys as key_files
 from kinds.files import MODES
 from run import Run
 from writing import write_whole
@@ -67,15 +67,15 @@ class Ring(NamedTuple):
 
 
 def _encryption(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
-    present = secrets.numbers(run.path(step["path"]))
-    return len(secrets.keys(run, step)), Keys(max(present, default=0), present[0] if present else 0)
+    present = key_files.numbers(run.path(step["path"]))
+    return len(key_files.encryption_keys(run, step)), Keys(max(present, default=0), present[0] if present else 0)
 
 
 def _signers(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
-    known = secrets.signers(run, step)
+    known = key_files.signers(run, step)
     # who signs with a key that is in the secret no more shall not go on to one that others may not know yet
-    writes = secrets.signing(run, step) or min(known)
-    return max(known), Keys(max(secrets.verifying(run, step), default=0), writes)
+    writes = key_files.signing(run, step) or min(known)
+    return max(known), Keys(max(key_files.verifying(run, step), default=0), writes)
 
 
 RINGS = (
@@ -83,7 +83,7 @@ RINGS = (
         "encryption",
         "key",
         _encryption,
-        lambda run, step, first: {step["path"]: secrets.encryption(run, step, first)},
+        lambda run, step, first: {step["path"]: key_files.encryption(run, step, first)},
         ("path",),
         ("kube-apiserver",),
     ),
@@ -91,7 +91,7 @@ RINGS = (
         "service_account",
         "signer",
         _signers,
-        secrets.signer_files,
+        key_files.signer_files,
         ("public", "private"),
         ("kube-apiserver", "kube-controller-manager"),
     ),

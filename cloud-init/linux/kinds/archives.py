@@ -15,7 +15,7 @@ from failure import Failure
 from run import STATE, Run, Step
 from writing import whole, write_whole
 
-from kinds.downloads import BLOCK, digest_of
+from kinds.artifacts import BLOCK, digest_of
 
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, RuntimeError, NotImplementedError)
 """What the readers raise; the last two: encrypted entries, unknown compression."""

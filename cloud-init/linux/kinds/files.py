@@ -124,3 +124,14 @@ def make_access(run: Run, step: Step) -> None:
     path.chmod(bits & 0o700)
     os.chown(path, user, group)
     path.chmod(bits)
+
+
+def secret_holds(run: Run, step: Step) -> bool:
+    """The private file holds the secret as the store has it now."""
+    return written(run.path(step["path"]), run.secret(step["secret"], step.get("member")).encode(), MODES["private"])
+
+
+def make_secret(run: Run, step: Step) -> None:
+    """Writes the secret for root alone."""
+    text = run.secret(step["secret"], step.get("member"))
+    write_whole(run.path(step["path"]), text.encode(), MODES["private"])

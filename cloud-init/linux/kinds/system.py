@@ -1,4 +1,4 @@
-"""The machine itself: host name, kernel, environment, swap, restart."""
+"""The operating system: host name, kernel, environment, swap, time source, Debian packages, users."""
 
 import re
 import shlex
@@ -104,3 +104,70 @@ def make_environment(run: Run, step: Step) -> None:
     write_whole(sessions, "\n".join([*kept, line, ""]).encode(), 0o644)
     write_whole(drop_in, unit.encode(), 0o644)
     run.command("systemctl", "daemon-reexec")
+
+
+TIME_FILES = {
+    "/etc/chrony/sources.d/mullion.sources": "server {server} prefer iburst minpoll 4 maxpoll 4",
+    "/etc/systemd/timesyncd.conf.d/mullion.conf": "[Time]\nNTP={server}",
+}
+TIME_UNITS = ("chrony.service", "systemd-timesyncd.service")
+
+
+def time_source_holds(run: Run, step: Step) -> bool:
+    """Both files name the server."""
+    return all(text_of(run.path(name)) == text.format(server=step["server"]) for name, text in TIME_FILES.items())
+
+
+def make_time_source(run: Run, step: Step) -> None:
+    """Writes both; the client that runs reads its own anew. One that is not installed has no unit."""
+    for name, text in TIME_FILES.items():
+        write_whole(run.path(name), f"{text.format(server=step['server'])}\n".encode(), 0o644)
+    for unit in TIME_UNITS:
+        run.command("systemctl", "try-restart", unit, check=False)
+
+
+DPKG_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive"}
+KEEP_CONFIGURATION = ("--force-confdef", "--force-confold")
+"""A configuration file that was changed stays."""
+
+
+def package_holds(run: Run, step: Step) -> bool:
+    """dpkg knows it as installed, in this version."""
+    words = ("--show", "--showformat=${db:Status-Abbrev}${Version}", step["package"])
+    shown = run.command("dpkg-query", *words, check=False)
+    return shown.returncode == 0 and shown.stdout == f"ii {step['version']}"
+
+
+def make_package(run: Run, step: Step) -> None:
+    """Finishes what a cut left half-done, then installs. A lock that others hold is waited for by tries."""
+    run.command("dpkg", *KEEP_CONFIGURATION, "--configure", "--pending", environment=DPKG_ENVIRONMENT)
+    run.command("dpkg", *KEEP_CONFIGURATION, "--install", str(run.path(step["source"])), environment=DPKG_ENVIRONMENT)
+
+
+NO_LOGIN = "/usr/sbin/nologin"
+NO_HOME = "/nonexistent"
+
+
+def user_entry(run: Run, step: Step) -> list[str]:
+    """Fields of the user's entry; none when there is none."""
+    ended = run.command("getent", "passwd", step["user"], check=False)
+    return ended.stdout.strip().split(":") if ended.returncode == 0 else []
+
+
+def user_holds(run: Run, step: Step) -> bool:
+    """The entry has home and shell, and the groups have the user."""
+    entry = user_entry(run, step)
+    if entry[5:] != [step.get("home", NO_HOME), NO_LOGIN]:
+        return False
+    groups = run.command("id", "--groups", "--name", step["user"]).stdout.split()
+    return set(step.get("groups", ())) <= set(groups)
+
+
+def make_user(run: Run, step: Step) -> None:
+    """Adds the user, or changes what differs."""
+    words = ["-d", step.get("home", NO_HOME), "-s", NO_LOGIN]  # these two have no long names in common
+    groups = ["--groups", ",".join(step["groups"])] if step.get("groups") else []
+    if user_entry(run, step):
+        run.command("usermod", *words, *(["--append", *groups] if groups else []), step["user"])
+    else:
+        run.command("useradd", "--system", "--user-group", "--no-create-home", *words, *groups, step["user"])

@@ -1,69 +1,7 @@
 # Networks of the host networking service (HNS), which pods and load balancers are attached to.
 
 $HostCompartment = 1    # network compartment of the host itself
-
-# .SYNOPSIS
-# The type with HNS's one function: HNSCall(method, path, request) gives a JSON text.
-function Get-HnsType {
-    [CmdletBinding()]
-    param()
-    if ($script:HnsType) { return $script:HnsType }
-    $words = [string], [string], [string], [string].MakeByRefType()
-    $script:HnsType = New-NativeType 'Mullion.Hns' 'vmcompute.dll' @{ HNSCall = [int], $words }
-    $script:HnsType
-}
-$HnsType = $null
-
-# .SYNOPSIS
-# What HNS says to a request. Where the module hns (microsoft/SDN) is loaded its function asks, else HNS is called.
-# Get-Command would look through all modules of the machine for that function, each time.
-function Send-HnsRequest {
-    [CmdletBinding()]
-    param([string] $Method, [string] $Type, [string] $Id = '', [string] $Action = '', $Body)
-    $data = if ($null -ne $Body) { ConvertTo-JsonText $Body } else { '' }
-    if (Test-Path 'Function:\Invoke-HnsRequest') {
-        $words = @{ Method = $Method; Type = $Type }
-        if ($Id) { $words['Id'] = [Guid] $Id }
-        if ($Action) { $words['Action'] = $Action }
-        if ($data) { $words['Data'] = $data }
-        return Invoke-HnsRequest @words | Where-Object { $null -ne $_ }
-    }
-    $path = (@('', $Type, $Id, $Action) | Where-Object { $_ -or $_ -eq '' }) -join '/'
-    $said = ''
-    $code = (Get-HnsType)::HNSCall($Method, $path.TrimEnd('/'), $data, [ref] $said)
-    $answer = if ($said) { ConvertFrom-Json $said }
-    if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
-        throw (New-Failure 'network-missing' "HNS refuses $Method $path with ${code}: $said")
-    }
-    if ($answer -and $answer.PSObject.Properties['Output']) { @($answer.Output) | Where-Object { $null -ne $_ } }
-}
-
-# .SYNOPSIS
-# The one network or endpoint of that name, or nothing.
-function Get-HnsObject {
-    [CmdletBinding()]
-    param([string] $Type, [string] $Name)
-    Send-HnsRequest 'GET' $Type | Where-Object { $_.Name -eq $Name } | Select-Object -First 1
-}
-
-# .SYNOPSIS
-# Removes all load balancers of kube-proxy, which makes them anew: HNS keeps a network that one of them uses.
-function Remove-HnsPolicyList {
-    [CmdletBinding()]
-    param()
-    foreach ($each in @(Send-HnsRequest 'GET' 'policylists')) {
-        if ($each) { [void](Send-HnsRequest 'DELETE' 'policylists' -Id $each.ID) }
-    }
-}
-
-# .SYNOPSIS
-# Removes a network, with all that would hold it.
-function Remove-HnsNetwork {
-    [CmdletBinding()]
-    param($Network)
-    Remove-HnsPolicyList
-    [void](Send-HnsRequest 'DELETE' 'networks' -Id $Network.ID)
-}
+$FlannelStarts = 3    # at most so many starts of flanneld in the time of the step
 
 # .SYNOPSIS
 # An address of the range: the first is the gateway, the second the host's in a bridge (win-bridge routes through it).
@@ -176,4 +114,79 @@ function Set-HnsNetworkStep {
         New-PlannedNetwork $Run $Step
     }
     New-PlannedEndpoint $Run $Step
+}
+
+# .SYNOPSIS
+# The first value in flanneld's file that is not this node's, as text; nothing when all are (OPS-06).
+function Get-SubnetFileProblem {
+    [CmdletBinding()]
+    param($Step)
+    $path = $Step['subnet_file']
+    if (-not [IO.File]::Exists($path)) { return "$path is not there" }
+    $values = @{}
+    foreach ($line in [IO.File]::ReadAllLines($path)) {
+        $values[$line.Split('=')[0]] = $line.Substring($line.IndexOf('=') + 1)
+    }
+    # The MTU is that of the adapter that flanneld found, less 50 bytes of VXLAN: a virtual adapter may have another.
+    $rows = @(
+        , @('FLANNEL_NETWORK', [regex]::Escape($Step['pods']))
+        , @('FLANNEL_SUBNET', '[0-9.]+/\d+')
+        , @('FLANNEL_MTU', '\d+')
+        , @('FLANNEL_IPMASQ', 'true')
+    )
+    foreach ($row in $rows) {
+        if ("$($values[$row[0]])" -notmatch "\A$($row[1])\z") { return "$path has $($row[0])=$($values[$row[0]])" }
+    }
+    $range = Get-FlannelRange $path
+    if ($range -ne $Step['subnet']) { "$path has the range $range, the Node object $($Step['subnet'])" }
+}
+
+# .SYNOPSIS
+# What is not there yet, as error and text; nothing when all is.
+function Get-OverlayProblem {
+    [CmdletBinding()]
+    param($Step)
+    $name = $Step['network']
+    $network = Get-HnsObject 'networks' $name
+    $adapters = @(Get-NetAdapter | ForEach-Object { $_.Name })
+    if (-not ($adapters -like 'vEthernet (*')) {
+        return 'adapter-missing', "no virtual network: there is no adapter vEthernet, only $($adapters -join ', ')"
+    }
+    if (-not $network) { return 'overlay-missing', "HNS has no network $name" }
+    if ($network.Type -ne 'Overlay' -or -not (Test-NetworkRange $network $Step['subnet'])) {
+        $ranges = @($network.Subnets | ForEach-Object { $_.AddressPrefix }) -join ', '
+        return 'overlay-missing', "HNS network $name is $($network.Type) of $ranges, not Overlay of $($Step['subnet'])"
+    }
+    foreach ($problem in (Get-SubnetFileProblem $Step), (Get-AddressProblem $Step['address'])) {
+        if ($problem) { return 'overlay-missing', $problem }
+    }
+}
+
+# .SYNOPSIS
+# Whether flanneld is done and the machine's address is back.
+function Test-OverlayNetworkStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    -not (Get-OverlayProblem $Step)
+}
+
+# .SYNOPSIS
+# Looks again and again; a flanneld that hangs is started anew, each time after an equal part of the time (OPS-05).
+function Set-OverlayNetworkStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $looks = [Math]::Max(1, [int] ($Run.Limit / $PollSeconds / $FlannelStarts))
+    foreach ($start in 1..$FlannelStarts) {
+        if ($start -gt 1) {
+            Write-Said $Run "$($problem[1]): $($Step['service']) is started anew"
+            Stop-PlannedService $Run $Step['service']
+            Start-PlannedService $Run $Step['service']
+        }
+        foreach ($look in 1..$looks) {
+            $problem = Get-OverlayProblem $Step
+            if (-not $problem) { return }
+            Start-Sleep -Seconds $PollSeconds
+        }
+    }
+    throw (New-Failure $problem[0] "$($problem[1]), after $FlannelStarts starts of $($Step['service'])")
 }

@@ -1,55 +1,6 @@
-# Becoming a node: the API's version, the way in, the Node object, images that fit the build.
+# Becoming a node: the kubelet's credentials, the Node object, container images that fit the build.
 
 $BootstrapService = 'kubelet'
-
-# .SYNOPSIS
-# What kubectl says, as text; empty when it fails.
-function Invoke-Kubectl {
-    [CmdletBinding()]
-    param([hashtable] $Run, [string] $Program, [string[]] $Arguments)
-    $asked = @{
-        Program = $Program; Arguments = $Arguments + '--request-timeout=15s'
-        TimeoutSeconds = [Math]::Min(60, (Get-SecondsLeft $Run)); AllowFailure = $true
-    }
-    $answer = Invoke-Program @asked
-    if ($answer.Code) { return '' }
-    $answer.Output.Trim()
-}
-
-# .SYNOPSIS
-# Asks until Test-<noun>Step holds; with the time over, the failure says what was found last.
-function Wait-Asked {
-    [CmdletBinding()]
-    param([hashtable] $Run, $Step, [string] $Noun, [string] $Name)
-    while (-not (& "Test-${Noun}Step" $Run $Step)) {
-        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
-            throw (New-Failure $Name "$($Run.Seen), and that did not change within $($Run.Limit) s")
-        }
-        Start-Sleep -Seconds $PollSeconds
-    }
-}
-
-# .SYNOPSIS
-# Whether the API server runs at least the version. It tells everybody, so no identity is shown.
-function Test-ApiVersionStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    if (-not $Step['kubectl']) { throw (New-Failure 'step-invalid' 'on Windows kubectl asks; it is not named') }
-    $words = 'get', '--raw', '/version', "--server=$($Step['url'])", "--certificate-authority=$($Step['ca'])"
-    # Without any user kubectl asks for one and ends; API servers know no passwords, so this one is nobody.
-    $said = Invoke-Kubectl $Run $Step['kubectl'] ($words + '--username=nobody' + '--password=none')
-    $found = if ($said -match '"gitVersion":\s*"v(\d+\.\d+\.\d+)') { $Matches[1] } else { '' }
-    $Run.Seen = "$($Step['url']) has version '$found', wanted $($Step['version']) or newer"
-    $found -and [Version] $found -ge [Version] $Step['version']
-}
-
-# .SYNOPSIS
-# Asks until it does.
-function Set-ApiVersionStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    Wait-Asked $Run $Step 'ApiVersion' 'wait-timeout'
-}
 
 # .SYNOPSIS
 # Whether the kubelet holds a certificate of this node that is not over.

@@ -1,4 +1,4 @@
-# Addresses, the host's firewall, the metadata route.
+# The machine's address, the host's firewall, dynamic ports, and the metadata route.
 
 # .SYNOPSIS
 # The address that packets to the metadata service would leave from; nothing is sent.
@@ -55,8 +55,8 @@ function Test-FirewallRuleStep {
     $from = @($from | ForEach-Object { ConvertTo-Range $_ } | Sort-Object)
     $sources = @($Step['sources'] | Where-Object { $_ } | ForEach-Object { ConvertTo-Range $_ } | Sort-Object)
     if (-not $sources) { $sources = @('Any') }
-    $ports.Protocol -eq $Step['protocol'] -and @($ports.LocalPort) -join ',' -eq $Step['ports'] -join ',' -and
-    $from -join ',' -eq $sources -join ','
+    $ports.Protocol -eq $Step['protocol'] -and (@($ports.LocalPort) -join ',') -eq ($Step['ports'] -join ',') -and
+    ($from -join ',') -eq ($sources -join ',')
 }
 
 # .SYNOPSIS
@@ -117,4 +117,53 @@ function Set-MetadataRouteStep {
         $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
         [void](New-NetRoute @new -PolicyStore ActiveStore)
     }
+}
+
+# .SYNOPSIS
+# Start and count of the dynamic ports.
+function Get-PortRange {
+    [CmdletBinding()]
+    param([string] $Protocol)
+    # The words are in the system's language; the two numbers are not.
+    $shown = & netsh.exe int ipv4 show dynamicportrange $Protocol | Out-String
+    @([regex]::Matches($shown, ':\s*(\d+)') | ForEach-Object { [int] $_.Groups[1].Value })
+}
+
+# .SYNOPSIS
+# Whether the dynamic ports lie in the range.
+function Test-PortRangeStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    ((Get-PortRange $Step['protocol']) -join ' ') -eq "$($Step['start']) $($Step['count'])"
+}
+
+# .SYNOPSIS
+# Moves the dynamic ports.
+function Set-PortRangeStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    if ($Step['start'] + $Step['count'] -gt 65536) {
+        throw (New-Failure 'step-invalid' "$($Step['count']) ports from $($Step['start']) go beyond 65535")
+    }
+    $words = $Step['protocol'], "start=$($Step['start'])", "num=$($Step['count'])"
+    $said = & netsh.exe int ipv4 set dynamicportrange @words
+    if ($LASTEXITCODE) { throw (New-Failure 'command-failed' "netsh: $said") }
+}
+
+# .SYNOPSIS
+# Whether the firewall is on in all profiles and lets nothing in by itself.
+function Test-FirewallProfilesStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $open = @(Get-NetFirewallProfile | Where-Object {
+            "$($_.Enabled)" -ne 'True' -or "$($_.DefaultInboundAction)" -eq 'Allow' })
+    $open.Count -eq 0
+}
+
+# .SYNOPSIS
+# Switches it on.
+function Set-FirewallProfilesStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    Set-NetFirewallProfile -Profile 'Domain', 'Private', 'Public' -Enabled 'True' -DefaultInboundAction 'Block'
 }

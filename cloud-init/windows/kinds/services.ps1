@@ -1,5 +1,7 @@
 # Services: their registry values, and that they run.
 
+Add-Type -AssemblyName System.ServiceProcess    # Windows PowerShell 5.1 does not load it itself
+
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
@@ -12,7 +14,6 @@ $Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE
 function Get-ServiceState {
     [CmdletBinding()]
     param([string] $Name)
-    if (-not ('ServiceProcess.ServiceController' -as [type])) { Add-Type -AssemblyName System.ServiceProcess }
     $service = [ServiceProcess.ServiceController]::new($Name)
     try { "$($service.Status)" }
     catch [InvalidOperationException] { '' }    # ERROR_SERVICE_DOES_NOT_EXIST

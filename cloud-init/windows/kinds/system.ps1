@@ -1,4 +1,86 @@
-# Parts of Windows: features, dynamic ports, Defender, users, the firewall as a whole.
+# Settings and parts of Windows: variables, build, host name, page file, features, Defender, users.
+
+$CurrentVersion = 'HKEY_LOCAL_MACHINE\SOFTWARE\Microsoft\Windows NT\CurrentVersion'
+$ComputerName = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName'
+$Memory = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
+
+# .SYNOPSIS
+# Whether the machine's variable has the value.
+function Test-EnvironmentStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    [Environment]::GetEnvironmentVariable($Step['variable'], 'Machine') -ceq $Step['value']
+}
+
+# .SYNOPSIS
+# Sets the variable for processes from now on, this one and its children included.
+function Set-EnvironmentStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    foreach ($reach in 'Machine', 'Process') {
+        [Environment]::SetEnvironmentVariable($Step['variable'], $Step['value'], $reach)
+    }
+}
+
+# .SYNOPSIS
+# The machine runs the build; anything else ends the run.
+function Test-BuildStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $build = Get-RegistryValue $CurrentVersion 'CurrentBuildNumber'
+    $revision = [int] (Get-RegistryValue $CurrentVersion 'UBR')
+    if ("$build" -ne $Step['build'].Split('.')[-1] -or $revision -lt [int] $Step['minimum_ubr']) {
+        $wanted = "$($Step['build']).$([int] $Step['minimum_ubr'])"
+        throw (New-Failure 'build-refused' "this is $build.$revision, wanted $wanted or newer of that build")
+    }
+    $true
+}
+
+# .SYNOPSIS
+# The name for the next boot; one that this boot does not use yet asks for a restart, unless the step says no.
+function Test-HostnameStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    if ((Get-RegistryValue $ComputerName 'ComputerName') -ne $Step['value']) { return $false }
+    if ($Step['restart'] -ne $false -and [Environment]::MachineName -ne $Step['value']) { Request-Reboot $Run }
+    $true
+}
+
+# .SYNOPSIS
+# Names the machine for the next boot.
+function Set-HostnameStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    [void](Rename-Computer -NewName $Step['value'] -Force)
+}
+
+# .SYNOPSIS
+# The page file that Windows is told to make, as its own setting says it.
+function Get-PageFile {
+    [CmdletBinding()]
+    param($Step)
+    if ($Step['maximum_mb'] -lt $Step['initial_mb']) {
+        throw (New-Failure 'step-invalid' 'maximum_mb is less than initial_mb')
+    }
+    , [string[]] @("C:\pagefile.sys $($Step['initial_mb']) $($Step['maximum_mb'])")
+}
+
+# .SYNOPSIS
+# Whether the page file has its size; "?:\pagefile.sys" would leave it to Windows.
+function Test-PagefileStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    Test-RegistryValue $Memory 'PagingFiles' 'MultiString' (Get-PageFile $Step)
+}
+
+# .SYNOPSIS
+# Sets the size for the next boot.
+function Set-PagefileStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    Request-Reboot $Run
+    Set-RegistryValue $Memory 'PagingFiles' 'MultiString' (Get-PageFile $Step)
+}
 
 # .SYNOPSIS
 # What a cmdlet of Windows returns; one that takes too long is stopped, which it allows only in a runspace of its own.
@@ -44,37 +126,6 @@ function Set-FeatureStep {
 }
 
 # .SYNOPSIS
-# Start and count of the dynamic ports.
-function Get-PortRange {
-    [CmdletBinding()]
-    param([string] $Protocol)
-    # The words are in the system's language; the two numbers are not.
-    $shown = & netsh.exe int ipv4 show dynamicportrange $Protocol | Out-String
-    @([regex]::Matches($shown, ':\s*(\d+)') | ForEach-Object { [int] $_.Groups[1].Value })
-}
-
-# .SYNOPSIS
-# Whether the dynamic ports lie in the range.
-function Test-PortRangeStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    (Get-PortRange $Step['protocol']) -join ' ' -eq "$($Step['start']) $($Step['count'])"
-}
-
-# .SYNOPSIS
-# Moves the dynamic ports.
-function Set-PortRangeStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    if ($Step['start'] + $Step['count'] -gt 65536) {
-        throw (New-Failure 'step-invalid' "$($Step['count']) ports from $($Step['start']) go beyond 65535")
-    }
-    $words = $Step['protocol'], "start=$($Step['start'])", "num=$($Step['count'])"
-    $said = & netsh.exe int ipv4 set dynamicportrange @words
-    if ($LASTEXITCODE) { throw (New-Failure 'command-failed' "netsh: $said") }
-}
-
-# .SYNOPSIS
 # What Defender does not leave alone yet. Where it is not there or does not run, there is nothing to say to it.
 function Get-MissingExclusion {
     [CmdletBinding()]
@@ -105,24 +156,6 @@ function Set-DefenderExclusionStep {
     param($Run, $Step)
     $missing = Get-MissingExclusion $Step
     Add-MpPreference @missing
-}
-
-# .SYNOPSIS
-# Whether the firewall is on in all profiles and lets nothing in by itself.
-function Test-FirewallProfilesStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    $open = @(Get-NetFirewallProfile | Where-Object {
-            "$($_.Enabled)" -ne 'True' -or "$($_.DefaultInboundAction)" -eq 'Allow' })
-    $open.Count -eq 0
-}
-
-# .SYNOPSIS
-# Switches it on.
-function Set-FirewallProfilesStep {
-    [CmdletBinding()]
-    param($Run, $Step)
-    Set-NetFirewallProfile -Profile 'Domain', 'Private', 'Public' -Enabled 'True' -DefaultInboundAction 'Block'
 }
 
 # .SYNOPSIS

@@ -1,5 +1,9 @@
 # Certificates of servers: good by the system's own roots, or by the authorities that the plan names.
 
+# Windows PowerShell 5.1 does not load this assembly itself. This file is the first that names its types; downloads.ps1
+# and egress.ps1 come after it.
+Add-Type -AssemblyName System.Net.Http
+
 $PemCertificate = '-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----'
 $Https = '1.3.6.1.5.5.7.3.1'    # extended key usage: server authentication (RFC 5280, 4.2.1.12)
 

@@ -38,7 +38,6 @@ function Get-HttpClient {
     param([hashtable] $Run, [Uri] $Url)
     $proxy = Get-ProxyFor $Run $Url
     if (-not $Run.Clients.ContainsKey($proxy)) {
-        Add-Type -AssemblyName System.Net.Http
         [Net.ServicePointManager]::DefaultConnectionLimit = 2 * $AtOnce
         $way = [Net.Http.HttpClientHandler]::new()
         $way.AllowAutoRedirect = $false

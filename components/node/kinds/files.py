@@ -1,19 +1,7 @@
-"""Kinds that make files and folders."""
+"""Kinds of files, folders, links and their access rights."""
 
-from components.node.kinds.model import Cut, Field, Kind, OnChange, When
-from components.node.kinds.values import (
-    ACCESS,
-    COUNT,
-    DIGEST,
-    DOCUMENT,
-    FLAG,
-    NAME,
-    NAMES,
-    PATH,
-    TEXT,
-    URL,
-    one_of,
-)
+from components.node.kinds.model import Cut, Field, Kind, When
+from components.node.kinds.values import ACCESS, DOCUMENT, FLAG, NAME, NAMES, PATH, TEXT, one_of
 
 _WRITTEN = (Cut.BEFORE_SET, Cut.BEFORE_RENAME, Cut.AFTER_SET)
 _ACCESS = "private: root, or SYSTEM and Administrators, alone; public, the default: others may read."
@@ -53,51 +41,6 @@ FILES: dict[str, Kind] = {
             When("format", "documents", {"content": {"type": "array"}}),
         ),
     ),
-    "artifact": Kind(
-        "The file at path has the digest.",
-        {
-            "url": Field(
-                URL,
-                "Where to get it; another address of the same file replaces no machine.",
-                on_change=OnChange.NEW_NODES,
-            ),
-            "digest": Field(DIGEST, "sha256:<hex> or sha512:<hex>."),
-            "path": Field(PATH, "Where it goes."),
-            "executable": Field(FLAG, "It can be run.", required=False),
-            "size": Field(
-                COUNT,
-                "Bytes, for the check of free space before the download.",
-                required=False,
-                on_change=OnChange.NEW_NODES,
-            ),
-        },
-        compares="The digest of the whole file, and its mode.",
-        sets="Downloads beside the target (artifacts of a phase at the same time, at most 4), goes on with what an"
-        " earlier try left where the server can, checks the digest, renames. Redirects are followed, from https never"
-        " to http.",
-        cuts=(Cut.BEFORE_SET, Cut.DURING_DOWNLOAD, Cut.BEFORE_RENAME, Cut.AFTER_SET),
-        seconds=900,
-    ),
-    "archive": Kind(
-        "The archive (zip, tar, tar.gz, tgz) is unpacked in the target.",
-        {
-            "source": Field(PATH, "The archive; an earlier step gets it."),
-            "target": Field(PATH, "Where its files go."),
-            "strip": Field(COUNT, "So many leading folders of each name are left out; default 0.", required=False),
-            "members": Field(
-                NAMES,
-                "Only these files, by their name in the archive or as they end up; all must be there.",
-                required=False,
-            ),
-        },
-        compares="The listing of the last unpacking (digest of the archive, target, strip, members), and that each of"
-        " its files is there with its size.",
-        sets="Reads it as a stream; each file is written beside its place and renamed; the listing last. Entries that"
-        " are links or devices, or whose names leave the target (.., absolute, drive letters, backslashes; on Windows"
-        " also reserved names and colons), are refused before anything is unpacked.",
-        cuts=(Cut.BEFORE_SET, Cut.DURING_UNPACK, Cut.AFTER_SET),
-        seconds=600,
-    ),
     "link": Kind(
         "The path is a symbolic link to the target.",
         {
@@ -128,16 +71,6 @@ FILES: dict[str, Kind] = {
         compares="Linux: mode and owner; a file that its owner may run stays executable. Windows: the access rules,"
         " without inherited ones.",
         sets="Sets them.",
-    ),
-    "environment": Kind(
-        "The variable has the value for every process that starts from now on.",
-        {
-            "variable": Field({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}, "Its name."),
-            "value": Field(TEXT, "Its value."),
-        },
-        compares="Linux: the lines in /etc/environment and in systemd's own configuration; Windows: the machine's"
-        " variable.",
-        sets="Writes them; other variables stay. Services started by later steps have it.",
     ),
     "secret": Kind(
         "The file holds a secret, for root or SYSTEM and Administrators alone.",

@@ -1,27 +1,12 @@
-"""Kinds by which a Windows machine becomes a node: the API's version, the way in, the Node object, the pause image."""
+"""Kinds by which a Windows machine becomes a node: kubelet credentials, Node object, container images."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
-from components.node.kinds.values import DOCUMENT, NAME, PATH, TEXT, URL, VARIABLES, one_of
+from components.node.kinds.values import DOCUMENT, NAME, PATH, TEXT, VARIABLES, one_of
 
 _WINDOWS = ("windows",)
 _KUBECTL = Field(PATH, "kubectl.exe.")
 
 JOINING: dict[str, Kind] = {
-    "api-version": Kind(
-        "The API server runs at least this version of Kubernetes: no kubelet may be newer than it.",
-        {
-            "url": Field(URL, "Of the API server; it tells anyone its version."),
-            "ca": Field(PATH, "The only authority that its certificate may come from."),
-            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "As 1.32.13."),
-            "kubectl": Field(PATH, "kubectl.exe, which asks.", required=False, systems=_WINDOWS),
-        },
-        compares="gitVersion of /version.",
-        sets="Asks again every 2 seconds until the time is over (404).",
-        cuts=(Cut.BEFORE_SET,),
-        on_change=OnChange.NEW_NODES,
-        image=False,
-        seconds=1800,
-    ),
     "kubelet-bootstrap": Kind(
         "The kubelet has a good certificate of this node, and the file with the token is gone; or it has none, and the"
         " file is there.",

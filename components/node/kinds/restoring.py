@@ -1,6 +1,6 @@
-"""Kinds of a control plane that begins with a snapshot."""
+"""Kinds of a control plane that starts from a snapshot of etcd."""
 
-from components.node.kinds.cluster import LOG
+from components.node.kinds.founding import LOG
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import ARGUMENTS, NAME, PATH
 

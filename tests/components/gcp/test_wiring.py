@@ -8,7 +8,6 @@ import pytest
 from components.plan import plan_cluster
 from components.spec.models import Cloud
 from components.stack_files.stack import CLUSTER, read_stack
-from components.topology.firewall import PROBES
 from components.wiring.tags import urn_digest
 from operations.recorder.recorder import record
 from sandbox import clouds
@@ -133,7 +132,7 @@ def test_the_firewall_is_the_rule_table_and_knows_machines_by_their_accounts(sta
 def test_people_and_probes_reach_the_control_plane_itself_since_balancers_pass_packets_on() -> None:
     rules = plan("gcp-ci").rules
     sources = {str(each.peer) for each in rules if each.ports == (6443, 6443) and not isinstance(each.peer, str)}
-    assert sources == {"203.0.113.0/24", *map(str, PROBES[Cloud.GCP])}
+    assert sources == {"203.0.113.0/24", *map(str, Cloud.GCP.facts.probe_ranges)}
     assert not any(each.group.value.startswith("api") for each in rules)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from components.clouds import CLOUDS
 from components.machine.bundle import CLOUD_INIT, OsFamily
-from components.machine.user_data import LIMITS, document, size, user_data, without_comments
+from components.machine.user_data import document, size, user_data, without_comments
 from components.node.kinds import REFERENCES
 
 SHA = "0123456789abcdef" * 4
@@ -33,9 +34,9 @@ SOURCES = ("machine", "facts")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_worst_case_keeps_a_quarter_of_the_smallest_limit_free(family: OsFamily) -> None:
     """Every fact at once, each as long as the longest name AWS gives: a load balancer's, 85 characters."""
-    text = user_data(family, told(85))
-    assert size(text) <= LIMITS["aws"] * (1 - SPARE)
-    assert min(LIMITS.values()) == LIMITS["aws"] == 16384
+    text = user_data(family, told(85), "aws")
+    assert size(text) <= CLOUDS["aws"].user_data_limit * (1 - SPARE)
+    assert min(facts.user_data_limit for facts in CLOUDS.values()) == CLOUDS["aws"].user_data_limit == 16384
 
 
 def test_size_counts_bytes_not_characters() -> None:
@@ -53,7 +54,7 @@ def _acts(part: ast.Expr) -> bool:
 
 
 def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_document() -> None:
-    text = user_data("linux", told(10))
+    text = user_data("linux", told(10), "aws")
     assert text.startswith("#cloud-config\n")
     parsed = yaml.safe_load(text)
     assert parsed.keys() == {"preserve_hostname", "write_files", "runcmd"}
@@ -73,7 +74,7 @@ def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_do
 
 
 def test_windows_user_data_is_one_powershell_element_that_ec2launch_runs_once() -> None:
-    text = user_data("windows", told(10))
+    text = user_data("windows", told(10), "aws")
     assert re.fullmatch(r"<powershell>\n.*</powershell>\n", text, re.DOTALL)
     assert text.count("powershell>") == 2
     assert "<persist>" not in text
@@ -83,7 +84,7 @@ def test_windows_user_data_is_one_powershell_element_that_ec2launch_runs_once() 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_value_can_end_the_element_or_the_line_it_stands_in(family: OsFamily) -> None:
     nasty = "</powershell>'@\n'\"\u00e9 {}"
-    text = user_data(family, document("https://b/x", SHA, {"name": nasty}, {}))
+    text = user_data(family, document("https://b/x", SHA, {"name": nasty}, {}), "aws")
     assert text.isascii()
     assert text.count("</powershell>") == (family == "windows")
     line = next(line for line in text.splitlines() if line.strip().startswith('{"bundle"'))
@@ -115,7 +116,7 @@ def test_a_digest_that_is_none_is_refused() -> None:
 def test_equal_documents_give_equal_user_data_in_any_order() -> None:
     one = document("https://b/x", SHA, {"name": "a", "pool": "p"}, {})
     other = document("https://b/x", SHA, {"pool": "p", "name": "a"}, {})
-    assert user_data("linux", one) == user_data("linux", other)
+    assert user_data("linux", one, "aws") == user_data("linux", other, "aws")
 
 
 def test_comments_empty_lines_and_indentation_go_and_nothing_else() -> None:
@@ -126,14 +127,14 @@ def test_comments_empty_lines_and_indentation_go_and_nothing_else() -> None:
 def test_rendering_one_machine_costs_a_few_microseconds(family: OsFamily) -> None:
     """Goal 30 microseconds; ten times that here, for machines that do other things."""
     one = told(30)
-    user_data(family, one)
-    assert min(timeit.repeat(lambda: user_data(family, one), number=100, repeat=5)) / 100 < 300e-6
+    user_data(family, one, "aws")
+    assert min(timeit.repeat(lambda: user_data(family, one, "aws"), number=100, repeat=5)) / 100 < 300e-6
 
 
-@pytest.mark.parametrize("cloud", LIMITS)
+@pytest.mark.parametrize("cloud", CLOUDS)
 def test_windows_user_data_has_the_functions_of_its_own_cloud_alone(cloud: str) -> None:
     text = user_data("windows", told(10), cloud)
     headers = re.findall(r"^function Get-(\w+)Header \{$", text, re.MULTILINE)
     assert [each.lower() for each in headers] == [cloud]
     whole = (CLOUD_INIT / "windows" / "loader.ps1").read_text()
-    assert all(f"function Get-{each.capitalize()}Header {{" in whole for each in LIMITS), "the executor's has all"
+    assert all(f"function Get-{each.capitalize()}Header {{" in whole for each in CLOUDS), "the executor's has all"

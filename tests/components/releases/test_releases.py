@@ -168,7 +168,8 @@ def test_os_01_a_minor_has_its_windows_releases(minor: str, systems: tuple[str, 
 @pytest.mark.parametrize(("os", "volume"), [("ubuntu-22.04", "gp2"), ("ubuntu-24.04", "gp3")])
 def test_ubuntu_images_on_aws_name_the_volume_type_of_their_release(os: str, volume: str) -> None:
     assert releases.image("aws", os) == (
-        f"/aws/service/canonical/ubuntu/server/{os.removeprefix('ubuntu-')}/stable/current/amd64/hvm/ebs-{volume}/ami-id"
+        f"/aws/service/canonical/ubuntu/server/{os.removeprefix('ubuntu-')}/stable/current/amd64/hvm/ebs-{volume}/ami-i"
+        f"d"
     )
 
 

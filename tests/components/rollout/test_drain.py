@@ -1,4 +1,4 @@
-"""Pods leave a node by eviction, as long as their budgets and the time allow."""
+"""Draining a node: cordon, evictions within PodDisruptionBudgets and time, and errors of the API."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def pod(name: str, **more: Any) -> dict[str, Any]:
 
 
 class Api:
-    """Answers like the API: `evicted` says what becomes of a pod, a status or a function of its tries."""
+    """An API with one node. status: status code of an eviction, by pod name and number of tries."""
 
     def __init__(self, *pods: dict[str, Any], known: bool = True, modern: bool = True) -> None:
         self.pods = {each["metadata"]["name"]: each for each in pods}
@@ -61,14 +61,14 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drain, "POLL_SECONDS", 0.001)
 
 
-def test_the_node_is_cordoned_first_then_every_pod_is_evicted_once() -> None:
+def test_drain_cordons_the_node_first_and_evicts_every_pod_once() -> None:
     api = Api(pod("b"), pod("a"))
     assert run(api) == "2 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a"), ("evict", "b")]
     assert api.versions == {"policy/v1"}
 
 
-def test_before_1_22_the_older_eviction_is_asked_for() -> None:
+def test_drain_evicts_by_policy_v1beta1_before_kubernetes_1_22() -> None:
     api = Api(pod("a"), modern=False)
     run(api)
     assert api.versions == {"policy/v1beta1"}
@@ -84,20 +84,20 @@ def test_before_1_22_the_older_eviction_is_asked_for() -> None:
     ],
     ids=["DaemonSet", "static", "succeeded", "failed"],
 )
-def test_some_pods_go_with_the_machine(stays: dict[str, Any]) -> None:
+def test_drain_keeps_pods_that_are_deleted_with_the_machine(stays: dict[str, Any]) -> None:
     api = Api(pod("a", **stays), pod("b"))
     assert run(api) == "1 pods were evicted"
     assert set(api.pods) == {"a"}
 
 
-def test_a_budget_is_asked_again_until_it_lets_the_pod_go() -> None:
+def test_drain_asks_again_until_the_disruption_budget_allows_the_eviction() -> None:
     api = Api(pod("a"))
     api.status = lambda name, tries: 429 if tries < 4 else 201
     run(api)
     assert api.asked.count(("evict", "a")) == 4
 
 
-def test_a_pod_that_is_gone_when_it_is_evicted_is_no_fault() -> None:
+def test_drain_accepts_a_pod_that_is_already_gone() -> None:
     api = Api(pod("a"))
 
     def vanished(name: str, tries: int) -> int:
@@ -108,14 +108,14 @@ def test_a_pod_that_is_gone_when_it_is_evicted_is_no_fault() -> None:
     assert run(api) == "1 pods were evicted"
 
 
-def test_pods_that_are_left_after_the_time_are_named_with_the_reason() -> None:
+def test_drain_names_the_pods_that_remain_with_the_reason() -> None:
     api = Api(pod("a"), pod("b"))
     api.status = lambda name, tries: 429 if name == "b" else 201
     with pytest.raises(drain.Undrained, match=r"node web-1 after 0 s: shop/b \(429: it would violate the budget\)$"):
         run(api, 0.01)
 
 
-def test_a_pod_that_was_evicted_and_does_not_end_is_named_too() -> None:
+def test_drain_names_an_evicted_pod_that_does_not_end() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
     with pytest.raises(drain.Undrained, match=r"shop/a \(it does not end\)"):
@@ -124,17 +124,17 @@ def test_a_pod_that_was_evicted_and_does_not_end_is_named_too() -> None:
 
 
 class Stubborn(dict[str, Any]):
-    """Pods whose containers take their time."""
+    """Pods that do not end after their eviction."""
 
     def __delitem__(self, name: str) -> None:
         self[name]["metadata"]["deletionTimestamp"] = "2026-11-21T15:00:00Z"
 
 
-def test_a_node_that_the_cluster_does_not_know_has_nothing_to_drain() -> None:
+def test_drain_accepts_a_node_that_the_cluster_does_not_have() -> None:
     assert run(Api(known=False)) == "the cluster has no such node"
 
 
-def test_another_refusal_is_passed_on() -> None:
+def test_drain_raises_other_errors_of_the_api() -> None:
     class Closed(Api):
         async def call(self, *asked: Any, **more: Any) -> Any:
             raise Refused(403, "nodes is forbidden")
@@ -144,7 +144,7 @@ def test_another_refusal_is_passed_on() -> None:
 
 
 class Breaking(Api):
-    """Fails when it is asked for pods: so often, with this error."""
+    """An API that fails so many times with this error when asked for pods."""
 
     def __init__(self, times: int, error: Exception) -> None:
         super().__init__(pod("a"))
@@ -158,12 +158,12 @@ class Breaking(Api):
 
 
 @pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
-def test_an_api_that_fails_once_the_node_is_cordoned_is_asked_again(error: Exception) -> None:
+def test_drain_asks_again_if_the_api_fails_after_the_cordon(error: Exception) -> None:
     api = Breaking(2, error)
     assert run(api) == "1 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a")]
 
 
-def test_a_node_whose_pods_nobody_tells_is_not_drained() -> None:
+def test_drain_fails_if_the_api_does_not_list_the_pods() -> None:
     with pytest.raises(drain.Undrained, match=r"the API does not say \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -1,28 +1,44 @@
-"""Calls of the Kubernetes API: over TLS both ways, by the endpoint's name, in words that a person can act on."""
+"""Calls of the Kubernetes API: over TLS both ways, by the name in its certificate, with errors a person can act on."""
 
 import asyncio
 import os
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.server import ServerConnection
+from websockets.sync.server import serve as serve_websockets
 
 from components.machine import pki
-from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable
-from tests.engine.kubernetes import Cluster, serve
+from components.rollout.kubernetes_api import Access, KubernetesApi, Refused, Unreachable, Unresolved
+from operations.verification import streams
+from tests.engine.kubernetes import Cluster, certificate, serve
 
 NAME = "api.dev.mullion.internal"
 OURS, THEIRS = pki.certificate_authority("kubernetes"), pki.certificate_authority("kubernetes")
 
 
-def asked(port: int, path: str = "/api/v1/nodes", *, ca: Any = OURS, signer: Any = OURS, name: str = NAME) -> Any:
-    """What a call gives, trusting one authority and showing a certificate of another."""
+def api(port: int, *, ca: Any = OURS, signer: Any = OURS, name: str = NAME, host: str = "127.0.0.1") -> KubernetesApi:
+    """An API client that trusts one authority, and shows a certificate of another."""
     pair = pki.administrator_certificate(signer, "dev")
-    access = Access(f"https://127.0.0.1:{port}", name, ca["certificate"], pair)
-    return asyncio.run(KubernetesApi(access).call("GET", path))
+    return KubernetesApi(Access(f"https://{host}:{port}", name, ca["certificate"], pair))
 
 
-def test_an_api_is_known_by_its_name_and_authority_and_knows_its_administrator(tmp_path: Path) -> None:
+def asked(port: int, path: str = "/api/v1/nodes", **differs: Any) -> Any:
+    """The document that a call returns."""
+    return asyncio.run(api(port, **differs).call("GET", path))
+
+
+def test_a_call_checks_the_name_and_authority_of_the_api_and_shows_the_administrators_certificate(
+    tmp_path: Path,
+) -> None:
     with serve(Cluster(nodes={"web-0": True}), NAME, OURS, tmp_path) as port:
         assert [each["metadata"]["name"] for each in asked(port)["items"]] == ["web-0"]
 
@@ -36,26 +52,112 @@ def test_an_api_is_known_by_its_name_and_authority_and_knows_its_administrator(t
     ],
     ids=["another authority", "another name", "another administrator"],
 )
-def test_whoever_is_not_of_the_cluster_is_not_spoken_to(tmp_path: Path, differs: dict[str, Any], said: str) -> None:
+def test_a_call_fails_if_either_side_is_not_of_the_cluster(tmp_path: Path, differs: dict[str, Any], said: str) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Unreachable, match=said):
         asked(port, **differs)
 
 
-def test_an_error_of_the_api_has_its_status_and_words(tmp_path: Path) -> None:
+def test_an_error_of_the_api_has_its_status_and_message(tmp_path: Path) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Refused, match="500: not known here") as caught:
         asked(port, "/apis/x")
     assert caught.value.status == 500
 
 
-def test_nobody_at_the_address_is_said_with_it() -> None:
-    with pytest.raises(Unreachable, match=r"https://127\.0\.0\.1:1: "):
+def test_an_address_without_an_api_is_named() -> None:
+    with pytest.raises(Unreachable, match=r"https://127\.0\.0\.1:1: ") as caught:
         asked(1)
+    assert not isinstance(caught.value, Unresolved)
 
 
-def test_the_administrators_key_is_shown_nowhere_and_no_pipe_stays_open() -> None:
+@pytest.mark.parametrize("websocket", [False, True], ids=["call", "websocket"])
+def test_a_name_without_an_address_is_told_from_an_api_that_does_not_answer(
+    websocket: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def getaddrinfo(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    client = api(6443, host=NAME)
+    with pytest.raises(Unresolved, match=f"https://{NAME}:6443: "):
+        client.websocket("/exec", streams.PROTOCOL) if websocket else client.ask("GET", "/version")
+
+
+@contextmanager
+def websockets(folder: Path, status: int = 0) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
+    """An API that answers exec and port-forward; or refuses them with this status. Gives port, and what it was sent."""
+    heard: list[tuple[str, bytes]] = []
+
+    def refuse(connection: ServerConnection, request: Any) -> Any:
+        return connection.respond(status, '{"kind": "Status", "message": "pods is forbidden"}') if status else None
+
+    def answer(connection: ServerConnection) -> None:
+        assert connection.request
+        if "/portforward" in connection.request.path:
+            connection.send(b"\0\x50\0")
+            connection.send(b"\1\x50\0")
+            heard.append((connection.request.path, connection.recv()))  # type: ignore[arg-type]
+            connection.send(b"\0HTTP/1.0 200 OK\r\n\r\n")
+            connection.send(b"\0hello")
+        else:
+            heard.append((connection.request.path, b""))
+            connection.send(b"\1" + b"x" * 70000)
+            connection.send(b"\2a warning")
+            connection.send(b'\3{"status":"Success"}')
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate(NAME, OURS, folder))
+    context.load_verify_locations(cadata=OURS["certificate"])
+    context.verify_mode = ssl.CERT_REQUIRED
+    options: dict[str, Any] = {"subprotocols": [streams.PROTOCOL], "process_request": refuse, "compression": None}
+    with serve_websockets(answer, "127.0.0.1", 0, ssl=context, **options) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.socket.getsockname()[1], heard
+        server.shutdown()
+        thread.join(10)
+
+
+def test_exec_returns_the_whole_output_and_nothing_of_other_channels(tmp_path: Path) -> None:
+    with websockets(tmp_path) as (port, heard):
+        assert streams.execute(api(port), "/api/v1/namespaces/a/pods/b", ["cat", "a b"]) == "x" * 70000
+    assert heard == [("/api/v1/namespaces/a/pods/b/exec?stdout=true&stderr=true&command=cat&command=a+b", b"")]
+
+
+def test_port_forward_sends_to_the_port_and_returns_its_answer(tmp_path: Path) -> None:
+    with websockets(tmp_path) as (port, heard):
+        answer = streams.port_forward(api(port), "/pods/b", 80, b"GET / HTTP/1.0\r\n\r\n")
+    assert answer == "HTTP/1.0 200 OK\r\n\r\nhello"
+    assert heard == [("/pods/b/portforward?ports=80", b"\0GET / HTTP/1.0\r\n\r\n")]
+
+
+def test_a_refused_websocket_has_the_status_and_message_of_the_api(tmp_path: Path) -> None:
+    with websockets(tmp_path, 403) as (port, _), pytest.raises(Refused, match=r"^403: pods is forbidden$"):
+        api(port).websocket("/pods/b/exec?command=x", streams.PROTOCOL)
+
+
+def test_a_websocket_checks_the_name_in_the_certificate_of_the_api(tmp_path: Path) -> None:
+    with websockets(tmp_path) as (port, _), pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
+        api(port, name="other").websocket("/pods/b/exec?command=x", streams.PROTOCOL)
+
+
+def test_the_administrators_key_is_neither_shown_nor_in_a_file_and_no_pipe_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     pair = pki.administrator_certificate(OURS, "dev")
     access = Access("https://127.0.0.1:1", NAME, OURS["certificate"], pair)
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208
-    KubernetesApi(access)
+    client = KubernetesApi(access)
     assert len(os.listdir("/dev/fd")) == before  # noqa: PTH208
+    with pytest.raises(Unreachable):
+        client.ask("GET", "/version")
     assert "PRIVATE" not in repr(access)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.subprocess
+def test_a_program_without_a_call_imports_no_http_client() -> None:
+    """So `pulumi up` and `mullion plan` start as fast and as small as without it."""
+    code = "import sys, components.cluster; print(sorted({'httpx', 'websockets'} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

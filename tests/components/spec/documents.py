@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from components.spec.report import Problem, SpecError
@@ -19,8 +19,13 @@ GOOD: dict[str, Any] = {
 }
 """No error and no warning."""
 
-REGION = {"aws:region": "eu-west-1", "gcp:region": "europe-west1", "azure-native:location": "westeurope"}
-"""Of each cloud: only that of the stack's own is looked at."""
+REGION = {
+    "aws:region": "eu-west-1",
+    "gcp:region": "europe-west1",
+    "gcp:project": "example-project",
+    "azure-native:location": "westeurope",
+}
+"""Region of each cloud: only the key of the stack's cloud is read."""
 
 Change = Mapping[str, Any]
 
@@ -46,6 +51,8 @@ class Case:
     trips: Change
     path: str
     passes: Change
+    config: Change = field(default_factory=dict[str, Any])
+    """Keys beside mullion:cluster that trip the check."""
 
 
 def net(**fields: Any) -> Change:

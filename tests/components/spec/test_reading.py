@@ -1,11 +1,15 @@
 """The form of a stack: everything wrong with it at once, in words, and nothing that is not."""
 
+from datetime import date, datetime, timezone
 from typing import Any
 
 import pytest
 
+from components import releases
+from components.catalogue import artifacts
 from components.spec.form import ROWS
-from components.spec.report import SpecError
+from components.spec.models import ClusterSpec
+from components.spec.report import Severity, SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from tests.components.spec.documents import (
     GOOD,
@@ -14,33 +18,62 @@ from tests.components.spec.documents import (
     Only,
     both,
     changed,
+    gcp,
     kubelet,
     linux,
     net,
+    plane,
     problems,
     said,
     web,
 )
 
+_PATCHES = releases.in_order(artifacts.versions("kubernetes-node"))
+NEWEST = _PATCHES[-1]
+NEWEST_OF_136 = next(patch for patch in reversed(_PATCHES) if releases.minor(patch) == "1.36")
+_MOMENT = datetime(2027, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+_TAINT = {"key": "os", "value": "windows", "effect": "NoSchedule"}
+
 FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
     ("unknown-key", {"netwrk": {}}, "netwrk", "write network"),
-    ("unknown-key", kubelet(sytem_reserved={}), "pools.web.kubelet.sytem_reserved", "write system_reserved"),
+    (
+        "unknown-key",
+        kubelet(sytem_reserved={}),
+        "pools.web.kubelet.sytem_reserved",
+        "write pools.web.kubelet.system_reserved",
+    ),
     ("unknown-key", {"images": {"windows-209": "x"}}, "images.windows-209", "write windows-2019"),
     ("unknown-key", net(zzz=1), "network.zzz", "known here: mode, pods"),
     ("unknown-key", {"max_pods": 100}, "max_pods", "move it to pools.<name>.max_pods"),
     ("unknown-key", web(vni=1), "pools.web.vni", "move it to network.vni"),
+    ("unknown-key", web(replicas=3), "pools.web.replicas", "write pools.web.count"),
+    ("unknown-key", {"replicas": 3}, "replicas", "write control_plane.count or pools.<name>.count"),
+    ("unknown-key", web(instanceType="x"), "pools.web.instanceType", "write pools.web.size"),
+    ("unknown-key", plane(vm_size="x"), "control_plane.vm_size", "write control_plane.size"),
+    ("unknown-key", {"version": "1.36.4"}, "version", "write kubernetes"),
+    ("unknown-key", web(system_reserve={}), "pools.web.system_reserve", "write pools.web.kubelet.system_reserved"),
+    ("unknown-key", web(kubelet={"maxPods": 9}), "pools.web.kubelet.maxPods", "write pools.web.max_pods"),
+    ("unknown-key", {"region": "eu-west-1"}, "region", "write aws:region"),
+    ("unknown-key", net(cni="calico"), "network.cni", "Mullion installs flannel; network.mode chooses"),
+    ("unknown-key", {"images": {"windows-1803": "x"}}, "images.windows-1803", "known here: ubuntu-22.04"),
+    ("unknown-key", web(containerd={"mirrors": {"A b": []}}), "pools.web.containerd.mirrors.A b", "registry.k8s.io"),
     ("missing-key", {"cloud": REMOVED}, "cloud", "one of aws, azure, gcp"),
     ("missing-key", web(os=REMOVED), "pools.web.os", "windows-2019"),
-    ("value-unquoted", {"kubernetes": 1.32}, "kubernetes", 'in quotes: "1.32.13"'),
+    ("value-unquoted", {"kubernetes": 1.32}, "kubernetes", f'in quotes: "{NEWEST}"'),
+    ("value-unquoted", {"kubernetes": 1.36}, "kubernetes", f'in quotes: "{NEWEST_OF_136}"'),
     ("value-unquoted", web(labels={"tier": 1}), "pools.web.labels.tier", '"1"'),
     ("value-unquoted", {"expires": True}, "expires", '"true"'),
+    ("value-unquoted", {"expires": date(2027, 1, 2)}, "expires", '"2027-01-02T00:00:00Z"'),
+    ("value-unquoted", {"expires": _MOMENT}, "expires", '"2027-01-02T03:04:05Z"'),
+    ("wrong-type", web(taints=[_TAINT]), "pools.web.taints.0", "write os=windows:NoSchedule"),
+    ("wrong-type", web(taints=[{"effect": "x"}]), "pools.web.taints.0", "such as os=windows:NoSchedule"),
     ("wrong-type", web(count="three"), "pools.web.count", "a whole number"),
     ("wrong-type", web(count=1.5), "pools.web.count", "a whole number"),
     ("wrong-type", {"pools": 3}, "pools", "keys and values"),
     ("wrong-type", {"pools": {"web": None}}, "pools.web", "keys and values"),
     ("wrong-type", web(taints="os=windows:NoSchedule"), "pools.web.taints", "a list"),
     ("wrong-type", {"gmsa": "maybe"}, "gmsa", "true or false"),
-    ("wrong-value", {"kubernetes": "1.32"}, "kubernetes", "1.32.13"),
+    ("wrong-value", {"kubernetes": "1.32"}, "kubernetes", NEWEST),
     ("wrong-value", {"cloud": "asw"}, "cloud", "one of aws"),
     ("wrong-value", kubelet(system_reserved={"memory": "2GB"}), "pools.web.kubelet.system_reserved.memory", "2Gi"),
     ("wrong-value", web(disk_gb=19), "pools.web.disk_gb", "a whole number"),
@@ -57,7 +90,7 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
     ("secret-in-spec", {"owner": {"secure": "v1:abc"}}, "owner", "secret store"),
     ("secret-in-spec", {"pools": {"web": Only(secure="v1:abc")}}, "pools.web", "secret store"),
     ("key-unquoted", {"tags": {1: "x"}}, "tags.1", '"1"'),
-    ("key-unquoted", web(labels={True: "x"}), "pools.web.labels.True", "quotes"),
+    ("key-unquoted", web(labels={True: "x"}), "pools.web.labels.true", '"true"'),
 )
 
 
@@ -70,7 +103,15 @@ def test_a_wrong_form_is_named_with_its_path_and_the_way_out(id: str, change: An
 
 def test_every_form_row_about_the_spec_has_a_case() -> None:
     elsewhere = {"yaml-syntax", "duplicate-key", "unknown-config-key", "cluster-missing", "region-missing"}
-    elsewhere |= {"region-form", "cluster-name", "nested-too-deep", "yaml-too-large", "yaml-too-deep"}
+    elsewhere |= {
+        "region-form",
+        "region-of-another-cloud",
+        "project-missing",
+        "cluster-name",
+        "nested-too-deep",
+        "yaml-too-large",
+        "yaml-too-deep",
+    }
     elsewhere |= {"artifact-file-unreadable", "artifact-file-relative"}
     assert {id for id, *_ in FORM_CASES} == {row.id for row in ROWS} - elsewhere
 
@@ -175,6 +216,55 @@ def test_a_stack_needs_a_cluster_and_a_region() -> None:
     found = problems(GOOD, config={})
     assert [(each.id, each.path) for each in found] == [("region-missing", "aws:region")]
     assert [each.id for each in problems(GOOD, config={"aws:region": "Ireland"})] == ["region-form"]
+
+
+def test_a_region_of_another_cloud_is_refused_with_the_name_of_that_cloud() -> None:
+    [problem] = problems(GOOD, config={"aws:region": "europe-west1"})
+    assert problem.id == "region-of-another-cloud"
+    assert problem.wrong == "'europe-west1' is a region of gcp, but the cluster is on aws"
+
+
+def test_an_unknown_region_is_warned_about_with_the_nearest_names() -> None:
+    [problem] = problems(changed(gcp()), config={**REGION, "gcp:region": "europe-west99"})
+    assert (problem.id, problem.path, problem.severity) == ("region-unknown", "gcp:region", Severity.WARNING)
+    assert "write europe-west9 or " in problem.fix
+
+
+def test_a_stack_on_gcp_needs_a_project_unless_a_program_reads_it() -> None:
+    config = {key: value for key, value in REGION.items() if key != "gcp:project"}
+    [problem] = problems(changed(gcp()), config=config)
+    assert (problem.id, problem.path) == ("project-missing", "gcp:project")
+    assert "write gcp:project:" in problem.fix
+    assert read_stack("a", {CLUSTER: changed(gcp())}, region_needed=False).region == ""
+
+
+def test_an_operating_system_that_is_not_built_is_answered_with_all_that_are() -> None:
+    [problem] = problems(changed(web(os="windows-1803")))
+    assert "did you mean" not in problem.wrong
+    assert "windows-2019, windows-2022, windows-2025" in problem.fix
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"owner": None, "tags": {"a": None}}, "an empty value"),
+        (web(labels={"a": True}), "YAML reads true as a truth value"),
+        (web(labels={"a": {"b": None, "c": [True, 1.5]}}), "{b: null, c: [true, 1.5]}"),
+        (web(labels={"a": date(2026, 1, 2)}), "2026-01-02"),
+        ({"tags": {None: "x"}}, "YAML reads the key null"),
+        ({"tags": {date(2026, 1, 2): "x"}}, "YAML reads the key 2026-01-02"),
+        (kubelet(config={"maxPods": date(2026, 1, 2)}), "2026-01-02"),
+        (web(size="it's"), '"it\'s"'),
+    ],
+)
+def test_messages_show_values_as_yaml_not_as_python(change: Any, text: str) -> None:
+    texts = " ".join(problem.wrong + problem.path for problem in problems(changed(change)))
+    assert text in texts or text.replace('"', "") in texts
+    assert not any(python in texts for python in ("None", "True", "datetime", "{'"))
+
+
+def test_the_example_version_of_the_schema_is_the_newest() -> None:
+    assert f'e.g. "{NEWEST}"' in str(ClusterSpec.model_fields["kubernetes"].description)
 
 
 def test_zones_are_not_judged_without_a_region() -> None:

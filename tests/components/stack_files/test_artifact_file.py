@@ -144,3 +144,11 @@ def test_what_has_no_digest_is_planned_with_a_warning_and_refused_by_up() -> Non
         assert {each.severity for each in refused.value.problems} == {Severity.ERROR}
         assert "mullion pin kubernetes-node 1.37.1" in str(refused.value)
     refuse_unready(_stack(kubernetes="1.37.0"))
+
+
+def test_a_stack_that_has_expired_is_planned_with_a_warning_and_refused_by_up() -> None:
+    stack = _stack(expires="2020-12-24T18:00:00Z", acknowledge={"expires-past": "never mind"})
+    assert [warning.id for warning in stack.warnings] == ["expires-past"]
+    with pytest.raises(SpecError, match="is in the past"):
+        refuse_unready(stack)
+    refuse_unready(_stack(expires="8h"))

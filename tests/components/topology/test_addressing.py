@@ -31,7 +31,7 @@ def test_subnets_lie_in_the_node_range_and_never_overlap(
     prefix: int, zones: int, egress: str, access: ApiAccess
 ) -> None:
     """IPP-05, inside the cluster's own network."""
-    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}", zones=zones, egress=egress), access)
+    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}", zones=zones, egress=egress), access, Cloud.AWS)
     ranges = [each.cidr for each in plan.subnets]
     assert all(each.subnet_of(plan.cidr) for each in ranges)
     assert not any(a.overlaps(b) for i, a in enumerate(ranges) for b in ranges[i + 1 :])
@@ -43,7 +43,7 @@ def test_subnets_lie_in_the_node_range_and_never_overlap(
 
 @given(pools=st.dictionaries(names, st.integers(0, 40), max_size=6), zones=st.integers(1, 3))
 def test_addresses_are_unique_unless_a_meeting_is_reported(pools: dict[str, int], zones: int) -> None:
-    plan = addressing.network_plan(network(zones=zones), ApiAccess.PRIVATE)
+    plan = addressing.network_plan(network(zones=zones), ApiAccess.PRIVATE, Cloud.AWS)
     specs = {name: pool(count) for name, count in pools.items()}
     workers = [a for name, each in specs.items() for a in addressing.worker_addresses(plan, name, each)]
     control = [addressing.control_plane_address(plan, index) for index in range(3)]
@@ -57,7 +57,7 @@ def test_addresses_are_unique_unless_a_meeting_is_reported(pools: dict[str, int]
 
 @given(count=st.integers(0, 50), more=st.integers(0, 50), others=st.dictionaries(names, st.integers(0, 9), max_size=4))
 def test_scaling_or_adding_pools_moves_no_address(count: int, more: int, others: dict[str, int]) -> None:
-    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     before = addressing.worker_addresses(plan, "web", pool(count))
     assert addressing.worker_addresses(plan, "web", pool(count + more))[:count] == before
     assert {name: addressing.worker_addresses(plan, name, pool(each)) for name, each in others.items()} == {
@@ -66,14 +66,14 @@ def test_scaling_or_adding_pools_moves_no_address(count: int, more: int, others:
 
 
 def test_a_change_of_api_access_moves_no_machine() -> None:
-    private = addressing.network_plan(network(egress="public"), ApiAccess.PRIVATE)
-    public = addressing.network_plan(network(egress="public"), ApiAccess.PUBLIC)
+    private = addressing.network_plan(network(egress="public"), ApiAccess.PRIVATE, Cloud.AWS)
+    public = addressing.network_plan(network(egress="public"), ApiAccess.PUBLIC, Cloud.AWS)
     assert private.machines == public.machines
     assert private.edge == () and len(public.edge) == 3
 
 
 def test_pools_that_meet_are_named_with_a_slot_that_is_free() -> None:
-    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
     [meeting] = addressing.meetings(plan, pools)
     assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is the one to move"
@@ -83,7 +83,7 @@ def test_pools_that_meet_are_named_with_a_slot_that_is_free() -> None:
 
 
 def test_a_pool_may_wrap_around_the_end_of_its_range() -> None:
-    plan = addressing.network_plan(network(), ApiAccess.PRIVATE)
+    plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     slots = addressing.Slots.of(plan.machines[0].cidr)
     last = addressing.worker_addresses(plan, "web", pool(200, slot=slots.count - 1))
     assert len(set(last)) == 200
@@ -92,13 +92,13 @@ def test_a_pool_may_wrap_around_the_end_of_its_range() -> None:
 
 @pytest.mark.parametrize(("prefix", "expected"), [(16, 48_912), (22, 3 * 176)])
 def test_capacity_counts_what_the_zones_hold(prefix: int, expected: int) -> None:
-    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}"), ApiAccess.PRIVATE)
+    plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}"), ApiAccess.PRIVATE, Cloud.AWS)
     assert addressing.capacity(plan) == expected
 
 
 def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
-    single = addressing.network_plan(network(nat_gateways="single"), ApiAccess.PRIVATE)
-    zonal = addressing.network_plan(network(nat_gateways="zonal"), ApiAccess.PRIVATE)
+    single = addressing.network_plan(network(nat_gateways="single"), ApiAccess.PRIVATE, Cloud.AWS)
+    zonal = addressing.network_plan(network(nat_gateways="zonal"), ApiAccess.PRIVATE, Cloud.AWS)
     assert [each.name for each in single.gateways] == ["nat-0"]
     assert [each.subnet for each in zonal.gateways] == ["edge-0", "edge-1", "edge-2"]
     assert {table.routes[0].target for table in single.tables} == {"internet", "nat-0"}
@@ -124,7 +124,7 @@ def test_the_range_of_the_defaults_is_private() -> None:
 def test_net_05_each_node_address_owns_a_range_of_pods_that_no_other_has(prefix: int, zones: int) -> None:
     """IPP-02. The smallest range of pods that the check takes: a /24 for each address of the node range."""
     routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
-    plan = addressing.network_plan(routed, ApiAccess.PRIVATE)
+    plan = addressing.network_plan(routed, ApiAccess.PRIVATE, Cloud.AWS)
     addresses = [addressing.control_plane_address(plan, index) for index in range(3)]
     addresses += addressing.worker_addresses(plan, "web", pool(40))
     addresses += [plan.cidr[0], plan.cidr[-1]]

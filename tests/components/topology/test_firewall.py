@@ -73,7 +73,7 @@ def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     found = ways(cluster, plan, firewall.rules(cluster))
     assert [each for each in found if each.missing] == []
     pods = "pods of workers 8080/tcp" if cluster is SHAPES["routed"] else "workers 4789/udp"
@@ -84,7 +84,7 @@ def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
 
 def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_them() -> None:
     cluster = SHAPES["routed"]
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     assert not [rule for rule in rules if "vxlan" in rule.name]
     for dropped in (rule for rule in rules if "-pods-" in rule.name):
@@ -102,7 +102,7 @@ def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> N
     """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
     if cluster is SHAPES["routed"]:
         return  # what is open to pods covers much else; its own test drops those rules
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
@@ -114,7 +114,7 @@ def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> N
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec) -> None:
-    plan, rules = addressing.network_plan(cluster.network, cluster.api.access), firewall.rules(cluster)
+    plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
     for table in plan.tables:
         if table.name == "edge" and not plan.gateways:
             continue  # load balancers only; they have no way out to lose
@@ -129,7 +129,7 @@ def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec)
 
 def test_a_private_subnet_with_an_internet_route_is_no_way_out() -> None:
     cluster = SHAPES["public"]
-    plan = addressing.network_plan(cluster.network, cluster.api.access)
+    plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     hidden = replace(plan, subnets=tuple(replace(each, public=False) for each in plan.subnets))
     missing = [each.missing for each in ways(cluster, hidden, firewall.rules(cluster)) if each.missing]
     assert missing and all("no public addresses" in each for each in missing)

@@ -16,7 +16,7 @@ from cryptography import x509
 
 from tests.agent.kubelets import CLIENT, SERVING
 from tests.awaited import until
-from tests.cloud_init.cloud import Cloud
+from tests.cloud_init.cloud import FakeCloud
 from tests.lab.agent.served import TOKEN, Served
 from tests.lab.agent.simulated import MARK
 
@@ -209,7 +209,7 @@ def test_a_secret_is_written_as_it_is_once_all_write_with_the_new_key(
 
 
 def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
-    served: Served, module: Callable[[str], ModuleType], run: Any, cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+    served: Served, module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = {each.parent for each in served.programs.values()}
     monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
@@ -225,7 +225,7 @@ def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
 
 
 def test_a_snapshot_that_etcd_makes_is_whole_and_stored(
-    served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any, cloud: Cloud, root: Path
+    served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, root: Path
 ) -> None:
     file = root / "snapshot"
     told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}

@@ -53,7 +53,7 @@ SPEC: dict[str, Any] = {
 
 
 @dataclass
-class Site:
+class JoinedWorker:
     """What there is: the cloud, its API server, and the one worker, whose plan has been made true."""
 
     lab: Lab
@@ -75,13 +75,13 @@ class Site:
 
 
 @pytest.fixture(scope="session")
-def site(
+def joined(
     kubernetes: str,
     program: Find,
     missing: Callable[[str, str], NoReturn],
     engine: Engine,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Site]:
+) -> Iterator[JoinedWorker]:
     """The worker joined, with all that it needed."""
     if why := lacking():
         missing("linuxnode", why)
@@ -109,7 +109,7 @@ def site(
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
         machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2"))
-        here = Site(cloud, plane, machine, kubernetes, folder)
+        here = JoinedWorker(cloud, plane, machine, kubernetes, folder)
         here.boot()
         yield here
 

@@ -9,7 +9,7 @@ import pytest
 from components.spec.quantities import cpu_milli, memory_bytes
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.lab.conftest import Find
-from tests.lab.joining.conftest import POOL, SPEC, Site
+from tests.lab.joining.conftest import POOL, SPEC, JoinedWorker
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -18,99 +18,101 @@ HNS = r"(?i)hns|hcn|vmcompute|computenetwork"
 KUBELET: dict[str, Any] = SPEC["pools"][POOL]["kubelet"]
 
 
-def test_ops_01_the_whole_plan_came_true_and_its_record_is_in_the_store(site: Site) -> None:
-    record = site.lab.record(site.worker.record)
-    assert record["state"] == "registered", (record, site.worker.log()[-3000:])
-    assert (record["machine"], record["kubernetes"]) == (site.worker.name, site.kubernetes)
-    assert site.worker.restarts() == 1
+def test_ops_01_the_whole_plan_came_true_and_its_record_is_in_the_store(joined: JoinedWorker) -> None:
+    record = joined.lab.record(joined.worker.record)
+    assert record["state"] == "registered", (record, joined.worker.log()[-3000:])
+    assert (record["machine"], record["kubernetes"]) == (joined.worker.name, joined.kubernetes)
+    assert joined.worker.restarts() == 1
 
 
-def test_the_node_is_what_the_plan_says(site: Site) -> None:
+def test_the_node_is_what_the_plan_says(joined: JoinedWorker) -> None:
     """SCH-02, SRV-12, CP-06."""
-    node = site.node
+    node = joined.node
     labels, info = node["metadata"]["labels"], node["status"]["nodeInfo"]
     wanted = {
         "kubernetes.io/os": "windows",
-        "kubernetes.io/hostname": site.worker.name,
+        "kubernetes.io/hostname": joined.worker.name,
         "node.kubernetes.io/windows-build": "10.0.17763",
         "mullion.dev/pool": POOL,
         "team": "billing",
     }
     assert {name: labels.get(name) for name in wanted} == wanted
-    told = site.lab.told(site.worker.record)["machine"]
-    assert site.worker.name == told["name"]
+    told = joined.lab.told(joined.worker.record)["machine"]
+    assert joined.worker.name == told["name"]
     taints = {f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in node["spec"]["taints"]}
     assert set(SPEC["pools"][POOL]["taints"]) <= taints
-    zone = site.worker.record.outputs["availabilityZone"]
-    assert node["spec"]["providerID"] == f"aws:///{zone}/{site.worker.record.id}"
-    assert info["kubeletVersion"] == f"v{site.kubernetes}"
+    zone = joined.worker.record.outputs["availabilityZone"]
+    assert node["spec"]["providerID"] == f"aws:///{zone}/{joined.worker.record.id}"
+    assert info["kubeletVersion"] == f"v{joined.kubernetes}"
     addresses = {each["type"]: each["address"] for each in node["status"]["addresses"]}
     assert addresses["InternalIP"] == told["address"]
 
 
-def test_res_06_allocatable_is_capacity_less_reserves_less_eviction(site: Site) -> None:
-    capacity, allocatable = site.node["status"]["capacity"], site.node["status"]["allocatable"]
+def test_res_06_allocatable_is_capacity_less_reserves_less_eviction(joined: JoinedWorker) -> None:
+    capacity, allocatable = joined.node["status"]["capacity"], joined.node["status"]["allocatable"]
     reserved = [KUBELET[each]["memory"] for each in ("system_reserved", "kube_reserved")]
     less = sum(map(memory_bytes, [*reserved, KUBELET["eviction_hard"]["memory.available"]]))
     assert memory_bytes(allocatable["memory"]) == memory_bytes(capacity["memory"]) - less
     assert cpu_milli(allocatable["cpu"]) == cpu_milli(capacity["cpu"]) - 500
 
 
-def test_it_joined_by_its_token_and_a_request_that_was_approved(site: Site) -> None:
+def test_it_joined_by_its_token_and_a_request_that_was_approved(joined: JoinedWorker) -> None:
     """CP-06: one identity, from the bootstrap token alone."""
-    requests = site.plane.call("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]
-    joined = [each for each in requests if each["spec"]["username"].startswith("system:bootstrap:")]
-    assert joined
-    for each in joined:
-        assert each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"
-    certificate = site.worker.path(PKI) / CURRENT
+    requests = joined.plane.call("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]
+    by_token = [request for request in requests if request["spec"]["username"].startswith("system:bootstrap:")]
+    assert by_token
+    for request in by_token:
+        assert request["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"
+    certificate = joined.worker.path(PKI) / CURRENT
     assert "PRIVATE KEY" in certificate.read_text()
 
 
-def test_res_03_the_kubelet_took_its_priority_class(site: Site) -> None:
+def test_res_03_the_kubelet_took_its_priority_class(joined: JoinedWorker) -> None:
     """It says so when it makes its job object, its only way to it (cmd/kubelet/app/init_windows.go).
 
     Wine knows classes of processes, but forgets a job's: asked for its limit it says 0, and processes keep their own.
     """
-    log = site.worker.path(r"C:\var\log\kubelet\kubelet.log").read_text(errors="replace")
+    log = joined.worker.path(r"C:\var\log\kubelet\kubelet.log").read_text(errors="replace")
     assert re.search(rf'job object.*="?{KUBELET["priority_class"]}', log), log[:3000]
 
 
-def test_srv_11_host_local_holds_the_address_that_kube_proxys_file_names(site: Site) -> None:
-    config = json.loads(site.worker.path(r"C:\k\kube-proxy.json").read_text())
+def test_srv_11_host_local_holds_the_address_that_kube_proxys_file_names(joined: JoinedWorker) -> None:
+    config = json.loads(joined.worker.path(r"C:\k\kube-proxy.json").read_text())
     network, vip = config["winkernel"]["networkName"], config["winkernel"]["sourceVip"]
-    held = site.worker.path(rf"C:\var\lib\cni\networks\{network}\{vip}")
+    held = joined.worker.path(rf"C:\var\lib\cni\networks\{network}\{vip}")
     assert held.read_text().split()[0] == "kube-proxy"
-    pods = site.node["spec"]["podCIDR"]
+    pods = joined.node["spec"]["podCIDR"]
     assert vip.rpartition(".")[0] == pods.partition("/")[0].rpartition(".")[0]
 
 
-def test_srv_10_the_real_kube_proxy_takes_its_file(site: Site, program: Find) -> None:
+def test_srv_10_the_real_kube_proxy_takes_its_file(joined: JoinedWorker, program: Find) -> None:
     """It comes to what Wine lacks, and objects to nothing before; some minors then wait for it until they are ended."""
-    place = site.worker.path(r"C:\lab\kube-proxy.exe")
+    place = joined.worker.path(r"C:\lab\kube-proxy.exe")
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)
     place.symlink_to(program("kube-proxy", "windows"))
     command = (r"C:\lab\kube-proxy.exe", "--config", r"C:\k\kube-proxy.json", "--v=2")
     said = ""
     for seconds in (15, 60, 240):  # a busy machine needs more
-        if re.search(HNS, said := site.worker.run(*command, seconds=seconds)):
+        if re.search(HNS, said := joined.worker.run(*command, seconds=seconds)):
             break
     assert re.search(HNS, said), said[-1500:]
     assert "unknown field" not in said
 
 
-def test_after_the_power_went_the_same_node_comes_back_and_asks_for_nothing(site: Site) -> None:
-    before, certificate = site.node, (site.worker.path(PKI) / CURRENT).read_bytes()
-    names = {each.name for each in site.worker.path(PKI).glob("kubelet-client-*.pem")}
-    site.worker.cut()
-    site.lab.forget(site.worker.record)
-    site.boot()
-    assert site.lab.record(site.worker.record)["state"] == "registered"
-    assert (site.worker.path(PKI) / CURRENT).read_bytes() == certificate
-    assert {each.name for each in site.worker.path(PKI).glob("kubelet-client-*.pem")} == names
-    after = site.node
+def test_after_the_power_went_the_same_node_comes_back_and_asks_for_nothing(joined: JoinedWorker) -> None:
+    before, certificate = joined.node, (joined.worker.path(PKI) / CURRENT).read_bytes()
+    names = {each.name for each in joined.worker.path(PKI).glob("kubelet-client-*.pem")}
+    joined.worker.cut()
+    joined.lab.forget(joined.worker.record)
+    joined.boot()
+    assert joined.lab.record(joined.worker.record)["state"] == "registered"
+    assert (joined.worker.path(PKI) / CURRENT).read_bytes() == certificate
+    assert {each.name for each in joined.worker.path(PKI).glob("kubelet-client-*.pem")} == names
+    after = joined.node
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
-    beats = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + site.worker.name
-    seen = site.plane.call("GET", beats)["spec"]["renewTime"]
-    site.plane.until(lambda: site.plane.call("GET", beats)["spec"]["renewTime"] > seen, "the kubelet says it is there")
+    beats = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + joined.worker.name
+    seen = joined.plane.call("GET", beats)["spec"]["renewTime"]
+    joined.plane.until(
+        lambda: joined.plane.call("GET", beats)["spec"]["renewTime"] > seen, "the kubelet says it is there"
+    )

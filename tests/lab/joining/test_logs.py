@@ -13,45 +13,45 @@ from sandbox.simulated_boot import BOOTED
 from tests.boot_to_ready.lab import STACK
 from tests.clones import work_in
 from tests.cloud_init.test_linux_logs import unpacked
-from tests.lab.joining.conftest import Site
+from tests.lab.joining.conftest import JoinedWorker
 from tests.lab.joining.control_plane import TOKEN
 
 pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
 
-def look(site: Site, command: str, fetched: threading.Event, said: list[str]) -> None:
+def look(joined: JoinedWorker, command: str, fetched: threading.Event, said: list[str]) -> None:
     """What the scheduler does every two minutes, here without a pause."""
     while not fetched.is_set():
-        code, output = site.worker.pwsh(command, 240)
+        code, output = joined.worker.pwsh(command, 240)
         said.append(f"{code}: {output}")
 
 
 def test_ops_02_the_command_fetches_what_the_registered_task_packs(
-    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    joined: JoinedWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    task = site.worker.kept("tasks")["mullion-collect-logs"]
+    task = joined.worker.kept("tasks")["mullion-collect-logs"]
     assert task["principal"]["UserId"] == "SYSTEM"
     command = re.search(r'-Command "(.*)"$', task["action"]["Argument"])
     assert command, task
     fetched, said = threading.Event(), list[str]()
-    machine = threading.Thread(target=look, args=(site, command[1], fetched, said))
-    work_in(site.folder, monkeypatch)
-    with site.lab.cloud_state.transaction():
-        site.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer for the machine
+    machine = threading.Thread(target=look, args=(joined, command[1], fetched, said))
+    work_in(joined.folder, monkeypatch)
+    with joined.lab.cloud_state.transaction():
+        joined.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer for the machine
     machine.start()
     try:
-        ran = CliRunner().invoke(app, ["logs", STACK, site.worker.name, "-o", str(tmp_path / "logs.zip")])
+        ran = CliRunner().invoke(app, ["logs", STACK, joined.worker.name, "-o", str(tmp_path / "logs.zip")])
     finally:
         fetched.set()
         machine.join()
     assert ran.exit_code == 0, (ran.output, said)
     assert "\n/sig windows\n" in ran.output
-    assert f"- Kubernetes: {site.kubernetes}\n" in ran.output
+    assert f"- Kubernetes: {joined.kubernetes}\n" in ran.output
     files = unpacked((tmp_path / "logs.zip").read_bytes())
     assert "Flag" in files["kubelet/kubelet.log"] or "FLAG" in files["kubelet/kubelet.log"]
-    assert site.kubernetes in files["versions/kubelet.txt"]
+    assert joined.kubernetes in files["versions/kubelet.txt"]
     assert json.loads(files["mullion/result.json"])["state"] == "done"
     whole = "\n".join(files.values())
     assert TOKEN not in whole
     assert "PRIVATE KEY" not in whole
-    assert not [each for each in site.lab.cloud_state.objects(site.lab.bucket) if each.startswith("requests/")]
+    assert not [each for each in joined.lab.cloud_state.objects(joined.lab.bucket) if each.startswith("requests/")]

@@ -16,7 +16,7 @@ from components.machine.pki import KeyPair
 from components.rollout.kubernetes_api import Refused
 from sandbox.boot.windows.server import CURRENT, PKI
 from tests.awaited import until
-from tests.lab.joining.conftest import Site
+from tests.lab.joining.conftest import JoinedWorker
 
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
@@ -60,66 +60,66 @@ REFUSED: tuple[tuple[str, str, Any], ...] = (
 
 
 @pytest.fixture(scope="module")
-def own(site: Site) -> KeyPair:
+def own(joined: JoinedWorker) -> KeyPair:
     """The worker's certificate."""
-    text = (site.worker.path(PKI) / CURRENT).read_text()
+    text = (joined.worker.path(PKI) / CURRENT).read_text()
     place = text.index("-----BEGIN EC PRIVATE KEY")
     return {"certificate": text[:place], "key": text[place:]}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def other(site: Site) -> None:
+def other(joined: JoinedWorker) -> None:
     """Another node."""
-    site.plane.call("POST", NODES, {"metadata": {"name": OTHER}})
+    joined.plane.call("POST", NODES, {"metadata": {"name": OTHER}})
 
 
-def answer(site: Site, who: KeyPair, method: str, path: str, body: Any = None) -> int:
+def answer(joined: JoinedWorker, who: KeyPair, method: str, path: str, body: Any = None) -> int:
     """The status of the answer."""
     try:
-        site.plane.call(method, path.format(own=site.worker.name), body, who)
+        joined.plane.call(method, path.format(own=joined.worker.name), body, who)
     except Refused as refused:
         return refused.status
     return 200
 
 
-def test_cp_05_a_node_may_what_its_programs_need(site: Site, own: KeyPair) -> None:
+def test_cp_05_a_node_may_what_its_programs_need(joined: JoinedWorker, own: KeyPair) -> None:
     # the kubelet makes its lease some seconds after its Node
-    until(lambda: answer(site, own, *ALLOWED[-1]) != 404, "the node has its lease")
-    assert {each: answer(site, own, *each) for each in ALLOWED} == dict.fromkeys(ALLOWED, 200)
+    until(lambda: answer(joined, own, *ALLOWED[-1]) != 404, "the node has its lease")
+    assert {each: answer(joined, own, *each) for each in ALLOWED} == dict.fromkeys(ALLOWED, 200)
 
 
-def test_a_node_annotates_itself_as_flanneld_does(site: Site, own: KeyPair) -> None:
-    patched = answer(site, own, "PATCH", f"{NODES}/{{own}}/status", ANNOTATED)
+def test_a_node_annotates_itself_as_flanneld_does(joined: JoinedWorker, own: KeyPair) -> None:
+    patched = answer(joined, own, "PATCH", f"{NODES}/{{own}}/status", ANNOTATED)
     assert patched == 200
-    assert site.node["metadata"]["annotations"]["flannel.alpha.coreos.com/public-ip"] == "10.20.0.9"
+    assert joined.node["metadata"]["annotations"]["flannel.alpha.coreos.com/public-ip"] == "10.20.0.9"
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]}")
-def test_cp_05_a_node_may_nothing_else(site: Site, own: KeyPair, row: tuple[str, str, Any]) -> None:
-    assert answer(site, own, *row) == 403
+def test_cp_05_a_node_may_nothing_else(joined: JoinedWorker, own: KeyPair, row: tuple[str, str, Any]) -> None:
+    assert answer(joined, own, *row) == 403
 
 
 STRANGE = ((f"system:node:{OTHER}", "system:nodes"), ("web-0", "system:masters"), ("admin", "system:masters"))
 """Users and groups that a node's certificate asks for, which are not it."""
 
 
-def test_no_certificate_is_issued_for_another_name_or_group(site: Site, own: KeyPair) -> None:
+def test_no_certificate_is_issued_for_another_name_or_group(joined: JoinedWorker, own: KeyPair) -> None:
     """Such a request is refused, or left lying. One for itself, later, is signed: by then those were looked at too."""
     requests = {f"strange-{place}": _request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
-    answers = {name: answer(site, own, "POST", REQUESTS, each) for name, each in requests.items()}
+    answers = {name: answer(joined, own, "POST", REQUESTS, each) for name, each in requests.items()}
     # up to 1.30 NodeRestriction does not look at requests: one for another node's name lies there, and nobody signs it
     assert set(answers.values()) <= {200, 403}, answers
-    itself = (f"system:node:{site.worker.name}", "system:nodes")
-    assert answer(site, own, "POST", REQUESTS, _request("itself", *itself)) == 200
-    site.plane.until(lambda: _status(site, "itself").get("certificate"), "its own is renewed")
+    itself = (f"system:node:{joined.worker.name}", "system:nodes")
+    assert answer(joined, own, "POST", REQUESTS, _request("itself", *itself)) == 200
+    joined.plane.until(lambda: _status(joined, "itself").get("certificate"), "its own is renewed")
     for name in (name for name, status in answers.items() if status == 200):
-        found = _status(site, name)
+        found = _status(joined, name)
         assert "certificate" not in found
         assert "Approved" not in [each["type"] for each in found.get("conditions", ())]
 
 
-def _status(site: Site, name: str) -> dict[str, Any]:
-    return site.plane.call("GET", f"{REQUESTS}/{name}")["status"]
+def _status(joined: JoinedWorker, name: str) -> dict[str, Any]:
+    return joined.plane.call("GET", f"{REQUESTS}/{name}")["status"]
 
 
 def _request(name: str, user: str, group: str) -> dict[str, Any]:

@@ -1,15 +1,15 @@
-"""How old a snapshot is, and which one is restored; the commands: tests/engine/test_control_planes.py."""
+"""The age of a snapshot, and the choice of one. The commands: tests/engine/test_control_planes.py."""
 
 from datetime import datetime, timezone
 
 import pytest
 
 from operations.commands import control_planes
-from operations.commands.control_planes import Stored, age
+from operations.commands.control_planes import SnapshotStore, age
 from operations.console.exits import Exit, Stop
 
 NOW = datetime(2026, 11, 21, 12, 30, tzinfo=timezone.utc)
-STORED = Stored(
+STORED = SnapshotStore(
     "b-snapshots", ["etcd/20261121T120000Z-timer.x.db", "etcd/20261120T120000Z-17.y.db"], 2, "sha256:a", "aws"
 )
 
@@ -23,11 +23,11 @@ STORED = Stored(
         ("etcd/by-hand.db", ""),
     ],
 )
-def test_the_age_of_a_snapshot_is_in_its_key(key: str, text: str) -> None:
+def test_the_age_of_a_snapshot_comes_from_its_key(key: str, text: str) -> None:
     assert age(key, NOW) == text
 
 
-def test_the_newest_snapshot_is_taken_unless_one_is_named() -> None:
+def test_restore_chooses_the_newest_snapshot_unless_one_is_named() -> None:
     assert control_planes._chosen("prod", STORED, None) == STORED.snapshots[0]
     assert control_planes._chosen("prod", STORED, STORED.snapshots[1]) == STORED.snapshots[1]
 
@@ -35,11 +35,14 @@ def test_the_newest_snapshot_is_taken_unless_one_is_named() -> None:
 @pytest.mark.parametrize(
     ("stored", "says"),
     [
-        (Stored("b-snapshots", [], 2, "sha256:a", "aws"), "b-snapshots has no snapshot of etcd below etcd/"),
-        (Stored("b-snapshots", STORED.snapshots, 0, "", "aws"), "no record below founding/: prod was never founded"),
+        (SnapshotStore("b-snapshots", [], 2, "sha256:a", "aws"), "b-snapshots has no snapshot of etcd below etcd/"),
+        (
+            SnapshotStore("b-snapshots", STORED.snapshots, 0, "", "aws"),
+            "no record below founding/: prod was never founded",
+        ),
     ],
 )
-def test_without_a_snapshot_or_a_founding_nothing_is_restored(stored: Stored, says: str) -> None:
+def test_restore_refuses_a_bucket_without_snapshot_or_founding_record(stored: SnapshotStore, says: str) -> None:
     with pytest.raises(Stop, match=says) as stop:
         control_planes._chosen("prod", stored, None)
     assert stop.value.code is Exit.FAILED

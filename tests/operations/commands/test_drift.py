@@ -1,4 +1,4 @@
-"""Drift: how properties are compared and shown."""
+"""Drift: comparing and printing properties."""
 
 from typing import Any
 
@@ -21,7 +21,9 @@ from operations.commands.drift import Drift, Property, compare, lines
         ({"s": "[secret]"}, {"s": "[secret]"}, []),
     ],
 )
-def test_properties_that_differ_are_named_by_their_path(old: Any, new: Any, found: list[tuple[str, Any, Any]]) -> None:
+def test_compare_names_each_property_that_differs_by_its_path(
+    old: Any, new: Any, found: list[tuple[str, Any, Any]]
+) -> None:
     assert [(each.path, each.recorded, each.real) for each in compare(old, new)] == found
 
 
@@ -30,8 +32,8 @@ def test_properties_that_differ_are_named_by_their_path(old: Any, new: Any, foun
     [
         ("removed", [], ["removed web-0 (t)"]),
         ("changed", [Property("a.b", None, [1])], ["changed web-0 (t)", "  a.b: nothing -> [1]"]),
-        ("changed", [], ["changed web-0 (t)", "  a secret value, or one that the state does not hold"]),
+        ("changed", [], ["changed web-0 (t)", "  a secret value, or a value that the state does not hold"]),
     ],
 )
-def test_a_drift_is_told_in_lines(change: str, properties: list[Property], text: list[str]) -> None:
+def test_a_drift_is_printed_with_its_properties(change: str, properties: list[Property], text: list[str]) -> None:
     assert list(lines(Drift("web-0", "t", "urn", change, properties))) == text

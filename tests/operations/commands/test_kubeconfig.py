@@ -1,4 +1,4 @@
-"""The administrator's kubeconfig: the stored one while it lasts, then one issued from the stored authority."""
+"""The administrator's kubeconfig: the stored one, or one with a new certificate of the stored authority."""
 
 import base64
 import json
@@ -49,7 +49,7 @@ def certificate(text: str) -> str:
 
 
 @pytest.mark.parametrize(("days", "renewed"), [(30, False), (6, False), (4, True), (0, True)])
-def test_a_certificate_within_five_days_of_its_end_is_issued_anew(
+def test_a_certificate_that_expires_within_five_days_is_replaced(
     days: int, renewed: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = stored(days)
@@ -75,7 +75,7 @@ def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return text
 
 
-def test_a_file_is_replaced_for_this_user_alone_and_a_link_to_it_stays(built: str, tmp_path: Path) -> None:
+def test_kubeconfig_replaces_a_file_with_mode_0600_and_keeps_a_link_to_it(built: str, tmp_path: Path) -> None:
     path, link = tmp_path / "config", tmp_path / "link"
     path.write_text("old")
     path.chmod(0o644)
@@ -86,7 +86,9 @@ def test_a_file_is_replaced_for_this_user_alone_and_a_link_to_it_stays(built: st
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_pipe_is_written_to_and_stays_a_pipe(built: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubeconfig_writes_to_a_pipe_and_keeps_it(
+    built: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path, heard = tmp_path / "pipe", list[str]()
     os.mkfifo(path)
     reader = threading.Thread(target=lambda: heard.append(path.read_text()), daemon=True)
@@ -98,7 +100,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(built: str, tmp_path: Path, capsy
     assert capsys.readouterr().out == "", "it may be the pipe that this would go to"
 
 
-def test_a_process_substitution_is_written_to(built: str) -> None:
+def test_kubeconfig_writes_to_a_process_substitution(built: str) -> None:
     reads, writes = os.pipe()
     kubeconfig.kubeconfig("small", f"/dev/fd/{writes}")
     os.close(writes)
@@ -107,7 +109,7 @@ def test_a_process_substitution_is_written_to(built: str) -> None:
 
 
 @pytest.mark.parametrize("output", ["", ".", "/proc/x", "stacks/Pulumi.small.yaml/sub", "loop", "loop/x", "/dev/full"])
-def test_a_place_that_cannot_be_written_is_refused(
+def test_kubeconfig_refuses_a_path_that_cannot_be_written(
     output: str, built: str, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(clone)
@@ -119,7 +121,7 @@ def test_a_place_that_cannot_be_written_is_refused(
 
 
 @pytest.mark.parametrize("command", ["kubeconfig", "outputs"])
-def test_a_stack_that_was_never_built_is_not_looked_for_in_an_account(
+def test_a_stack_that_was_never_built_is_refused_without_asking_an_account(
     command: str, clone: Path, mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PULUMI_ACCESS_TOKEN", raising=False)

@@ -62,9 +62,9 @@ def test_a_machine_that_is_not_there_is_refused_with_those_that_are() -> None:
     ("answer", "said"),
     [
         ({}, "did not answer in 8 minutes"),
-        ({"id": "a"}, "no archive"),
-        ({"id": "a", "archive": 5}, "no archive"),
-        ({"id": "a", "archive": "%%%"}, "no archive"),
+        ({"id": "a"}, "without an archive"),
+        ({"id": "a", "archive": 5}, "without an archive"),
+        ({"id": "a", "archive": "%%%"}, "without an archive"),
         ({"id": "a", "archive": base64.b64encode(b"MZ").decode()}, "no zip archive"),
     ],
 )

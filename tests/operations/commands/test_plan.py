@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from operations.commands import plan as planning
+from operations.commands import plan_against
 from operations.stacks.paths import REPOSITORY
 from tests.operations.conftest import STACK
 
@@ -66,13 +68,7 @@ def test_what_pods_can_have_is_shown_per_pool_res_06(planned: Callable[..., dict
 def test_the_text_says_what_the_document_says(clone: Path, mullion: Run) -> None:
     result = mullion("plan", "small")
     assert result.exit_code == 0
-    for word in (
-        "web-1",
-        "10.20.",
-        "https://api.small.mullion.internal:6443",
-        "reachability: 14 of 14 paths open",
-        "never replaced",
-    ):
+    for word in ("web-1", "10.20.", "https://api.small.mullion.internal:6443", "14 of 14 paths open", "never replaced"):
         assert word in result.stdout, word
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", result.stdout), "plain text, no control characters"
 
@@ -129,9 +125,10 @@ def test_the_reason_of_a_replacement_is_named(planned: Callable[..., dict[str, A
     (tmp_path / "earlier.json").write_text(json.dumps(planned()))
     against = ["--against", str(tmp_path / "earlier.json")]
     found = planned(*against, a="count: 2", b="count: 2, size: m6i.2xlarge")["against"]["replaced"]
-    assert found["web-0"] == "size m6i.xlarge -> m6i.2xlarge"
+    assert found["web-0"] == "pools.web.size: m6i.xlarge -> m6i.2xlarge"
     found = planned(*against, a="    pools:", b="    network: {nodes: 10.50.0.0/16}\n    pools:")["against"]["replaced"]
     assert found["web-0"].startswith("address 10.20."), "the address is fixed, so another one is another machine"
+    assert "network.nodes: 10.20.0.0/16 -> 10.50.0.0/16" in found["web-0"]
 
 
 def test_against_an_exported_state_tags_say_what_machines_were_made_as(
@@ -233,3 +230,71 @@ def test_plan_imports_no_pulumi_and_no_rich() -> None:
     found = modules_after("plan", "aws-dev")
     assert "pydantic" in found, "it did plan"
     assert not found & {"pulumi", "rich", "cryptography"}
+
+
+def test_against_a_state_the_options_behind_a_replacement_are_named(
+    planned: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    whole = planned()
+    state = exported(whole, stale="none")
+    cluster = {"cloud": "aws", "kubernetes": "1.36.4", "pools": {"linux": {"os": "ubuntu-24.04", "count": 1.0}}}
+    cluster["pools"] |= {"web": {"os": "windows-2022", "count": 2.0}}
+    state["deployment"]["resources"].append(
+        {"type": "mullion:index:MixedCluster", "urn": "a::b::c::small", "inputs": cluster}
+    )
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    change = {"a": "count: 2", "b": "count: 2, disk_gb: 200, labels: {team: web}"}
+    found = planned("--against", str(tmp_path / "state.json"), **change)["against"]
+    assert found["replaced"] == dict.fromkeys(("web-0", "web-1"), "pools.web.disk_gb: 128 -> 200")
+    assert found["waves"] == {"web": [["web-0"], ["web-1"]]}
+    assert {option["path"]: option["effect"] for option in found["options"]} == {
+        "pools.web.disk_gb": "replaced",
+        "pools.web.labels.team": "in place",
+    }
+
+
+def test_against_says_when_the_option_cannot_be_told(
+    clone: Path, planned: Callable[..., dict[str, Any]], mullion: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "state.json").write_text(json.dumps(exported(planned(), stale="web-1")))
+    shown = mullion("plan", "small", "--against", str(tmp_path / "state.json")).stdout
+    assert "options   unknown: the spec that was built is not recorded" in shown
+    assert "web-1: its node plan differs; the option cannot be told" in shown
+
+
+def test_against_without_a_file_compares_with_the_built_cluster(
+    planned: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = exported(planned(), stale="web-1")["deployment"]["resources"]
+    monkeypatch.setattr(planning, "_built", lambda name: plan_against.from_state(state, name))
+    assert list(planned("--against")["against"]["replaced"]) == ["web-1"]
+
+
+def test_the_text_shows_what_each_pool_is_made_of(clone: Path, mullion: Run) -> None:
+    options = "labels: {team: web}, disk_gb: 200, kubelet: {kube_reserved: {memory: 1Gi}}"
+    text = STACK.replace("count: 2", f"count: 2, {options}")
+    text += "    images: {windows-2022: ami-0123456789abcdef0}\n    expires: 3d\n"
+    text += "    network: {mode: l2bridge, pods: 10.244.0.0/14, nodes: 10.20.0.0/22}\n"
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
+    result = mullion("plan", "small")
+    assert result.exit_code == 0, result.output
+    for words in (
+        "web: 2 x m6i.xlarge, windows-2022, 200 GiB disk",
+        "image        ami-0123456789abcdef0",
+        "labels       mullion.dev/pool=web,team=web".replace(",", ", "),
+        "taints       os=windows:NoSchedule",
+        "reserved     system cpu 500m and memory 2Gi, kube memory 1Gi, eviction below memory.available 500Mi",
+        "expires       3d",
+        "/24\n",
+    ):
+        assert words in result.stdout, words
+
+
+def test_firewall_rules_are_folded_unless_asked_for(clone: Path, mullion: Run) -> None:
+    folded, whole = mullion("plan", "small").stdout, mullion("plan", "small", "--firewall").stdout
+    assert "`mullion plan small --firewall` lists them" in folded
+    assert "30000-32767" not in folded
+    assert "30000-32767" in whole
+    count = int(re.findall(r"Firewall rules \((\d+)\)", whole)[0])
+    counts = re.findall(r"^  (?:workers|control-plane) +(?:in|out) +(\d+) ", folded, re.MULTILINE)
+    assert sum(map(int, counts)) == count

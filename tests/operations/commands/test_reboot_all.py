@@ -1,4 +1,4 @@
-"""`mullion verify --reboot`: each machine of a booted sandbox, workers first, until it is as planned again."""
+"""`mullion verify --reboot`: reboots each machine of a booted sandbox, workers first, and waits until it is ready."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -45,22 +45,24 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return order
 
 
-def test_workers_come_first_and_what_is_not_booted_is_left_alone(rebooted: list[str]) -> None:
+def test_reboot_all_reboots_workers_first_and_skips_machines_that_are_not_booted(rebooted: list[str]) -> None:
     reboot_all.reboot_all("small")
     assert rebooted == ["linux-0", "web-0", "control-plane-0"]
 
 
-def test_a_machine_that_is_not_as_planned_again_ends_it(rebooted: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reboot_all_stops_at_a_machine_that_is_not_ready_again(
+    rebooted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         sandbox_boot, "record", lambda cloud_state, instance: {"time": len(rebooted), "state": "running"}
     )
     monkeypatch.setattr(reboot_all, "REBOOT_SECONDS", 0)
-    with pytest.raises(Stop, match="linux-0 is not as planned 0 s after its reboot: running"):
+    with pytest.raises(Stop, match="linux-0 is not ready 0 s after its reboot: running"):
         reboot_all.reboot_all("small")
     assert rebooted == ["linux-0"]
 
 
-def test_a_stack_that_is_not_booted_says_how_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reboot_all_says_how_to_boot_a_sandbox_that_is_not_booted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boot_site, "api", lambda name: "")
     with pytest.raises(Stop, match="mullion sandbox boot small") as stop:
         reboot_all.reboot_all("small")

@@ -1,7 +1,8 @@
-"""What `mullion roll` remembers of a roll that was cut off, without an engine."""
+"""`mullion roll`: how it continues after an interruption, and how it ends; without an engine."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from typer.testing import Result
 
 from operations.clouds import cloud_tables
-from operations.commands import up_and_down
-from operations.console.exits import Exit
+from operations.commands import kubeconfig, up_and_down, wait
+from operations.commands.wait import ExpectedMachine, judge
+from operations.console.exits import Exit, Stop
+from operations.engine import state
 from operations.stacks import target
 
 Mullion = Callable[..., Result]
@@ -31,7 +34,7 @@ STATE = [machine("small-web-0", "i-new"), machine("small-web-1", "i-old")]
 
 @pytest.fixture
 def file(clone: Path) -> Path:
-    """Where it is remembered."""
+    """The file of unfinished rolls."""
     path = target.folder("small") / "rolls.json"
     path.parent.mkdir(parents=True)
     return path
@@ -39,23 +42,34 @@ def file(clone: Path) -> Path:
 
 @pytest.fixture
 def replaced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the engine was told to replace."""
-    told: list[str] = []
-    monkeypatch.setattr(up_and_down, "up", lambda *_, replaced, **__: told.extend(replaced(STATE)))
-    return told
+    """URNs that the engine replaces; each new machine is ready."""
+    urns: list[str] = []
+    monkeypatch.setattr(up_and_down, "up", lambda *_, replaced, **__: urns.extend(replaced(STATE)))
+    records(monkeypatch, "ready")
+    return urns
 
 
-def test_a_roll_that_was_cut_off_goes_on_with_what_is_still_the_old_one(
+def records(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
+    """Give every machine a status record of this state."""
+
+    def watch(name: str, seconds: float, *, only: list[str]) -> Any:
+        expected = [ExpectedMachine(each, f"i-{each}", ("ready",), "1.36.4", control_plane=False) for each in only]
+        return [judge(each, {"state": status}, None) for each in expected]
+
+    monkeypatch.setattr(wait, "watch", watch)
+
+
+def test_an_interrupted_roll_continues_with_the_machines_that_are_still_old(
     file: Path, replaced: list[str], mullion: Mullion
 ) -> None:
     file.write_text(json.dumps({"web": {"urn::small-web-0": "i-older", "urn::small-web-1": "i-old"}}))
     ended = mullion(*WORDS)
     assert (ended.exit_code, replaced, file.exists()) == (0, ["urn::small-web-1"], False)
-    assert "going on with the roll of web: 1 of 2 left" in ended.stderr
+    assert "continuing the roll of web: 1 of 2 left" in ended.stderr
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"web": 1}', "null"])
-def test_a_damaged_memory_is_said_and_nothing_is_rolled(
+def test_a_damaged_file_of_unfinished_rolls_is_named_and_nothing_is_rolled(
     content: str, file: Path, replaced: list[str], mullion: Mullion
 ) -> None:
     file.write_text(content)
@@ -63,3 +77,48 @@ def test_a_damaged_memory_is_said_and_nothing_is_rolled(
     assert (ended.exit_code, replaced) == (Exit.REFUSED, [])
     assert f"{file} cannot be read" in ended.stderr
     assert "Remove the file" in ended.stderr
+
+
+def test_a_roll_ends_with_the_machines_that_are_replaced_and_ready(
+    file: Path, replaced: list[str], mullion: Mullion
+) -> None:
+    ended = mullion(*WORDS, "--machine", "web-1")
+    assert ended.exit_code == 0
+    assert ended.stdout.splitlines()[-1] == "small: web-1 replaced and ready"
+
+
+def test_a_roll_fails_if_the_new_machine_is_not_ready(
+    file: Path, replaced: list[str], mullion: Mullion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Engines up to 3.230 only warn of a gate after a creation: `up` ends well."""
+    records(monkeypatch, "running")
+    ended = mullion(*WORDS, "--machine", "web-1")
+    assert ended.exit_code == Exit.FAILED
+    assert ended.stderr.splitlines()[-3:] == [
+        "mullion: web-1 replaced, but 1 of 1 not ready:",
+        "web-1: running",
+        "`mullion wait small` waits for the rest",
+    ]
+
+
+def test_a_stopped_roll_ends_with_the_machines_that_were_replaced(
+    file: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def up(*_: Any, replaced: Callable[[Any], list[str]], **__: Any) -> None:
+        replaced([machine("small-web-0", "i-older"), STATE[1]])
+        raise Stop(Exit.FAILED, "stack small: 1 failed")
+
+    @contextmanager
+    def built(name: str) -> Iterator[None]:
+        yield None
+
+    monkeypatch.setattr(up_and_down, "up", up)
+    monkeypatch.setattr(kubeconfig, "built", built)
+    monkeypatch.setattr(state, "resources", lambda run: STATE)
+    ended = mullion(*WORDS)
+    assert ended.exit_code == Exit.FAILED
+    assert ended.stderr.splitlines()[-2:] == [
+        "mullion: stack small: 1 failed",
+        "replaced: web-0; not replaced: web-1; the same command continues",
+    ]
+    assert json.loads(file.read_text())["web"] == {"urn::small-web-0": "i-older", "urn::small-web-1": "i-old"}

@@ -1,4 +1,4 @@
-"""What `mullion sandbox ls` tells of booted machines, and what stops `mullion sandbox boot`."""
+"""`mullion sandbox ls` of booted machines, and errors of `mullion sandbox boot`."""
 
 import json
 import re
@@ -20,47 +20,47 @@ from sandbox.cloud_state import CloudState
 from tests.sandbox.boot.cloud_states import has
 
 SAID = {"state": "ready", "phase": "ready", "step": "node-ready", "time": "2026-01-02T03:04:05Z"}
-"""A record."""
+"""A status record."""
 LIVES = {
-    "of this life": ("2026-01-02T03:04:04Z", ("ready", "ready/node-ready")),
-    "of the life before": ("2026-01-02T03:04:06Z", ("absent", "")),
-    "of the moment in which it was put on": ("2026-01-02T03:04:05Z", ("absent", "")),
+    "written since the boot": ("2026-01-02T03:04:04Z", ("ready", "ready/node-ready")),
+    "written before the boot": ("2026-01-02T03:04:06Z", ("absent", "")),
+    "written in the second of the boot": ("2026-01-02T03:04:05Z", ("absent", "")),
 }
 
 
 @pytest.fixture
 def cloud_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CloudState:
-    """A booted sandbox's world, with no machine yet; each has the same record."""
+    """The cloud state of a booted sandbox without machines; all have the same status record."""
     cloud_state = CloudState(tmp_path / "world.db")
 
     @contextmanager
-    def kept(name: str) -> Iterator[CloudState]:
+    def booted(name: str) -> Iterator[CloudState]:
         yield cloud_state
 
-    monkeypatch.setattr(sandbox_boot, "_kept", kept)
+    monkeypatch.setattr(sandbox_boot, "_booted", booted)
     monkeypatch.setattr(sandbox_boot, "record", lambda cloud_state, instance: SAID)
     return cloud_state
 
 
 @pytest.mark.parametrize("of", LIVES)
-def test_a_record_counts_only_where_the_machine_wrote_it_since_it_was_put_on(
+def test_ls_ignores_a_record_that_the_machine_wrote_before_its_last_boot(
     of: str, cloud_state: CloudState, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    since, told = LIVES[of]
+    since, expected = LIVES[of]
     has(cloud_state, **{"linux-0": "i-1"})
     machine_status.write_statuses(
         cloud_state, {"linux-0": MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower(rate="2mbit"), since)}
     )
     sandbox_boot.ls("small", as_json=True)
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["machines"]["linux-0"]
-    assert (found["record"], found["step"]) == told
+    assert (found["record"], found["step"]) == expected
     assert (found["power"], found["network"], found["address"]) == ("on", "2mbit", "10.20.0.9")
 
 
-def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
+def test_a_machine_whose_instance_is_deleted_is_neither_shown_nor_changed(
     cloud_state: CloudState, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its keeper takes a moment to cut what `up` has deleted or replaced."""
+    """The supervisor takes a moment to cut a machine that `up` has deleted or replaced."""
     standing = MachineStatus("i-1", "10.20.0.9", "on", "", DesiredPower())
     machine_status.write_statuses(cloud_state, {"linux-0": standing, "linux-1": replace(standing, instance="i-2")})
     has(cloud_state, **{"linux-0": "i-1", "linux-1": "i-3"})
@@ -70,7 +70,7 @@ def test_a_machine_that_the_world_has_no_more_is_neither_shown_nor_changed(
         sandbox_boot.change("small", "linux-1", boots=1)
 
 
-def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
+def test_a_machine_that_is_deleted_while_it_changes_is_reported_as_gone(
     cloud_state: CloudState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     has(cloud_state, **{"linux-0": "i-1"})
@@ -80,7 +80,7 @@ def test_a_machine_that_goes_while_something_is_done_to_it_is_said_to_be_gone(
         sandbox_boot.change("small", "linux-0", on=False)
 
 
-def test_a_file_of_windows_servers_that_is_wrong_is_told_before_anything_boots(
+def test_boot_refuses_an_invalid_file_of_windows_servers_before_any_machine_boots(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "hosts.yaml"

@@ -1,4 +1,4 @@
-"""`mullion sandbox`: faults, changes behind the program's back, and what machines wait for."""
+"""`mullion sandbox`: faults, changes outside of Pulumi, and what blocks machines."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,7 +35,7 @@ def cloud_state(clone: Path) -> Iterator[CloudState]:
     made.close()
 
 
-def test_faults_are_planned_listed_and_forgotten(cloud_state, mullion: Run) -> None:
+def test_faults_are_planned_listed_and_deleted(cloud_state, mullion: Run) -> None:
     result = mullion("sandbox", "fault", "small", "--fail", "3", "--throttle", "1", "--tries", "7", "--type", "Vpc")
     assert result.exit_code == 0, result.output
     assert [(each.kind, each.nth, each.type, each.amount) for each in faults.planned(cloud_state)] == [
@@ -81,7 +81,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("words", "message"), WRONG)
-def test_what_makes_no_sense_changes_nothing_and_says_what_would(cloud_state, mullion: Run, words, message) -> None:
+def test_an_invalid_command_changes_nothing_and_says_what_is_valid(cloud_state, mullion: Run, words, message) -> None:
     before = cloud_state.resources()
     result = mullion("sandbox", *words)
     assert result.exit_code == Exit.USAGE
@@ -89,7 +89,7 @@ def test_what_makes_no_sense_changes_nothing_and_says_what_would(cloud_state, mu
     assert (cloud_state.resources(), faults.planned(cloud_state)) == (before, [])
 
 
-def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion: Run) -> None:
+def test_change_takes_type_and_name_or_id_of_a_resource(cloud_state, mullion: Run) -> None:
     assert (
         mullion("sandbox", "change", "small", "Vpc/same", "tags.owner=them", "enableDnsHostnames=true").exit_code == 0
     )
@@ -100,12 +100,12 @@ def test_a_thing_is_changed_by_its_type_and_name_or_its_id(cloud_state, mullion:
     assert cloud_state.resources("aws:ec2/vpc:Vpc")[1].tags == {"a": "1"}
 
 
-def test_a_thing_is_removed(cloud_state, mullion: Run) -> None:
+def test_remove_deletes_a_resource(cloud_state, mullion: Run) -> None:
     assert mullion("sandbox", "remove", "small", "net").stdout == "removed Vpc/net\n"
     assert [each.name for each in cloud_state.resources()] == ["same", "same"]
 
 
-def test_machines_that_wait_are_shown_with_what_is_in_their_way(cloud_state, mullion: Run) -> None:
+def test_boots_lists_waiting_machines_with_what_blocks_them(cloud_state, mullion: Run) -> None:
 
     cloud_state.put_boot(
         Boot("i-1", "web-0", "0" * 64, "waiting", "there is no object x in bucket b", "2026-01-01T00:00:00Z")

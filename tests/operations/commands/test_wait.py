@@ -1,4 +1,4 @@
-"""`mullion wait`: what a machine lacks, when it ends, what it prints."""
+"""`mullion wait`: which problem a machine has, when the wait ends, what it prints."""
 
 import asyncio
 from pathlib import Path
@@ -8,81 +8,117 @@ import pytest
 
 from components.plan import plan_cluster
 from operations.commands import wait
-from operations.commands.wait import Awaited, Seen, awaited, plain, seen, until_there
+from operations.commands.wait import ExpectedMachine, MachineReport, expected_machines, judge, plain, until_ready
 from operations.console.exits import Exit, Stop
 from operations.engine import state
 from operations.stacks import stack_files
 
-WORKER = Awaited("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
-REGISTERED = Awaited("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
+WORKER = ExpectedMachine("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
+REGISTERED = ExpectedMachine("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
 READY = {"state": "ready", "kubernetes": "1.36.4"}
 FAILED = {"state": "failed", "phase": "runtime", "step": "docker", "code": 511, "name": "runtime-down", "message": "no"}
 
-CASES: list[tuple[str, Awaited, dict[str, Any], dict[str, bool] | None, str]] = [
+CASES: list[tuple[str, ExpectedMachine, dict[str, Any], dict[str, bool] | None, str]] = [
     ("ready, no API", WORKER, READY, None, ""),
     ("ready and its Node too", WORKER, READY, {"web-0": True}, ""),
     ("ready, its Node not", WORKER, READY, {"web-0": False}, "its Node is not Ready"),
-    ("ready, no such Node", WORKER, READY, {}, "there is no Node of that name"),
+    ("ready, no such Node", WORKER, READY, {}, "the cluster has no Node of this name"),
     ("registered is enough", REGISTERED, {"state": "registered"}, {"web-0": False}, ""),
     ("registered is not enough", WORKER, {"state": "registered"}, None, "registered"),
-    ("an older version", WORKER, {**READY, "kubernetes": "1.35.8"}, None, "it has Kubernetes 1.35.8, not 1.36.4"),
+    ("an older version", WORKER, {**READY, "kubernetes": "1.35.8"}, None, "it runs Kubernetes 1.35.8, not 1.36.4"),
     ("failed, with its number", WORKER, FAILED, None, "failed, E511 runtime-down: no"),
     ("no record", WORKER, {"state": "absent", "message": "NoSuchKey"}, None, "absent, NoSuchKey"),
 ]
 
 
-@pytest.mark.parametrize(("each", "record", "nodes", "lacks"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
-def test_a_machine_lacks_what_its_record_and_its_node_say(
-    each: Awaited, record: dict[str, Any], nodes: dict[str, bool] | None, lacks: str
+@pytest.mark.parametrize(
+    ("machine", "record", "nodes", "problem"), [case[1:] for case in CASES], ids=[c[0] for c in CASES]
+)
+def test_a_machine_has_the_problem_that_its_record_and_its_node_name(
+    machine: ExpectedMachine, record: dict[str, Any], nodes: dict[str, bool] | None, problem: str
 ) -> None:
-    assert seen(each, record, nodes).lacks == lacks
+    assert judge(machine, record, nodes).problem == problem
 
 
-def test_each_change_is_told_once_and_the_last_look_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_change_is_printed_once_and_the_last_look_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
     looks = [{"state": "running", "phase": "system"}, {"state": "running", "phase": "system"}, READY]
-    told: list[str] = []
-    last: list[Seen] = []
+    said: list[str] = []
+    reports: list[MachineReport] = []
 
-    async def look() -> list[Seen]:
-        return [seen(WORKER, looks.pop(0), None)]
+    async def look() -> list[MachineReport]:
+        return [judge(WORKER, looks.pop(0), None)]
 
-    def say(now: Seen) -> None:
-        told.append(f"{now.record['state']} {now.where}")
+    def say(report: MachineReport) -> None:
+        said.append(f"{report.record['state']} {report.where}")
 
-    assert asyncio.run(until_there(look, 60, last, say))
-    assert told == ["running system", "ready "]
-    assert [each.lacks for each in last] == [""]
-
-
-def test_the_time_is_over_before_a_pause_that_would_outlast_it() -> None:
-    last: list[Seen] = []
-
-    async def look() -> list[Seen]:
-        return [seen(WORKER, FAILED, None)]
-
-    assert not asyncio.run(until_there(look, 1, last, lambda _: None))
-    assert last[0].where == "runtime/docker"
+    assert asyncio.run(until_ready(look, 60, reports, say))
+    assert said == ["running system", "ready "]
+    assert [each.problem for each in reports] == [""]
 
 
-def test_what_a_machine_writes_does_nothing_to_a_terminal() -> None:
-    hostile = seen(WORKER, {"state": "fa\x1b[2Jiled", "message": "a\r\nb", "phase": "\x07"}, None)
-    assert hostile.lacks == "fa [2Jiled, a  b"
-    assert not [each for each in wait.shown([hostile]).replace("\n", "") if not each.isprintable()]
+def test_the_wait_ends_before_a_pause_that_would_outlast_its_timeout() -> None:
+    reports: list[MachineReport] = []
+
+    async def look() -> list[MachineReport]:
+        return [judge(WORKER, FAILED, None)]
+
+    assert not asyncio.run(until_ready(look, 1, reports, lambda _: None))
+    assert reports[0].where == "runtime/docker"
+
+
+def test_a_machines_record_cannot_control_the_terminal() -> None:
+    hostile = judge(WORKER, {"state": "fa\x1b[2Jiled", "message": "a\r\nb", "phase": "\x07"}, None)
+    assert hostile.problem == "fa [2Jiled, a  b"
+    assert not [each for each in wait.table_of([hostile]).replace("\n", "") if not each.isprintable()]
     assert plain(None) == ""
 
 
-def test_machines_that_are_not_made_and_a_state_without_stores_are_named(clone: Path) -> None:
+def test_machines_that_are_not_created_and_stores_missing_in_the_state_are_named(clone: Path) -> None:
     plan = plan_cluster("small", stack_files.load("small").spec)
-    with pytest.raises(Stop, match="not made yet: control-plane-0, linux-0, web-0, web-1; `mullion up small`") as stop:
-        awaited(plan, [])
+    with pytest.raises(
+        Stop, match="not created yet: control-plane-0, linux-0, web-0, web-1; `mullion up small`"
+    ) as stop:
+        expected_machines(plan, [])
     assert stop.value.code is Exit.FAILED
     with pytest.raises(Stop, match="the state of small has no"):
         state.stores("small", [])
 
 
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("gone", "the cloud has no instance i-1 any more; mullion up small --refresh"),
+        ("stopped", "its instance i-1 is stopped"),
+        ("", ""),
+    ],
+)
+def test_a_ready_record_does_not_hide_that_the_instance_does_not_run(fault: str, problem: str) -> None:
+    report = wait.without_instance(judge(WORKER, READY, None), fault, "mullion up small --refresh")
+    assert (report.problem, report.gone) == (problem, fault == "gone")
+
+
+def test_a_gone_instance_ends_the_wait_at_once() -> None:
+    async def look() -> list[MachineReport]:
+        return [wait.without_instance(judge(WORKER, READY, None), "gone", "mullion up small --refresh")]
+
+    assert not asyncio.run(until_ready(look, 3600, [], lambda _: None))
+
+
+def test_a_wait_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
+    looks = [FAILED, READY]
+
+    async def look() -> list[MachineReport]:
+        return [judge(WORKER, looks.pop(0), None)]
+
+    assert asyncio.run(until_ready(look, 60, [], lambda _: None))
+    assert "mullion: waiting for web-0: failed, E511 runtime-down: no (0 s)\n" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("text", ["soon", "10", "-1s"])
-def test_a_timeout_that_is_no_duration_is_refused(text: str, clone: Path, mullion: Any) -> None:
+def test_a_timeout_that_is_not_a_duration_is_refused(text: str, clone: Path, mullion: Any) -> None:
     result = mullion("wait", "small", "--timeout", text)
     assert result.exit_code == 2
     assert "--timeout" in result.stderr

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
 
 from operations.downloads import fetch
@@ -113,9 +114,24 @@ def test_redirects_are_followed(downloads: Downloads, tmp_path: Path) -> None:
 
 
 def test_a_redirect_from_https_to_http_is_not_followed() -> None:
-    request = fetch.urllib.request.Request("https://one.test/a")
+    request = httpx.Request("GET", "https://one.test/a")
+    answer = httpx.Response(302, headers={"Location": "http://two.test/a"}, request=request)
     with pytest.raises(fetch.Unreachable, match="plain http"):
-        fetch._SameSecurity().redirect_request(request, None, 302, "Found", {}, "http://two.test/a")
+        fetch._refuse_downgrade(answer)
+
+
+def test_a_redirect_of_a_put_is_refused_because_the_file_would_not_arrive(downloads: Downloads, tmp_path: Path) -> None:
+    downloads.serve({"old": Served(faults=[Fault(redirect="$other/file")])}, downloads.urls)
+    (tmp_path / "f").write_bytes(b"x" * 10)
+    with pytest.raises(fetch.Unreachable):
+        fetch.send(tmp_path / "f", f"{downloads.urls['url']}/old", {})
+
+
+@pytest.mark.parametrize("proxy", ["file:///dev/null", "socks5://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_is_said(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    with pytest.raises(fetch.Unreachable, match="proxy that the environment names"):
+        fetch.fetch("http://far.test/f", tmp_path / "f", None)
 
 
 def test_nobody_at_the_address_is_said_with_the_address(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Engine events become counts, lines and short errors."""
 
+import time
 from typing import Any
 
 import pytest
@@ -61,6 +62,20 @@ def test_what_is_kept_by_the_cloud_is_not_called_deleted(tally: Tally) -> None:
     step = tally.hear(finished("delete", retain=True))
     assert step
     assert "left in place" in progress.line(tally, step, None)
+
+
+def test_an_engine_run_without_a_line_for_15_s_says_what_it_waits_for(
+    tally: Tally, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A gate of a roll waits up to 30 minutes for a machine."""
+    monkeypatch.setattr(progress, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
+    lines, end = "", time.monotonic() + 10
+    with progress.shown(tally) as watch:
+        watch(begun("create"))
+        while "mullion: waiting for dev-vpc (0 s)\n" not in lines and time.monotonic() < end:
+            lines += capsys.readouterr().err
+    assert "mullion: waiting for dev-vpc (0 s)\n" in lines
 
 
 @pytest.mark.parametrize("op", ["same", "refresh", "replace"])

@@ -1,15 +1,16 @@
-"""A cluster's API in memory, for `mullion verify`: it keeps what is made, runs pods, and lets them answer."""
+"""A fake Kubernetes API in memory for `mullion verify`: keeps created objects, runs pods, and lets them answer."""
 
 import re
-import socket
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from websockets.exceptions import ConnectionClosedOK
+
 from components.rollout.kubernetes_api import Refused
 
 Answer = Callable[[str, str], bool]
-"""Whether a question of a pod (its name, the words) is answered with ok."""
+"""Whether a question is answered with ok, by the pod's place and the question's words."""
 
 
 def node(
@@ -46,22 +47,43 @@ DONE: dict[str, dict[str, Any]] = {
     "CronJob": {"lastScheduleTime": "2026-01-01T00:00:00Z"},
     "ResourceQuota": {"used": {"count/secrets": "1"}},
 }
-"""The end state of what controllers make."""
+"""End state of each kind of controller."""
 HTTP = b"HTTP/1.0 200 OK\r\n\r\nhello"
 
 
+class FakeConnection:
+    """A WebSocket that the other side closes after these messages."""
+
+    def __init__(self, messages: list[bytes]) -> None:
+        self._messages = messages
+        self.sent: list[bytes] = []
+
+    def __enter__(self) -> "FakeConnection":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, message: bytes) -> None:
+        self.sent.append(message)
+
+    def recv(self, timeout: float) -> bytes:
+        if not self._messages:
+            raise ConnectionClosedOK(None, None)
+        return self._messages.pop(0)
+
+
 class FakeApi:
-    """What KubernetesApi is to `verify`. Refuses what a real API server refuses of these calls."""
+    """Stands in for KubernetesApi. Refuses the calls that a real API server refuses."""
 
     def __init__(self, nodes: list[dict[str, Any]], answer: Answer) -> None:
         self.nodes, self.answer = nodes, answer
         self.objects: dict[str, dict[str, Any]] = {}
         self.made: list[dict[str, Any]] = []
-        self.system_phase = "Running"
+        self.system_phase, self.system_node = "Running", ""
         self.never_ready: set[str] = set()
-        self._open: list[socket.socket] = []
         self.lacks: set[str] = set()
-        """Kinds that come to no end; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
+        """Kinds without an end state; and summary, exec, port-forward, quota, restarts, preStop, metrics."""
 
     def ask(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
         """One call."""
@@ -93,7 +115,7 @@ class FakeApi:
         return self._with_status(self.objects[bare])
 
     def text(self, path: str) -> str:
-        """A pod's log: its answers."""
+        """Return a pod's log: its answers."""
         bare, _, query = path.partition("?container=")
         name = bare.split("/")[-2]
         (pod,) = (each for each in self.made if each["metadata"]["name"] == name)
@@ -109,9 +131,8 @@ class FakeApi:
             lines.append(f"{number} {'ok' if self.answer(self.asks(pod), words) else 'no'} said so")
         return "\n".join([*lines, "done"])
 
-    def upgraded(self, path: str, protocol: str) -> socket.socket:
-        """What a websocket of exec or port-forward brings, in frames of a server: they are not masked."""
-        ours, theirs = socket.socketpair()
+    def websocket(self, path: str, protocol: str) -> "FakeConnection":
+        """A WebSocket of exec or port-forward, with all that the API sends before it closes it."""
         assert protocol == "v4.channel.k8s.io"
         if "/exec?" in path:
             messages = [
@@ -122,17 +143,11 @@ class FakeApi:
             port = struct.pack("<H", int(path.rpartition("=")[2]))
             page = [] if "port-forward" in self.lacks else [b"\x00" + HTTP + b"x" * 200]
             messages = [b"\x00" + port, b"\x01" + port, *page]
-        for each in messages:
-            size = bytes([len(each)]) if len(each) < 126 else struct.pack(">BH", 126, len(each))
-            theirs.sendall(b"\x82" + size + each)
-        theirs.sendall(b"\x88\x00")
-        theirs.shutdown(socket.SHUT_WR)
-        self._open.append(theirs)
-        return ours
+        return FakeConnection(messages)
 
     @staticmethod
     def asks(pod: dict[str, Any]) -> str:
-        """Where a pod asks: the node's name, with host before it where it is on the node's network."""
+        """Return a pod's place: the node's name, after `host ` for a pod on the host network."""
         on = pod["spec"]["nodeSelector"]["kubernetes.io/hostname"]
         return f"host {on}" if pod["spec"].get("hostNetwork") else on
 
@@ -164,7 +179,7 @@ class FakeApi:
 
     @staticmethod
     def _select(spec: dict[str, Any]) -> None:
-        """Labels of a template are what its selector selects."""
+        """Refuse a selector that does not match the labels of its template."""
         selector = spec["selector"].get("matchLabels", spec["selector"])
         if not selector.items() <= spec["template"]["metadata"]["labels"].items():
             raise Refused(422, "`selector` does not match template `labels`")
@@ -175,12 +190,10 @@ class FakeApi:
         inside = path.removeprefix("/api/v1")
         for each in [one for one in self.objects if one == path or f"{inside}/" in one]:
             del self.objects[each]
-        for each in self._open:
-            each.close()
         return {}
 
     def _pods(self, path: str) -> Iterator[dict[str, Any]]:
-        """The pods as they are: made by themselves, or one on each node that a Deployment wants."""
+        """Give the pods with their status: created ones, and one on each node of a Deployment."""
         for name, each in self.objects.items():
             if name.startswith(f"{path}/"):
                 yield self._run(each, each["spec"]["nodeSelector"]["kubernetes.io/hostname"])
@@ -193,7 +206,7 @@ class FakeApi:
                     yield self._run({"metadata": labels, "spec": template["spec"]}, on)
 
     def _run(self, pod: dict[str, Any], on: str) -> dict[str, Any]:
-        """The pod as it is: servers are ready, those that ask have asked."""
+        """Return the pod with its status: web servers are Ready, pods that ask have Succeeded."""
         asking = pod["metadata"]["labels"]["app"] == "ask"
         ready = not asking and pod["metadata"]["name"] not in self.never_ready
         number = 1 + [each["metadata"]["name"] for each in self.nodes].index(on)
@@ -214,4 +227,8 @@ class FakeApi:
             "conditions": [{"type": "Ready", "status": "True"}],
             "podIP": "10.244.1.9",
         }
-        return {"metadata": {"name": "coredns-1", "namespace": "kube-system"}, "spec": {}, "status": status}
+        return {
+            "metadata": {"name": "coredns-1", "namespace": "kube-system"},
+            "spec": {"nodeName": self.system_node},
+            "status": status,
+        }

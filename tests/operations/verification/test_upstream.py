@@ -1,4 +1,4 @@
-"""Kubernetes' own suite for Windows: its command line, and both of its ends (SMK-15)."""
+"""Kubernetes' own suite for Windows (SMK-15): its command line, and its verdict."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ LINUX = Node("linux-0", "linux", "10.20.0.5", True, False, "", "containerd://2.1
 
 
 @pytest.mark.parametrize(("node", "more"), [(CONTAINERD, {}), (DOCKER, ON_DOCKER)], ids=["containerd", "docker"])
-def test_smk_15_the_command_line_has_the_focus_and_the_known_exclusions_of_the_runtime(
+def test_smk_15_the_command_line_has_the_focus_and_the_exclusions_of_the_runtime(
     node: Node, more: dict[str, str], tmp_path: Path
 ) -> None:
     words = command(Suite(Path("/e2e.test")), tmp_path / "kubeconfig", [LINUX, node], tmp_path / "report")
@@ -26,7 +26,7 @@ def test_smk_15_the_command_line_has_the_focus_and_the_known_exclusions_of_the_r
 
 @pytest.mark.subprocess
 @pytest.mark.parametrize(("code", "verdict"), [(0, Verdict.PASSED), (1, Verdict.FAILED)], ids=["passes", "fails"])
-def test_smk_15_its_exit_code_is_the_verdict_and_what_it_said_is_kept(
+def test_smk_15_the_exit_code_decides_the_verdict_and_the_output_is_kept(
     code: int, verdict: Verdict, tmp_path: Path
 ) -> None:
     program = tmp_path / "e2e.test"
@@ -38,7 +38,7 @@ def test_smk_15_its_exit_code_is_the_verdict_and_what_it_said_is_kept(
 
 
 @pytest.mark.subprocess
-def test_smk_15_a_program_that_cannot_run_fails_with_the_reason(tmp_path: Path) -> None:
+def test_smk_15_a_program_that_cannot_start_fails_with_the_reason(tmp_path: Path) -> None:
     row = run(Suite(tmp_path / "none"), tmp_path / "kubeconfig", [CONTAINERD], tmp_path / "report")
     assert row.verdict is Verdict.FAILED
     assert "none" in row.said

@@ -1,4 +1,4 @@
-"""`mullion verify` on a cluster in memory: all good, and each check failing on its own."""
+"""`mullion verify` on a fake API: a good cluster, and each check failing alone."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 
 from operations.verification import run
 from operations.verification.manifests import BUSYBOX
-from operations.verification.run import Wanted, answers, verify
+from operations.verification.run import VerifyRequest, answers, verify
 from operations.verification.verdicts import TITLES, Row, Verdict, as_json, as_junit, failed, shown
 from operations.verification.workloads import CONTROLLERS
 from tests.operations.verification.cluster import MIXED, Answer, FakeApi, node
@@ -21,7 +21,7 @@ OUTSIDE = ("example.org:443", "192.0.2.7:443")
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What does not come does not come later."""
+    """Wait for nothing: the fake API never changes by itself."""
     monkeypatch.setattr(run, "PULL", {"linux": 0.01, "windows": 0.01})
     monkeypatch.setattr(run, "ASKING", 0.01)
     monkeypatch.setattr(run, "WORKING", 0.01)
@@ -29,7 +29,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def good(place: str, words: str) -> bool:
-    """A cluster as it should be: metadata is closed to pods, and settings are read-only."""
+    """Answer as a good cluster: metadata is closed to pods, and ConfigMaps are read-only."""
     if words.startswith("write "):
         return False
     return METADATA not in words or place.startswith("host ")
@@ -39,19 +39,19 @@ def rows_of(
     answer: Answer = good, nodes: list[dict[str, Any]] | None = None, excused: dict[str, str] | None = None
 ) -> list[Row]:
     api = FakeApi(MIXED if nodes is None else nodes, answer)
-    return verify(api, Wanted(NAMES, excused or {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    return verify(api, VerifyRequest(NAMES, excused or {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
 
 
-def test_a_good_cluster_passes_every_check_and_nothing_is_left_in_it() -> None:
+def test_verify_passes_every_check_of_a_good_cluster_and_deletes_all_it_created() -> None:
     api = FakeApi(MIXED, good)
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert failed(rows) == []
     assert {row.check for row in rows if row.verdict is Verdict.PASSED} == TITLES.keys() - {"SMK-15"}
     assert api.objects == {}
 
 
 def without(*parts: str, host: bool | None = None, at: str = "") -> Answer:
-    """A cluster as it should be, but for questions that contain each of the parts."""
+    """Answer as a good cluster, but with no to questions that contain all these parts."""
 
     def answer(place: str, words: str) -> bool:
         here = (host is None or place.startswith("host ") is host) and at in place
@@ -72,35 +72,69 @@ BROKEN: dict[str, Answer] = {
     "metadata": lambda place, words: not words.startswith("write "),
     "packet-size": without("size "),
 }
-"""By check: what is wrong with a cluster that fails it, and no other."""
+"""By check: answers of a cluster that fails this check and no other."""
 
 
 @pytest.mark.parametrize("check", BROKEN)
-def test_each_check_fails_on_its_own(check: str) -> None:
+def test_each_check_fails_alone(check: str) -> None:
     assert {row.check for row in failed(rows_of(BROKEN[check]))} == {check}
 
 
-def test_smk_02_a_node_that_is_missing_and_one_that_is_not_ready_fail() -> None:
+def test_smk_02_a_missing_node_and_a_node_that_is_not_ready_fail() -> None:
     nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
     assert [(row.check, row.what, row.said) for row in failed(rows_of(nodes=nodes))] == [
-        ("SMK-02", "node web-0", "not Ready"),
-        ("SMK-02", "node web-1", "there is no Node of that name"),
+        ("SMK-02", "node web-0", "NotReady"),
+        ("SMK-02", "node web-1", "the cluster has no Node of this name"),
     ]
 
 
 def test_smk_02_a_system_pod_that_does_not_run_fails() -> None:
     api = FakeApi(MIXED, good)
     api.system_phase = "Pending"
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [(row.check, row.what, row.said) for row in failed(rows)] == [
         ("SMK-02", "pod kube-system/coredns-1", "Pending")
     ]
 
 
-def test_smk_03_a_server_whose_image_does_not_come_fails_with_the_kubelets_reason() -> None:
+def test_smk_02_the_row_of_a_failing_system_pod_names_its_node() -> None:
+    api = FakeApi(MIXED, good)
+    api.system_phase, api.system_node = "Pending", "linux-0"
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    assert [row.what for row in failed(rows)] == ["pod kube-system/coredns-1 on linux-0"]
+
+
+def test_smk_07_names_have_the_dns_domain_of_the_cluster() -> None:
+    api, words = FakeApi(MIXED, good), list[str]()
+
+    def note(place: str, question: str) -> bool:
+        words.append(question)
+        return good(place, question)
+
+    api.answer = note
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01, domain="corp.example"))  # type: ignore[arg-type]
+    assert {question.rpartition(".svc.")[2] for question in words if ".svc." in question} == {
+        "corp.example",
+        "corp.example/hello",
+    }
+    [external] = [each["spec"] for each in api.made if each.get("spec", {}).get("type") == "ExternalName"]
+    assert external["externalName"] == "kubernetes.default.svc.corp.example"
+    askers = [each["spec"]["containers"][0] for each in api.made if each["metadata"]["name"].startswith("ask-")]
+    assert {"name": "DOMAIN", "value": "corp.example"} in askers[0]["env"]
+
+
+def test_a_wait_says_which_nodes_are_not_ready(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
+    rows_of(nodes=[*MIXED[:3], node("web-1", "windows", "10.20.0.7", ready=False, build="10.0.17763")])
+    assert "mullion: waiting for Nodes web-1 to be Ready (0 s)\n" in capsys.readouterr().err
+
+
+def test_smk_03_a_web_server_whose_image_cannot_be_pulled_fails_with_the_kubelets_reason() -> None:
     api = FakeApi(MIXED, good)
     api.never_ready = {"web-web-1"}
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [(row.check, row.what, row.said) for row in failed(rows)] == [
         ("SMK-03", "windows pod web-web-1", "Pending: ImagePullBackOff")
     ]
@@ -116,38 +150,38 @@ LACKS: dict[str, tuple[str, set[str]]] = {
     "port-forward": ("SMK-14", {"port-forward"}),
     "quota": ("SMK-14", {"ResourceQuota"}),
 }
-"""What a cluster lacks -> the check that fails, and its rows."""
+"""Missing feature of a cluster -> the check that fails, and its rows."""
 
 
 @pytest.mark.parametrize("what", LACKS)
-def test_smk_12_13_14_each_feature_fails_on_its_own(what: str) -> None:
+def test_smk_12_13_14_each_feature_fails_alone(what: str) -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {what}
-    rows = failed(verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
+    rows = failed(verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01)))  # type: ignore[arg-type]
     assert ({row.check for row in rows}, {row.what for row in rows}) == ({LACKS[what][0]}, LACKS[what][1])
     assert {row.system for row in rows} <= {"linux", "windows", ""}
     assert api.objects == {}
 
 
-def test_smk_13_a_cluster_with_the_older_api_of_cron_jobs_is_asked_by_that() -> None:
+def test_smk_13_cron_jobs_use_batch_v1beta1_if_the_cluster_has_no_batch_v1() -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {"batch/v1"}
-    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert {each["apiVersion"] for each in api.made if each["kind"] == "CronJob"} == {"batch/v1beta1"}
 
 
 def test_smk_14_without_a_metrics_server_metrics_are_not_covered() -> None:
     api = FakeApi(MIXED, good)
     api.lacks = {"metrics"}
-    rows = verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    rows = verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert [row.verdict for row in rows if "metrics" in row.what] == [Verdict.NOT_COVERED]
     assert failed(rows) == []
 
 
-def test_smk_01_each_build_of_windows_has_a_deployment_of_its_own_image() -> None:
+def test_smk_01_each_windows_build_has_its_own_deployment_and_image() -> None:
     nodes = [*MIXED[:3], {**MIXED[3], "metadata": _build(MIXED[3]["metadata"])}]
     api = FakeApi(nodes, good)
-    verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+    verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     found = {each["metadata"]["name"]: each["spec"] for each in api.made if each["kind"] == "Deployment"}
     images = {name: spec["template"]["spec"]["containers"][0]["image"] for name, spec in found.items()}
     assert images == {
@@ -161,24 +195,24 @@ def test_smk_01_each_build_of_windows_has_a_deployment_of_its_own_image() -> Non
     }
 
 
-def test_smk_02_a_node_that_need_only_be_registered_is_a_known_limit_and_fails_where_it_is_missing() -> None:
+def test_smk_02_a_node_with_gate_registered_is_a_known_limit_and_fails_if_it_is_missing() -> None:
     nodes = [*MIXED[:2], node("web-0", "windows", "10.20.0.6", ready=False, build="10.0.17763")]
-    wanted = Wanted(NAMES, {}, OUTSIDE, 0.01, registered=dict.fromkeys(("web-0", "web-1"), "no containers here"))
+    wanted = VerifyRequest(NAMES, {}, OUTSIDE, 0.01, registered=dict.fromkeys(("web-0", "web-1"), "no containers here"))
     rows = verify(FakeApi(nodes, good), wanted)  # type: ignore[arg-type]
     found = {row.what: (row.verdict, row.said) for row in rows if row.what.startswith("node web-")}
     assert found == {
         "node web-0": (Verdict.LIMIT, "no containers here"),
-        "node web-1": (Verdict.FAILED, "there is no Node of that name"),
+        "node web-1": (Verdict.FAILED, "the cluster has no Node of this name"),
     }
 
 
-def test_smk_11_what_windows_server_2019_cannot_do_from_the_node_is_a_known_limit_whatever_it_says() -> None:
+def test_smk_11_unreachable_services_from_a_windows_server_2019_node_are_a_known_limit() -> None:
     fails = without("http://10.96.", host=True, at="web-")
     found = [row for row in rows_of(fails) if row.check == "SMK-11"]
     assert {row.verdict for row in found} == {Verdict.PASSED, Verdict.LIMIT}
     assert all("Windows Server 2019" in row.said for row in found if row.verdict is Verdict.LIMIT)
     newer = [{**each, "metadata": _build(each["metadata"])} for each in MIXED]
-    assert {row.check for row in failed(rows_of(fails, newer))} == {"SMK-11"}, "later ones have no such excuse"
+    assert {row.check for row in failed(rows_of(fails, newer))} == {"SMK-11"}, "not on later versions"
 
 
 def _build(metadata: dict[str, Any]) -> dict[str, Any]:
@@ -186,7 +220,7 @@ def _build(metadata: dict[str, Any]) -> dict[str, Any]:
     return {**metadata, "labels": labels}
 
 
-def test_fln_06_a_windows_node_is_asked_for_its_own_pods_alone_and_smk_09_nobody_pings_the_outside() -> None:
+def test_fln_06_a_windows_node_asks_only_its_own_pods_and_smk_09_no_pod_pings_the_outside() -> None:
     asked: list[tuple[str, str]] = []
 
     def note(place: str, words: str) -> bool:
@@ -200,13 +234,13 @@ def test_fln_06_a_windows_node_is_asked_for_its_own_pods_alone_and_smk_09_nobody
     assert not [words for _, words in asked if words.startswith("ping") and "10.244." not in words]
 
 
-def test_smk_10_both_systems_ask_for_both_systems() -> None:
+def test_smk_10_pods_of_both_systems_ask_pods_of_both_systems() -> None:
     passed = {(row.system, row.column) for row in rows_of() if row.verdict is Verdict.PASSED}
     pods = {"pod", "service", "DNS", "node", "internet", "metadata", "node-to-pod"}
     assert {(os, each) for os in ("linux", "windows") for each in pods} <= passed
 
 
-def test_a_cluster_without_windows_says_what_is_not_covered_and_why_a_machine_is_excused() -> None:
+def test_rows_of_a_cluster_without_windows_say_what_is_not_covered_and_why() -> None:
     excused: dict[str, str] = dict.fromkeys(("web-0", "web-1"), "nothing here runs Windows")
     rows = rows_of(nodes=MIXED[:2], excused=excused)
     assert failed(rows) == []
@@ -215,18 +249,18 @@ def test_a_cluster_without_windows_says_what_is_not_covered_and_why_a_machine_is
     assert ("Windows pods and nodes", "the cluster has no Ready Windows node") in said
 
 
-def test_a_pod_that_never_answers_fails_its_questions() -> None:
+def test_answers_reads_only_the_lines_with_answers_of_a_log() -> None:
     assert answers("") == {}
     assert answers("3 ok 10.0.0.1\nwget: bad\n4 no \ndone") == {3: (True, "10.0.0.1"), 4: (False, "")}
 
 
-def test_an_interrupted_run_cleans_up() -> None:
+def test_an_interrupted_run_deletes_all_it_created() -> None:
     def stop(place: str, words: str) -> bool:
         raise KeyboardInterrupt
 
     api = FakeApi(MIXED, stop)
     with pytest.raises(KeyboardInterrupt):
-        verify(api, Wanted(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
+        verify(api, VerifyRequest(NAMES, {}, OUTSIDE, 0.01))  # type: ignore[arg-type]
     assert api.objects == {}
 
 

@@ -8,7 +8,7 @@ import pytest
 from sandbox.azure.cloud import AZURE
 from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud_state import CloudState
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, maker
 
 REGION = "westeurope"

@@ -12,7 +12,7 @@ import pytest
 from components.machine import user_data
 from sandbox.records import Boot
 from sandbox.values import Asset
-from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import IN, SCENES, WINDOWS, configuration, profile, rule

@@ -7,7 +7,7 @@ from sandbox.azure.regions import SUBSCRIPTION, TENANT
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import SERVICES
 from sandbox.values import Secret
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import REGION, SCENES, profile

@@ -8,7 +8,7 @@ from components.releases import systems
 from sandbox.azure.quotas import CORES, QUOTAS
 from sandbox.azure.regions import REGIONS, disk, has, second_generation, vcpus
 from sandbox.values import Asset
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
 from .conftest import IN, SCENES, WINDOWS, rule

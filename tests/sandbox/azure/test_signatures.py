@@ -11,7 +11,7 @@ from components.azure.records import Blobs, parts
 from components.rollout.provider_calls import ProviderError
 from operations.clouds.azure import names
 from sandbox.cloud import Refusal
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene
 
 SIGN = "azure-native:storage:listStorageAccountServiceSAS"
@@ -116,5 +116,5 @@ def test_an_account_without_shared_keys_signs_nothing(account: Account, scene: S
 def test_a_container_is_named_by_its_id() -> None:
     path = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Storage/storageAccounts/a/blobServices/default"
     assert parts(f"{path}/containers/c") == {"group": "g", "account": "a", "container": "c"}
-    with pytest.raises(ValueError, match="no id of a blob container"):
+    with pytest.raises(ValueError, match="not the resource id of a blob container"):
         parts(path)

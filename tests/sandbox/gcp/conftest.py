@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.cloud_state import CloudState
 from sandbox.gcp.cloud import GCP
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, maker
 
 REGION, ZONE = "europe-west1", "europe-west1-b"

@@ -9,7 +9,7 @@ import pytest
 
 from components.machine import user_data
 from sandbox.records import Boot
-from tests.sandbox.conftest import Account, Thing
+from tests.sandbox.account import Account, Thing
 from tests.sandbox.scenes import Scene, filled
 
 from .conftest import SCENES

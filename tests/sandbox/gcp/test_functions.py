@@ -5,7 +5,7 @@ import pytest
 from sandbox.cloud import Refusal
 from sandbox.cloud_state import SERVICES
 from sandbox.gcp.functions import FUNCTIONS, READS
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene
 
 from .conftest import IMAGE, REGION, ZONE

@@ -6,7 +6,7 @@ import pytest
 
 from sandbox.gcp.quotas import CPUS, QUOTAS
 from sandbox.gcp.regions import IMAGES, REGIONS, has, image, vcpus, zones
-from tests.sandbox.conftest import Account
+from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
 
 from .conftest import NEEDS, SCENES

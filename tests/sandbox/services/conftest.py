@@ -17,7 +17,8 @@ from pulumi.runtime.proto import status_pb2
 
 from sandbox.cloud_state import SERVICES, CloudState
 from sandbox.services.server import Services
-from tests.sandbox.conftest import REGION, TRUST, Account, Network, Thing
+from tests.sandbox.account import Account, Thing
+from tests.sandbox.aws.account import REGION, TRUST, Network
 
 # pulumi ships a copy of google.rpc.Status, and protobuf allows one per process: Google's clients use that copy
 sys.modules.setdefault("google.rpc.status_pb2", status_pb2)
@@ -43,7 +44,7 @@ def tls_only(bucket: str) -> str:
 
 
 @dataclass
-class Site:
+class ServedAccount:
     """An account with two buckets, two secrets, and two machines: cp has all rights, web those of a worker."""
 
     account: Account
@@ -78,7 +79,9 @@ class Site:
 
 
 @pytest.fixture
-def site(account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState) -> Iterator[Site]:
+def served(
+    account: Account, network: Network, machine: Callable[..., Thing], cloud_state: CloudState
+) -> Iterator[ServedAccount]:
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")
     account.provider.configure({"region": REGION})
@@ -108,4 +111,4 @@ def site(account: Account, network: Network, machine: Callable[..., Thing], clou
         )
     with Services(Path(cloud_state.path)) as services:
         urls = {name: services.listen(machine=thing.id) for name, thing in machines.items()}
-        yield Site(account, services, machines, arns, urls)
+        yield ServedAccount(account, services, machines, arns, urls)

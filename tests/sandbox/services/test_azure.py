@@ -32,7 +32,7 @@ from tests.cloud_init.accounts import (
     AZURE_VAULT,
     put,
 )
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 
 READER, WRITER = "2a2b9908-6ea1-4ae2-8e65-a410df84e7d1", "ba92f5b4-2d11-453d-a403-e96b0029c9fe"
 SECRETS_USER = "4633458b-17de-408a-b874-0445c86b69e6"
@@ -57,37 +57,37 @@ class Loopback(RequestsTransport):
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     with serving(tmp_path, cloud="azure") as here:
         monkeypatch.setenv("AZURE_POD_IDENTITY_AUTHORITY_HOST", here.url)
         yield here
 
 
 @pytest.fixture
-def credential(cloud: Cloud) -> Iterator[ManagedIdentityCredential]:
-    """Return the machine's own identity, one of its two."""
+def credential(cloud: FakeCloud) -> Iterator[ManagedIdentityCredential]:
+    """The machine's own identity, of the two that it has."""
     with ManagedIdentityCredential(client_id=AZURE_CLIENT) as made:
         yield made
 
 
-def container(cloud: Cloud, credential: ManagedIdentityCredential, name: str) -> ContainerClient:
+def container(cloud: FakeCloud, credential: ManagedIdentityCredential, name: str) -> ContainerClient:
     return ContainerClient(STORE, name, credential=credential, transport=Loopback(cloud.url), **ONCE)
 
 
 @pytest.fixture
-def blobs(cloud: Cloud, credential: ManagedIdentityCredential) -> Iterator[ContainerClient]:
+def blobs(cloud: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[ContainerClient]:
     with container(cloud, credential, "snapshots") as made:
         yield made
 
 
 @pytest.fixture
-def secrets(cloud: Cloud, credential: ManagedIdentityCredential) -> Iterator[SecretClient]:
+def secrets(cloud: FakeCloud, credential: ManagedIdentityCredential) -> Iterator[SecretClient]:
     with SecretClient(VAULT, credential, transport=Loopback(cloud.url), **ONCE) as made:
         yield made
 
 
-def only(cloud: Cloud, *rows: tuple[str, str, str]) -> None:
-    """Give the machine's identity exactly these roles: id, scope below the group, condition."""
+def only(cloud: FakeCloud, *rows: tuple[str, str, str]) -> None:
+    """From now on the machine's identity has these roles alone: id, scope below the group, condition."""
     cloud_state = cloud.services.cloud_state
     for record in cloud_state.resources(ASSIGNMENT):
         cloud_state.remove(record.sequence)
@@ -110,7 +110,9 @@ def refused(url: str, **headers: str) -> tuple[int, str]:
         return error.code, error.read().decode()
 
 
-def test_a_machine_with_several_identities_must_name_one(cloud: Cloud, credential: ManagedIdentityCredential) -> None:
+def test_a_machine_with_several_identities_must_name_one(
+    cloud: FakeCloud, credential: ManagedIdentityCredential
+) -> None:
     token = credential.get_token("https://vault.azure.net/.default")
     assert token.token == credential.get_token("https://vault.azure.net/.default").token
     for client, said in ((None, "Multiple user assigned identities"), (AZURE_PRINCIPAL, "Identity not found")):
@@ -133,18 +135,18 @@ REFUSED: dict[str, tuple[str, dict[str, str], int]] = {
 
 
 @pytest.mark.parametrize(("path", "headers", "status"), REFUSED.values(), ids=REFUSED)
-def test_the_metadata_service_refuses(cloud: Cloud, path: str, headers: dict[str, str], status: int) -> None:
+def test_the_metadata_service_refuses(cloud: FakeCloud, path: str, headers: dict[str, str], status: int) -> None:
     assert refused(cloud.url + path, Metadata="true", **headers)[0] == status
 
 
-def test_a_metadata_value_needs_the_header_and_is_text(cloud: Cloud) -> None:
+def test_a_metadata_value_needs_the_header_and_is_text(cloud: FakeCloud) -> None:
     url = f"{cloud.url}{VM}?api-version=2021-02-01&format=text"
     assert refused(url)[0] == 400
     with urlopen(Request(url, headers={"Metadata": "true"})) as answer:
         assert answer.read().decode() == AZURE_INSTANCE
 
 
-def test_blobs_are_written_read_listed_and_deleted(cloud: Cloud, blobs: ContainerClient) -> None:
+def test_blobs_are_written_read_listed_and_deleted(cloud: FakeCloud, blobs: ContainerClient) -> None:
     for key in ("etcd/b", "etcd/a:1", "founding/0"):
         blobs.upload_blob(key, key.encode())
     assert [each.name for each in blobs.list_blobs(name_starts_with="etcd/", results_per_page=1)] == [
@@ -177,7 +179,9 @@ def test_conditional_headers_decide_which_write_succeeds(blobs: ContainerClient)
     assert code(changed) == "ConditionNotMet"
 
 
-def test_rights_on_blobs_follow_role_scope_and_condition(cloud: Cloud, credential: ManagedIdentityCredential) -> None:
+def test_rights_on_blobs_follow_role_scope_and_condition(
+    cloud: FakeCloud, credential: ManagedIdentityCredential
+) -> None:
     path = f"@Resource[{BLOBS}:path] StringStartsWith"
     writes = f"ActionMatches{{'{BLOBS}/write'}}"
     condition = f"((!({writes})) OR ({path} 'status/web:'))"
@@ -197,7 +201,7 @@ def test_rights_on_blobs_follow_role_scope_and_condition(cloud: Cloud, credentia
 
 
 def test_a_request_to_a_store_needs_its_token_and_an_api_version(
-    cloud: Cloud, credential: ManagedIdentityCredential
+    cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     cloud.objects["/bundles/ca.crt"] = b"x"
     url, version = f"{cloud.url}/{AZURE_STORE}/bundles/ca.crt", {"x-ms-version": "2023-11-03"}
@@ -219,7 +223,7 @@ def test_a_request_to_a_store_needs_its_token_and_an_api_version(
     assert refused(url, **good, **version)[0] == 503
 
 
-def test_secrets_are_read_and_set_and_their_versions_stay(cloud: Cloud, secrets: SecretClient) -> None:
+def test_secrets_are_read_and_set_and_their_versions_stay(cloud: FakeCloud, secrets: SecretClient) -> None:
     made = secrets.set_secret("join", "one")
     assert made.properties.vault_url == f"https://{AZURE_VAULT}.vault.azure.net"
     secrets.set_secret("join", "two")
@@ -235,7 +239,7 @@ def test_secrets_are_read_and_set_and_their_versions_stay(cloud: Cloud, secrets:
     assert throttled.value.status_code == 429
 
 
-def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: Cloud, secrets: SecretClient) -> None:
+def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: FakeCloud, secrets: SecretClient) -> None:
     for name in ("join", "pki"):
         secrets.set_secret(name, name)
     only(cloud, (SECRETS_USER, f"/providers/Microsoft.KeyVault/vaults/{AZURE_VAULT}/secrets/join", ""))
@@ -247,7 +251,7 @@ def test_a_right_to_read_one_secret_covers_no_other_and_no_write(cloud: Cloud, s
 
 
 def test_machines_of_a_group_are_listed_in_pages_to_permitted_callers(
-    cloud: Cloud, credential: ManagedIdentityCredential
+    cloud: FakeCloud, credential: ManagedIdentityCredential
 ) -> None:
     for number in range(60):
         id = f"{AZURE_GROUP}/providers/Microsoft.Compute/virtualMachines/more-{number}"

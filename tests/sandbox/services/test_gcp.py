@@ -28,14 +28,14 @@ from google.resumable_media.requests import Download
 from sandbox import tamper
 from sandbox.gcp.rights import BUCKET_MEMBER, CUSTOM_ROLE, ENTRY_MEMBER, PROJECT_MEMBER, holds
 from tests.cloud_init.accounts import GCP_EMAIL, GCP_INSTANCE, GCP_PROJECT, GCP_ZONE, put
-from tests.cloud_init.cloud import Cloud, serving
+from tests.cloud_init.cloud import FakeCloud, serving
 
 MEMBER = f"serviceAccount:{GCP_EMAIL}"
 JOIN = f"projects/{GCP_PROJECT}/secrets/join"
 
 
 @pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     with serving(tmp_path, cloud="gcp") as here:
         place = here.url.removeprefix("http://")
         monkeypatch.setattr(mds, "_GCE_METADATA_HOST", place)
@@ -43,27 +43,27 @@ def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def credentials(cloud: Cloud) -> Credentials:
-    """Return a token of the machine's service account, from the metadata server."""
+def credentials(cloud: FakeCloud) -> Credentials:
+    """A token of the machine's service account, from the metadata server."""
     return Credentials(mds.get_service_account_token(Request())[0])
 
 
 @pytest.fixture
-def secrets(cloud: Cloud, credentials: Credentials) -> SecretManagerServiceClient:
+def secrets(cloud: FakeCloud, credentials: Credentials) -> SecretManagerServiceClient:
     host = cloud.url.removeprefix("http://")
     transport = SecretManagerServiceRestTransport(host=host, url_scheme="http", credentials=credentials)
     return SecretManagerServiceClient(transport=transport)
 
 
 @pytest.fixture
-def instances(cloud: Cloud, credentials: Credentials) -> InstancesClient:
+def instances(cloud: FakeCloud, credentials: Credentials) -> InstancesClient:
     host = cloud.url.removeprefix("http://")
     return InstancesClient(transport=InstancesRestTransport(host=host, url_scheme="http", credentials=credentials))
 
 
 @pytest.fixture
-def s3(cloud: Cloud, credentials: Credentials) -> Any:
-    """Return an S3 client for the XML API, with a bearer token instead of a signature, as Google documents it."""
+def s3(cloud: FakeCloud, credentials: Credentials) -> Any:
+    """A client of S3, as Google says one may use it with the XML API, with a token in the place of a signature."""
     made = botocore.session.Session().create_client(
         "s3",
         region_name="auto",
@@ -80,15 +80,15 @@ def s3(cloud: Cloud, credentials: Credentials) -> Any:
     return made
 
 
-def only(cloud: Cloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
-    """Give the machine's account exactly these rights: type, role, and resources."""
+def only(cloud: FakeCloud, *rows: tuple[str, str, dict[str, Any]]) -> None:
+    """From now on the machine's account has these rights alone: type, role, and what they are on."""
     for record in cloud.services.cloud_state.resources(PROJECT_MEMBER):
         cloud.services.cloud_state.remove(record.sequence)
     for type, role, place in rows:
         put(cloud.services.cloud_state, type, f"{type} {role}", {"role": role, "member": MEMBER, **place})
 
 
-def test_googles_client_reads_values_and_gets_a_cached_token(cloud: Cloud) -> None:
+def test_googles_client_reads_values_and_gets_a_cached_token(cloud: FakeCloud) -> None:
     request = Request()
     assert mds.get_project_id(request) == GCP_PROJECT
     about: Any = mds.get_service_account_info(request)
@@ -112,7 +112,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("path", "headers", "status"), REFUSED.values(), ids=REFUSED)
-def test_the_metadata_server_refuses(cloud: Cloud, path: str, headers: dict[str, str], status: int) -> None:
+def test_the_metadata_server_refuses(cloud: FakeCloud, path: str, headers: dict[str, str], status: int) -> None:
     flavor = {} if status == 403 and not headers else {"Metadata-Flavor": "Google"}
     with pytest.raises(HTTPError) as caught:
         urlopen(Plain(cloud.url + path, headers=flavor | headers))
@@ -121,7 +121,7 @@ def test_the_metadata_server_refuses(cloud: Cloud, path: str, headers: dict[str,
         assert error.headers["Metadata-Flavor"] == "Google"
 
 
-def test_secrets_are_read_versioned_and_destroyed(cloud: Cloud, secrets: SecretManagerServiceClient) -> None:
+def test_secrets_are_read_versioned_and_destroyed(cloud: FakeCloud, secrets: SecretManagerServiceClient) -> None:
     cloud.secrets["join"] = "one"
     latest = f"{JOIN}/versions/latest"
     first = secrets.access_secret_version(name=latest)
@@ -141,7 +141,7 @@ def test_secrets_are_read_versioned_and_destroyed(cloud: Cloud, secrets: SecretM
 
 
 def test_a_missing_secret_and_a_denied_one_get_the_same_answer(
-    cloud: Cloud, secrets: SecretManagerServiceClient
+    cloud: FakeCloud, secrets: SecretManagerServiceClient
 ) -> None:
     cloud.secrets |= {"join": "one", "pki": "two"}
     only(cloud, (ENTRY_MEMBER, "roles/secretmanager.secretAccessor", {"secretId": JOIN}))
@@ -153,7 +153,7 @@ def test_a_missing_secret_and_a_denied_one_get_the_same_answer(
         secrets.add_secret_version(parent=JOIN, payload=SecretPayload(data=b"x"))
 
 
-def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: Cloud, instances: InstancesClient) -> None:
+def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: FakeCloud, instances: InstancesClient) -> None:
     for place in ("b", "c"):
         zone = GCP_ZONE[:-1] + place
         given = {"name": f"more-{place}", "zone": zone, "project": GCP_PROJECT}
@@ -173,7 +173,7 @@ def test_instances_of_all_zones_are_listed_filtered_and_paged(cloud: Cloud, inst
 
 
 def test_an_object_is_read_with_its_checksum_and_written_on_conditions_of_generations(
-    cloud: Cloud, credentials: Credentials
+    cloud: FakeCloud, credentials: Credentials
 ) -> None:
     session, url = AuthorizedSession(credentials), f"{cloud.url}/snapshots/founding/a%20b"
     made = session.put(url, data=b"claimed", headers={"x-goog-if-generation-match": "0"})
@@ -190,7 +190,7 @@ def test_an_object_is_read_with_its_checksum_and_written_on_conditions_of_genera
     assert session.put(url, data=b"x", headers={"If-None-Match": "*"}).status_code == 501
 
 
-def test_an_s3_client_lists_pages_and_deletes_by_the_xml_api(cloud: Cloud, s3: Any) -> None:
+def test_an_s3_client_lists_pages_and_deletes_by_the_xml_api(cloud: FakeCloud, s3: Any) -> None:
     for key in ("etcd/b", "etcd/a", "etcd/c:1", "founding/0"):
         s3.put_object(Bucket="snapshots", Key=key, Body=key.encode())
     found = s3.get_paginator("list_objects_v2").paginate(
@@ -206,7 +206,7 @@ def test_an_s3_client_lists_pages_and_deletes_by_the_xml_api(cloud: Cloud, s3: A
 
 
 def test_rights_on_objects_follow_binding_conditions_and_overwriting_needs_delete(
-    cloud: Cloud, credentials: Credentials
+    cloud: FakeCloud, credentials: Credentials
 ) -> None:
     role = f"projects/{GCP_PROJECT}/roles/writer"
     permissions = {"roleId": "writer", "permissions": ["storage.objects.create", "storage.objects.get"]}
@@ -227,7 +227,7 @@ def test_rights_on_objects_follow_binding_conditions_and_overwriting_needs_delet
     assert "storage.objects.list" in missing.text
 
 
-def test_forged_expired_and_too_narrow_tokens_are_refused(cloud: Cloud) -> None:
+def test_forged_expired_and_too_narrow_tokens_are_refused(cloud: FakeCloud) -> None:
     cloud.secrets["join"] = "one"
     url = f"{cloud.url}/v1/{JOIN}/versions/latest:access"
 

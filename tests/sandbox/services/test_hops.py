@@ -12,7 +12,7 @@ from lab.linuxnode import network
 from lab.linuxnode.image import lacking
 from sandbox import tamper
 from sandbox.boot.network_namespaces import within
-from tests.sandbox.services.conftest import Site
+from tests.sandbox.services.conftest import ServedAccount
 
 pytestmark = pytest.mark.subprocess
 
@@ -59,14 +59,14 @@ def status(url: str) -> int:
     return 200
 
 
-def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(site: Site, net: str) -> None:
-    machine = site.machines["web"]
-    within(net, lambda: site.services.listen("10.91.0.1", 8080, machine=machine.id))
+def test_a_pod_gets_a_token_at_hop_limit_two_and_none_at_one(served: ServedAccount, net: str) -> None:
+    machine = served.machines["web"]
+    within(net, lambda: served.services.listen("10.91.0.1", 8080, machine=machine.id))
     url = "http://10.91.0.1:8080"
     assert len(within(f"{net}-m", lambda: token(url))) > 40
     assert within(f"{net}-pod", lambda: status(url)) == 401, "the service can be reached"
     assert within(f"{net}-pod", lambda: token(url)) == "TimeoutError", "the token's answer does not come that far"
-    record = site.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
+    record = served.account.cloud_state.find("aws:ec2/instance:Instance", machine.id)
     assert record is not None
-    tamper.change(site.account.cloud_state, record, {"metadataOptions.httpPutResponseHopLimit": 2})
+    tamper.change(served.account.cloud_state, record, {"metadataOptions.httpPutResponseHopLimit": 2})
     assert len(within(f"{net}-pod", lambda: token(url))) > 40

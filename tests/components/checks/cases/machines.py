@@ -13,7 +13,11 @@ def _eviction(**signals: str) -> dict[str, dict[str, str]]:
 _IMAGE = "projects/example-project/global/images/mine"
 
 CASES = (
-    Case("size-unknown", gcp(web(size="m6i.xlarge")), "pools.web.size", gcp(web(size="n4-standard-4"))),
+    Case("size-unknown", gcp(web(size="n9-standard-4")), "pools.web.size", gcp(web(size="n4-standard-4"))),
+    Case("size-of-another-cloud", gcp(web(size="m6i.xlarge")), "pools.web.size", gcp(web(size="n9-standard-4"))),
+    Case("size-of-another-cloud", plane(size="Standard_D4s_v5"), "control_plane.size", plane(size="m9i.large")),
+    Case("size-of-another-cloud", plane(size="n2-standard-2"), "control_plane.size", plane(size="m6i_large")),
+    Case("size-of-another-cloud", azure(linux(size="e2-micro")), "pools.linux.size", azure(linux(size="Standard_X1"))),
     Case("size-arm64", gcp(linux(size="t2a-standard-2")), "pools.linux.size", gcp(linux(size="t2d-standard-2"))),
     Case(
         "burstable-control-plane",
@@ -30,7 +34,7 @@ CASES = (
         gcp({"images": {"windows-2022": _IMAGE}}),
     ),
     Case("size-unknown", web(size="m6i.huge"), "pools.web.size", web(size="m6i.xlarge")),
-    Case("size-unknown", plane(size="Standard_D2s_v5"), "control_plane.size", plane(size="t3.medium")),
+    Case("size-unknown", plane(size="m6i_large"), "control_plane.size", plane(size="t3.medium")),
     Case("size-arm64", linux(size="m7g.large"), "pools.linux.size", linux(size="m7i.large")),
     Case("size-arm64", web(size="t4g.xlarge"), "pools.web.size", web(size="t3.xlarge")),
     Case("control-plane-too-small", plane(size="t3.micro"), "control_plane.size", plane(size="t3.small")),

@@ -12,6 +12,7 @@ def _api(**fields: object) -> dict[str, object]:
 
 
 CASES = (
+    Case("region-unknown", {}, "aws:region", {}, {"aws:region": "eu-west-9"}),
     Case("mode-nat", net(mode="nat"), "network.mode", net(mode="overlay")),
     Case("mode-transparent", net(mode="transparent"), "network.mode", net(mode="overlay")),
     Case("mode-l2tunnel", net(mode="l2tunnel"), "network.mode", net(mode="overlay")),

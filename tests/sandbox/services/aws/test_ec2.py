@@ -1,20 +1,20 @@
 """DescribeInstances, called by a real SDK."""
 
 from tests.sandbox.services.aws.test_s3 import code
-from tests.sandbox.services.conftest import Site
+from tests.sandbox.services.conftest import ServedAccount
 
 
 def found(answer: dict) -> list[str]:
     return [one["InstanceId"] for reservation in answer["Reservations"] for one in reservation["Instances"]]
 
 
-def test_instances_are_described_by_id_filter_and_tag(site: Site) -> None:
-    ec2, ids = site.client("ec2"), {name: thing.id for name, thing in site.machines.items()}
+def test_instances_are_described_by_id_filter_and_tag(served: ServedAccount) -> None:
+    ec2, ids = served.client("ec2"), {name: thing.id for name, thing in served.machines.items()}
     assert found(ec2.describe_instances()) == list(ids.values())
     answer = ec2.describe_instances(InstanceIds=[ids["web"]])
     one = answer["Reservations"][0]["Instances"][0]
     assert one["State"] == {"Code": 16, "Name": "running"}
-    assert one["PrivateIpAddress"] == site.machines["web"].outputs["privateIp"]
+    assert one["PrivateIpAddress"] == served.machines["web"].outputs["privateIp"]
     assert {"Key": "Name", "Value": "web"} in one["Tags"]
     for filters in (
         [{"Name": "tag:Name", "Values": ["web", "other"]}],
@@ -25,12 +25,12 @@ def test_instances_are_described_by_id_filter_and_tag(site: Site) -> None:
     assert found(ec2.describe_instances(Filters=[{"Name": "instance-state-name", "Values": ["stopped"]}])) == []
 
 
-def test_deleted_unknown_and_denied_instances_are_refused(site: Site) -> None:
-    ec2 = site.client("ec2")
-    gone = site.machines["web"]
-    web = site.client("ec2", "web")
+def test_deleted_unknown_and_denied_instances_are_refused(served: ServedAccount) -> None:
+    ec2 = served.client("ec2")
+    gone = served.machines["web"]
+    web = served.client("ec2", "web")
     assert code(web.describe_instances) == "UnauthorizedOperation"
-    site.account.delete(gone)
+    served.account.delete(gone)
     assert code(web.describe_instances) == "AuthFailure", "its credentials went with it"
     assert code(lambda: ec2.describe_instances(InstanceIds=[gone.id])) == "InvalidInstanceID.NotFound"
     assert code(lambda: ec2.describe_instances(Filters=[{"Name": "colour", "Values": ["red"]}])) == (

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.sandbox.services.conftest import Site
+from tests.sandbox.services.conftest import ServedAccount
 
 
 def code(call) -> str:
@@ -16,15 +16,15 @@ def code(call) -> str:
     return caught.value.response["Error"]["Code"]
 
 
-def test_objects_are_written_read_listed_and_deleted(site: Site) -> None:
-    s3 = site.client("s3")
+def test_objects_are_written_read_listed_and_deleted(served: ServedAccount) -> None:
+    s3 = served.client("s3")
     made = s3.put_object(Bucket="bundles", Key="a b/ä:1.txt", Body=b"hello", ContentType="text/plain")
     got = s3.get_object(Bucket="bundles", Key="a b/ä:1.txt")
     assert (got["Body"].read(), got["ETag"], got["ContentType"]) == (b"hello", made["ETag"], "text/plain")
     assert "VersionId" not in got
     head = s3.head_object(Bucket="bundles", Key="a b/ä:1.txt")
     assert (head["ContentLength"], head["ETag"]) == (5, made["ETag"])
-    assert site.account.cloud_state.objects("bundles")["a b/ä:1.txt"].content == b"hello"
+    assert served.account.cloud_state.objects("bundles")["a b/ä:1.txt"].content == b"hello"
     s3.delete_object(Bucket="bundles", Key="a b/ä:1.txt")
     s3.delete_object(Bucket="bundles", Key="a b/ä:1.txt")
     assert code(lambda: s3.get_object(Bucket="bundles", Key="a b/ä:1.txt")) == "NoSuchKey"
@@ -34,20 +34,20 @@ RANGES = {"bytes=2-4": b"234", "bytes=7-": b"789", "bytes=-3": b"789", "bytes=8-
 
 
 @pytest.mark.parametrize(("wanted", "part"), RANGES.items())
-def test_a_range_reads_part_of_an_object(site: Site, wanted: str, part: bytes) -> None:
-    got = site.client("s3").get_object(Bucket="bundles", Key="bundles/web.zip", Range=wanted)
+def test_a_range_reads_part_of_an_object(served: ServedAccount, wanted: str, part: bytes) -> None:
+    got = served.client("s3").get_object(Bucket="bundles", Key="bundles/web.zip", Range=wanted)
     start = b"0123456789".index(part)
     assert (got["Body"].read(), got["ResponseMetadata"]["HTTPStatusCode"]) == (part, 206)
     assert got["ContentRange"] == f"bytes {start}-{start + len(part) - 1}/10"
 
 
-def test_a_range_beyond_the_end_is_refused(site: Site) -> None:
+def test_a_range_beyond_the_end_is_refused(served: ServedAccount) -> None:
     asked = {"Bucket": "bundles", "Key": "bundles/web.zip", "Range": "bytes=10-"}
-    assert code(lambda: site.client("s3").get_object(**asked)) == "InvalidRange"
+    assert code(lambda: served.client("s3").get_object(**asked)) == "InvalidRange"
 
 
-def test_conditional_headers_decide_reads_and_writes(site: Site) -> None:
-    s3 = site.client("s3")
+def test_conditional_headers_decide_reads_and_writes(served: ServedAccount) -> None:
+    s3 = served.client("s3")
     first = s3.put_object(Bucket="snapshots", Key="founded", Body=b"cp-0", IfNoneMatch="*")
     assert code(lambda: s3.put_object(Bucket="snapshots", Key="founded", Body=b"cp-1", IfNoneMatch="*")) == (
         "PreconditionFailed"
@@ -64,8 +64,8 @@ def test_conditional_headers_decide_reads_and_writes(site: Site) -> None:
     assert code(lambda: s3.get_object(Bucket="snapshots", Key="founded", IfNoneMatch=newest)) == "304"
 
 
-def test_one_of_many_concurrent_conditional_writes_wins(site: Site) -> None:
-    s3 = site.client("s3")
+def test_one_of_many_concurrent_conditional_writes_wins(served: ServedAccount) -> None:
+    s3 = served.client("s3")
 
     def write(number: int) -> bool:
         try:
@@ -80,8 +80,8 @@ def test_one_of_many_concurrent_conditional_writes_wins(site: Site) -> None:
     assert s3.get_object(Bucket="snapshots", Key="founded")["Body"].read() == str(won[0]).encode()
 
 
-def test_a_versioned_bucket_keeps_overwritten_and_deleted_versions(site: Site) -> None:
-    s3 = site.client("s3")
+def test_a_versioned_bucket_keeps_overwritten_and_deleted_versions(served: ServedAccount) -> None:
+    s3 = served.client("s3")
     ids = [s3.put_object(Bucket="snapshots", Key="s", Body=text)["VersionId"] for text in (b"1", b"2")]
     marker = s3.delete_object(Bucket="snapshots", Key="s")
     assert marker["DeleteMarker"]
@@ -95,8 +95,8 @@ def test_a_versioned_bucket_keeps_overwritten_and_deleted_versions(site: Site) -
     assert gone == "NoSuchVersion"
 
 
-def test_noncurrent_versions_prevent_deleting_a_bucket(site: Site) -> None:
-    s3, account = site.client("s3"), site.account
+def test_noncurrent_versions_prevent_deleting_a_bucket(served: ServedAccount) -> None:
+    s3, account = served.client("s3"), served.account
     bucket = account.create("Bucket", "kept", bucket="kept")
     account.create("BucketVersioning", "k", bucket="kept", versioningConfiguration={"status": "Enabled"})
     version = s3.put_object(Bucket="kept", Key="s", Body=b"1")["VersionId"]
@@ -108,8 +108,8 @@ def test_noncurrent_versions_prevent_deleting_a_bucket(site: Site) -> None:
     account.delete(bucket)
 
 
-def test_keys_are_listed_in_order_by_prefix_delimiter_and_page(site: Site) -> None:
-    s3 = site.client("s3")
+def test_keys_are_listed_in_order_by_prefix_delimiter_and_page(served: ServedAccount) -> None:
+    s3 = served.client("s3")
     keys = [f"etcd/{number:02}.db" for number in range(7)] + ["etcd/old/a&b", "etcd/old/c", "other"]
     for key in keys:
         s3.put_object(Bucket="snapshots", Key=key, Body=b"x")
@@ -123,16 +123,16 @@ def test_keys_are_listed_in_order_by_prefix_delimiter_and_page(site: Site) -> No
     assert (page["KeyCount"], page["IsTruncated"]) == (3, False)
 
 
-def test_a_machine_has_exactly_the_rights_of_its_role(site: Site) -> None:
-    s3, user = site.client("s3", "web"), site.account.cloud_state.find("aws:iam/role:Role", "web")
+def test_a_machine_has_exactly_the_rights_of_its_role(served: ServedAccount) -> None:
+    s3, user = served.client("s3", "web"), served.account.cloud_state.find("aws:iam/role:Role", "web")
     assert s3.get_object(Bucket="bundles", Key="bundles/web.zip")["Body"].read() == b"0123456789"
     assert user is not None
-    mine = f"status/{user.outputs['uniqueId']}:{site.machines['web'].id}.json"
+    mine = f"status/{user.outputs['uniqueId']}:{served.machines['web'].id}.json"
     s3.put_object(Bucket="bundles", Key=mine, Body=b"{}")
-    assert site.account.cloud_state.objects("bundles")[mine].content == b"{}"
+    assert served.account.cloud_state.objects("bundles")[mine].content == b"{}"
     others = {
         "the record of another machine": lambda: s3.put_object(
-            Bucket="bundles", Key=mine.replace(site.machines["web"].id, site.machines["cp"].id), Body=b"{}"
+            Bucket="bundles", Key=mine.replace(served.machines["web"].id, served.machines["cp"].id), Body=b"{}"
         ),
         "an object elsewhere": lambda: s3.put_object(Bucket="bundles", Key="bundles/web.zip", Body=b"evil"),
         "reading what is not for it": lambda: s3.get_object(Bucket="bundles", Key=mine),
@@ -146,51 +146,51 @@ def test_a_machine_has_exactly_the_rights_of_its_role(site: Site) -> None:
     assert {what: code(call) for what, call in others.items()} == dict.fromkeys(others, "AccessDenied")
 
 
-def test_credentials_of_no_machine_are_refused(site: Site) -> None:
+def test_credentials_of_no_machine_are_refused(served: ServedAccount) -> None:
     asked = {"Bucket": "bundles", "Key": "bundles/web.zip"}
-    other = site.credentials("cp")
+    other = served.credentials("cp")
     cases = {
         "SignatureDoesNotMatch": {"secret_key": other["secret_key"]},
         "InvalidAccessKeyId": {"access_key": other["access_key"]},
         "InvalidToken": {"token": "x" + other["token"]},
     }
     for expected, changes in cases.items():
-        s3 = site.client("s3", "web", **changes)
+        s3 = served.client("s3", "web", **changes)
         assert code(partial(s3.get_object, **asked)) == expected
-    assert not [one for one in site.services.asked if one.code and one.caller], "none of them got past its signature"
+    assert not [one for one in served.services.asked if one.code and one.caller], "none of them got past its signature"
 
 
 @pytest.mark.parametrize(
     ("bucket", "more", "expected"),
     [("nobodys", {}, "NoSuchBucket"), ("bundles", {"Key": "k" * 1025}, "KeyTooLongError")],
 )
-def test_invalid_writes_get_s3s_error(site: Site, bucket: str, more: dict[str, str], expected: str) -> None:
+def test_invalid_writes_get_s3s_error(served: ServedAccount, bucket: str, more: dict[str, str], expected: str) -> None:
     asked = {"Bucket": bucket, "Key": "k", "Body": b"x", **more}
-    assert code(lambda: site.client("s3").put_object(**asked)) == expected
+    assert code(lambda: served.client("s3").put_object(**asked)) == expected
 
 
-def test_a_bucket_policy_denies_plain_http_if_machines_use_tls(site: Site) -> None:
-    s3 = site.client("s3")
-    with site.account.cloud_state.transaction():
-        site.account.cloud_state.set_setting("services", "")
+def test_a_bucket_policy_denies_plain_http_if_machines_use_tls(served: ServedAccount) -> None:
+    s3 = served.client("s3")
+    with served.account.cloud_state.transaction():
+        served.account.cloud_state.set_setting("services", "")
     assert code(lambda: s3.get_object(Bucket="bundles", Key="bundles/web.zip")) == "AccessDenied"
 
 
-def test_an_unsigned_call_has_the_rights_of_everyone(site: Site) -> None:
+def test_an_unsigned_call_has_the_rights_of_everyone(served: ServedAccount) -> None:
     from urllib.error import HTTPError
     from urllib.request import urlopen
 
     from tests.sandbox.services.conftest import policy
 
-    site.account.create("Bucket", "open", bucket="open")
+    served.account.create("Bucket", "open", bucket="open")
     document = policy(("Allow", ["s3:GetObject"], "arn:aws:s3:::open/public/*"), Principal="*")
-    site.account.create("BucketPolicy", "open", bucket="open", policy=document)
+    served.account.create("BucketPolicy", "open", bucket="open", policy=document)
     for key in ("public/a", "private/a"):
-        site.account.create("BucketObjectv2", key, bucket="open", key=key, content=key)
-    with urlopen(f"{site.urls['web']}/open/public/a") as answer:
+        served.account.create("BucketObjectv2", key, bucket="open", key=key, content=key)
+    with urlopen(f"{served.urls['web']}/open/public/a") as answer:
         assert answer.read() == b"public/a"
     with pytest.raises(HTTPError) as caught:
-        urlopen(f"{site.urls['web']}/open/private/a")
+        urlopen(f"{served.urls['web']}/open/private/a")
     with caught.value as error:
         assert error.code == 403
         assert b"<Code>AccessDenied</Code>" in error.read()

@@ -1,0 +1,199 @@
+"""Artifacts: downloaded files, moved to their path only with the right digest."""
+
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections import deque
+from concurrent.futures import Future
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request
+
+import web
+from failure import FULL, Failure, of_file
+from run import Run, Step
+from writing import beside, rename
+
+from kinds.files import bits_of, mode, plain
+
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
+BLOCK = 1 << 20
+AT_ONCE = 4
+SECONDS = 900
+"""A try may take so long unless the step says timeout_seconds."""
+SILENCE = 60
+"""Seconds without a byte after which a download has failed; its whole time may be longer."""
+
+
+def digest_of(run: Run, path: Path, digest: str) -> str:
+    """The file's digest in the form of the given one (sha256:... or sha512:...), read once a run."""
+    algorithm = digest.partition(":")[0]
+    with path.open("rb") as file:
+        state = os.fstat(file.fileno())
+        key = (algorithm, state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns)
+        if key not in run.digests:
+            sums = hashlib.new(algorithm)
+            while block := file.read(BLOCK):
+                sums.update(block)
+            run.digests[key] = f"{algorithm}:{sums.hexdigest()}"
+    return run.digests[key]
+
+
+def content_holds(run: Run, step: Step) -> bool:
+    """What lies at the path has the digest."""
+    path = run.path(step["path"])
+    return plain(path) and digest_of(run, path, step["digest"]) == step["digest"]
+
+
+def artifact_holds(run: Run, step: Step) -> bool:
+    """The download is there with digest and mode. A digest that is none is refused before anything is asked for."""
+    path = run.path(step["path"])
+    if not DIGEST.fullmatch(step["digest"]):
+        raise Failure("step-invalid", f"{step['digest']!r} is neither sha256:<hex> nor sha512:<hex>")
+    return plain(path) and bits_of(path) == mode(step) and content_holds(run, step)
+
+
+def make_artifact(run: Run, step: Step) -> None:
+    """Downloads beside the target, checks, then renames: what is at the path was always checked."""
+    path = run.path(step["path"])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not content_holds(run, step):
+        if run.begun is None:
+            run.begun = Ahead(run, step).begun
+        first_try = run.begun.pop(step["name"], None)
+        first_try.result() if first_try else download(run, step, run.until)
+        beside(path, "part").chmod(mode(step))
+        rename(beside(path, "part"), path)
+        beside(path, "of").unlink(missing_ok=True)
+    path.chmod(mode(step))
+
+
+def download(run: Run, step: Step, until: float) -> None:
+    """Leaves the whole file beside its path. Goes on with what an earlier try left; the digest decides about it."""
+    partial, digest = beside(run.path(step["path"]), "part"), step["digest"]
+    whole = partial.exists() and digest_of(run, partial, digest) == digest
+    resumed = not whole and transfer(run, step, until)
+    if resumed and digest_of(run, partial, digest) != digest:
+        partial.unlink()  # the server has another file by now: what was there was of no use
+        transfer(run, step, until)
+    found = digest_of(run, partial, digest)
+    if found != digest:
+        partial.unlink()
+        raise Failure("digest-mismatch", f"{step['url']} has {found}, the plan says {digest}")
+
+
+def transfer(run: Run, step: Step, until: float) -> bool:
+    """Fetches what is missing of the file; returns whether that was added to what an earlier try left."""
+    path, url = run.path(step["path"]), step["url"]
+    partial, part_of = beside(path, "part"), beside(path, "of")
+    known = note_of(part_of)
+    have = partial.stat().st_size if partial.exists() and known.get("digest") == step["digest"] else 0
+    headers = {"User-Agent": "mullion"}
+    if have:
+        headers |= {"Range": f"bytes={have}-"} | ({"If-Range": known["tag"]} if known["tag"] else {})
+    try:
+        check_space(path.parent, step.get("size", 0) - have)
+        with web.opener(run).open(Request(url, headers=headers), timeout=max(min(SILENCE, left(until)), 0.1)) as answer:
+            resumed = answer.status == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
+            if not resumed:
+                tag = answer.headers.get("ETag", "")
+                part_of.write_text(json.dumps({"digest": step["digest"], "tag": tag if tag.startswith('"') else ""}))
+            check_space(path.parent, int(answer.headers.get("Content-Length") or 0))
+            with partial.open("ab" if resumed else "wb") as file:
+                receive(answer, file, until, step.get("size", 0))
+                file.flush()
+                os.fsync(file.fileno())
+    except (OSError, HTTPException, ValueError) as error:  # the last: a length that is no number
+        if isinstance(error, HTTPError):
+            error.close()
+        if isinstance(error, HTTPError) and error.code == 416:
+            partial.unlink()  # it is longer than the file: the next try begins anew
+        if isinstance(error, OSError) and error.errno in FULL:
+            partial.unlink(missing_ok=True)
+            raise of_file(error, path) from None
+        name = "certificate-refused" if web.refused_certificate(error) else "download-failed"
+        raise Failure(name, f"{url}: {type(error).__name__}: {error}") from None
+    return resumed
+
+
+def note_of(file: Path) -> dict[str, str]:
+    """{digest, tag} of the download that a part is of; nothing when a cut of power left half a note."""
+    try:
+        return json.loads(file.read_text())
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
+def left(until: float) -> float:
+    """Seconds until then."""
+    return until - time.monotonic()
+
+
+def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
+    """Copies the body. TimeoutError when the time is over, OSError when the server stops before the end it named.
+
+    OSError also when the file becomes larger than `most`, which is what the plan says: a body may have no end.
+    """
+    named, got = int(answer.headers.get("Content-Length") or -1), 0
+    while block := answer.read1(BLOCK):
+        file.write(block)
+        got += len(block)
+        if most and file.tell() > most:
+            raise OSError(f"it is larger than its {most} bytes")
+        if left(until) < 0:
+            raise TimeoutError(f"it did not end in its time; {got} bytes came")
+    if got < named:
+        raise OSError(f"{got} of {named} bytes came")
+
+
+def check_space(folder: Path, wanted: int) -> None:
+    """Refuses at once what has no room on the disk."""
+    disk = os.statvfs(folder)
+    if wanted > disk.f_bavail * disk.f_frsize:
+        raise OSError(FULL[0], f"{os.strerror(FULL[0])}: {wanted} bytes are needed", str(folder))
+
+
+class Ahead:
+    """The first try of an artifact and of those that come after it in its phase, AT_ONCE at a time.
+
+    Each step takes its own when its turn comes, so files get their names in the plan's order. Threads are daemons:
+    a run that ends early does not wait for them, and the next run goes on with what they left.
+    """
+
+    def __init__(self, run: Run, first: Step) -> None:
+        """`first` is to be set now; of the later ones, those begin whose folders are there already."""
+        self.run = run
+        steps = [first, *(step for each in run.later if (step := ready(run, each)))]
+        self.begun: dict[str, Future[None]] = {step["name"]: Future() for step in steps}
+        self.waiting = deque((step, self.begun[step["name"]]) for step in steps)
+        for _ in range(min(AT_ONCE, len(steps))):
+            threading.Thread(target=self.work, daemon=True).start()
+
+    def work(self) -> None:
+        """One download after the other."""
+        while True:
+            try:
+                step, future = self.waiting.popleft()
+            except IndexError:
+                return
+            try:
+                if not content_holds(self.run, step):
+                    download(self.run, step, time.monotonic() + step.get("timeout_seconds", SECONDS))
+                future.set_result(None)
+            except BaseException as error:
+                future.set_exception(error)
+
+
+def ready(run: Run, step: Step) -> Step | None:
+    """The step resolved, if it is an artifact that can begin. What is wrong with it, it says itself in its turn."""
+    try:
+        step = run.resolve(step) if step["kind"] == "artifact" else {}
+        path, good = run.path(step["path"]), DIGEST.fullmatch(step["digest"]) and step["url"]
+    except (Failure, KeyError, TypeError, AttributeError):
+        return None
+    return step if good and path.parent.is_dir() else None

@@ -1,0 +1,184 @@
+"""CloudFacts: what differs between the clouds, as data. `Cloud.facts` gives a cloud's description."""
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Any
+
+METADATA_ADDRESS = "169.254.169.254"
+"""Address of every cloud's metadata service."""
+
+WIRE_SERVER = "168.63.129.16"
+"""Azure's host service: health probes, extension settings, DNS ("What is IP address 168.63.129.16")."""
+
+GCP_METADATA = "metadata.google.internal"
+"""Google's name of the metadata server, which serves NTP too."""
+
+_SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
+_TCP = rf"{_SERVICES}\Tcpip\Parameters"
+
+RegistryRow = tuple[str, str, str, Any]
+"""Key, value, type and data of a registry step."""
+
+
+@dataclass(frozen=True)
+class ClosedAddress:
+    """An address that pods may not reach; tcp_ports: only these (empty: all protocols and ports)."""
+
+    address: str
+    tcp_ports: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloudFacts:
+    """Facts of one cloud that checks, plan and node plans use."""
+
+    title: str
+    """Name of the cloud for people."""
+
+    region_key: str
+    """The provider's configuration key of the region."""
+    region_example: str
+    region_form: re.Pattern[str]
+    """Form of a region's name."""
+    zone_form: str
+    """Regular expression of a zone's name; {} stands for the region."""
+    zone_words: str
+    """The same in words."""
+
+    image_form: re.Pattern[str]
+    """Form of a pinned image's id."""
+    image_words: str
+    """The same in words."""
+    images_looked_up: bool
+    """Whether the program looks up the newest image at the first `up`; else each new machine takes the newest."""
+    without_cloud_init: frozenset[str] = frozenset()
+    """Operating systems whose images run no user-data."""
+
+    linux_size: str
+    """Default instance type of Linux machines: 2 vCPU, 8 GiB."""
+    windows_size: str
+    """Default instance type of Windows pools: 4 vCPU, 16 GiB."""
+
+    user_data_limit: int
+    """Maximum bytes of user-data, before base64."""
+    powershell_tags: tuple[str, str] = ("", "")
+    """Text before and after a PowerShell script in user-data."""
+    names_identity: bool = False
+    """Whether a machine must name its identity when it requests a token: the fact `identity`."""
+    creates_administrator: bool = False
+    """Whether the cloud creates an administrator account on every machine."""
+
+    regional_nat: bool = False
+    """Whether NAT is one service of the whole region; else a gateway in one zone or in each."""
+    edge_subnets: bool = False
+    """Whether NAT gateways and load balancers need public subnets; else they belong to the region."""
+    route_limit: int
+    """NET-06: default maximum of routes in a network's route table."""
+    probe_ranges: tuple[IPv4Network, ...] = ()
+    """Sources of health probes, where load balancers keep a packet's source address and have no firewall rules: there
+    the machines' rules allow probes and people. Empty where load balancers have security groups."""
+    stores_need_allow: bool = False
+    """Whether the stores answer only listed addresses, so that `api.allow` must hold the program's address."""
+
+    time_server: str | None
+    """NTP server in the cloud's network; None: the images use the host's clock."""
+    metadata_routes: tuple[str, ...] = (METADATA_ADDRESS,)
+    """NET-14: link-local addresses that Windows machines have a route for, which the first HNS network moves."""
+    closed_to_pods: tuple[ClosedAddress, ...]
+    no_proxy: tuple[str, ...] = ()
+    """Hosts that the machine's agent and identity use, besides METADATA_ADDRESS; never through a web proxy."""
+    windows_registry: tuple[RegistryRow, ...] = ()
+
+    registries: frozenset[str] = frozenset()
+    """Credential providers that registry_credentials may name."""
+    tags_are_labels: bool = False
+    """Whether tags become labels, which allow fewer characters."""
+
+
+CLOUDS: dict[str, CloudFacts] = {
+    "aws": CloudFacts(
+        title="AWS",
+        region_key="aws:region",
+        region_example="eu-west-1",
+        region_form=re.compile(r"^[a-z]{2}(-[a-z]+)+-\d$"),
+        zone_form="{}[a-z]",
+        zone_words="the region's name and a letter",
+        image_form=re.compile(r"ami-([0-9a-f]{8}|[0-9a-f]{17})"),
+        image_words="ami- and 8 or 17 hexadecimal digits",
+        images_looked_up=True,
+        linux_size="m6i.large",
+        windows_size="m6i.xlarge",
+        # EC2 user guide, "Add user data": 16 KB in raw form, before it is base64-encoded
+        user_data_limit=16384,
+        powershell_tags=("<powershell>\n", "</powershell>\n"),
+        edge_subnets=True,
+        route_limit=500,  # since June 2025, before 50
+        time_server="169.254.169.123",
+        # EC2Launch routes these by the adapter that loses its address to the virtual switch: metadata, time, DNS,
+        # activation
+        metadata_routes=(METADATA_ADDRESS, *(f"169.254.169.{number}" for number in (123, 249, 250, 251, 253))),
+        closed_to_pods=(ClosedAddress(METADATA_ADDRESS),),
+        registries=frozenset({"ecr"}),
+    ),
+    "azure": CloudFacts(
+        title="Azure",
+        region_key="azure-native:location",
+        region_example="westeurope",
+        region_form=re.compile(r"^[a-z][a-z0-9]+$"),
+        zone_form="[1-3]",
+        zone_words="1, 2 or 3, in quotes",
+        image_form=re.compile(
+            r"[\w.-]+(:[\w.-]+){2}:(latest|\d+\.\d+\.\d+)|/subscriptions/[^/]+/resourceGroups/[^/]+/providers/.+"
+        ),
+        image_words="PUBLISHER:OFFER:SKU:VERSION, or the id of an image of your own, /subscriptions/...",
+        images_looked_up=False,
+        linux_size="Standard_D2s_v5",
+        windows_size="Standard_D4s_v5",
+        # REST reference, OSProfile.customData: the decoded array has at most 65535 bytes
+        user_data_limit=65535,
+        names_identity=True,
+        creates_administrator=True,
+        route_limit=400,
+        probe_ranges=(IPv4Network(f"{WIRE_SERVER}/32"),),
+        stores_need_allow=True,
+        time_server=None,
+        # WireServer gives out extension settings, with secrets (CVE-2021-27075)
+        closed_to_pods=(ClosedAddress(METADATA_ADDRESS), ClosedAddress(WIRE_SERVER, (80, 32526))),
+        no_proxy=(WIRE_SERVER,),
+        # the host's clock
+        windows_registry=((rf"{_SERVICES}\W32Time\TimeProviders\VMICTimeProvider", "Enabled", "DWord", 1),),
+    ),
+    "gcp": CloudFacts(
+        title="GCP",
+        region_key="gcp:region",
+        region_example="europe-west1",
+        region_form=re.compile(r"^[a-z]+(-[a-z]+)+\d+$"),
+        zone_form="{}-[a-z]",
+        zone_words="the region's name, a hyphen and a letter",
+        image_form=re.compile(r"projects/[a-z][a-z0-9-]+/global/images/[a-z][a-z0-9-]*"),
+        image_words="projects/PROJECT/global/images/NAME",
+        images_looked_up=True,
+        without_cloud_init=frozenset({"debian-12"}),  # Google's Debian has the guest agent instead
+        linux_size="n2-standard-2",
+        windows_size="n2-standard-4",
+        # Compute Engine, "About VM metadata": 256 KB for one value
+        user_data_limit=262144,
+        regional_nat=True,
+        route_limit=250,  # of a network's quota
+        # Load balancing documentation, "Probe IP ranges and firewall rules": internal and external passthrough
+        probe_ranges=tuple(map(IPv4Network, ("35.191.0.0/16", "130.211.0.0/22", "209.85.152.0/22", "209.85.204.0/22"))),
+        time_server=GCP_METADATA,
+        # the metadata server is the network's name server too, which CoreDNS asks; only HTTP and HTTPS are closed
+        closed_to_pods=(ClosedAddress(METADATA_ADDRESS, (80, 443)),),
+        no_proxy=(GCP_METADATA,),
+        # Google's network drops a connection without traffic for ten minutes (GCE's own set-up of Windows nodes)
+        windows_registry=(
+            (_TCP, "KeepAliveTime", "DWord", 60000),
+            (_TCP, "KeepAliveInterval", "DWord", 1000),
+            (_TCP, "TcpMaxDataRetransmissions", "DWord", 10),
+        ),
+        tags_are_labels=True,
+    ),
+}
+"""Facts by cloud, as stack files spell it."""

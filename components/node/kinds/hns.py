@@ -1,0 +1,57 @@
+"""Kinds of HNS networks (Host Networking Service of Windows)."""
+
+from components.node.kinds.model import Cut, Field, Kind, OnChange
+from components.node.kinds.values import NAME, PATH
+
+_STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
+_WINDOWS = ("windows",)
+_ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
+_RANGE = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"}
+_NETWORK = Field(NAME, "Name of the pod network.")
+_SUBNET = Field(_RANGE, "The node's pod range.")
+_SUBNET_FILE = Field(PATH, "flanneld's subnet.env.")
+
+HNS: dict[str, Kind] = {
+    "overlay-network": Kind(
+        "flanneld has made the overlay network of the node's range, and the machine's address is back.",
+        {
+            "network": _NETWORK,
+            "subnet": _SUBNET,
+            "pods": Field(_RANGE, "Pod range of the cluster."),
+            "subnet_file": _SUBNET_FILE,
+            "service": Field(NAME, "flanneld's service."),
+            "address": Field(_ADDRESS, "The machine's address, which moves to a virtual adapter."),
+        },
+        compares="OPS-07: the HNS network's type and subnet, an adapter named vEthernet; OPS-06: network, subnet,"
+        " masquerading and MTU in subnet.env; NET-14: the address and the default route.",
+        sets="OPS-05: looks every 2 seconds, starts flanneld anew after one and after two thirds of the time; then"
+        " 507, or 508 where no virtual adapter came.",
+        cuts=(Cut.BEFORE_SET,),
+        systems=_WINDOWS,
+        on_change=OnChange.NEW_NODES,
+        image=False,
+        seconds=600,
+    ),
+    "hns-network": Kind(
+        "The HNS network of type L2Bridge exists, with the host's endpoint in it. Of its range the first address is the"
+        " gateway, the second the endpoint's.",
+        {
+            "network": _NETWORK,
+            "subnet": _SUBNET,
+            "endpoint": Field(
+                NAME,
+                "Name of the host's endpoint, attached to compartment 1, with forwarding on it and on the management"
+                " adapter.",
+            ),
+        },
+        compares="The network by name: type, subnet, gateway; the endpoint by name: address, attached; forwarding of"
+        " both adapters.",
+        sets="Removes a network of that name that differs, with all load-balancer policies; makes it, waits until the"
+        " machine's address and default route are back (504); then makes and attaches the endpoint.",
+        undo="a network of that name that differs, with its endpoints",
+        cuts=_STEPPED,
+        systems=_WINDOWS,
+        image=False,
+        seconds=300,
+    ),
+}

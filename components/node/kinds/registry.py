@@ -1,0 +1,41 @@
+"""The kind of a registry value."""
+
+from components.node.kinds.model import Cut, Field, Kind, When
+from components.node.kinds.values import DOCUMENT, TEXT, one_of
+
+_ONE = (Cut.BEFORE_SET, Cut.AFTER_SET)
+_WINDOWS = ("windows",)
+
+REGISTRY: dict[str, Kind] = {
+    "registry": Kind(
+        "The registry value has the type and the data.",
+        {
+            "key": Field({"type": "string", "pattern": r"^(HKLM:?|HKEY_LOCAL_MACHINE)\\."}, "Key below HKLM."),
+            "value": Field(TEXT, "Name of the value; empty: the key's default."),
+            "type": Field(one_of("DWord", "QWord", "String", "ExpandString", "MultiString", "Binary"), "Its type."),
+            "data": Field(DOCUMENT, "A number, a text, a list of texts, or bytes in base64, as the type wants."),
+        },
+        compares="Type and data, without expanding variables.",
+        sets="Makes the key and writes the value.",
+        undo="an older value of that name",
+        cuts=_ONE,
+        systems=_WINDOWS,
+        whens=(
+            When("type", "DWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}}),
+            When("type", "QWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}}),
+            When("type", "String", {"data": TEXT}),
+            When("type", "ExpandString", {"data": TEXT}),
+            When("type", "MultiString", {"data": {"type": "array", "items": TEXT}}),
+            When(
+                "type",
+                "Binary",
+                {
+                    "data": {
+                        "type": "string",
+                        "pattern": r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
+                    }
+                },
+            ),
+        ),
+    ),
+}

@@ -1,0 +1,174 @@
+"""The data of a cluster plan: endpoint, machines, machine groups."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+from components.machine import facts
+from components.machine import user_data as userdata
+from components.machine.bundle import Bundle, OsFamily
+from components.node.plan import NodePlan, canonical
+from components.spec.models import Cloud, ClusterSpec, Egress, OperatingSystem
+from components.topology.addressing import POD_START, NetworkPlan
+from components.topology.firewall import API_PORT, Rule, SecurityGroup
+from components.topology.reachability import Path, paths
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How nodes and people reach the Kubernetes API."""
+
+    zone: str
+    """Private DNS zone."""
+    host: str
+    balanced: bool
+    """Whether nodes use an internal load balancer; else the name resolves to the only control-plane machine."""
+    public: bool
+    """Whether people use a public load balancer."""
+    balancer_addresses: tuple[IPv4Address, ...]
+    """Addresses of the internal load balancer, by zone; empty if there is none."""
+    port: int = API_PORT
+
+    @property
+    def has_balancers(self) -> bool:
+        """Whether there is a load balancer, internal or public."""
+        return self.balanced or self.public
+
+    @property
+    def url(self) -> str:
+        """URL for nodes; its host is in the API server's certificate."""
+        return f"https://{self.host}:{self.port}"
+
+    def for_people(self, public_host: str) -> str:
+        """Return the URL for people: of the public load balancer, or `url` if public_host is empty."""
+        return f"https://{public_host}:{self.port}" if public_host else self.url
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One machine."""
+
+    name: str
+    """Name of its Node, host and resource."""
+    index: int
+    """Index in its machine group."""
+    zone: int
+    address: IPv4Address
+    """Fixed private address."""
+    pods: IPv4Network | None = None
+    """Its pod range in l2bridge mode; None in overlay mode, where the controller manager assigns one."""
+
+
+@dataclass(frozen=True)
+class MachineGroup:
+    """The control plane, or one pool: machines with the same plan."""
+
+    name: str
+    cloud: Cloud
+    group: SecurityGroup
+    os: OperatingSystem
+    size: str
+    disk_gb: int
+    image: str | None
+    """Pinned image id; None: looked up at the first `up`, then kept."""
+    max_unavailable: int
+    node_plan: NodePlan
+    bundle: Bundle
+    machines: tuple[Machine, ...]
+
+    @property
+    def is_control_plane(self) -> bool:
+        """Whether these machines run the control plane."""
+        return self.group is SecurityGroup.CONTROL_PLANE
+
+    @property
+    def family(self) -> OsFamily:
+        """Return linux or windows."""
+        return "windows" if self.os.is_windows else "linux"
+
+    @cached_property
+    def replace_digest(self) -> str:
+        """sha256 of everything whose change replaces workers: replacing steps of the node plan, image, size, disk."""
+        parts = [self.node_plan.replace_digest, self.image, self.size, self.disk_gb]
+        return hashlib.sha256(canonical(parts)).hexdigest()
+
+    def machine_document(self, machine: Machine) -> dict[str, str]:
+        """Return the member `machine` of user-data."""
+        zone, pods = str(machine.zone), dict[str, str]()
+        if machine.pods is not None:
+            pods = {"pod_cidr": str(machine.pods), "pod_start": str(machine.pods[POD_START])}
+        return {"name": machine.name, "address": str(machine.address), "pool": self.name, "zone": zone, **pods}
+
+    @cached_property
+    def longest_user_data(self) -> int:
+        """Bytes of the longest user-data in the group, with every fact at its maximum length."""
+        documents = map(self.machine_document, self.machines)
+        longest = max(documents, key=lambda document: sum(map(len, document.values())), default=None)
+        if longest is None:
+            return 0
+        url, values = "x" * facts.LONGEST_BUNDLE_URL, facts.longest(control_plane=self.is_control_plane)
+        return len(self.user_data(userdata.document(url, self.bundle.sha256, longest, values)).encode())
+
+    def user_data(self, document: Mapping[str, Any]) -> str:
+        """Return user-data that contains this document (components/machine/user_data.py)."""
+        return userdata.user_data(self.family, document, self.cloud.value)
+
+
+@dataclass(frozen=True)
+class ClusterPlan:
+    """The plan of one cluster."""
+
+    name: str
+    spec: ClusterSpec
+    network: NetworkPlan
+    endpoint: Endpoint
+    groups: tuple[SecurityGroup, ...]
+    rules: tuple[Rule, ...]
+    control_plane: MachineGroup
+    pools: tuple[MachineGroup, ...]
+    """Sorted by name."""
+
+    @property
+    def machine_groups(self) -> tuple[MachineGroup, ...]:
+        """The control plane, then the pools."""
+        return (self.control_plane, *self.pools)
+
+    @cached_property
+    def machines(self) -> tuple[Machine, ...]:
+        """All machines, in the order of the machine groups."""
+        return tuple(machine for group in self.machine_groups for machine in group.machines)
+
+    @property
+    def has_public_machines(self) -> bool:
+        """Whether machines have public addresses."""
+        return self.spec.network.egress is Egress.PUBLIC
+
+    @property
+    def workers(self) -> tuple[Machine, ...]:
+        """The machines of all pools."""
+        return self.machines[len(self.control_plane.machines) :]
+
+    @property
+    def api_addresses(self) -> tuple[IPv4Address, ...]:
+        """Addresses that the endpoint's name resolves to: of the internal load balancer, or of the only machine."""
+        return self.endpoint.balancer_addresses or tuple(machine.address for machine in self.control_plane.machines)
+
+    @cached_property
+    def paths(self) -> tuple[Path, ...]:
+        """Network paths that the cluster needs; `missing` of a path says what blocks it."""
+        zones: dict[SecurityGroup, dict[int, None]] = {}
+        for group in self.machine_groups:
+            zones.setdefault(group.group, {}).update(dict.fromkeys(machine.zone for machine in group.machines))
+        subnets = {
+            group: [self.network.machines[zone] for zone in sorted(used)] for group, used in zones.items() if used
+        }
+        return tuple(paths(self.network, self.rules, self.groups, subnets, self.spec.network))
+
+    @cached_property
+    def operating_systems(self) -> tuple[OperatingSystem, ...]:
+        """Operating systems without a pinned image, sorted; also of pools without machines, to keep their image."""
+        unpinned = {group.os for group in self.machine_groups if group.image is None}
+        return tuple(sorted(unpinned, key=lambda os: os.value))

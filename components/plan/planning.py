@@ -1,0 +1,101 @@
+"""plan_cluster: makes a ClusterPlan from a spec."""
+
+from ipaddress import IPv4Address
+
+from components import naming
+from components.machine.bundle import bundle, scripts
+from components.node import plan_node
+from components.node.plan import NodePlan
+from components.plan.model import ClusterPlan, Endpoint, Machine, MachineGroup
+from components.plan.problems import address_problems, path_problems, size_problems
+from components.spec.models import ApiAccess, ClusterSpec, ControlPlane, NetworkMode, Pool
+from components.spec.report import SpecError
+from components.topology.addressing import (
+    NetworkPlan,
+    balancer_addresses,
+    control_plane_address,
+    network_plan,
+    pod_range,
+    worker_addresses,
+)
+from components.topology.firewall import SecurityGroup, groups, load_balanced, rules
+
+
+def plan_cluster(name: str, spec: ClusterSpec) -> ClusterPlan:
+    """Return the plan of a cluster whose spec passed its checks.
+
+    Raises SpecError with all problems that only planning finds: overlapping addresses, user-data over the cloud's
+    limit, a blocked network path.
+    """
+    network = network_plan(spec.network, spec.api.access, spec.cloud)
+    if problems := list(address_problems(network, spec)):
+        raise SpecError(name, problems)
+    balanced = load_balanced(spec)
+    endpoint = Endpoint(
+        naming.zone_name(name),
+        naming.api_host(name),
+        balanced,
+        spec.api.access is ApiAccess.PUBLIC,
+        tuple(balancer_addresses(network, spec.cloud) if balanced else ()),
+    )
+    plan = ClusterPlan(
+        name=name,
+        spec=spec,
+        network=network,
+        endpoint=endpoint,
+        groups=groups(spec),
+        rules=rules(spec),
+        control_plane=_control_plane(name, spec, network),
+        pools=tuple(_pool(name, spec, network, pool) for pool in sorted(spec.pools)),
+    )
+    if problems := [*size_problems(plan), *path_problems(plan)]:
+        raise SpecError(name, problems)
+    return plan
+
+
+def pool_at(plan: ClusterPlan, pool: MachineGroup, kubernetes: str) -> MachineGroup:
+    """Return a pool of the plan as planned for another Kubernetes version. Raises LookupError for an unknown one."""
+    if kubernetes == plan.spec.kubernetes:
+        return pool
+    return _pool(plan.name, plan.spec.model_copy(update={"kubernetes": kubernetes}), plan.network, pool.name)
+
+
+def _control_plane(name: str, spec: ClusterSpec, network: NetworkPlan) -> MachineGroup:
+    addresses = [control_plane_address(network, index) for index in range(spec.control_plane.count)]
+    return _group(spec, naming.CONTROL_PLANE, spec.control_plane, plan_node(name, spec, None), addresses)
+
+
+def _pool(name: str, spec: ClusterSpec, network: NetworkPlan, pool: str) -> MachineGroup:
+    addresses = worker_addresses(network, pool, spec.pools[pool])
+    return _group(spec, pool, spec.pools[pool], plan_node(name, spec, pool), addresses)
+
+
+def _group(
+    spec: ClusterSpec, name: str, options: ControlPlane | Pool, node_plan: NodePlan, addresses: list[IPv4Address]
+) -> MachineGroup:
+    routed = spec.network.mode is NetworkMode.L2BRIDGE
+    machines = tuple(
+        Machine(
+            naming.machine_name(name, index),
+            index,
+            index % spec.network.zones,
+            address,
+            pod_range(spec.network, address) if routed else None,
+        )
+        for index, address in enumerate(addresses)
+    )
+    control_plane = isinstance(options, ControlPlane)
+    files = scripts("windows" if options.os.is_windows else "linux", control_plane=control_plane)
+    return MachineGroup(
+        name=name,
+        cloud=spec.cloud,
+        group=SecurityGroup.CONTROL_PLANE if control_plane else SecurityGroup.WORKERS,
+        os=options.os,
+        size=options.size,
+        disk_gb=options.disk_gb,
+        image=spec.images.get(options.os),
+        max_unavailable=1 if isinstance(options, ControlPlane) else options.rollout.max_unavailable,
+        node_plan=node_plan,
+        bundle=bundle(node_plan, files),
+        machines=machines,
+    )

@@ -1,0 +1,143 @@
+"""What a change of each option does to a running cluster.
+
+`mullion explain` prints this table. A test changes each option of a sample stack and compares the plans, so that the
+table says what `up` does.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+
+
+class Effect(str, Enum):
+    """What the next `up` does with a changed option."""
+
+    REPLACED = "replaced"
+    """It replaces the machines of the pool, wave by wave; of every pool where the option is not one of a pool. Machines
+    of the control plane are never replaced: the change reaches them in place."""
+    IN_PLACE = "in place"
+    """It applies the change, and every machine stays."""
+    NEXT_MACHINE = "next machine"
+    """It changes no machine that exists; machines made later have the new value."""
+    REFUSED = "refused"
+    """It refuses the change before it touches anything: the cluster must be removed and built again."""
+    NOT_AVAILABLE = "not available"
+    """Only the default is accepted, in every cluster."""
+
+
+EFFECTS: dict[str, Effect] = {
+    "cloud": Effect.REFUSED,
+    "kubernetes": Effect.REPLACED,
+    "network.mode": Effect.REFUSED,
+    "network.pods": Effect.REFUSED,
+    "network.services": Effect.REFUSED,
+    "network.nodes": Effect.REFUSED,
+    "network.dns": Effect.REPLACED,
+    "network.domain": Effect.REPLACED,
+    "network.vni": Effect.REPLACED,
+    "network.port": Effect.NOT_AVAILABLE,
+    "network.zones": Effect.REFUSED,
+    "network.zone_names": Effect.REFUSED,
+    "network.egress": Effect.REFUSED,
+    "network.nat_gateways": Effect.IN_PLACE,
+    "network.outside": Effect.IN_PLACE,
+    "network.neighbour_pods": Effect.IN_PLACE,
+    "network.route_limit": Effect.IN_PLACE,
+    "network.existing": Effect.NOT_AVAILABLE,
+    "api": Effect.IN_PLACE,
+    "control_plane.count": Effect.IN_PLACE,
+    "control_plane.os": Effect.NEXT_MACHINE,
+    "control_plane.size": Effect.NEXT_MACHINE,
+    "control_plane.disk_gb": Effect.NEXT_MACHINE,
+    "control_plane.kubelet": Effect.IN_PLACE,
+    "control_plane.kubelet.priority_class": Effect.NOT_AVAILABLE,
+    "control_plane.kube_proxy.dsr": Effect.NOT_AVAILABLE,
+    "control_plane.kube_proxy.config": Effect.IN_PLACE,
+    "control_plane.containerd": Effect.IN_PLACE,
+    "pools.*.os": Effect.REPLACED,
+    "pools.*.runtime": Effect.REPLACED,
+    "pools.*.count": Effect.IN_PLACE,
+    "pools.*.size": Effect.REPLACED,
+    "pools.*.disk_gb": Effect.REPLACED,
+    "pools.*.max_pods": Effect.REPLACED,
+    "pools.*.labels": Effect.IN_PLACE,
+    "pools.*.taints": Effect.IN_PLACE,
+    "pools.*.kubelet": Effect.REPLACED,
+    "pools.*.kubelet.accept_low_reserve": Effect.IN_PLACE,
+    "pools.*.kube_proxy": Effect.REPLACED,
+    "pools.*.containerd": Effect.REPLACED,
+    "pools.*.rollout": Effect.IN_PLACE,
+    "pools.*.rollout.gate": Effect.NEXT_MACHINE,
+    "pools.*.slot": Effect.REPLACED,
+    "pools.*.spot": Effect.NOT_AVAILABLE,
+    "kubeadm.ignore_preflight": Effect.REPLACED,
+    "kubeadm.config": Effect.IN_PLACE,
+    "addons": Effect.IN_PLACE,
+    "images": Effect.REPLACED,
+    "owner": Effect.IN_PLACE,
+    "tags": Effect.IN_PLACE,
+    "protect": Effect.IN_PLACE,
+    "expires": Effect.IN_PLACE,
+    "rotation": Effect.IN_PLACE,
+    "rotation.certificate_authorities": Effect.NOT_AVAILABLE,
+    "rotation.images": Effect.REPLACED,
+    "cloud_controller": Effect.NOT_AVAILABLE,
+    "registry_credentials": Effect.REPLACED,
+    "access": Effect.NOT_AVAILABLE,
+    "proxy": Effect.REPLACED,
+    "trusted_cas": Effect.REPLACED,
+    "artifacts.file": Effect.REPLACED,
+    "artifacts.entries": Effect.REPLACED,
+    "artifacts.mirror": Effect.NEXT_MACHINE,
+    "encryption_key": Effect.NOT_AVAILABLE,
+    "csi": Effect.NOT_AVAILABLE,
+    "gmsa": Effect.NOT_AVAILABLE,
+    "acknowledge": Effect.IN_PLACE,
+}
+"""By option path, a pool's name written as *. A path covers all options below it that have no row of their own."""
+
+NOTES: dict[str, str] = {
+    "kubernetes": "The control plane is upgraded first; one minor version at a time.",
+    "control_plane.count": "Write network.zones, whose default depends on it and cannot change.",
+    "control_plane.size": "`mullion replace-control-plane` replaces a machine.",
+    "control_plane.os": "`mullion replace-control-plane` replaces a machine.",
+    "control_plane.disk_gb": "`mullion replace-control-plane` replaces a machine.",
+    "pools.*.count": "Machines are added or removed.",
+    "kubeadm.ignore_preflight": "Only pools of Linux machines are replaced.",
+    "network.vni": "Only pools of Windows machines are replaced.",
+    "images": "Only pools of that operating system are replaced; control-plane machines made later have the image.",
+    "rotation.images": "Only pools for whose system there is a newer image are replaced.",
+    "artifacts.mirror": "Control-plane machines use the new address at once.",
+    "artifacts.entries": "Only pools whose machines download one of the files are replaced.",
+    "artifacts.file": "Only pools whose machines download one of the files are replaced.",
+}
+"""By option path: what there is to add."""
+
+
+def effect(path: str) -> Effect | None:
+    """Return what a change of the option does; None if the options below the path differ, or there is no such path.
+
+    path: dotted, with the pool's name or * in its place.
+    """
+    general = general_path(path)
+    below = {value for row, value in EFFECTS.items() if row.startswith(f"{general}.")}
+    own = next((EFFECTS[row] for row in _upwards(general) if row in EFFECTS), None)
+    if own is None:
+        return below.pop() if len(below) == 1 else None
+    return own if not below - {own} else None
+
+
+def note(path: str) -> str:
+    """Return what there is to add about a change of the option, or an empty text."""
+    return NOTES.get(general_path(path), "")
+
+
+def general_path(path: str) -> str:
+    """Return the path with * in the place of a pool's name: pools.web.size becomes pools.*.size."""
+    parts = path.split(".")
+    return ".".join(["pools", "*", *parts[2:]] if parts[0] == "pools" and len(parts) > 1 else parts)
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """Give the path, then each path above it."""
+    parts = path.split(".")
+    yield from (".".join(parts[:length]) for length in range(len(parts), 0, -1))

@@ -1,0 +1,132 @@
+"""`mullion preview` and `mullion up --preview`: what an `up` would do, why, in which waves, and how long it takes."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pulumi.automation import EngineEvent
+
+from components.plan import ClusterPlan, plan_cluster
+from components.stack_files.stack import Stack
+from operations.commands import forecast, plan_against, plan_text
+from operations.commands.plan import document
+from operations.console.exits import Exit, Stop
+from operations.engine import failures, locate, policy_preview
+from operations.engine.events import SILENT, Tally, step_of
+from operations.engine.workspace import Run, existing, opened, sandbox_config
+from operations.recorder.recorder import Recording, record
+from operations.recovery import recovery
+from operations.stacks import stack_files, target
+from operations.stacks.target import SANDBOX, Target
+
+SHOWN = 20
+"""Resources of one kind that are listed by name."""
+
+VERBS = {"create": "created", "update": "changed", "replace": "replaced", "delete": "removed"}
+SAME_AS = {"create-replacement": "replace", "delete-replaced": "replace"}
+"""Steps of a replacement: counted as one."""
+
+
+@dataclass
+class Foreseen:
+    """What the engine's preview says. ops: by URN. refused: why `up` would not begin."""
+
+    ops: dict[str, str] = field(default_factory=dict)
+    changed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Names of the inputs that differ, by URN."""
+    refused: str = ""
+
+
+def preview(name: str, *, sandbox: bool) -> None:
+    """Print what `up` would do with a stack. Changes nothing; ends like `up` where that would be refused."""
+    stack = stack_files.load(name)
+    planned = plan_cluster(name, stack.spec)
+    cloud = stack.spec.cloud.value
+    known = target.recall(name)
+    if known is not None and (known.name == SANDBOX) != sandbox:
+        target.check(name, Target(SANDBOX) if sandbox else Target(cloud, "", stack.region))
+    recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)
+    if recording.errors:
+        raise Stop(Exit.FAILED, "\n".join([f"the program refused stack {name}:", *recording.errors]))
+    # in the sandbox a stack that no `up` began has no state, so no engine is needed
+    lines = _first(planned, recording) if sandbox and known is None else _over(stack, planned, recording, sandbox)
+    place = "in the sandbox" if sandbox else f"on {cloud} in {stack.region}"
+    print(f"{name}: Kubernetes {stack.spec.kubernetes} {place}")
+    print("\n".join(lines))
+
+
+def _first(planned: ClusterPlan, recording: Recording) -> Iterator[str]:
+    """Give the preview of a cluster that is not built."""
+    ops = {resource.urn: "create" for resource in recording.resources.values() if resource.custom}
+    yield "Not built yet: `up` creates all of it"
+    yield f"  machines  {', '.join(machine.name for machine in planned.machines)}"
+    yield from _resources(Foreseen(ops))
+    times, _ = forecast.first_build(planned, forecast.waits_of(recording))
+    yield times.sentence(planned.spec.cloud.value)
+
+
+def _over(stack: Stack, planned: ClusterPlan, recording: Recording, sandbox: bool) -> Iterator[str]:
+    """Give the preview of a change of a cluster that is built."""
+    name = stack.name
+    with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        run = existing(name, workspace)
+        deployment = recovery.export(run)["deployment"] if run else {}
+        resources = deployment.get("resources") or []
+        if run is None or not resources:
+            yield from _first(planned, recording)
+            return
+        earlier = plan_against.from_state(resources, f"state of {name}")
+        compared = plan_against.compare(document(stack, planned), earlier)
+        foreseen = _foreseen(name, run)
+    if deployment.get("pending_operations"):
+        yield "The last run was cut off: `up` first finds out what it created, then does this"
+    yield "Compared with the built cluster"
+    yield from plan_text.comparison(compared)
+    yield from _resources(foreseen)
+    if set(foreseen.ops.values()) & set(VERBS):
+        yield forecast.change(planned, forecast.waits_of(recording), foreseen.ops).sentence(planned.spec.cloud.value)
+    else:
+        yield "`up` changes nothing"
+    if foreseen.refused:
+        raise Stop(Exit.REFUSED, foreseen.refused)
+
+
+def _foreseen(name: str, run: Run) -> Foreseen:
+    foreseen, tally = Foreseen(), Tally()
+
+    def hear(event: EngineEvent) -> None:
+        tally.hear(event)
+        if event.resource_pre_event:
+            metadata = event.resource_pre_event.metadata
+            step = step_of(metadata)
+            if not step.type.startswith(SILENT):
+                op = SAME_AS.get(step.op, step.op)
+                if foreseen.ops.get(step.urn) != "replace":
+                    foreseen.ops[step.urn] = op
+                foreseen.changed[step.urn] = tuple(sorted({diff.partition(".")[0] for diff in metadata.diffs or ()}))
+
+    with failures.reported(name, tally):
+        try:
+            policy_preview.check(name, run, hear)
+        except Stop as stop:
+            foreseen.refused = str(stop)
+    return foreseen
+
+
+def _resources(foreseen: Foreseen) -> Iterator[str]:
+    """Give the number of resources by operation, and the names of those that change."""
+    counts = Counter(foreseen.ops.values())
+    yield f"Resources: {', '.join(f'{counts[op]} {verb}' for op, verb in VERBS.items())}"
+    for op, verb in VERBS.items():
+        urns = [urn for urn, each in foreseen.ops.items() if each == op]
+        if op == "create" and len(urns) == len(foreseen.ops):
+            continue  # a first build: `plan --resources` counts them by type
+        for urn in urns[:SHOWN]:
+            inputs = ", ".join(foreseen.changed.get(urn, ())) if op in ("update", "replace") else ""
+            yield f"  {verb:<9} {urn.rpartition('::')[2]} ({_type(urn)}){f': {inputs}' if inputs else ''}"
+        if len(urns) > SHOWN:
+            yield f"  {verb:<9} {len(urns) - SHOWN} more"
+
+
+def _type(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2]

@@ -1,0 +1,145 @@
+"""Options that differ between the built spec and the stack file, those that replace machines, and in which waves."""
+
+import json
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from components.plan import ClusterPlan, MachineGroup, plan_cluster
+from components.spec import change_effects
+from components.spec.change_effects import Effect
+from components.spec.models import ClusterSpec
+from components.spec.report import SpecError
+
+CLUSTER_TYPE = "mullion:index:MixedCluster"
+"""Type of the component whose inputs, in the state, are the spec that was built."""
+
+MOST_TRIES = 40
+"""Changes that are tried one by one; with more, the table of change effects answers."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One option that differs. Values are JSON; a missing one is ABSENT."""
+
+    path: tuple[str, ...]
+    built: Any
+    now: Any
+
+    @property
+    def dotted(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def effect(self) -> Effect | None:
+        return change_effects.effect(self.dotted)
+
+    def __str__(self) -> str:
+        return f"{self.dotted}: {shown(self.built)} -> {shown(self.now)}"
+
+    def document(self) -> dict[str, Any]:
+        """Return the change as JSON; an absent value has no key."""
+        values = {"built": self.built, "now": self.now}
+        effect = self.effect.value if self.effect else None
+        return {"path": self.dotted, **{k: v for k, v in values.items() if v is not ABSENT}, "effect": effect}
+
+
+ABSENT = object()
+
+
+def shown(value: Any) -> str:
+    """Return a value as a stack file has it, shortened."""
+    text = "none" if value is ABSENT else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def built_spec(document: Any) -> ClusterSpec | None:
+    """Return the spec of a state's component inputs or of a plan document; None if it cannot be read."""
+    try:
+        return ClusterSpec.model_validate(document) if isinstance(document, Mapping) else None
+    except ValidationError:  # written by a version of Mullion with other options
+        return None
+
+
+def changes(built: ClusterSpec, now: ClusterSpec) -> list[Change]:
+    """Return the options that differ, in the order of the spec; an added or removed pool is one change."""
+    return list(_differences(built.model_dump(mode="json"), now.model_dump(mode="json"), ()))
+
+
+def _differences(built: Any, now: Any, path: tuple[str, ...]) -> Iterator[Change]:
+    if built == now:
+        return
+    if not (isinstance(built, dict) and isinstance(now, dict)):
+        yield Change(path, built, now)
+        return
+    for key in dict.fromkeys((*built, *now)):
+        yield from _differences(built.get(key, ABSENT), now.get(key, ABSENT), (*path, key))
+
+
+def behind(name: str, built: ClusterSpec, now: ClusterSpec) -> dict[str, list[Change]]:
+    """Return, for each pool whose machines are replaced, the changes that replace them.
+
+    Each change is applied to the built spec alone, and the pools are planned. If none replaces them alone, the changes
+    that replace machines by the table of change effects are returned.
+    """
+    before = _planned(name, built)
+    replacing = [change for change in changes(built, now) if change.effect in (Effect.REPLACED, Effect.REFUSED, None)]
+    found: dict[str, list[Change]] = {}
+    tried = [(change, _planned(name, _applied(built, change))) for change in replacing[:MOST_TRIES]]
+    for pool in now.pools:
+        old = _pool(before, pool)
+        alone = [change for change, plan in tried if old and _replaced(old, _pool(plan, pool))]
+        found[pool] = alone or [change for change in replacing if _concerns(change, pool)]
+    return found
+
+
+def _applied(built: ClusterSpec, change: Change) -> ClusterSpec | None:
+    document = deepcopy(built.model_dump(mode="json"))
+    *above, last = change.path
+    at = document
+    for key in above:
+        at = at[key]
+    at.pop(last, None)
+    if change.now is not ABSENT:
+        at[last] = change.now
+    return built_spec(document)
+
+
+def _planned(name: str, spec: ClusterSpec | None) -> ClusterPlan | None:
+    try:
+        return plan_cluster(name, spec) if spec else None
+    except (SpecError, LookupError, ValueError):  # what only fits together with other changes
+        return None
+
+
+def _pool(plan: ClusterPlan | None, name: str) -> MachineGroup | None:
+    return next((pool for pool in plan.pools if pool.name == name), None) if plan else None
+
+
+def _replaced(old: MachineGroup, new: MachineGroup | None) -> bool:
+    if new is None:
+        return False
+    addresses = {machine.name: machine.address for machine in new.machines}
+    moved = any(addresses.get(machine.name, machine.address) != machine.address for machine in old.machines)
+    return moved or old.replace_digest != new.replace_digest
+
+
+def _concerns(change: Change, pool: str) -> bool:
+    return change.effect is Effect.REPLACED and (change.path[0] != "pools" or change.path[1:2] == (pool,))
+
+
+def waves(pool: Mapping[str, Any], machines: list[str], replaced: Mapping[str, str]) -> list[list[str]]:
+    """Return the names of a pool's replaced machines in waves.
+
+    A machine waits for the one `max_unavailable` before it (components/wiring/machine_groups.py).
+    machines: all names of the pool, in order.
+    """
+    number: list[int] = []
+    for index, name in enumerate(machines):
+        before = index - pool["max_unavailable"]
+        number.append((number[before] if before >= 0 else 0) + (name in replaced))
+    pairs = [(wave, name) for wave, name in zip(number, machines, strict=True) if name in replaced]
+    return [[name for wave, name in pairs if wave == each] for each in sorted({wave for wave, _ in pairs})]

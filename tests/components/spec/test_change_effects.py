@@ -1,0 +1,256 @@
+"""The table of change effects: each option of a sample stack is changed, and the two plans are compared."""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, get_args, get_origin
+
+import pytest
+
+from components.plan import ClusterPlan, MachineGroup, plan_cluster
+from components.spec.change_effects import EFFECTS, NOTES, Effect, effect, general_path
+from components.spec.models import ClusterSpec
+from components.spec.options import Model
+from components.spec.report import SpecError
+from components.stack_files.stack import CLUSTER, read_stack
+from components.wiring.fixed_layout import NETWORK_OPTIONS
+from operations.recorder.recorder import STASH, record
+from tests.certificates import AUTHORITY
+
+CONFIG = {"aws:region": "eu-west-1", "gcp:region": "europe-west1"}
+SAMPLE: dict[str, Any] = {
+    "cloud": "aws",
+    "kubernetes": "1.36.4",
+    "network": {"zones": 1, "pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
+    "control_plane": {"count": 1},
+    "pools": {"linux": {"os": "ubuntu-24.04", "count": 2}, "web": {"os": "windows-2022", "count": 2}},
+}
+"""A stack without errors."""
+
+PROXY = {"proxy": {"http": "http://10.0.0.1:3128"}}
+ROUTED = {"network": {"pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"}}
+DOWNLOAD = {
+    "name": "kubernetes-node",
+    "version": "1.36.4",
+    "os": "windows",
+    "url": "https://files.example.com/kubernetes-node-windows-amd64.tar.gz",
+    "sha256": "0" * 64,
+}
+
+MACHINES = {
+    "kubelet.system_reserved.cpu": "1",
+    "kubelet.system_reserved.memory": "3Gi",
+    "kubelet.system_reserved.ephemeral_storage": "2Gi",
+    "kubelet.kube_reserved.cpu": "1",
+    "kubelet.kube_reserved.memory": "1Gi",
+    "kubelet.kube_reserved.ephemeral_storage": "2Gi",
+    "kubelet.eviction_hard": {"memory.available": "600Mi"},
+    "kubelet.accept_low_reserve": True,
+    "kubelet.priority_class": "HIGH_PRIORITY_CLASS",
+    "kubelet.verbosity": 4,
+    "kubelet.config": {"maxOpenFiles": 500000},
+    "kube_proxy.dsr": True,
+    "kube_proxy.config": {"configSyncPeriod": "10m0s"},
+    "containerd.version": "2.2.7",
+    "containerd.mirrors": {"docker.io": ["https://mirror.example.com"]},
+    "containerd.config": {"debug": {"level": "debug"}},
+}
+"""Options that the control plane and pools have alike, and another value of each."""
+
+VALUES: dict[str, Any] = {
+    "cloud": "gcp",
+    "kubernetes": "1.37.0",
+    "network.mode": "l2bridge",
+    "network.pods": "10.128.0.0/16",
+    "network.services": "10.112.0.0/16",
+    "network.nodes": "10.30.0.0/16",
+    "network.dns": "10.96.0.11",
+    "network.domain": "example.local",
+    "network.vni": 4097,
+    "network.port": 8472,
+    "network.zones": 2,
+    "network.zone_names": ["eu-west-1b"],
+    "network.egress": "public",
+    "network.nat_gateways": "zonal",
+    "network.outside": ["192.168.0.0/16"],
+    "network.neighbour_pods": ["10.128.0.0/16"],
+    "network.route_limit": 100,
+    "network.existing.network": "vpc-1",
+    "network.existing.subnets": ["subnet-2"],
+    "api.access": "public",
+    "api.allow": ["203.0.113.0/24"],
+    "control_plane.count": 3,
+    "control_plane.os": "ubuntu-22.04",
+    "control_plane.size": "m6i.xlarge",
+    "control_plane.disk_gb": 60,
+    "pools.*.os": "windows-2025",
+    "pools.*.runtime": "docker",
+    "pools.*.count": 3,
+    "pools.*.size": "m6i.2xlarge",
+    "pools.*.disk_gb": 200,
+    "pools.*.max_pods": 100,
+    "pools.*.labels": {"team": "web"},
+    "pools.*.taints": ["os=windows:NoSchedule", "team=web:NoSchedule"],
+    "pools.*.rollout.max_unavailable": 2,
+    "pools.*.rollout.drain": "5m",
+    "pools.*.rollout.gate": "registered",
+    "pools.*.slot": 77,
+    "pools.*.spot": True,
+    "kubeadm.ignore_preflight": ["Swap"],
+    "kubeadm.config": {"ClusterConfiguration": {"featureGates": {}}},
+    "addons.metrics_server": True,
+    "images": {"windows-2022": "ami-0123456789abcdef0"},
+    "owner": "platform-team",
+    "tags": {"environment": "test"},
+    "protect": True,
+    "expires": "8h",
+    "rotation.certificate_authorities": 1,
+    "rotation.service_account": 1,
+    "rotation.encryption": 1,
+    "rotation.desired_state": 1,
+    "rotation.administrator": 1,
+    "rotation.images": 1,
+    "cloud_controller": "external",
+    "registry_credentials": ["ecr"],
+    "access": "session",
+    "proxy.http": "http://10.0.0.2:3128",
+    "proxy.https": "http://10.0.0.2:3128",
+    "proxy.no_proxy": ["example.com"],
+    "trusted_cas": [AUTHORITY],
+    "artifacts.entries": [DOWNLOAD],
+    "artifacts.mirror": "https://mirror.example.com",
+    "encryption_key": "key",
+    "csi": ["ebs"],
+    "gmsa": True,
+    "acknowledge": {"kubernetes-end-of-life": "tried"},
+    **{f"{base}.{option}": value for base in ("control_plane", "pools.*") for option, value in MACHINES.items()},
+}
+"""Another value for each option."""
+
+CONTEXT: dict[str, dict[str, Any]] = {
+    "network.mode": ROUTED,
+    "api.allow": {"api": {"access": "public", "allow": ["198.51.100.0/24"]}},
+    "proxy.http": PROXY,
+    "proxy.https": PROXY,
+    "proxy.no_proxy": PROXY,
+}
+"""What the stack says besides, before and after the change."""
+
+WITH_IT: dict[str, dict[str, Any]] = {"api.access": {"api": {"allow": ["203.0.113.0/24"]}}}
+"""What must change with the option."""
+
+SEEN_ELSEWHERE = {
+    "cloud": "the stack is built in another cloud: operations/stacks/target.py refuses",
+    "rotation.images": "the program looks the image up: test_raising_rotation_images_looks_images_up_again",
+    "artifacts.file": "its entries are read into artifacts.entries",
+}
+"""Options whose effect two plans do not show."""
+
+
+def options(kind: Any, path: str = "") -> Iterator[str]:
+    """Give the path of every option of a model."""
+    if isinstance(kind, type) and issubclass(kind, Model):
+        for name, field in kind.model_fields.items():
+            yield from options(field.annotation, f"{path}.{name}".lstrip("."))
+        return
+    inner = [each for each in get_args(kind) if isinstance(each, type) and issubclass(each, Model)]
+    if inner and get_origin(kind) is not list:
+        yield from options(inner[0], f"{path}.*" if get_origin(kind) is dict else path)
+    else:
+        yield path
+
+
+OPTIONS = sorted(options(ClusterSpec))
+
+
+def merged(document: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    whole = deepcopy(document)
+    for key, value in change.items():
+        nested = isinstance(value, dict) and isinstance(whole.get(key), dict)
+        whole[key] = merged(whole[key], value) if nested else deepcopy(value)
+    return whole
+
+
+def with_value(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    whole = deepcopy(document)
+    *above, last = path.replace("*", "web").split(".")
+    at = whole
+    for key in above:
+        at = at.setdefault(key, {})
+    at[last] = value
+    return whole
+
+
+def planned(document: dict[str, Any]) -> ClusterPlan:
+    return plan_cluster("small", read_stack("small", {**CONFIG, CLUSTER: document}).spec)
+
+
+def layout(plan: ClusterPlan) -> list[str]:
+    network = plan.spec.network
+    values = {"nodes": plan.network.cidr, "zones": plan.network.zones}
+    return [str(values.get(key, getattr(network, key))) for key in NETWORK_OPTIONS]
+
+
+def measured(before: ClusterPlan, after: ClusterPlan) -> Effect:
+    """Return the effect that the two plans show."""
+    if layout(before) != layout(after):
+        return Effect.REFUSED
+    pools = list(zip(before.pools, after.pools, strict=True))
+    if any(old.replace_digest != new.replace_digest or moved(old, new) for old, new in pools):
+        return Effect.REPLACED
+    if any(plan_of(old) != plan_of(new) for old, new in pools):
+        return Effect.NEXT_MACHINE
+    old, new = before.control_plane, after.control_plane
+    if (old.os, old.size, old.disk_gb, old.image) != (new.os, new.size, new.disk_gb, new.image):
+        return Effect.NEXT_MACHINE
+    return Effect.IN_PLACE
+
+
+def moved(old: MachineGroup, new: MachineGroup) -> bool:
+    """Whether a machine that stays by name would have another address."""
+    addresses = {machine.name: machine.address for machine in old.machines}
+    return any(addresses.get(machine.name, machine.address) != machine.address for machine in new.machines)
+
+
+def plan_of(group: MachineGroup) -> dict[str, Any]:
+    """What a machine runs; labels and taints are written to its Node by the control plane's agent."""
+    return {**group.node_plan.document(), "registration": {}}
+
+
+@pytest.mark.parametrize("path", [path for path in OPTIONS if path not in SEEN_ELSEWHERE])
+def test_a_change_of_an_option_has_the_effect_of_the_table(path: str) -> None:
+    before = merged(SAMPLE, CONTEXT.get(path, {}))
+    after = merged(with_value(before, path, VALUES[path]), WITH_IT.get(path, {}))
+    first = planned(before)
+    if effect(path) is Effect.NOT_AVAILABLE:
+        with pytest.raises(SpecError, match=path.replace("*", "web").partition(".existing")[0]):
+            planned(after)
+        return
+    assert measured(first, planned(after)) is effect(path)
+
+
+def test_every_option_has_an_effect_and_every_row_an_option() -> None:
+    assert not [path for path in OPTIONS if effect(path) is None]
+    assert not [row for row in (*EFFECTS, *NOTES) if not any(f"{path}.".startswith(f"{row}.") for path in OPTIONS)]
+    assert set(SEEN_ELSEWHERE) <= set(OPTIONS)
+
+
+def test_raising_rotation_images_looks_images_up_again() -> None:
+    triggers = [
+        {
+            resource.name: resource.replacement_trigger
+            for resource in record("small", {**CONFIG, CLUSTER: document}, preview=True).resources.values()
+            if resource.type == STASH and resource.name.endswith("windows-2022")
+        }
+        for document in (SAMPLE, with_value(SAMPLE, "rotation.images", 1))
+    ]
+    assert triggers[0] != triggers[1]
+
+
+def test_effects_are_found_by_the_name_of_a_pool_and_for_groups_of_options() -> None:
+    assert general_path("pools.web.size") == "pools.*.size"
+    assert effect("pools.web.size") is Effect.REPLACED
+    assert effect("pools.web.kubelet.system_reserved") is Effect.REPLACED
+    assert effect("pools.web.kubelet") is None, "accept_low_reserve is in place"
+    assert effect("api") is Effect.IN_PLACE
+    assert effect("pools") is None
+    assert effect("nothing") is None

@@ -1,0 +1,89 @@
+"""`mullion explain`: every option has a page; paths with pools, wildcards and lists; unknown paths."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+import yaml
+from typer.testing import Result
+
+from components.spec import change_effects
+from components.spec.examples import EXAMPLES
+from components.spec.models import ClusterSpec
+from operations.commands import explain
+from operations.console.exits import Exit
+from operations.stacks.paths import REPOSITORY
+from tests.components.spec.test_change_effects import OPTIONS, SAMPLE, merged
+
+Run = Callable[..., Result]
+
+
+@pytest.mark.parametrize("path", OPTIONS)
+def test_every_option_has_a_page_with_type_change_and_an_example_that_the_models_read(path: str) -> None:
+    page = explain.page(path)
+    assert page.startswith(f"{path}   ")
+    effect = change_effects.effect(path)
+    assert effect
+    assert f"change   {effect.value}: " in page
+    example = page.partition("Example:\n")[2].partition("\n\n")[0].replace("NAME", "web")
+    cluster = yaml.safe_load(example)["mullion:cluster"]
+    if path.startswith("network.existing"):
+        cluster = merged({"network": {"existing": {"network": "vpc-1", "subnets": ["subnet-1"]}}}, cluster)
+    ClusterSpec.model_validate(merged(SAMPLE, cluster))
+
+
+def test_every_example_belongs_to_an_option() -> None:
+    definitions = explain._definitions()
+    for row in EXAMPLES:
+        model, _, option = row.partition(".")
+        assert option in definitions[model]["properties"], row
+
+
+def test_a_group_shows_its_options_with_default_and_change(mullion: Run) -> None:
+    shown = mullion("explain", "pools.*.rollout").stdout
+    for word in ("max_unavailable", "drain", "10m", "gate", "next machine", "in place"):
+        assert word in shown
+    assert "system_reserved" in mullion("explain", "pools.web.kubelet").stdout
+    assert "mullion:cluster" in mullion("explain").stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("pools.web.disk_gb", ("unit     GiB", "allowed  20 to 16384", "the machines of the pool")),
+        ("network.mode", ("allowed  overlay, l2bridge", "refused")),
+        ("mullion:cluster.kubernetes", ("every pool", "control-plane machines stay")),
+        ("pools.web.kubelet.system_reserved.cpu", ("500m", "CPU quantity")),
+        ("artifacts.entries.0.url", ("- url: https://",)),
+        ("artifacts.entries[0].url", ("- url: https://",)),
+        ("pools.web", ("Workers that are alike",)),
+    ],
+)
+def test_the_page_of_an_option(path: str, shown: tuple[str, ...], mullion: Run) -> None:
+    result = mullion("explain", path)
+    assert result.exit_code == 0
+    for words in shown:
+        assert words in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("pools.web.rolout", "pools.web has no option 'rolout'; did you mean rollout?"),
+        ("poools", "mullion:cluster has no option 'poools'; did you mean pools?"),
+        ("pools.web.kubelet.config.maxPods", "mullion explain pools.web.kubelet.config"),
+        ("network..mode", "network has no option ''"),
+    ],
+)
+def test_an_unknown_path_is_answered_with_the_nearest_option(path: str, message: str, mullion: Run) -> None:
+    result = mullion("explain", path)
+    assert result.exit_code == Exit.USAGE
+    assert message in result.stderr
+
+
+@pytest.mark.subprocess
+def test_explain_imports_neither_pydantic_nor_pulumi() -> None:
+    code = "import sys; from operations.commands import explain; explain.explain('pools'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert not {"pydantic", "pulumi"} & set(done.stdout.splitlines()[-1].split())

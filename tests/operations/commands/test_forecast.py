@@ -1,0 +1,56 @@
+"""Predicted times: until resources are created, the API answers, and all nodes are Ready."""
+
+from components.plan import ClusterPlan, plan_cluster
+from components.spec.models import ClusterSpec
+from operations.commands import forecast
+from operations.commands.forecast import API_SECONDS, BOOT_SECONDS, JOIN_SECONDS, Times
+from sandbox import clouds
+from tests.components.spec.test_change_effects import SAMPLE
+
+INSTANCE = "aws:ec2/instance:Instance"
+MADE = clouds.seconds(INSTANCE, "create")
+GONE = clouds.seconds(INSTANCE, "delete")
+
+
+def planned() -> ClusterPlan:
+    return plan_cluster("small", ClusterSpec.model_validate(SAMPLE))
+
+
+def urn(component: str, machine: str) -> str:
+    chain = f"mullion:index:MixedCluster$mullion:aws:{component}${INSTANCE}"
+    return f"urn:pulumi:small::mullion::{chain}::small-{machine}"
+
+
+PLANE, LINUX, WEB = urn("ControlPlane", "control-plane-0"), urn("Workers", "linux-0"), urn("Workers", "web-0")
+NEXT = urn("Workers", "web-1")
+
+
+def test_a_first_build_is_ready_when_the_slowest_node_is() -> None:
+    times, path = forecast.first_build(planned(), [(PLANE, [], INSTANCE), (LINUX, [], INSTANCE), (WEB, [], INSTANCE)])
+    assert times == Times(MADE, MADE + API_SECONDS, MADE + BOOT_SECONDS["windows"])
+    assert len(path) == 1
+
+
+def test_a_worker_that_booted_before_the_api_answers_joins_after_it() -> None:
+    times, _ = forecast.first_build(planned(), [(PLANE, [], INSTANCE), (LINUX, [], INSTANCE)])
+    assert times.api is not None
+    assert times.ready == times.api + JOIN_SECONDS
+
+
+def test_replaced_machines_of_a_pool_take_one_boot_after_the_other() -> None:
+    waits = [(PLANE, [], INSTANCE), (WEB, [PLANE], INSTANCE), (NEXT, [WEB], INSTANCE)]
+    times = forecast.change(planned(), waits, {PLANE: "same", WEB: "replace", NEXT: "replace"})
+    each = GONE + MADE + BOOT_SECONDS["windows"]
+    assert times == Times(2 * each - BOOT_SECONDS["windows"], None, 2 * each)
+
+
+def test_removed_resources_count_too() -> None:
+    assert forecast.change(planned(), [], {WEB: "delete"}).ready == GONE
+
+
+def test_the_sentence_names_three_times() -> None:
+    assert Times(144, 455, 1050).sentence("aws") == (
+        "Predicted, on real AWS: resources created after 2 min 24 s, API after about 8 min, "
+        "all nodes Ready after about 18 min"
+    )
+    assert "API reachable all the time" in Times(144, None, 1050).sentence("gcp")

@@ -1,0 +1,89 @@
+"""`mullion preview`: what an `up` would do, before a first build and over a built cluster."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from operations.chaos.clone import copy_clone
+from operations.console.exits import Exit
+from operations.engine.locate import Engine
+from operations.stacks import target
+from operations.stacks.target import Target
+
+Run = Callable[..., Result]
+
+
+@pytest.mark.parametrize("words", [("preview", "small", "--sandbox"), ("up", "small", "--sandbox", "--preview")])
+def test_preview_of_a_stack_that_is_not_built_needs_no_engine(
+    words: tuple[str, ...], clone: Path, mullion: Run
+) -> None:
+    result = mullion(*words)
+    assert result.exit_code == 0, result.output
+    for shown in (
+        "Not built yet",
+        "control-plane-0, linux-0, web-0, web-1",
+        "Resources: ",
+        " created, 0 changed, 0 replaced, 0 removed",
+        "Predicted, on real AWS: resources created after",
+        "all nodes Ready after about",
+    ):
+        assert shown in result.stdout
+    assert target.recall("small") is None, "nothing was built"
+
+
+def test_preview_refuses_the_other_place(clone: Path, mullion: Run) -> None:
+    target.remember("small", Target("aws"))
+    result = mullion("preview", "small", "--sandbox")
+    assert result.exit_code == Exit.REFUSED
+    assert "mullion down small" in result.stderr
+
+
+@pytest.mark.engine
+def test_preview_over_a_built_cluster_names_options_machines_waves_and_resources(
+    tmp_path: Path, engine: Engine
+) -> None:
+    copy_clone(tmp_path)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PULUMI_", "AWS_"))}
+    known = {"PYTHONPATH": str(tmp_path), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def mullion(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "operations", *words],
+            cwd=tmp_path,
+            env={**inherited, **known},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+
+    built = mullion("up", "aws-ci", "--sandbox", "--yes")
+    assert built.returncode == 0, built.stderr
+    assert "API after about" in built.stdout
+    state = (tmp_path / ".mullion" / "sandbox" / "aws-ci" / "world.db").read_bytes()
+    same = mullion("preview", "aws-ci", "--sandbox")
+    assert same.returncode == 0, same.stderr
+    assert "options   none changed" in same.stdout
+    assert "`up` changes nothing" in same.stdout
+
+    file = tmp_path / "stacks" / "Pulumi.aws-ci.yaml"
+    file.write_text(file.read_text().replace("disk_gb: 64", "disk_gb: 80").replace("owner: ci", "owner: others"))
+    changed = mullion("preview", "aws-ci", "--sandbox")
+    assert changed.returncode == 0, changed.stderr
+    for shown in (
+        "windows-0: pools.windows.disk_gb: 64 -> 80\n",
+        "waves of windows: windows-0\n",
+        "kept      control-plane-0\n",
+        "replaced  aws-ci-windows-0 (aws:ec2/instance:Instance)",
+        "API reachable all the time",
+    ):
+        assert shown in changed.stdout, changed.stdout
+    assert ["owner", "ci", "others", "in", "place"] in [line.split() for line in changed.stdout.splitlines()]
+    against = mullion("plan", "aws-ci", "--against")
+    assert "windows-0: pools.windows.disk_gb: 64 -> 80" in against.stdout
+    assert (tmp_path / ".mullion" / "sandbox" / "aws-ci" / "world.db").read_bytes() == state, "nothing was changed"

@@ -1,0 +1,85 @@
+"""The provider's functions that look at what there is: strict where the real ones are."""
+
+from typing import Any
+
+import pytest
+
+from sandbox.aws.reads import READS
+from sandbox.cloud import Refusal
+from tests.sandbox.account import Account
+
+
+@pytest.fixture
+def invoke(account: Account) -> Any:
+    tokens = {token.rsplit(":", 1)[-1]: token for token in READS}
+    return lambda short, **arguments: account.provider.invoke(tokens[short], arguments)
+
+
+@pytest.mark.parametrize(
+    ("kind", "readable"),
+    [("application/json", True), ("text/plain", True), ("application/octet-stream", False), ("application/zip", False)],
+)
+def test_an_object_has_a_body_where_people_can_read_it(
+    account: Account, invoke: Any, kind: str, *, readable: bool
+) -> None:
+    account.create("Bucket", "b", bucket="store")
+    account.create("BucketObjectv2", "o", bucket="store", key="a/b", content="{}", contentType=kind)
+    found = invoke("getObject", bucket="store", key="a/b")
+    assert (found["contentType"], found["contentLength"]) == (kind, 2)
+    assert found.get("body") == ("{}" if readable else None)
+
+
+@pytest.mark.parametrize("bucket", ["store", "nowhere"])
+def test_an_object_that_is_not_there_is_not_found(account: Account, invoke: Any, bucket: str) -> None:
+    account.create("Bucket", "b", bucket="store")
+    with pytest.raises(Refusal, match=r"Object \(x\): operation error S3: HeadObject, .* 404, NotFound"):
+        invoke("getObject", bucket=bucket, key="x")
+
+
+def test_objects_are_listed_below_a_prefix_in_their_order(account: Account, invoke: Any) -> None:
+    account.create("Bucket", "b", bucket="store")
+    for number, key in enumerate(("etcd/2", "etcd/1", "founding/0")):
+        account.create("BucketObjectv2", f"o{number}", bucket="store", key=key, content="x")
+    assert invoke("getObjects", bucket="store", prefix="etcd/")["keys"] == ["etcd/1", "etcd/2"]
+    assert invoke("getObjects", bucket="store", maxKeys=1)["keys"] == ["etcd/1"]
+    with pytest.raises(Refusal, match="The specified bucket does not exist"):
+        invoke("getObjects", bucket="nowhere")
+
+
+def test_instances_are_found_by_network_tag_and_state(invoke: Any, network: Any, machine: Any) -> None:
+    made = machine("m0", tags={"mullion:pool": "web"})
+    vpc = {"name": "vpc-id", "values": [network.vpc.id]}
+    found = invoke("getInstances", filters=[vpc], instanceStateNames=["pending", "running"])
+    assert (found["ids"], found["privateIps"]) == ([made.id], [made.outputs["privateIp"]])
+    assert invoke("getInstances", instanceTags={"mullion:pool": "web"})["ids"] == [made.id]
+    for none in (
+        {"filters": [{**vpc, "values": ["vpc-1"]}]},
+        {"instanceTags": {"mullion:pool": "x"}},
+        {"instanceStateNames": ["stopped"]},
+        {"region": "us-east-1"},
+    ):
+        assert invoke("getInstances", **none)["ids"] == []
+
+
+def test_an_instance_says_when_it_was_started(invoke: Any, machine: Any) -> None:
+    made = machine("m0")
+    assert invoke("getInstance", instanceId=made.id)["launchTime"].endswith("Z")
+    with pytest.raises(Refusal, match=r"InvalidInstanceID\.NotFound"):
+        invoke("getInstance", instanceId="i-1")
+
+
+@pytest.mark.parametrize(
+    ("short", "arguments", "said"),
+    [
+        ("getObject", {"bucket": "b", "key": "k", "versionId": "1"}, "not versionId"),
+        ("getObjects", {"bucket": "b", "startAfter": "k"}, "not startAfter"),
+        ("getInstances", {"filters": [{"name": "vpc", "values": []}]}, "The filter 'vpc' is invalid"),
+        ("getInstance", {"instanceId": "i", "instanceTags": {}}, "not instanceTags"),
+    ],
+)
+def test_what_the_sandbox_would_overlook_is_refused(
+    invoke: Any, machine: Any, short: str, arguments: dict[str, Any], said: str
+) -> None:
+    machine("m0")
+    with pytest.raises(Refusal, match=said):
+        invoke(short, **arguments)
