@@ -1,14 +1,14 @@
-# Mullion: everything a clone needs. `make` lists the targets; each sets up what it misses, once.
+# `make` lists the targets. Each sets up what it needs, once.
 
 STACK ?= aws-dev
-# Two cores are enough for all of it; more help only the tests.
+# Processes of the tests. Two cores are enough for everything else.
 JOBS ?= 2
-# Kubernetes version that make demo boots, whatever version STACK's file has.
+# Kubernetes version that `make demo` boots, instead of the version in STACK's file.
 DEMO_KUBERNETES ?= 1.37.1
-# Kubernetes versions whose real programs judge: in the lab, and in soak.
+# Kubernetes versions whose real programs `make lab` and `make soak` run.
 LAB_VERSIONS ?= 1.37.1 1.24.17
 SOAK_VERSIONS ?= 1.20.15 1.24.17 1.29.6 1.31.4 1.34.4 1.37.1
-# Extra words for the program that a target runs: make test ARGS="-k naming", make lock ARGS=--upgrade
+# Extra arguments for the program of a target: make test ARGS="-k naming", make lock ARGS=--upgrade
 ARGS ?=
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
 	"$$p" -c "import sys; sys.exit(sys.version_info < (3, 10))" 2>/dev/null && { echo "$$p"; break; }; done)
@@ -27,20 +27,20 @@ up: engine ## Build STACK (aws-dev) in the embedded sandbox cloud
 down: engine ## Remove STACK from the sandbox cloud
 	@.venv/bin/mullion down $(STACK) --sandbox --yes $(ARGS)
 
-# Copies of the clone run hundreds of commands in the tests: they take its compiled code along, whatever the
-# environment says.
+# Tests run hundreds of commands in copies of the clone; the copies need its compiled code to start fast.
 test lab soak: export PYTHONDONTWRITEBYTECODE =
 test lab soak: compiled
 
-demo: engine machines ## Build STACK in the sandbox, boot its machines for real, and judge the cluster (make stop ends it)
+demo: engine machines ## Build STACK in the sandbox, boot its machines and verify the cluster (make stop removes it)
+	@.venv/bin/python -m operations.stacks.boot_overlay $(STACK)
 	@echo "The first time this builds the programs of Kubernetes $(DEMO_KUBERNETES): 20 to 60 minutes on two cores."
 	@.venv/bin/python -m lab cluster $(DEMO_KUBERNETES)
 	@.venv/bin/mullion up $(STACK) --sandbox --yes --bootable --kubernetes $(DEMO_KUBERNETES)
 	@.venv/bin/mullion sandbox boot $(STACK)
 	@.venv/bin/mullion verify $(STACK)
-	@echo "It runs on. To end it: make stop"
+	@echo "The cluster keeps running. To remove it: make stop"
 
-stop: venv ## Remove what make demo built
+stop: venv ## Remove the cluster of make demo
 	@.venv/bin/mullion down $(STACK) --sandbox --yes
 
 test: engine ## Run the tests
@@ -49,15 +49,15 @@ test: engine ## Run the tests
 compiled: venv
 	@.venv/bin/python -m compileall -q components lab operations policies sandbox
 
-machines: venv ## Set up what tests boot: Linux machines (root on Debian), Windows ones where MULLION_WINPWSH is set
+machines: venv ## Set up machines for tests: Linux (root on Debian), Windows if MULLION_WINPWSH is set
 	@.venv/bin/python -m lab.linuxnode setup
 	@if [ -n "$$MULLION_WINPWSH" ]; then "$$MULLION_WINPWSH" setup; fi
 
-lab: engine ## Judge by real Kubernetes programs (LAB_VERSIONS), built once: configurations, clusters, a kubelet.exe
+lab: engine ## Test with real Kubernetes programs (LAB_VERSIONS), which are built once
 	@for what in build join cluster; do .venv/bin/python -m lab $$what $(LAB_VERSIONS) || exit 1; done
 	MULLION_LAB_VERSIONS="$(LAB_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) --dist loadfile -m "lab and not soak" $(ARGS)
 
-soak: engine ## Every cut, chaos, and the programs of all SOAK_VERSIONS: takes hours
+soak: engine ## Test every cut, chaos and the programs of all SOAK_VERSIONS; takes hours
 	-@for what in build join cluster before; do .venv/bin/python -m lab $$what $(SOAK_VERSIONS); done
 	MULLION_LAB_VERSIONS="$(SOAK_VERSIONS)" .venv/bin/python -m pytest -n $(JOBS) -m "soak or lab" $(ARGS)
 
@@ -66,21 +66,23 @@ lint: venv ## Check format, style and types
 	.venv/bin/ruff check .
 	.venv/bin/pyright --pythonpath .venv/bin/python
 
-format: venv ## Write what `lint` checks for, as far as it can be written
+format: venv ## Fix format and style as far as possible
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
 bench: engine ## Measure speed; one process at a time
 	.venv/bin/python -m tools.bench
 
-generate: venv ## Write the files that are made from code (schemas, checks page, argument types)
+generate: venv ## Write generated files (schemas, pages, argument types, goldens)
 	.venv/bin/python tools/generate.py
 
-lock: venv ## Resolve requirements.lock and tools/go.lock again (needs the network)
+lock: venv ## Resolve requirements.lock and tools/go.lock again (needs network access)
 	$(COMPILE) pyproject.toml --group dev -o requirements.lock
 	$(COMPILE) --group pyproject.toml:go -o tools/go.lock
 
 clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay
+	@for memory in .mullion/*/world.json; do test ! -e "$$memory" || { stack=$$(basename "$$(dirname "$$memory")"); \
+		echo "stack $$stack is still built; after make venv: mullion down $$stack"; }; done
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis mullion.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -1,3 +1,3 @@
-"""The version of the project and of the component package."""
+"""Version of the project and of the component package."""
 
 VERSION = "0.1.0"

@@ -1,1 +1,1 @@
-"""The lab's programs: real Kubernetes, containerd and CNI programs, built once from their Go modules."""
+"""The lab: real Kubernetes, containerd and CNI programs, built once from their Go modules, and machines to boot."""

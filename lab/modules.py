@@ -1,7 +1,7 @@
-"""The Go module that a program is built in: the publisher's own go.mod, so that every dependency is the one it chose.
+"""The Go module in which a program is built: the publisher's go.mod, so that all dependencies have its versions.
 
-A module that is required by another loses its replacements, and Kubernetes' staging modules are such ones: they
-lie beside it in its repository, but as modules of their own (v0.N.P) in the proxies.
+Go ignores `replace` of required modules. Kubernetes replaces its staging modules by folders of its repository; the
+proxies have them as separate modules (v0.N.P).
 """
 
 import json
@@ -16,16 +16,16 @@ from lab.programs import KUBERNETES, Program
 HERE = Path(__file__).parent
 
 NEWER = {
-    # reflect2 1.0.1 crashes in programs that Go 1.18 or newer built (modern-go/reflect2#22); Kubernetes to 1.22 has it
+    # reflect2 1.0.1, used up to Kubernetes 1.22, crashes in programs built by Go 1.18 or newer (modern-go/reflect2#22)
     "github.com/modern-go/reflect2 v1.0.1": "github.com/modern-go/reflect2 v1.0.2",
 }
-"""Dependencies of old versions that today's Go needs newer."""
+"""Dependencies of old versions that do not work with current Go, and their replacements."""
 
 
 def lay_out(program: Program, folder: Path, go: Path, environment: Mapping[str, str]) -> None:
-    """Write go.mod and go.sum into the folder, and our own sources where the program is ours.
+    """Write go.mod and go.sum into the folder, and the sources if the program's are in lab/.
 
-    subprocess.CalledProcessError, with what Go said, where the module is not to be had.
+    Raises subprocess.CalledProcessError with Go's message if the module cannot be downloaded.
     """
     source = download(program, go, environment)
     text = (source / "go.mod").read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def lay_out(program: Program, folder: Path, go: Path, environment: Mapping[str, 
 
 
 def download(program: Program, go: Path, environment: Mapping[str, str]) -> Path:
-    """Fetch the module's source into Go's cache, which checks it against the checksum database."""
+    """Download the module's source into Go's cache, which verifies its checksum; return the folder."""
     command = [go, "mod", "download", "-json", f"{program.module}@v{program.version}"]
     done = subprocess.run(command, check=False, env=environment, capture_output=True, text=True, timeout=900)
     if done.returncode:
@@ -48,13 +48,13 @@ def download(program: Program, go: Path, environment: Mapping[str, str]) -> Path
 
 
 def _requiring(program: Program, text: str) -> str:
-    """The publisher's go.mod as that of a module which requires the publisher's."""
+    """Return the publisher's go.mod, changed to a module that requires the publisher's module."""
     text = re.sub(r"^module .*$", "module lab", text, count=1, flags=re.MULTILINE)
     if program.module == KUBERNETES:
         staging = "v0." + program.version.partition(".")[2]
         text = re.sub(r"(k8s\.io/\S+) => \./staging/src/\S+", rf"\1 => \1 {staging}", text)
     for old, new in NEWER.items():
         text = text.replace(old, new)
-    # modules that lie in the publisher's own repository are published beside it
+    # modules of the publisher's repository are also published separately
     text = re.sub(r"^.*=> \.\.?/.*\n", "", text, flags=re.MULTILINE)
     return f"{text}\nrequire {program.module} v{program.version}\n"

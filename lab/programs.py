@@ -1,4 +1,4 @@
-"""Which programs the lab has, and the Go module and package each is built from."""
+"""The lab's programs, and the Go module and package of each."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ CRI_TOOLS = "sigs.k8s.io/cri-tools"
 CRI_API = "k8s.io/cri-api"
 
 CNI_CHECK = "cnicheck"
-"""A program of ours, beside this file: it reads CNI files as container runtimes and plugins do."""
+"""Program in this folder that reads CNI files as container runtimes and plugins do."""
 
 STANDINS = "standins"
-"""A program of ours, beside this file, under the names of those that cannot live on the tests' Windows machines."""
+"""Program in this folder that stands in for programs that cannot run under Wine, under their names."""
 
 NOT_READY = "crinotready"
-"""A program of ours, too: a container runtime that is never ready."""
+"""Program in this folder: a container runtime that is never ready."""
 
 CRICTL = "1.36.0"
-"""The one version of cri-tools that is to be had; it speaks CRI v1, as every containerd here does."""
+"""The only version of cri-tools that can be built; it speaks CRI v1, as each containerd here does."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Program:
 
     @property
     def file_name(self) -> str:
-        """The program's name on its system."""
+        """Return the program's file name on its operating system."""
         return self.name + (".exe" if self.os == "windows" else "")
 
 
@@ -74,17 +74,17 @@ _CNI_OF_CLUSTERS = (
     ("loopback", f"{CNI_PLUGINS}/plugins/main/loopback"),
     ("host-local", f"{CNI_PLUGINS}/plugins/ipam/host-local"),
     ("portmap", f"{CNI_PLUGINS}/plugins/meta/portmap"),
-    # ours, beside this file, as their originals are in no proxy, or written in C
+    # stand-ins in this folder: the originals are in no proxy, or written in C
     ("flannel", "flannel"),
     ("flanneld", "flanneld"),
     ("pause", "pause"),
 )
 
 KUBELETS = Program("kwok", "linux", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kwok/cmd/kwok")
-"""It says that Nodes are well, as their kubelets would, to an API server of any version."""
+"""Reports Nodes as Ready to an API server of any version, instead of kubelets."""
 
 IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
-"""Of the programs that judge."""
+"""Programs for tests that no cluster runs."""
 
 NOT_BUILT = {
     ("1.20", "kube-apiserver"): "its module lacks pkg/generated/openapi, which that minor's own build generated",
@@ -93,11 +93,11 @@ NOT_BUILT = {
         "its module k8s.io/legacy-cloud-providers is in no proxy",
     ),
 }
-"""Programs that cannot be built, by minor and name, and why: whoever judges with the others leaves these out."""
+"""Programs that cannot be built, by minor and name, and the reason; tests leave them out."""
 
 
 def programs(kubernetes: str) -> tuple[Program, ...]:
-    """All programs that judge what is rendered for a Kubernetes version, e.g. 1.37.1, and what the agent does."""
+    """Return all programs with which tests judge rendered files and the agent of a Kubernetes version (1.37.1)."""
     release = releases.release(kubernetes)
     return (
         *(
@@ -112,19 +112,21 @@ def programs(kubernetes: str) -> tuple[Program, ...]:
 
 
 def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
-    """The programs that real clusters of a Kubernetes version need besides the judges, in images or archives."""
+    """Return the further programs of real clusters of a Kubernetes version, which are in images or archives."""
     release = releases.release(kubernetes)
     etcd = release.etcd.partition("-")[0]
     coredns = release.coredns.rpartition(":")[2].removeprefix("v")
     first = [Program(name, os, KUBERNETES, kubernetes, f"{KUBERNETES}/cmd/{name}") for name, os in _OF_CLUSTERS]
-    judges = [each for each in programs(kubernetes) if each.os == "linux" and each.name not in IN_NO_CLUSTER]
+    judges = [
+        program for program in programs(kubernetes) if program.os == "linux" and program.name not in IN_NO_CLUSTER
+    ]
     return (
-        # first, what a plain control plane of processes needs
+        # first the programs of a control plane without containers
         Program("etcd", "linux", f"{ETCD}/server/v3", etcd, f"{ETCD}/server/v3"),
         *first,
-        *(each for each in judges if each not in first),
-        *(Program(each, "linux", f"{ETCD}/{each}/v3", etcd, f"{ETCD}/{each}/v3") for each in ("etcdctl", "etcdutl")),
-        *(containerd(release.containerd.version, "linux", each) for each in ("containerd-shim-runc-v2", "ctr")),
+        *(program for program in judges if program not in first),
+        *(Program(name, "linux", f"{ETCD}/{name}/v3", etcd, f"{ETCD}/{name}/v3") for name in ("etcdctl", "etcdutl")),
+        *(containerd(release.containerd.version, "linux", name) for name in ("containerd-shim-runc-v2", "ctr")),
         *(Program(name, "linux", CNI_PLUGINS, releases.CNI_PLUGINS, package) for name, package in _CNI_OF_CLUSTERS),
         Program("crictl", "linux", CRI_TOOLS, CRICTL, f"{CRI_TOOLS}/cmd/crictl"),
         Program("coredns", "linux", COREDNS, coredns, "coredns"),
@@ -132,21 +134,21 @@ def cluster_programs(kubernetes: str) -> tuple[Program, ...]:
 
 
 STAND_IN = Program(STANDINS, "windows", "golang.org/x/sys", "0.47.0", STANDINS)
-"""It judges nothing, so it belongs to no version."""
+"""One build for all versions of Kubernetes."""
 
 WITHOUT_RUNTIME = Program(NOT_READY, "linux", CRI_API, "0.37.1", NOT_READY)
-"""CRI v1, which kubelets from 1.23 on speak, is the same in every version of its module."""
+"""One build for all versions: CRI v1, for kubelets from 1.23 on, is the same in each version of its module."""
 
 
 def joining_programs(kubernetes: str) -> tuple[Program, ...]:
-    """What a Windows node of a Kubernetes version needs besides the judges to join a real API server."""
+    """Return the further programs with which a Windows node joins a real API server."""
     served = ("etcd", "kube-apiserver", "kube-controller-manager")
     real = cluster_programs(kubernetes)
-    tool = [each for each in real if (each.name, each.os) == ("kubectl", "windows")]
-    return (*(each for each in real if each.name in served), *tool, STAND_IN, WITHOUT_RUNTIME)
+    kubectl = [program for program in real if (program.name, program.os) == ("kubectl", "windows")]
+    return (*(program for program in real if program.name in served), *kubectl, STAND_IN, WITHOUT_RUNTIME)
 
 
 def containerd(version: str, os: str, name: str = "containerd") -> Program:
-    """That containerd, or another program of it."""
+    """Return containerd of a version, or another program of its module."""
     module = CONTAINERD if version.startswith("1.") else f"{CONTAINERD}/v2"
     return Program(name, os, module, version, f"{module}/cmd/{name}")

@@ -1,1 +1,1 @@
-"""The policy pack: what no preview or update of a cluster may contain, as pure rules and a thin plugin around them."""
+"""The policy pack: rules that previews and updates of a cluster must keep, and the plugin that runs them."""

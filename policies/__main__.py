@@ -1,4 +1,4 @@
-"""The plugin: hands the rules to the engine. Started by `pulumi ... --policy-pack policies`."""
+"""The plugin that gives the rules to the engine. `pulumi ... --policy-pack policies` starts it."""
 
 import sys
 from collections.abc import Callable
@@ -26,22 +26,23 @@ from policies.rules.rule import ResourceRule, StackRule
 def _of_resource(rule: ResourceRule) -> Callable[[ResourceValidationArgs, ReportViolation], None]:
     def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
         if args.resource_type in rule.types:
-            for wrong in rule.check(seen.resource(args)):
-                report(wrong, None)
+            for violation in rule.check(seen.resource(args)):
+                report(violation, None)
 
     return validate
 
 
 def _of_stack(rule: StackRule) -> Callable[[StackValidationArgs, ReportViolation], None]:
     def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        for resource, wrong in rule.violations([seen.resource(each) for each in args.resources]):
-            report(f"{resource.name}: {wrong}", resource.urn)
+        resources = [seen.resource(described) for described in args.resources]
+        for resource, violation in rule.violations(resources):
+            report(f"{resource.name}: {violation}", resource.urn)
 
     return validate
 
 
 def policy(rule: ResourceRule | StackRule) -> Policy:
-    """A rule as the engine knows it: broken, it ends the preview or update."""
+    """Return a rule as a policy of the engine; a violation stops the preview or update."""
     if isinstance(rule, ResourceRule):
         return ResourceValidationPolicy(rule.name, rule.says, _of_resource(rule), EnforcementLevel.MANDATORY)
     return StackValidationPolicy(rule.name, rule.says, _of_stack(rule), EnforcementLevel.MANDATORY)
@@ -49,4 +50,4 @@ def policy(rule: ResourceRule | StackRule) -> Policy:
 
 if __name__ == "__main__":
     collect_rarely()
-    PolicyPack("mullion", [policy(each) for each in RULES], EnforcementLevel.MANDATORY)
+    PolicyPack("mullion", [policy(rule) for rule in RULES], EnforcementLevel.MANDATORY)

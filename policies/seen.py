@@ -1,4 +1,4 @@
-"""What pulumi_policy shows of a resource, as the rules see it: plain values, with UNKNOWN where it would raise."""
+"""Conversion of pulumi_policy's resources to plain values, with UNKNOWN where reading one would raise."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,22 +10,22 @@ from pulumi_policy.proxy import UnknownValueError
 from policies.rules.rule import UNKNOWN, Content, Resource
 
 
-def resource(given: Any) -> Resource:
-    """A resource from ResourceValidationArgs, or from a PolicyResource, which alone knows dependencies."""
-    inputs_from = getattr(given, "property_dependencies", {})
+def resource(described: Any) -> Resource:
+    """Return a resource of ResourceValidationArgs, or of a PolicyResource, which also has dependencies."""
+    inputs_from = getattr(described, "property_dependencies", {})
     return Resource(
-        urn=given.urn,
-        type=given.resource_type,
-        properties={key: _value(given.props, key) for key in given.props},
-        protect=given.opts.protect,
-        ignore_changes=frozenset(given.opts.ignore_changes),
-        depends_on=frozenset(each.urn for each in getattr(given, "dependencies", ())),
+        urn=described.urn,
+        type=described.resource_type,
+        properties={key: _value(described.props, key) for key in described.props},
+        protect=described.opts.protect,
+        ignore_changes=frozenset(described.opts.ignore_changes),
+        depends_on=frozenset(each.urn for each in getattr(described, "dependencies", ())),
         inputs_from={key: frozenset(each.urn for each in urns) for key, urns in inputs_from.items()},
     )
 
 
 def _value(holder: Any, key: Any) -> Any:
-    """One value of a mapping or list of pulumi_policy, which raises where the value is not known yet."""
+    """Return a value of pulumi_policy's mapping or list, or UNKNOWN if it is not known yet."""
     try:
         value = holder[key]
     except UnknownValueError:

@@ -27,6 +27,8 @@ class Step(NamedTuple):
 
 
 PYTHON = str(VENV / "bin" / "python")
+BASE = str(getattr(sys, "_base_executable", None) or sys.executable)
+"""The Python outside of any virtual environment: .venv's own cannot make .venv anew."""
 PIP = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 STEPS = (
     Step(
@@ -36,7 +38,7 @@ STEPS = (
         # --clear: a package that the lock no longer names must not linger. It removes both stamps too.
         # --no-deps: the lock has them all, and older releases of pip want a package with extras twice in it.
         (
-            (sys.executable, "-m", "venv", "--clear", str(VENV)),
+            (BASE, "-m", "venv", "--clear", str(VENV)),
             (*PIP, "--no-deps", "--require-hashes", "-r", "requirements.lock"),
         ),
     ),
@@ -51,8 +53,11 @@ STEPS = (
 
 
 def stamp(step: Step) -> str:
-    """Return what the step would be made from: its inputs, this Python, this place (a moved .venv is broken)."""
-    digest = hashlib.sha256(f"{sys.version} {sys.executable} {ROOT}".encode())
+    """Return a digest of the step's inputs, this Python's version and this folder (a moved .venv is broken).
+
+    Not of the interpreter's path: .venv's own Python, first on PATH, is the same Python.
+    """
+    digest = hashlib.sha256(f"{sys.version} {ROOT}".encode())
     for name in step.inputs:
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()

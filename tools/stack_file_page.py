@@ -1,6 +1,5 @@
 """Renders docs/stack-file.md: every option of a stack file with an example and the effect of a change."""
 
-import copy
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,15 +8,12 @@ from typing import Any, get_origin
 import yaml
 from pydantic import BaseModel
 
-from components.checks import CHECKS
-from components.plan import ClusterPlan, plan_cluster
+from components.clouds import CLOUDS
+from components.spec import change_effects
 from components.spec.defaults import DISK_GB, PRIORITY_CLASS, RANGES, SIZES, TAINTS
+from components.spec.examples import EXAMPLES
 from components.spec.models import ClusterSpec
-from components.spec.report import SpecError
 from components.stack_files.schema import FILLED, stack_schema
-from components.stack_files.stack import CLUSTER, REGIONS, read_stack
-from components.wiring.fixed_layout import NETWORK_OPTIONS
-from tools.stack_file_examples import EFFECTS, EXAMPLES, MACHINES, NEVER, WITH
 
 HEADER = """# The stack file
 
@@ -39,20 +35,17 @@ config:
       web: {os: windows-2022, count: 2}
 ```
 
-The last column says what a changed value does to a cluster that is built:
+`mullion explain PATH` shows one option. The last column says what a changed value does to a cluster that is built:
 
 | effect | meaning |
 |---|---|
-| in place | applied to what is there; no machine is replaced |
-| control plane in place | its agent applies it, one machine at a time ([desired state](desired-state.md)) |
-| replaced | the workers concerned are replaced, wave by wave ([rolling](rolling.md)) |
-| new machines only | machines that exist stay as they are; later ones get it |
-| refused on a built cluster | `mullion up` refuses it; remove the cluster and build it again |
-| refused: not built | every command refuses the option ([what you bring](what-you-bring.md)) |
+| replaced | the workers of the pool, or of all pools, are replaced wave by wave ([rolling](rolling.md)); control planes are changed in place ([desired state](desired-state.md)) |
+| in place | applied by the next `up`; no machine is replaced |
+| next machine | machines that exist stay as they are; later ones get it |
+| refused | `mullion up` refuses it; remove the cluster and build it again |
+| not available | only the default is accepted; other values are refused ([what you bring](what-you-bring.md)) |
 
-Effects are found by planning a cluster on AWS with and without the example.
-
-"""
+"""  # noqa: E501
 
 SECTIONS = {
     "": "The cluster",
@@ -76,14 +69,6 @@ SECTIONS = {
     "artifacts.entries[]": "artifacts.entries[]",
 }
 """Path of a section -> its heading. Options of reserves are rows of their kubelet's section."""
-
-BASE: dict[str, Any] = {
-    "cloud": "aws",
-    "kubernetes": "1.36.4",
-    "control_plane": {"count": 1},
-    "pools": {"linux": {"os": "ubuntu-24.04"}, "web": {"os": "windows-2022"}},
-}
-"""Cluster that effects are computed with; NAME is its pool web."""
 
 DERIVED = {
     "network.pods": "by mode: " + ", ".join(f"{mode} {ranges['pods']}" for mode, ranges in RANGES.items()),
@@ -114,17 +99,22 @@ KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "obj
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its path, and its property in the schema of stack files."""
+    """One option: its path, the model that has it, and its property in the schema of stack files."""
 
     path: str
+    model: str
     schema: dict[str, Any]
     required: bool
 
     @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+    @property
     def example(self) -> Any:
-        """Value of the example; KeyError if the tables have none."""
-        shared = self.path.removeprefix("control_plane.").removeprefix("pools.NAME.")
-        return EXAMPLES[self.path] if self.path in EXAMPLES else MACHINES[shared]
+        """Value of the example; KeyError if components/spec/examples.py has none."""
+        return EXAMPLES[f"{self.model}.{self.name}"]
 
 
 def options() -> list[Option]:
@@ -143,7 +133,7 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[Option]:
             yield from _walk(inner[0], path + steps.get(get_origin(field.annotation) or object, "."))
         else:
             required = field.is_required() and name not in FILLED.get(model.__name__, ())
-            yield Option(path, _resolved(schema, definitions), required)
+            yield Option(path, model.__name__, _resolved(schema, definitions), required)
 
 
 def _leaves(annotation: Any) -> list[Any]:
@@ -177,7 +167,7 @@ def render() -> str:
 
 
 def _regions() -> str:
-    keys = ", ".join(f"`{key}: {example}`" for key, example, _ in REGIONS.values())
+    keys = ", ".join(f"`{facts.region_key}: {facts.region_example}`" for facts in CLOUDS.values())
     return f"Beside the object stands the region: {keys}; on GCP also `gcp:project`. A changed region is refused.\n"
 
 
@@ -189,7 +179,7 @@ def _row(option: Option) -> str:
     section = _section(option.path)
     name = option.path.removeprefix(f"{section}.") if section else option.path
     meaning = " ".join(str(option.schema.get("description", "")).split())
-    cells = (f"`{name}`", meaning, _kind(option.schema), _default(option), f"`{_shown(option.example)}`")
+    cells = (f"`{name}`", meaning, _kind(option.schema), _default(option), f"`{option.example}`")
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in (*cells, effect(option))) + " |"
 
 
@@ -229,56 +219,9 @@ def _looks_like_number(value: Any) -> bool:
 
 
 def effect(option: Option) -> str:
-    """Return what a change of an option does to a cluster that is built."""
-    if option.path in EFFECTS:
-        return EFFECTS[option.path]
-    if option.path in NETWORK_OPTIONS.values():
-        return NEVER
-    if option.path.startswith("artifacts.entries"):
-        return "as a changed version or digest: replaced"
-    context = WITH.get(option.path, {})
-    try:
-        before, after = _plan(context), _plan({**context, option.path: option.example})
-    except SpecError as error:
-        return _refused(error)
-    return compare(before, after) or "none"
-
-
-def _refused(error: SpecError) -> str:
-    """Return the effect of an example that a check refuses; raise the error if no check of "not built" does."""
-    refused = [problem.id for problem in error.problems if problem.id.startswith("not-built-")]
-    if not refused or refused[0] not in {check.id for check in CHECKS}:
-        raise error
-    return f"refused: not built (`{refused[0]}`)"
-
-
-def _plan(changes: dict[str, Any]) -> ClusterPlan:
-    cluster = copy.deepcopy(BASE)
-    for path, value in changes.items():
-        *parents, name = path.replace("NAME", "web").split(".")
-        place = cluster
-        for parent in parents:
-            place = place.setdefault(parent, {})
-        place[name] = value
-    return plan_cluster("demo", read_stack("demo", {"aws:region": "eu-west-1", CLUSTER: cluster}).spec)
-
-
-def compare(before: ClusterPlan, after: ClusterPlan) -> str:
-    """Return the effect of going from one plan to the other; empty if no machine differs."""
-    old, new = ({group.name: group for group in plan.machine_groups} for plan in (before, after))
-    pools = [name for name in new if not new[name].is_control_plane]
-    replaced = [name for name in pools if old[name].replace_digest != new[name].replace_digest]
-    control_plane = next(name for name in new if new[name].is_control_plane)
-    documents = {name: (old[name].node_plan.document(), new[name].node_plan.document()) for name in new}
-    effects = ["control plane in place"] if documents[control_plane][0] != documents[control_plane][1] else []
-    if replaced:
-        effects.append("workers replaced" if len(replaced) == len(pools) else f"{_whose(replaced[0])} replaced")
-    elif any(documents[name][0]["registration"] != documents[name][1]["registration"] for name in pools):
-        return "in place"
-    elif any(documents[name][0] != documents[name][1] for name in pools):
-        effects.append("new machines only")
-    return ", ".join(effects)
-
-
-def _whose(pool: str) -> str:
-    return "pool" if pool == "web" else "Linux workers"
+    """Return what a change of an option does to a cluster that is built; ValueError if change_effects has no row."""
+    path = option.path.replace("[]", "").replace("NAME", "*")
+    found = change_effects.effect(path)
+    if found is None:
+        raise ValueError(f"components/spec/change_effects.py has no effect of {path}")
+    return f"{found.value}. {change_effects.note(path)}".removesuffix(". ")

@@ -1,6 +1,6 @@
-# Fetches this machine's bundle, checks its digest, makes it current (once per digest) and runs its executor.
-# As user-data it only saves itself and starts the boot task: so it runs as SYSTEM, and again after a cut or reboot.
-# Another cloud adds a row to $Signers, with its way to a token; the rest stays. The executor uses the functions too.
+# Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1.
+# As user-data it only saves itself and registers a boot task, which runs it as SYSTEM now and after each boot.
+# Another cloud takes a function that signs requests and a row in $Signers. The executor uses these functions too.
 [CmdletBinding()]
 param([switch] $Functions)
 Set-StrictMode -Version 2.0
@@ -11,16 +11,14 @@ $Document = @'
 $Mullion = Join-Path $env:ProgramFiles 'mullion'
 $Utf8 = [Text.UTF8Encoding]::new($false)
 $Invariant = [Globalization.CultureInfo]::InvariantCulture
-$Metadata = 'http://169.254.169.254'
-# Functions that give the headers with which a cloud's services know the machine, by facts.cloud.
-$Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }
+$Signers = @{ aws = 'Get-AwsHeader'; gcp = 'Get-GcpHeader'; azure = 'Get-AzureHeader' }    # by facts.cloud
 $AwsServices = @{ store = 's3'; secrets = 'secretsmanager' }
-# Offset: of the services' clock to this machine's, once one refused a request as too early or late.
+# Offset: time by which the services' clock is ahead, set after a service refused a request as too early or too late.
 $Site = @{ Facts = $null; Offset = [TimeSpan]::Zero; Identity = $null; Region = ''; Age = $null }
 [Net.ServicePointManager]::SecurityProtocol = [Net.ServicePointManager]::SecurityProtocol -bor 'Tls12'
 
 # .SYNOPSIS
-# Bytes as lower-case hexadecimal digits.
+# Return bytes as lower-case hexadecimal digits.
 function ConvertTo-Hex {
     [CmdletBinding()]
     param([byte[]] $Bytes)
@@ -28,7 +26,7 @@ function ConvertTo-Hex {
 }
 
 # .SYNOPSIS
-# The sha256 of bytes, in hexadecimal digits.
+# Return the sha256 of bytes in hexadecimal digits.
 function Get-Sha256 {
     [CmdletBinding()]
     param([byte[]] $Bytes)
@@ -36,15 +34,15 @@ function Get-Sha256 {
 }
 
 # .SYNOPSIS
-# A value of the cloud's metadata service. Never through a proxy.
+# Read a value of the cloud's metadata service, without a proxy.
 function Get-Metadata {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Headers, [string] $Method = 'GET')
-    $Utf8.GetString((Send-Request ($Metadata + $Path) $Method @() $Headers)).Trim()
+    $Utf8.GetString((Send-Request "http://169.254.169.254$Path" $Method @() $Headers)).Trim()
 }
 
 # .SYNOPSIS
-# A value of AWS, version 2 of its service: a token first.
+# Read a value of AWS instance metadata with a token (IMDSv2).
 function Get-AwsMetadata {
     [CmdletBinding()]
     param([string] $Path)
@@ -53,30 +51,30 @@ function Get-AwsMetadata {
 }
 
 # .SYNOPSIS
-# Asks for the credentials of the machine's role and its region, at most once a minute.
-function Update-AwsIdentity {
+# Return the credentials of the machine's role; read them and the region again once they are a minute old.
+function Get-AwsIdentity {
     [CmdletBinding()]
     param()
-    if ($Site.Identity -and $Site.Age.Elapsed.TotalMinutes -lt 1) { return }
-    $roles = '/latest/meta-data/iam/security-credentials/'
-    $identity = Get-AwsMetadata ($roles + (Get-AwsMetadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
-    $Site.Region = Get-AwsMetadata '/latest/meta-data/placement/region'
-    $Site.Identity, $Site.Age = $identity, [Diagnostics.Stopwatch]::StartNew()
+    if (-not $Site.Identity -or $Site.Age.Elapsed.TotalMinutes -ge 1) {
+        $roles = '/latest/meta-data/iam/security-credentials/'
+        $Site.Region = Get-AwsMetadata '/latest/meta-data/placement/region'
+        $Site.Identity = Get-AwsMetadata ($roles + (Get-AwsMetadata $roles).Split("`n")[0].Trim()) | ConvertFrom-Json
+        $Site.Age = [Diagnostics.Stopwatch]::StartNew()
+    }
+    $Site.Identity
 }
 
 # .SYNOPSIS
-# Headers of AWS Signature Version 4 for a request, made with the identity of the machine's role.
+# Return a request's headers with an AWS Signature Version 4 of the machine's role.
 function Get-AwsHeader {
     [CmdletBinding()]
     param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
-    Update-AwsIdentity
-    $identity = $Site.Identity
-    $now = ([DateTime]::UtcNow + $Site.Offset).ToString('yyyyMMddTHHmmssZ', $Invariant)
-    $digest = Get-Sha256 $Bytes
+    $identity = Get-AwsIdentity
+    $now, $digest = ([DateTime]::UtcNow + $Site.Offset).ToString('yyyyMMddTHHmmssZ', $Invariant), (Get-Sha256 $Bytes)
     $sent = @{ 'x-amz-content-sha256' = $digest; 'x-amz-date' = $now; 'x-amz-security-token' = $identity.Token }
     $sent += $Headers
     $signed = @{ host = $Url.Authority } + $sent
-    $order = [string[]] @($signed.Keys)
+    $order = [string[]] $signed.Keys
     [Array]::Sort($order, [StringComparer]::Ordinal)
     $names = $order -join ';'
     $lines = @($Method, $Url.AbsolutePath, $Url.Query.TrimStart('?'))
@@ -93,7 +91,7 @@ function Get-AwsHeader {
 }
 
 # .SYNOPSIS
-# Headers with a token of the machine's service account.
+# Return a request's headers with a token of the machine's service account.
 function Get-GcpHeader {
     [CmdletBinding()]
     param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
@@ -103,7 +101,7 @@ function Get-GcpHeader {
 }
 
 # .SYNOPSIS
-# Headers with a token of the machine's managed identity, for this one service.
+# Return a request's headers with a token of the machine's managed identity for the service.
 function Get-AzureHeader {
     [CmdletBinding()]
     param([string] $Method, [Uri] $Url, [string] $Service, [byte[]] $Bytes, [hashtable] $Headers)
@@ -121,27 +119,24 @@ function Get-AzureHeader {
 }
 
 # .SYNOPSIS
-# What a service said when it refused: Message with its code, and Late, its own time when ours is too far off.
+# Read a refusal: Message with the service's error code, and Late, the service's time if it refused our clock.
 function Read-Refusal {
     [CmdletBinding()]
     param([Exception] $Failure)
     $told = @{ Message = $Failure.GetBaseException().Message; Late = $null }
     for ($cause = $Failure; $cause -and $cause -isnot [Net.WebException]; ) { $cause = $cause.InnerException }
     if (-not $cause -or -not $cause.Response) { return $told }
-    $told.Message = $cause.Message
-    $answer = $cause.Response
-    $date = $answer.Headers['Date']
+    $told.Message, $answer, $date = $cause.Message, $cause.Response, $cause.Response.Headers['Date']
     try { $said = [IO.StreamReader]::new($answer.GetResponseStream()).ReadToEnd() } finally { $answer.Dispose() }
     $word = '(?:<Code>|"(?:__type|code|status|error)"\s*:\s*")([\w.#]+)'
     if ($said -match $word) { $told.Message += ' ' + $Matches[1] }
-    $late = $said -match 'RequestTimeTooSkewed|Signature (expired|not yet current)'
-    if ($late) { $told.Late = $date }
+    if ($said -match 'RequestTimeTooSkewed|Signature (expired|not yet current)') { $told.Late = $date }
     $told
 }
 
 # .SYNOPSIS
-# Bytes of the answer to one request. Straight to the service, whatever WPAD or the user SYSTEM says of proxies, and
-# nowhere else: what a signature lets in must not follow a redirect.
+# Send one request and return the body as bytes. No proxy, whatever WPAD or the SYSTEM account configures, and no
+# redirect: a signed request must reach no other host.
 function Send-Request {
     [CmdletBinding()]
     param([Uri] $Url, [string] $Method, [byte[]] $Bytes, [hashtable] $Headers)
@@ -166,8 +161,8 @@ function Send-Request {
 }
 
 # .SYNOPSIS
-# Bytes of the answer to a request made with the machine's identity. The clock is not set if it is far off: requests
-# are dated by the service's own, which its refusal tells.
+# Send a request with the machine's identity and return the body as bytes. If the service refuses the clock, send it
+# again dated by the service's clock; the machine's own clock is not set.
 function Invoke-SignedRequest {
     [CmdletBinding()]
     param([Uri] $Url, [string] $Service, [string] $Method = 'GET', [string] $Body = '', [hashtable] $Headers = @{})
@@ -184,7 +179,7 @@ function Invoke-SignedRequest {
 }
 
 # .SYNOPSIS
-# Puts a new file in its place: there it is whole or as before.
+# Rename a complete new file to its path, replacing an existing file atomically.
 function Move-IntoPlace {
     [CmdletBinding()]
     param([string] $New, [string] $Path)
@@ -193,7 +188,7 @@ function Move-IntoPlace {
 }
 
 # .SYNOPSIS
-# A file is there whole, and on the disk, or as before.
+# Write a file atomically and flush it to the disk.
 function Set-WholeFile {
     [CmdletBinding()]
     param([string] $Path, [byte[]] $Bytes)
@@ -207,17 +202,16 @@ function Set-WholeFile {
 }
 
 # .SYNOPSIS
-# A line in the loader's log.
+# Write a line to the loader's log.
 function Write-Log {
     [CmdletBinding()]
     param([string] $Message)
-    $line = '{0:s}Z mullion: {1}' -f [DateTime]::UtcNow, $Message
     $folder = [IO.Directory]::CreateDirectory("$env:ProgramData\mullion").FullName
-    [IO.File]::AppendAllText("$folder\loader.log", "$line`r`n")
+    [IO.File]::AppendAllText("$folder\loader.log", ("{0:s}Z mullion: {1}`r`n" -f [DateTime]::UtcNow, $Message))
 }
 
 # .SYNOPSIS
-# Unpacks under the digest's name and switches to it; what was current stays so until the last step.
+# Unpack the bundle into a folder named by its digest and make it current as the last step.
 function Install-Bundle {
     [CmdletBinding()]
     param([byte[]] $Content, [string] $Digest)
@@ -244,7 +238,7 @@ function Install-Bundle {
 }
 
 # .SYNOPSIS
-# The bundle's bytes. Waits as long as it takes: network, identity and clock come up after the machine.
+# Download the bundle. Retry without end: network, identity and clock may come up after the machine.
 function Get-Bundle {
     [CmdletBinding()]
     param([string] $Url)
@@ -260,7 +254,7 @@ function Get-Bundle {
 }
 
 # .SYNOPSIS
-# Registers the script as the task that SYSTEM runs at every boot, and starts it now.
+# Register the script as a task that SYSTEM runs at every boot, and start it now.
 function Start-BootTask {
     [CmdletBinding()]
     param([string] $Script)
@@ -270,7 +264,7 @@ function Start-BootTask {
         Action    = New-ScheduledTaskAction -Execute 'powershell.exe' -Argument $run
         Trigger   = New-ScheduledTaskTrigger -AtStartup
         Principal = New-ScheduledTaskPrincipal -UserId 'SYSTEM' -LogonType ServiceAccount -RunLevel Highest
-        Settings  = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero) -MultipleInstances IgnoreNew
+        Settings  = New-ScheduledTaskSettingsSet -Priority 4 -ExecutionTimeLimit 0:0 -MultipleInstances IgnoreNew
     }
     [void](Register-ScheduledTask @task -Force)
     Start-ScheduledTask -TaskName 'mullion'
@@ -278,31 +272,25 @@ function Start-BootTask {
 
 if ($Functions) { return }
 try {
-    $loader = "$Mullion\loader.ps1"
-    $installed = "$Mullion\installed.txt"
+    $loader, $installed = "$Mullion\loader.ps1", "$Mullion\installed.txt"
     if ($PSCommandPath -ne $loader) {
-        # Some clouds run user-data at every boot.
-        if ([IO.File]::Exists($installed)) { exit 0 }
+        if ([IO.File]::Exists($installed)) { exit 0 }    # some clouds run user-data at every boot
         Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($Document)
         Set-WholeFile $loader $Utf8.GetBytes($MyInvocation.MyCommand.ScriptBlock.ToString())
         Start-BootTask $loader
         exit 0
     }
-    $told = $Document | ConvertFrom-Json
-    $url = $told.bundle.url
+    $told = ConvertFrom-Json $Document
     if (-not [IO.File]::Exists($installed) -or [IO.File]::ReadAllText($installed) -ne $told.bundle.sha256) {
         $sandbox = $told.facts.PSObject.Properties['world'] -and $told.facts.world -eq 'sandbox'
-        if (-not $url.StartsWith('https://') -and -not $sandbox) { throw "$url is not https" }
+        if (-not $sandbox -and $told.bundle.url -cnotlike 'https://*') { throw "$($told.bundle.url) is not https" }
         $Site.Facts = $told.facts
-        Install-Bundle (Get-Bundle $url) $told.bundle.sha256
+        Install-Bundle (Get-Bundle $told.bundle.url) $told.bundle.sha256
         Write-Log "bundle $($told.bundle.sha256) is current"
     }
 }
-catch {
-    Write-Log $_.Exception.Message
-    exit 1
-}
-# A run that failed is tried again, as systemd does on Linux: the task itself starts at boot alone.
+catch { Write-Log $_.Exception.Message; exit 1 }
+# Repeat a failed run, as systemd does on Linux: the task itself starts only at boot.
 for (; ; ) {
     try { & "$Mullion\bundles\$([IO.File]::ReadAllText("$Mullion\current.txt"))\node.ps1" }
     catch { Write-Log $_.Exception.Message; $global:LASTEXITCODE = 1 }

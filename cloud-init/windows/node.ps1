@@ -1,12 +1,12 @@
-# Makes this machine the node that plan.json describes: test, then set, step by step, again at every boot.
+# Configures this machine as the node in plan.json: tests each step, then applies it if the test fails, at every boot.
 # Reads plan.json beside it and the loader's machine.json; writes result.json (phase, step, code, message, timings;
-# never a secret). Exit code 0: the plan is true, or the machine restarts. 1: a step failed; the result names the code.
+# never a secret). Exit code 0: the plan is applied, or the machine restarts. 1: a step failed; the result has the code.
 # -Check changes nothing: it prints the result (held, would-set) as one line of JSON; 0: nothing to set, 2: something.
 [CmdletBinding()]
 param([switch] $Check)
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
-$ProgressPreference = 'SilentlyContinue'    # it slows Windows' own cmdlets down by much
+$ProgressPreference = 'SilentlyContinue'    # the progress bar slows cmdlets of Windows down
 
 . "$PSScriptRoot\loader.ps1" -Functions
 foreach ($folder in 'modules', 'kinds') {
@@ -17,7 +17,7 @@ $Format = 1
 $Errors = @{}
 
 # .SYNOPSIS
-# The row of an error in errors.json, which only a run that fails needs.
+# Return the row of an error in errors.json, which is read only if a run fails.
 function Get-ErrorRow {
     [CmdletBinding()]
     param([string] $Name)
@@ -28,7 +28,7 @@ function Get-ErrorRow {
 }
 
 # .SYNOPSIS
-# plan.json, if this executor can run it.
+# Read plan.json; throw if this executor cannot run it.
 function Read-Plan {
     [CmdletBinding()]
     param()
@@ -41,7 +41,7 @@ function Read-Plan {
 }
 
 # .SYNOPSIS
-# Runs all phases, filling the result in; an error leaves phase and step where it happened.
+# Run all phases and fill in the result; after an error it has the phase and step of the error.
 function Invoke-Plan {
     [CmdletBinding()]
     param([hashtable] $Run, $Result)
@@ -60,7 +60,7 @@ function Invoke-Plan {
 }
 
 # .SYNOPSIS
-# The whole run; returns its result.
+# Run the plan and return the result.
 function Start-Node {
     [CmdletBinding()]
     param()
@@ -85,7 +85,7 @@ function Start-Node {
 }
 
 # .SYNOPSIS
-# The exit code of a run that ended so.
+# Return the exit code for a result.
 function Get-ExitCode {
     [CmdletBinding()]
     param($Result)
@@ -110,6 +110,5 @@ try { $code = Get-ExitCode (Start-Node) }
 finally {
     $lock.ReleaseMutex()
     $lock.Dispose()
-    if ($Serial) { $Serial.Dispose() }    # the next run in this process opens it anew
 }
 exit $code

@@ -1,7 +1,7 @@
-"""Every download: URL, digest, version and operating system, from `artifacts.json` and the stack's own entries.
+"""Downloads: URL, digest, version and operating system, from `artifacts.json` and the stack's own entries.
 
-A digest is there only where it was read in the source the entry names. An entry whose digest nobody published says
-so (`"digest": "unknown"`): it can be planned with, and no cluster is built from it. No entry, no download.
+A digest was read in the source that its entry names. An entry without a published digest has `"digest": "unknown"`:
+`plan` accepts it, `up` refuses it. Machines download nothing that has no entry.
 """
 
 import difflib
@@ -15,7 +15,7 @@ from typing import Any
 from components.spec.options import ArtifactEntry, Artifacts
 
 UNKNOWN = "unknown"
-"""Digest of what has none."""
+"""Digest of a download without a published one."""
 
 _Key = tuple[str, str, str]
 """Name, version, operating system."""
@@ -37,13 +37,13 @@ class Artifact:
     digest: str
     """sha256:<hex> or sha512:<hex>, as the publisher gives it; or unknown."""
     source: str
-    """Where the digest was read, or would stand."""
+    """Where the digest was read, or would be published."""
     size: int | None = None
     """Bytes, where known."""
 
     @property
     def file_name(self) -> str:
-        """Last part of the URL."""
+        """The last part of the URL."""
         return self.url.rpartition("/")[2]
 
     @property
@@ -54,63 +54,66 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """The downloads of one stack: its own entries over the built-in ones, all from its mirror where it has one."""
+    """Downloads of one stack: the built-in entries, replaced or extended by its own, and its mirror."""
 
     own: Mapping[_Key, Artifact]
     mirror: str | None = None
 
     def find(self, name: str, version: str, os: str) -> Artifact:
-        """The artefact. UnknownArtifact names the nearest that exist."""
+        """Return a download. Raises UnknownArtifact, with the nearest versions, if there is no entry."""
         key = (name, version, os)
-        found = self.own.get(key) or _built_in().get(key)
-        if found is None:
+        entry = self.own.get(key) or _built_in().get(key)
+        if entry is None:
             raise UnknownArtifact(
                 f"artifacts.json has no {name} {version} for {os}; {self._nearest(name, version, os)}"
             )
-        return replace(found, url=mirrored(found.url, self.mirror)) if self.mirror else found
+        return replace(entry, url=mirrored(entry.url, self.mirror)) if self.mirror else entry
 
     def versions(self, name: str, os: str | None = None, *, pinned: bool = True) -> tuple[str, ...]:
-        """Versions for the operating system, or for all the artefact exists for; the stack's own last.
+        """Return versions of a download for an operating system, the stack's own last.
 
-        Without `pinned` also those whose digest is unknown.
+        os: None for versions that exist for each of the download's operating systems.
+        pinned: False to include versions with an unknown digest.
         """
         systems: dict[str, set[str]] = {}
-        for (each, version, system), found in {**_built_in(), **self.own}.items():
-            if each == name and (found.is_pinned or not pinned):
+        for (download, version, system), entry in {**_built_in(), **self.own}.items():
+            if download == name and (entry.is_pinned or not pinned):
                 systems.setdefault(version, set()).add(system)
         wanted = {os} if os else set[str]().union(*systems.values())
         return tuple(version for version, has in systems.items() if wanted <= has)
 
     def all(self) -> tuple[Artifact, ...]:
-        """Every entry, from where its publisher has it."""
+        """Return every entry, with its publisher's URL."""
         return tuple({**_built_in(), **self.own}.values())
 
     def _nearest(self, name: str, version: str, os: str) -> str:
-        known = self.versions(name, os)
-        if not known:
+        nearby = self.versions(name, os)
+        if not nearby:
             return "known names are " + ", ".join(sorted({each for each, _, system in _built_in() if system == os}))
-        return "nearest are " + ", ".join(difflib.get_close_matches(version, known, n=3, cutoff=0))
+        return "nearest are " + ", ".join(difflib.get_close_matches(version, nearby, n=3, cutoff=0))
 
 
 def mirrored(url: str, mirror: str) -> str:
-    """The URL as a mirror has it: <mirror>/<host>/<path>. One that lies in the mirror already stays."""
+    """Return the URL in a mirror: <mirror>/<host>/<path>. A URL of the mirror stays as it is."""
     base = mirror.rstrip("/")
     return url if url.startswith(f"{base}/") else f"{base}/{url.partition('://')[2]}"
 
 
 def catalogue(artifacts: Artifacts) -> Catalogue:
-    """The downloads of a stack that has these artefact options."""
+    """Return the downloads of a stack with these artefact options."""
     return Catalogue(_by_key(map(_own, artifacts.entries)), artifacts.mirror)
 
 
 BUILT_IN = Catalogue({})
-"""The downloads of a stack without options."""
+"""Downloads of a stack without artefact options."""
 
 find, versions = BUILT_IN.find, BUILT_IN.versions
 
 
 def artifact(entry: Mapping[str, Any]) -> Artifact:
-    """An entry of artifacts.json: name, version, os, url, source, one of sha256, sha512 and digest, maybe size."""
+    """Return an entry of artifacts.json: name, version, os, url, source, one of sha256, sha512 and digest,
+    optionally size.
+    """
     fields = dict(entry)
     digest = next((f"{each}:{fields.pop(each)}" for each in ("sha256", "sha512") if each in fields), None)
     fields["digest"] = digest or fields["digest"]
@@ -123,8 +126,8 @@ def _own(entry: ArtifactEntry) -> Artifact:
     return Artifact(entry.name, entry.version, entry.os.value, entry.url, digest, entry.source, entry.size)
 
 
-def _by_key(found: Iterable[Artifact]) -> dict[_Key, Artifact]:
-    return {(each.name, each.version, each.os): each for each in found}
+def _by_key(entries: Iterable[Artifact]) -> dict[_Key, Artifact]:
+    return {(entry.name, entry.version, entry.os): entry for entry in entries}
 
 
 @lru_cache(maxsize=1)

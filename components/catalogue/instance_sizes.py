@@ -1,7 +1,7 @@
-"""Instance types of each cloud: a table of families by a table of sizes.
+"""Instance types of each cloud, from a table of families and a table of sizes.
 
-Figures: vCPU and GiB as the publishers' instance type pages give them (2026-11). A family
-gives GiB per vCPU and the architecture; a size gives vCPU. Burstable types have a table of their own.
+vCPU and GiB are those of the clouds' instance type pages (2026-11). A family has GiB per vCPU and an architecture, a
+size has vCPU. Burstable types of AWS have separate tables.
 """
 
 import re
@@ -35,7 +35,7 @@ VCPUS = {
     "32xlarge": 128,
     "48xlarge": 192,
 }
-"""vCPU by size name; the same in all families of FAMILIES that offer the size."""
+"""vCPU by size, the same in all families of FAMILIES that have the size."""
 
 _SMALL = "large xlarge 2xlarge 4xlarge"
 _SIXTH = f"{_SMALL} 8xlarge 12xlarge 16xlarge 24xlarge 32xlarge"
@@ -56,14 +56,14 @@ FAMILIES: tuple[tuple[str, str, str], ...] = (
     ("m6g m6gd r6g r6gd c6g c6gd c6gn m7g m7gd r7g r7gd c7g c7gd", "arm64", _ARM),
     ("m8g r8g c8g", "arm64", f"{_ARM} 24xlarge 48xlarge"),
 )
-"""Families, architecture, sizes."""
+"""AWS: families, architecture, sizes."""
 
 GIB_PER_VCPU = {"c": 2, "m": 4, "r": 8}
-"""By the family's first letter: compute, general, memory."""
+"""AWS: GiB per vCPU by the family's first letter (compute, general, memory)."""
 
 BURSTABLE_FAMILIES = {"t2": "amd64", "t3": "amd64", "t3a": "amd64", "t4g": "arm64"}
 BURSTABLE = {"micro": (2, 1), "small": (2, 2), "medium": (2, 4), "large": (2, 8), "xlarge": (4, 16), "2xlarge": (8, 32)}
-"""Size: vCPU, GiB. t2.micro and t2.small have one vCPU."""
+"""AWS: size -> vCPU, GiB of burstable types. t2.micro and t2.small have one vCPU."""
 
 
 def _table() -> dict[str, Size]:
@@ -83,7 +83,7 @@ def _table() -> dict[str, Size]:
 
 
 AWS: dict[str, Size] = _table()
-"""Every known instance type by name."""
+"""Instance types of AWS by name."""
 
 
 GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
@@ -103,13 +103,13 @@ GCP_FAMILIES: tuple[tuple[str, str, str], ...] = (
     ("t2a", "standard:4", "1 2 4 8 16 32 48"),
     ("c4a", "standard:4 highmem:8 highcpu:2", "1 2 4 8 16 32 48 64 72"),
 )
-"""Series; kinds with GiB per vCPU; vCPU."""
+"""GCP: series; kinds with GiB per vCPU; vCPU."""
 
 GCP_ARM = frozenset({"t2a", "c4a"})
 GCP_SHARED = {"e2-micro": 1, "e2-small": 2, "e2-medium": 4}
-"""GiB of the types that share cores: each has two vCPU, for a part of the time."""
+"""GCP: GiB of types with shared cores; each has two vCPU for a part of the time."""
 GCP_HYPERDISK = frozenset({"n4", "c4a"})
-"""Series that boot from no persistent disk (documentation of Hyperdisk, "Machine type support")."""
+"""GCP: series that cannot boot from a persistent disk (documentation of Hyperdisk, "Machine type support")."""
 
 
 def _gcp_table() -> dict[str, Size]:
@@ -135,10 +135,11 @@ AZURE_FAMILIES: tuple[tuple[str, float, str, str], ...] = (
     ("B{}s_v2 B{}as_v2", 4, "amd64", "2 4 8 16 32"),
     ("B{}ms", 4, "amd64", "2 4 8 12 16 20"),
 )
-"""Series with the place of the vCPU; GiB per vCPU; architecture; vCPU. All boot as generation 2, from premium disks."""
+"""Azure: series, where {} is the vCPU; GiB per vCPU; architecture; vCPU. All boot as generation 2, from premium
+disks."""
 
 AZURE_SMALL = {"Standard_B1ms": (1, 2), "Standard_B2s": (2, 4), "Standard_B2ls_v2": (2, 4), "Standard_B2als_v2": (2, 4)}
-"""vCPU and GiB of the burstable sizes with less memory."""
+"""Azure: vCPU and GiB of burstable sizes with less memory."""
 
 
 def _azure_table() -> dict[str, Size]:
@@ -154,10 +155,10 @@ def _azure_table() -> dict[str, Size]:
 AZURE: dict[str, Size] = _azure_table()
 
 AZURE_DISK = "Premium_LRS"
-"""etcd and image layers want a disk whose speed is promised."""
+"""Type of Azure's disks: etcd and image layers need a guaranteed speed."""
 
 TABLES: dict[str, dict[str, Size]] = {"aws": AWS, "gcp": GCP, "azure": AZURE}
-"""By cloud; no name is in two of them."""
+"""By cloud: instance types by name; no name is in two tables."""
 
 
 FORMS: dict[str, re.Pattern[str]] = {
@@ -174,15 +175,15 @@ def cloud_of(name: str) -> str | None:
 
 
 def size(name: str) -> Size | None:
-    """The instance type, or None when no table has it."""
+    """Return the instance type; None if no table has it."""
     return next((table[name] for table in TABLES.values() if name in table), None)
 
 
 def is_burstable(name: str) -> bool:
-    """Whether an instance type is fast only while it has credits, or its share of a core."""
+    """Return whether an instance type is fast only while it has CPU credits, or has shared cores."""
     return name.split(".", maxsplit=1)[0] in BURSTABLE_FAMILIES or name in GCP_SHARED or name.startswith("Standard_B")
 
 
 def gcp_disk(name: str) -> str:
-    """The kind of boot disk that an instance type of GCP takes."""
+    """Return the type of boot disk for an instance type of GCP."""
     return "hyperdisk-balanced" if name.split("-", maxsplit=1)[0] in GCP_HYPERDISK else "pd-balanced"

@@ -1,4 +1,4 @@
-"""Bundles: a node plan and the scripts that make it true, in one archive that is the same byte for byte.
+"""Bundles: a node plan and the scripts that execute it, in one reproducible archive.
 
 The archive is a zip of stored (not compressed) entries: .NET's System.IO.Compression and Python's zipfile
 both read it, and no compressor's version changes its bytes. Names are sorted; dates, owners and modes are fixed.
@@ -20,7 +20,7 @@ from components.node.plan import NodePlan, canonical
 OsFamily = Literal["linux", "windows"]
 
 CLOUD_INIT = Path(__file__).resolve().parents[2] / "cloud-init"
-"""The scripts' place: components/ and cloud-init/ are siblings in every copy of Mullion."""
+"""Folder of the scripts; components/ and cloud-init/ are siblings in every copy of Mullion."""
 
 PLAN = "plan.json"
 ERRORS, REDACTION = "errors.json", "redaction.json"
@@ -70,7 +70,7 @@ def scripts(os_family: OsFamily, *, control_plane: bool = False) -> dict[str, by
 
 
 def image_bundle(plan: NodePlan, cloud: str) -> Bundle:
-    """What makes an image for a pool of Windows machines: image phases, executor, and the scripts in image/."""
+    """Return the bundle that bakes an image for a Windows pool: image phases, executor, scripts in image/."""
     baked = canonical(baking.document(plan, cloud))
     return bundle(baking.image_plan(plan), {BAKE: baked, **_scripts("windows")})
 

@@ -1,6 +1,6 @@
-"""Facts: what is known once the cloud made something, and then stays for the cluster's life.
+"""Facts: values in user-data that are known only after cloud resources exist, and then do not change.
 
-The wiring gives each machine exactly these, in its user-data; none of them is a secret.
+Each machine gets exactly these; none is a secret.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from components.clouds import CLOUDS
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact: how long it can be (characters, for sizing user-data), and who gets it."""
+    """One fact: its maximum characters, for the size of user-data, and which machines get it."""
 
     longest: int
     control_plane_only: bool = False
@@ -50,7 +50,7 @@ LONGEST_BUNDLE_URL = _BUCKET_URL + len("/bundles/") + 15 + 1 + 64 + len(".zip")
 
 
 def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]:
-    """What a machine of the role gets. KeyError names a fact the cloud's wiring forgot."""
+    """Return the facts of a machine. Raises KeyError if the cloud's wiring lacks one."""
     names_identity = CLOUDS[facts["cloud"]].names_identity
     own = {name: fact for name, fact in FACTS.items() if names_identity or not fact.names_identity}
     if missing := sorted(set(own) - set(facts)):
@@ -59,7 +59,7 @@ def for_role(facts: Mapping[str, str], *, control_plane: bool) -> dict[str, str]
 
 
 def longest(*, control_plane: bool) -> dict[str, str]:
-    """Facts as long as they can get."""
+    """Return facts at their maximum length."""
     longest_values = {name: "x" * fact.longest for name, fact in FACTS.items()}
     return {
         name: value for name, value in longest_values.items() if control_plane or not FACTS[name].control_plane_only

@@ -1,4 +1,4 @@
-"""URLs of the cloud's services: whole ones out of the provider's outputs, and https everywhere but in the sandbox."""
+"""URLs of cloud services from the provider's outputs; https is required outside the sandbox."""
 
 SANDBOX = "sandbox"
 """The world whose machines may stand in a lab network, where services have no certificates."""

@@ -30,7 +30,7 @@ _EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
 def document(
     bundle_url: str, bundle_sha256: str, machine: Mapping[str, Any], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Tell a machine {"bundle": {"url", "sha256"}, "machine": {...}, "facts": {...}}.
+    """Return the document of user-data: {"bundle": {"url", "sha256"}, "machine": {...}, "facts": {...}}.
 
     Keys of machine and facts are those of components.node.kinds.REFERENCES, and facts.world. ValueError for any
     other, for a URL that carries a query or a user (a signed URL is a secret), and for a digest that is none.
@@ -43,7 +43,7 @@ def document(
     if "?" in bundle_url or "@" in bundle_url:
         raise ValueError("user-data: the bundle's URL has a query or a user; give its plain address, machines sign")
     if not _SHA256.fullmatch(bundle_sha256):
-        raise ValueError(f"user-data: {bundle_sha256!r} is no sha256; give 64 lower-case hexadecimal digits")
+        raise ValueError(f"user-data: {bundle_sha256!r} is not a sha256; give 64 lower-case hexadecimal digits")
     return {"bundle": {"url": bundle_url, "sha256": bundle_sha256}, "machine": dict(machine), "facts": dict(facts)}
 
 
@@ -76,7 +76,7 @@ def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
 
 
 def of_cloud(script: str, cloud: str) -> str:
-    """Drop a script's functions that are for one of the other clouds, which their names say: Get-GcpHeader."""
+    """Drop a script's functions for other clouds; their names contain the cloud: Get-GcpHeader."""
     others = "|".join(each.capitalize() for each in CLOUDS if each != cloud)
     return re.sub(rf"^function [A-Z][a-z]+-(?:{others})\w* \{{$.*?^\}}$", "", script, flags=re.DOTALL | re.MULTILINE)
 

@@ -1,8 +1,8 @@
-"""The way out behind a web proxy, and authorities besides the system's (OPS-08).
+"""Egress through a web proxy, and additional certificate authorities (OPS-08).
 
-Machines fetch by several hands. The executor's own downloads are told by the plan's member `egress`; runtimes, which
-pull images, and the kubelet, whose credential providers ask the cloud, by variables of their services; and all of them
-trust what the machine trusts. The cloud's own services are in the network, so nothing goes there by a proxy.
+The executor's downloads use the plan's member `egress`; container runtimes and the kubelet's credential providers use
+environment variables of their services; all of them trust the machine's authorities. The cloud's services are reached
+without the proxy, because they are in the network.
 """
 
 import base64
@@ -26,19 +26,19 @@ _CERTIFICATE = 0x20
 
 
 def document(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
-    """The plan's member egress, as far as the spec says anything."""
+    """Return the plan's member egress; empty without proxy and trusted_cas."""
     members = {"proxy": _proxy(cluster, spec), "trusted_cas": spec.trusted_cas}
     return {name: value for name, value in members.items() if value}
 
 
 def variables(role: Role) -> dict[str, Any]:
-    """Fields of a service that fetches: none without a proxy."""
+    """Return the environment of a service that downloads; empty without a proxy."""
     values = _values(role)
     return {"environment": values} if values else {}
 
 
 def machine_wide(role: Role) -> tuple[Step, ...]:
-    """The same for all that people start on a Windows machine, as its own tools want it (OPS-08)."""
+    """Return steps that set the same variables machine-wide on Windows, for interactive tools (OPS-08)."""
     return tuple(
         step("environment", name.lower().replace("_", "-"), variable=name, value=value)
         for name, value in _values(role).items()
@@ -46,24 +46,24 @@ def machine_wide(role: Role) -> tuple[Step, ...]:
 
 
 def packages(role: Role) -> dict[str, str]:
-    """Variables of apt, which reads small letters, and ranges not at all."""
+    """Return the variables for apt, which reads lower-case names and no address ranges."""
     return {name.lower(): value for name, value in _values(role).items()}
 
 
 def authorities(role: Role) -> tuple[Step, ...]:
-    """Each of trusted_cas is among the machine's trusted authorities, before anything is fetched."""
+    """Return steps that add trusted_cas to the machine's trusted authorities, before any download."""
     make = _on_windows if role.os.is_windows else _on_linux
     found = {each.sha1: each for pem in role.spec.trusted_cas for each in certificates.read(pem)}
     return tuple(one for each in found.values() for one in make(each))
 
 
 def trust_files(role: Role) -> list[str]:
-    """Files on Linux whose change a running program sees only after a restart."""
+    """Return files on Linux whose change needs a restart of running programs."""
     return [each.fields["path"] for each in authorities(role) if each.kind == "file"]
 
 
 def _values(role: Role) -> dict[str, str]:
-    """By name, as most programs read them; empty without a proxy."""
+    """Return the proxy variables by upper-case name; empty without a proxy."""
     proxy = _proxy(role.cluster, role.spec)
     values = {f"{name.upper()}_PROXY": proxy[name] for name in ("http", "https") if name in proxy}
     return {**values, "NO_PROXY": ",".join(proxy["no_proxy"])} if values else {}
@@ -83,7 +83,7 @@ def _proxy(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
 
 
 def _on_linux(authority: Certificate) -> Iterator[Step]:
-    """update-ca-certificates(8) makes a link for each file of its folder."""
+    """Write the file; update-ca-certificates(8) links each file of the folder."""
     name, content = authority.sha1, authority.pem
     path = f"/usr/local/share/ca-certificates/mullion-{name}.crt"
     yield step("file", f"authority-{name}", path=path, content=content)
@@ -92,7 +92,7 @@ def _on_linux(authority: Certificate) -> Iterator[Step]:
 
 
 def _on_windows(authority: Certificate) -> Iterator[Step]:
-    """An element of a certificate store: property, a one, length, value, all little-endian."""
+    """Write an element of a certificate store: property id, 1, length, value, little-endian."""
     element = struct.pack("<III", _CERTIFICATE, 1, len(authority.der)) + authority.der
     data = base64.b64encode(element).decode()
     key = rf"{_TRUSTED}\{authority.sha1.upper()}"

@@ -1,4 +1,4 @@
-"""The cluster's API endpoint as a machine sees it: its CA, kubeconfigs that point at it, waiting for it."""
+"""Steps for the API endpoint on a machine: its CA file, kubeconfigs, and the wait for it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from components.topology.firewall import API_PORT
 
 
 def kubeconfig(ca: str, user: dict[str, Any]) -> dict[str, Any]:
-    """A kubeconfig for a user (fields of an AuthInfo), trusting the CA file."""
+    """Return a kubeconfig for a user (fields of an AuthInfo) that trusts the CA file."""
     return {
         "apiVersion": "v1",
         "kind": "Config",
@@ -20,10 +20,10 @@ def kubeconfig(ca: str, user: dict[str, Any]) -> dict[str, Any]:
 
 
 def authority(path: str) -> Step:
-    """The cluster's CA bundle at path, checked against the hash that the machine was told."""
+    """Return the step that downloads the cluster's CA and checks it against the fact `ca_hash`."""
     return step("certificate-authority", "cluster-ca", url=ref("facts.ca_url"), hash=ref("facts.ca_hash"), path=path)
 
 
 def reachable() -> Step:
-    """The API takes connections; the first control plane needs minutes until it does."""
+    """Return the step that waits until the API accepts connections; a new control plane needs minutes."""
     return wait("endpoint", timeout_seconds=1800, tcp=[ref("facts.api_host"), API_PORT])

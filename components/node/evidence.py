@@ -1,17 +1,17 @@
-"""Evidence of what went wrong: logs that a machine gives when somebody asks for them (docs/logs.md)."""
+"""The task that uploads a machine's logs for `mullion logs` (docs/logs.md)."""
 
 from components.node.kinds import OnChange, step
 from components.node.plan import Phase, Scope
 
 EVERY_MINUTES = 2
-"""How often a machine looks whether somebody asked: the longest that `mullion logs` waits for nothing."""
+"""Interval in minutes at which a machine looks for a request of `mullion logs`."""
 
 _POWERSHELL = r"C:\Windows\System32\WindowsPowerShell\v1.0\powershell.exe"
 _MULLION = r"C:\Program Files\mullion"
 
 
 def windows_script(script: str, *words: str) -> list[str]:
-    """A task's command: a script of the machine's current bundle; which that is, is known on the machine alone."""
+    """Return a task's command that runs a script of the current bundle, whose folder only the machine knows."""
     current = rf"'{_MULLION}\bundles\' + [IO.File]::ReadAllText('{_MULLION}\current.txt')"
     line = " ".join([rf"& ({current} + '\{script}')", *words])
     return [_POWERSHELL, "-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", line]
@@ -24,7 +24,7 @@ _COMMANDS: dict[str, list[str]] = {
 
 
 def phase(system: str) -> Phase:
-    """The task that answers `mullion logs`: the first of all steps, so that it is there whatever fails after it."""
+    """Return the first phase: the task that answers `mullion logs`, so that it works if a later phase fails."""
     task = step(
         "task",
         "collect-logs",

@@ -1,14 +1,14 @@
-"""Merging a user's values over ours."""
+"""Merge of the user's configuration over Mullion's."""
 
 from collections.abc import Mapping
 from typing import Any, cast
 
 
 def merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
-    """Both documents in one: mappings are merged key by key, lists of named mappings name by name.
+    """Return both documents merged: mappings by key, lists of named mappings by name; other values of theirs win.
 
-    Anything else of theirs replaces ours. kubeadm's extraArgs are a mapping up to v1beta3 and such a list from v1beta4
-    on: one argument of the user's must not take away ours, encryption at rest among them.
+    kubeadm's extraArgs are a mapping up to v1beta3 and a list of named mappings from v1beta4 on: a user's argument must
+    not remove Mullion's, such as encryption at rest.
     """
     merged = dict(ours)
     for key, value in theirs.items():
@@ -24,6 +24,6 @@ def merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named(value: Any) -> list[Mapping[str, Any]]:
-    """The elements of a list that each have a name; empty for anything else."""
+    """Return a list whose elements all have a name; empty for any other value."""
     found = cast(list[Any], value) if isinstance(value, list) else []
     return found if all(isinstance(each, Mapping) and "name" in each for each in found) else []

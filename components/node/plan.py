@@ -1,4 +1,4 @@
-"""NodePlan: everything a machine of one role and pool must become, as data."""
+"""NodePlan: the desired state of a pool's machines, as data."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ class Scope(str, Enum):
 
 @dataclass(frozen=True)
 class Phase:
-    """Steps that belong together, run in order."""
+    """Steps that run in order."""
 
     name: str
     scope: Scope
@@ -48,7 +48,7 @@ class Phase:
     """State of the machine's status record once the phase is over; the last phase's is that of a finished run."""
 
     def document(self) -> dict[str, Any]:
-        """As it stands in plan.json."""
+        """Return the phase as in plan.json."""
         reports = {"reports": self.reports} if self.reports else {}
         return {
             "name": self.name,
@@ -60,7 +60,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """What a machine becomes. `registration` (labels, taints) is reconciled in the cluster and replaces nothing."""
+    """The plan of a pool's machines. A change of `registration` (labels, taints) is applied in the cluster."""
 
     role: str
     pool: str
@@ -74,9 +74,9 @@ class NodePlan:
     """Version, for the machine's status record; empty: none."""
 
     def __post_init__(self) -> None:
-        """Refuse plans no executor could run. Each step was checked when it was made; this is what they make together.
+        """Check the plan as a whole; each step was checked on its own.
 
-        ValueError names every step that stands twice, that its system or an image cannot have, and wrong members.
+        Raises ValueError with every duplicate step, steps not allowed on the system or in an image, and wrong members.
         """
         wrong = [*_doubles(self.steps), *check.problems(self.egress, EGRESS, "egress")]
         wrong += [each for phase in self.phases for one in phase.steps for each in _misplaced(one, phase, self.system)]
@@ -85,7 +85,7 @@ class NodePlan:
 
     @property
     def system(self) -> Literal["linux", "windows"]:
-        """Which executor runs it."""
+        """Return the executor: linux or windows."""
         return "windows" if self.os.startswith("windows") else "linux"
 
     @property
@@ -94,7 +94,7 @@ class NodePlan:
         return tuple(each for phase in self.phases for each in phase.steps)
 
     def document(self) -> dict[str, Any]:
-        """plan.json."""
+        """Return the content of plan.json."""
         return {
             "format": FORMAT,
             "role": self.role,
@@ -108,7 +108,7 @@ class NodePlan:
 
     @cached_property
     def replace_digest(self) -> str:
-        """sha256 over what replaces workers: steps marked so, without the executor's tuning fields."""
+        """sha256 of all steps whose change replaces workers, without tuning fields of the executor."""
         replacing = [part for each in self.steps if (part := each.replacing()) is not None]
         return hashlib.sha256(canonical([self.os, replacing])).hexdigest()
 

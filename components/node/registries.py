@@ -1,4 +1,4 @@
-"""Credential providers of registries: programs that the kubelet asks when it pulls, with the machine's own identity."""
+"""Credential providers: programs that get registry credentials for the kubelet with the machine's identity."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def wanted(role: Role) -> Iterator[Provider]:
 
 
 def folder(role: Role) -> str:
-    """Where their programs lie; the kubelet runs what it finds there."""
+    """Return the folder of the providers' programs."""
     return LAYOUTS[role.system].credential_providers
 
 
@@ -62,7 +62,7 @@ def steps(role: Role) -> tuple[Step, ...]:
 
 
 def flags(role: Role) -> list[str]:
-    """How the kubelet is told; there are no fields for it."""
+    """Return the kubelet's flags; its configuration has no fields for providers."""
     if not role.spec.registry_credentials:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Role: what a node plan is made for, the same for the control plane and for a pool."""
+"""Role: the options from which a node plan is made, of the control plane or of a pool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Role:
     containerd: Containerd
     labels: Mapping[str, str]
     gate: Gate
-    """What a machine must have reached to count as there."""
+    """State a machine must reach to count as ready in a rollout."""
     taints: tuple[str, ...]
     """key=value:Effect or key:Effect."""
 
@@ -52,7 +52,7 @@ class Role:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """Where downloads are, and what they must be."""
+        """URLs and digests of downloads."""
         return catalogue(self.spec.artifacts)
 
     @property
@@ -62,7 +62,7 @@ class Role:
 
     @property
     def registration(self) -> dict[str, Any]:
-        """Labels and taints that the node registers with; the kubelet itself adds the Windows build."""
+        """Labels and taints at registration; the kubelet adds the Windows build."""
         labels = {**self.labels, POOL_LABEL: self.name}
         joined = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         return {

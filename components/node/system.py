@@ -1,4 +1,4 @@
-"""Linux below Kubernetes: name, kernel, time."""
+"""Linux settings: host name, kernel, time, packages."""
 
 from components import releases
 from components.node import egress
@@ -26,7 +26,7 @@ def identity() -> Phase:
 
 
 def linux(role: Role) -> Phase:
-    """Control groups, kernel modules and settings, no swap, the cloud's time, and programs that the image may lack."""
+    """Return the phase with cgroups, kernel modules and settings, swap off, time source, and missing packages."""
     modules = (step("module", f"module-{each}", module=each) for each in MODULES)
     sysctls = (step("sysctl", key, key=key, value=value) for key, value in SYSCTLS.items())
     server = role.spec.cloud.facts.time_server
@@ -37,7 +37,7 @@ def linux(role: Role) -> Phase:
 
 
 def _cgroups(role: Role) -> tuple[Step, ...]:
-    """Control groups v2, where the kubelet ends without them: unless its user says failCgroupV1: false."""
+    """Require cgroups v2 where the kubelet does, unless its config has failCgroupV1: false."""
     known = "failCgroupV1" in releases.fields("kubelet", role.spec.kubernetes)
     if not known or role.kubelet.config.get("failCgroupV1") is False:
         return ()
@@ -47,7 +47,7 @@ def _cgroups(role: Role) -> tuple[Step, ...]:
 
 
 def _packages(role: Role) -> tuple[Step, ...]:
-    """From the distribution's own signed archive, where its image lacks a program."""
+    """Install programs that the image lacks from the distribution's signed archive."""
     packages = releases.linux(role.os).packages
     return tuple(
         step(

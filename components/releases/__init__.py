@@ -1,7 +1,4 @@
-"""What depends on a version: tables, and lookups that say which table has no answer.
-
-No other module compares versions.
-"""
+"""Tables by version, and lookups in them. Only this package compares versions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -81,42 +78,42 @@ _Row = TypeVar("_Row")
 
 
 class UnknownRelease(LookupError):
-    """A table has no row for the version."""
+    """No row for a version in a table."""
 
 
 def release(version: str) -> Release:
-    """What depends on the Kubernetes version, given as 1.32.13 or 1.32."""
+    """Return the row of a Kubernetes version, such as 1.37.0 or 1.37."""
     return _row(RELEASES, minor(version), "Kubernetes releases")
 
 
 def supported_minors() -> tuple[str, ...]:
-    """Kubernetes minors, oldest first."""
+    """Return the Kubernetes minors that Mullion builds, oldest first."""
     return tuple(RELEASES)
 
 
 def next_minor(version: str) -> str | None:
-    """The minor that follows the version's; None for the newest, and for one that no table has."""
+    """Return the minor after the version's; None for the newest, and for a version that no table has."""
     return dict(pairwise(RELEASES)).get(minor(version))
 
 
 def windows(os: str) -> WindowsRelease:
-    """What depends on the Windows release, given as windows-2019."""
+    """Return the row of a Windows release, such as windows-2022."""
     return _row(WINDOWS, os, "Windows releases")
 
 
 def linux(os: str) -> LinuxRelease:
-    """What depends on the Linux release, given as ubuntu-24.04."""
+    """Return the row of a Linux release, such as ubuntu-24.04."""
     return _row(LINUX, os, "Linux releases")
 
 
 def image(cloud: str, os: str) -> str:
-    """Where a cloud keeps the newest image of the operating system; see WindowsRelease.images."""
-    known_images = {name: each.images for name, each in (*WINDOWS.items(), *LINUX.items())}
-    return _row(_row(known_images, os, "operating system images"), cloud, f"images of {os}")
+    """Return where a cloud has the newest image of an operating system, in the form of WindowsRelease.images."""
+    images = {name: row.images for name, row in (*WINDOWS.items(), *LINUX.items())}
+    return _row(_row(images, os, "operating system images"), cloud, f"images of {os}")
 
 
 def pause_image(version: str, os: str) -> str:
-    """The pause image for a Kubernetes version on an operating system (RUN-07)."""
+    """Return the pause image of a Kubernetes version on an operating system (RUN-07)."""
     minor_row = release(version)
     system = WINDOWS.get(os)
     if system is not None and system.pause is None and minor_row.windows_pause is not None:
@@ -126,7 +123,7 @@ def pause_image(version: str, os: str) -> str:
 
 
 def control_plane_images(version: str) -> tuple[str, ...]:
-    """What `kubeadm config images list` says for a Kubernetes version with its patch, without the pause image."""
+    """Return the images of `kubeadm config images list` for a version with its patch, without the pause image."""
     row = release(version)
     programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
     names = (*(f"{each}:v{version}" for each in programs), f"etcd:{row.etcd}", row.coredns)
@@ -134,30 +131,30 @@ def control_plane_images(version: str) -> tuple[str, ...]:
 
 
 def containerd(version: str) -> Containerd:
-    """What depends on the containerd version, given as 2.2.7."""
+    """Return the row of a containerd version, such as 2.2.7."""
     return replace(_row(CONTAINERD, minor(version), "containerd lines"), version=version)
 
 
 def containerd_lines() -> tuple[str, ...]:
-    """Minors of containerd that there are tables for, oldest first."""
+    """Return the minors of containerd that have a row, oldest first."""
     return tuple(CONTAINERD)
 
 
 def takes(kubernetes: str, containerd_version: str) -> bool:
-    """Whether containerd's own support table has this version for the Kubernetes version."""
+    """Return whether containerd's support table has the containerd version for the Kubernetes version."""
     least = _row(CONTAINERD_SUPPORT, minor(kubernetes), "containerd support")
     return any(minor(each) == minor(containerd_version) and within(containerd_version, each, "") for each in least)
 
 
 def ended(day: str, today: str = FIGURES_OF) -> bool:
-    """Whether support that lasts to the day (ISO 8601) is over."""
+    """Return whether support until a day is over on another day, both ISO 8601."""
     return day < today
 
 
 def os_end_of_life(os: str) -> str | None:
-    """End of an operating system's support; None where no image of it is known."""
-    found = WINDOWS.get(os) or LINUX.get(os)
-    return found.end_of_life if found else None
+    """Return the end of an operating system's support, ISO 8601; None if no table has it."""
+    row = WINDOWS.get(os) or LINUX.get(os)
+    return row.end_of_life if row else None
 
 
 def extended_support(os: str) -> str:
@@ -172,30 +169,30 @@ def days_later(days: int, day: str = FIGURES_OF) -> str:
 
 
 def windows_for(kubernetes: str) -> tuple[str, ...]:
-    """Windows releases that the Kubernetes version supports."""
+    """Return the Windows releases that a Kubernetes version supports."""
     return tuple(each.os for each in WINDOWS.values() if within(minor(kubernetes), each.first, ""))
 
 
 def docker(kubernetes: str) -> Docker:
-    """The Docker Engine of Windows nodes, and what the kubelet reaches it by."""
+    """Return the Docker Engine of Windows nodes, with cri-dockerd if the kubelet needs it."""
     return DOCKERSHIM if release(kubernetes).dockershim else CRI_DOCKERD
 
 
 @lru_cache(maxsize=256)
 def fields(document: str, version: str) -> Mapping[str, str]:
-    """Fields of a document (kubelet, kube-proxy, or a kind of kubeadm), nested ones with dots, and what they take."""
+    """Return the fields of a document (kubelet, kube-proxy, or a kind of kubeadm), nested ones with dots -> type."""
     return known(_row(FIELDS, document, "configuration documents"), release(version).minor)
 
 
 @lru_cache(maxsize=256)
 def top_fields(document: str, version: str) -> frozenset[str]:
-    """Fields of a document that stand at its top."""
+    """Return the top-level fields of a document."""
     return frozenset(name for name in fields(document, version) if "." not in name)
 
 
 @lru_cache(maxsize=256)
 def gates(document: str, version: str) -> frozenset[str]:
-    """Feature gates that the program of a document knows."""
+    """Return the feature gates that the program of a document has."""
     on = release(version).minor
     gone = {name for name, first in gate_tables.LATER.get(on, {}).items() if version != on and older(version, first)}
     return frozenset(
@@ -205,14 +202,14 @@ def gates(document: str, version: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def locked_gates(version: str) -> Mapping[str, bool]:
-    """Feature gates of kubelet and kube-proxy that take no other value, and the value."""
+    """Return the locked feature gates of kubelet and kube-proxy, with their values."""
     locked, alive = known(gate_tables.LOCKED, release(version).minor), gates("kubelet", version)
     return {name: value == "on" for name, value in locked.items() if name in alive}
 
 
 @lru_cache(maxsize=256)
 def flags(program: str, version: str, system: str) -> frozenset[str]:
-    """Flags of kubelet or kube-proxy on linux or windows, without their dashes."""
+    """Return the flags of kubelet or kube-proxy on linux or windows, without dashes."""
     tables = {"kubelet": flag_tables.KUBELET, "kube-proxy": flag_tables.KUBE_PROXY}
     table = _row(tables, program, "flags") + flag_tables.LOGGING
     return frozenset(name for name, on in known(table, release(version).minor).items() if on in ("all", system))
@@ -220,34 +217,34 @@ def flags(program: str, version: str, system: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def control_plane_flags(version: str) -> frozenset[str]:
-    """Flags that kube-apiserver, kube-controller-manager or kube-scheduler has, without their dashes."""
+    """Return the flags of kube-apiserver, kube-controller-manager and kube-scheduler, without dashes."""
     return frozenset(known(flag_tables.CONTROL_PLANE + flag_tables.LOGGING, release(version).minor))
 
 
 def removed_flags(program: str, version: str, system: str) -> frozenset[str]:
-    """Flags that an older minor had and this one refuses (SRV-09)."""
+    """Return the flags that an older minor had and this one refuses (SRV-09)."""
     until = supported_minors()[: supported_minors().index(minor(version))]
     return frozenset[str]().union(*(flags(program, each, system) for each in until)) - flags(program, version, system)
 
 
 @lru_cache(maxsize=512)
 def set_by_us(document: str, version: str) -> frozenset[str]:
-    """Top-level fields that node plans set in a document: a user's value for one replaces or extends ours."""
+    """Return the top-level fields that node plans set in a document; a user's value replaces or extends them."""
     return frozenset(known(_row(SET_BY_US, document, "fields set by node plans"), release(version).minor))
 
 
 def containerd_of(kubernetes: str, own: str | None) -> Containerd:
-    """The containerd of machines: their own version, where a table has its line, or the Kubernetes version's."""
+    """Return the row of the machines' own containerd version if there is one, else of the Kubernetes version's."""
     return containerd(own) if own is not None and minor(own) in CONTAINERD else release(kubernetes).containerd
 
 
 def containerd_tables(config_version: int) -> frozenset[str]:
-    """Top-level keys of config.toml in one of its versions."""
+    """Return the top-level keys of config.toml in a version."""
     return CONTAINERD_TABLES[config_version]
 
 
 def _row(table: Mapping[str, _Row], key: str, name: str) -> _Row:
-    found = table.get(key)
-    if found is None:
-        raise UnknownRelease(f"table {name} has no row for {key!r}; it has {', '.join(table)}")
-    return found
+    row = table.get(key)
+    if row is None:
+        raise UnknownRelease(f"the table of {name} has no row for {key!r}; it has {', '.join(table)}")
+    return row

@@ -1,4 +1,4 @@
-"""What the configuration documents take by minor, and which of their fields node plans set themselves."""
+"""Fields and feature gates of the configuration documents by minor, and the fields that node plans set."""
 
 from components.releases import gate_tables, kubeadm_fields
 from components.releases.kube_proxy_fields import KUBE_PROXY
@@ -12,9 +12,9 @@ FIELDS: dict[str, Spans] = {
     "InitConfiguration": kubeadm_fields.INIT,
     "JoinConfiguration": kubeadm_fields.JOIN,
 }
-"""By document: fields, nested ones with dots, by what they take.
+"""By document: fields, nested ones with dots, by type.
 
-any is not judged; count is a whole number, 0 or more; object has fields of its own; texts is a list of texts.
+any: not checked; count: a whole number, 0 or more; object: has fields; texts: a list of texts.
 """
 
 GATES: dict[str, Spans] = {
@@ -22,10 +22,10 @@ GATES: dict[str, Spans] = {
     "kube-proxy": gate_tables.KNOWN,
     "ClusterConfiguration": kubeadm_fields.GATES,
 }
-"""By document with a field featureGates: the gates its program knows."""
+"""By document with a field featureGates: the gates of its program."""
 
 LACKING: dict[str, Spans] = {"kube-proxy": gate_tables.KUBE_PROXY_LACKS}
-"""Of these, what the program does not know."""
+"""By document: gates of GATES that its program does not have."""
 
 
 def _names(text: str) -> frozenset[str]:
@@ -40,7 +40,7 @@ _CONTAINERD = _names(
 )
 
 _MOVED = _names("grpc ttrpc metrics")
-"""Plugins of their own in version 4 (io.containerd.server.v1.grpc and so on), which ignores these."""
+"""Tables that version 4 ignores: they are plugins there (io.containerd.server.v1.grpc and so on)."""
 
 CONTAINERD_TABLES: dict[int, frozenset[str]] = {
     2: _CONTAINERD | _MOVED,
@@ -87,4 +87,4 @@ SET_BY_US: dict[str, Spans] = {
     "JoinConfiguration": spans("-: controlPlane discovery nodeRegistration\n1.25-: patches"),
     "containerd": spans("-: version plugins"),
 }
-"""Top-level fields that node plans set: a user's value for one of these replaces or extends ours."""
+"""Top-level fields that node plans set; a user's value replaces or extends them."""

@@ -1,4 +1,4 @@
-"""What depends on the Kubernetes minor.
+"""Table of Kubernetes minors.
 
 Dates: endoflife.date products/kubernetes.md; of 1.37 kubernetes.io/releases. Images: kubeadm's constants of the last
 patch (cmd/kubeadm/app/constants and images).
@@ -11,7 +11,8 @@ from typing import Any
 from components.releases.runtimes import CONTAINERD, Containerd
 
 FIGURES_OF = "2026-11-21"
-"""The day of these tables; what lost support before it warns. No clock: plans are repeatable."""
+"""Day of these tables, ISO 8601: versions whose support ended before it cause a warning. Checks read no clock here, so
+that a plan is the same on every day."""
 
 SOURCE = "https://endoflife.date/kubernetes"
 
@@ -24,43 +25,46 @@ class Release:
     end_of_life: str
     """Date of the last support, ISO 8601."""
     containerd: Containerd
-    """What machines get unless the spec names another version; CONTAINERD_SUPPORT has what the minor takes."""
+    """containerd of machines unless the spec pins a version; CONTAINERD_SUPPORT has the versions that the minor
+    takes."""
     pause: str
     """Tag of the pause image on Linux."""
     etcd: str
     """Tag of etcd's image, kubeadm's default."""
     etcd_restore: tuple[str, ...]
-    """What restores a snapshot in that image. Revisions jump, so that no client takes what it knew for newer, where the
-    program can do that (etcd 3.5.10)."""
+    """Command in that image that restores a snapshot. From etcd 3.5.10 on it raises the revisions, so that no client
+    takes its cache for newer than the restored state."""
     coredns: str
     """Path and tag of CoreDNS's image, kubeadm's default."""
     crictl: dict[str, str]
-    """Version of cri-tools by operating system: the nearest that has a digest."""
+    """Version of cri-tools by operating system: the nearest with a digest."""
     kubeadm_api: str
     registry: str | None
-    """Where images come from, where kubeadm's own default is frozen (k8s.gcr.io, to 1.21)."""
+    """Registry of the images where kubeadm's default is frozen (k8s.gcr.io, to 1.21)."""
     coredns_registry: str | None
-    """CoreDNS's own place below another registry: kubeadm 1.21 appends it only to its default."""
+    """Registry of CoreDNS where `registry` is set: kubeadm 1.21 appends coredns/ only to its default."""
     windows_pause: str | None
-    """Pause image on Windows where it is another one (RUN-07)."""
+    """Pause image on Windows where it differs from `pause` (RUN-07)."""
     flagged: tuple[str, ...]
-    """KubeletConfiguration fields that are flags still: the field is missing, or cannot hold an empty text."""
+    """KubeletConfiguration fields that Mullion writes as flags: the field is missing, or cannot be an empty text."""
     kubelet_patch: bool
-    """kubeadm merges our KubeletConfiguration patch (patch target kubeletconfiguration, from 1.25)."""
+    """Whether kubeadm merges a KubeletConfiguration patch (patch target kubeletconfiguration, from 1.25)."""
     dockershim: bool
-    """The kubelet talks to Docker itself, and to others only with --container-runtime=remote (to 1.23)."""
+    """Whether the kubelet talks to Docker itself, and to other runtimes only with --container-runtime=remote (to
+    1.23)."""
     infra_image: bool
-    """The kubelet is told the pause image, so that it never collects it (to 1.26; SRV-09)."""
+    """Whether the kubelet needs a flag with the pause image, so that it never deletes it (to 1.26; SRV-09)."""
     dsr_gates: tuple[str, ...]
     """Feature gates that kube-proxy on Windows needs for direct server return; WinDSR is on from 1.33."""
     log_runner: str
     """kube-log-runner: rotating by size (--log-file-size, from 1.34), plain, or missing (klog's own flags, to 1.22)."""
     cgroup_v2: str
-    """How far support for control groups v2 was: alpha, beta (1.22), stable (1.25) (KEP-2254)."""
+    """Stage of control groups v2: alpha, beta (1.22), stable (1.25) (KEP-2254)."""
     credential_provider: str | None
-    """Version of ecr-credential-provider, the nearest with a digest; None: the kubelet speaks no v1 (to 1.25)."""
+    """Version of ecr-credential-provider, the nearest with a digest; None: the kubelet has no v1 API for it (to
+    1.25)."""
     ignore_preflight: tuple[str, ...]
-    """kubeadm checks for programs that nothing of ours uses on the host."""
+    """kubeadm's preflight checks for programs that nothing on the host uses."""
     metrics_server: str
     """Version of metrics-server whose own table (README, "Compatibility Matrix") has the minor."""
 
@@ -91,7 +95,7 @@ FIRST = Release(
     log_runner="missing",
     cgroup_v2="alpha",
     credential_provider=None,
-    # kube-proxy brings its own conntrack in its image
+    # kube-proxy's image has conntrack
     ignore_preflight=("FileExisting-conntrack",),
     metrics_server="0.5.2",
 )
@@ -138,7 +142,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "pause": "3.9",
         "windows_pause": None,
         "etcd": "3.5.10-0",
-        # a thousand million writes: more than any cluster makes in an hour, the age of a snapshot
+        # 1,000,000,000 revisions: more writes than a cluster makes in an hour, the most that a snapshot is old
         "etcd_restore": ("etcdutl", "snapshot", "restore", "--bump-revision", "1000000000", "--mark-compacted"),
         "crictl": {"linux": "1.26.1", "windows": "1.28.0"},
         "credential_provider": "1.33.0",
@@ -219,7 +223,7 @@ CHANGES: dict[str, dict[str, Any]] = {
         "credential_provider": "1.37.0",
     },
 }
-"""What each minor has other than the one before it."""
+"""Fields in which each minor differs from the one before it."""
 
 
 def _releases() -> Iterator[Release]:
@@ -231,4 +235,4 @@ def _releases() -> Iterator[Release]:
 
 
 RELEASES: dict[str, Release] = {each.minor: each for each in _releases()}
-"""Oldest first."""
+"""Rows by minor, oldest first."""

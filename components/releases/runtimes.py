@@ -1,20 +1,20 @@
-"""Container runtimes and network plug-ins: versions, which Kubernetes minors take them, how long they are kept up."""
+"""Container runtimes and network plug-ins: versions, the Kubernetes minors that take them, and ends of support."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Containerd:
-    """One containerd: its version, the runc it was tested with, and the shape of config.toml."""
+    """One containerd: its version, the runc it was tested with, and the form of config.toml."""
 
     version: str
     runc: str
     config_version: int
-    """2 for containerd 1.x, 3 for 2.x, 4 from 2.3 on, which warns of a migration where it reads an older one."""
+    """Version of config.toml: 2 for containerd 1.x, 3 for 2.x, 4 from 2.3 on, which logs a warning for an older one."""
     cni_directories: str
     """Key of the CNI binary directories: bin_dir takes one, bin_dirs (from 2.2 on, where bin_dir warns) a list."""
     end_of_life: str
-    """Of its line, ISO 8601."""
+    """End of support of its minor, ISO 8601."""
 
 
 CONTAINERD_SOURCE = "https://github.com/containerd/containerd/blob/main/RELEASES.md"
@@ -27,10 +27,10 @@ CONTAINERD: dict[str, Containerd] = {
     "2.2": Containerd("2.2.7", "1.3.6", 3, "bin_dirs", "2026-11-06"),
     "2.3": Containerd("2.3.4", "1.4.3", 4, "bin_dirs", "2028-04-30"),
 }
-"""By line, with the newest patch that has a digest for both operating systems."""
+"""By minor: the newest patch with a digest for both operating systems."""
 
 CONTAINERD_SUPPORT: dict[str, tuple[str, ...]] = {
-    # CRI v1alpha2, which left with containerd 2.0, is all that these kubelets speak
+    # these kubelets speak only CRI v1alpha2, which containerd 2.0 removed
     "1.20": ("1.6.0", "1.7.0"),
     "1.21": ("1.6.0", "1.7.0"),
     "1.22": ("1.6.0", "1.7.0"),
@@ -50,39 +50,41 @@ CONTAINERD_SUPPORT: dict[str, tuple[str, ...]] = {
     "1.36": ("2.2.0", "2.3.0"),
     "1.37": ("2.2.0", "2.3.0"),
 }
-"""Least patch of each line that a Kubernetes minor takes (CONTAINERD_SOURCE; 1.37 as 1.36)."""
+"""By Kubernetes minor: the oldest patch of each containerd minor that it takes (CONTAINERD_SOURCE; 1.37 like 1.36)."""
 
 
 @dataclass(frozen=True)
 class Docker:
-    """Docker Engine for Windows, and what the kubelet reaches it by."""
+    """A Docker Engine for Windows, with cri-dockerd if the kubelet needs it."""
 
     version: str
     end_of_life: str
     """ISO 8601."""
     cri_dockerd: str | None
-    """Version of cri-dockerd; None: the kubelet's own dockershim."""
+    """Version of cri-dockerd; None: the kubelet's dockershim."""
 
 
 DOCKER_SOURCE = "https://endoflife.date/docker-engine"
 
 DOCKERSHIM = Docker("20.10.23", "2023-12-10", None)
-"""kubeadm of 1.20 to 1.23 was tested up to 20.10; newer engines refuse the API version that dockershim speaks."""
+"""Docker Engine for 1.20 to 1.23: kubeadm was tested up to 20.10, and newer engines refuse dockershim's API version."""
 
 CRI_DOCKERD = Docker("28.5.2", "2025-11-10", "0.4.3")
-"""The last engine before 29, which cri-dockerd 0.4.3 was not released against. Its end: the first release of 29."""
+"""Docker Engine from 1.24 on: cri-dockerd 0.4.3 was not released for 29. End of support: the first release of 29."""
 
 CNI_PLUGINS = "1.9.1"
-"""The only version with digests for both operating systems; its win-overlay takes cniVersion 1.0.0."""
+"""Version of the CNI plug-ins: the only one with digests for both systems; its win-overlay takes cniVersion 1.0.0."""
 
 CNI_VERSIONS: dict[str, str] = {"containerd": "1.0.0", "docker": "0.3.1"}
-"""cniVersion of Windows' CNI files: dockershim and cri-dockerd call the plug-ins the old way (HNS v1; NET-09)."""
+"""cniVersion of CNI files on Windows: dockershim and cri-dockerd call the plug-ins for HNS v1 (NET-09)."""
 
 FLANNEL = "0.28.9"
-"""FLN-06: newer than 0.25.5, flanneld.exe pinned by digest; the Linux image by tag (no digest was found)."""
+"""Version of flannel, newer than 0.25.5 (FLN-06): flanneld.exe pinned by digest, the Linux image by tag (no digest was
+found)."""
 
 FLANNEL_CNI = "1.9.1-flannel3"
-"""flannel's CNI plugin that goes with it."""
+"""Version of flannel's CNI plug-in for this flannel."""
 
 NSSM = "2.24-101-g897c7ad"
-"""Service wrapper for programs without a service mode; nssm.cc names this build for Windows 10 1703 and newer."""
+"""Version of the service wrapper for programs without a service mode; nssm.cc recommends this build for Windows 10 1703
+and newer."""

@@ -1,4 +1,4 @@
-"""Which version of Kubernetes a control plane can be asked for, from those that it has."""
+"""Versions of Kubernetes that a control plane can be upgraded to."""
 
 from collections.abc import Sequence
 
@@ -6,9 +6,9 @@ from components.releases import minor, next_minor, older
 
 
 def refusal(known: Sequence[str], wanted: str) -> str:
-    """Why a control plane with these versions, oldest first, cannot be asked for another; empty where it can.
+    """Return why a control plane with these versions, oldest first, cannot be changed to another; "" if it can.
 
-    Kubernetes goes up by one minor version at a time, and never down (version skew policy; kubeadm refuses it).
+    Kubernetes is upgraded by one minor at a time and never downgraded (version skew policy; kubeadm refuses it).
     """
     if older(wanted, known[-1]):
         return f"{wanted} is older than {known[-1]}, which the control plane has; write {known[-1]} or a newer one"

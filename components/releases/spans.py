@@ -1,4 +1,4 @@
-"""Names with the minors that know them: the form that long tables are written in."""
+"""Tables of names with the minors that have them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from components.releases.order import within
 
 @dataclass(frozen=True)
 class Span:
-    """Names of one kind, known from the minor `first` to the minor `last`; empty: without end on that side."""
+    """Names of one kind that the minors from `first` to `last` have; "" is no bound."""
 
     kind: str
     first: str
@@ -16,7 +16,7 @@ class Span:
     names: tuple[str, ...]
 
     def covers(self, minor: str) -> bool:
-        """Whether the minor knows the names."""
+        """Return whether the minor has the names."""
         return within(minor, self.first, self.last)
 
 
@@ -24,13 +24,15 @@ Spans = tuple[Span, ...]
 
 
 def spans(text: str) -> Spans:
-    """The rows of a table written as `kind first-last: name name ...`; kind may be left out, indented lines go on."""
+    """Return the rows of a text of lines `kind first-last: name name ...`; kind is optional, indented lines
+    continue.
+    """
     rows = text.strip().replace("\n  ", " ").splitlines()
     return tuple(_rows(rows))
 
 
 def known(table: Spans, minor: str) -> Mapping[str, str]:
-    """Every name that the minor knows, and its kind."""
+    """Return every name that the minor has, with its kind."""
     return {name: span.kind for span in table if span.covers(minor) for name in span.names}
 
 

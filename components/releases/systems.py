@@ -1,4 +1,4 @@
-"""What depends on the operating system release."""
+"""Tables of Windows and Linux releases."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ _HNS = r"HKLM\SYSTEM\CurrentControlSet\Services\hns\State"
 
 @dataclass(frozen=True)
 class RegistryFix:
-    """A DWORD that Windows containers need."""
+    """A registry value (DWORD) that Windows containers need."""
 
     key: str
     value: str
@@ -21,11 +21,11 @@ class WindowsRelease:
 
     os: str
     build: str
-    """As in the node label node.kubernetes.io/windows-build."""
+    """Value of the node label node.kubernetes.io/windows-build."""
     image_tag: str
-    """Tag of Microsoft's base images that run on it in process isolation."""
+    """Tag of Microsoft's base images that run on it with process isolation."""
     images: dict[str, str]
-    """By cloud: AWS Systems Manager parameter of the newest image; Azure publisher:offer:sku; GCP project/family."""
+    """By cloud, the newest image: AWS Systems Manager parameter, Azure publisher:offer:sku, GCP project/family."""
     end_of_life: str
     """End of extended support, ISO 8601."""
     first: str
@@ -33,23 +33,23 @@ class WindowsRelease:
     last_upstream: str | None = None
     """Last Kubernetes minor that Kubernetes itself tests on it (OS-03)."""
     minimum_ubr: int | None = None
-    """Least update revision for overlay networks."""
+    """Smallest update revision (UBR) for overlay networks."""
     dsr_ubr: int | None = None
-    """Least update revision for direct server return, above minimum_ubr (SVC-03)."""
+    """Smallest update revision (UBR) for direct server return, above minimum_ubr (SVC-03)."""
     pause: str | None = None
-    """Pause image tag, where older ones have no manifest for the build."""
+    """Tag of the pause image, where older tags have no manifest for the build."""
     fixes: tuple[RegistryFix, ...] = field(default=())
 
     @property
     def runtime_class(self) -> str:
-        """Name of its RuntimeClass (SCH-05)."""
+        """The name of its RuntimeClass (SCH-05)."""
         return self.os
 
 
 WINDOWS_SOURCE = "https://endoflife.date/windows-server"
 
 _GMSA = RegistryFix(_HNS, "EnableCompartmentNamespace", 1)
-"""SMB shares, DNS and gMSA in pods with containerd (SEC-04)."""
+"""Makes SMB shares, DNS and gMSA work in pods with containerd (SEC-04)."""
 
 
 def _images(year: str, offer: str, sku: str) -> dict[str, str]:
@@ -118,7 +118,7 @@ class LinuxRelease:
     extended_support: str = ""
     """Support after that date, in words, with its end."""
     packages: dict[str, str] = field(default_factory=dict[str, str])
-    """Programs that nodes need and the cloud's image may lack, and the package of each."""
+    """Programs that nodes need and cloud images may lack -> package."""
 
 
 UBUNTU_SOURCE = "https://endoflife.date/ubuntu"
@@ -157,7 +157,7 @@ LINUX: dict[str, LinuxRelease] = {
             "2026-06-10",
             # https://wiki.debian.org/LTS
             extended_support="; Debian LTS, a separate project, goes on until 2028-06-30",
-            # what closes addresses to pods, and maps host ports
+            # iptables closes addresses to pods and maps host ports
             packages={"/usr/sbin/iptables": "iptables"},
         ),
     )

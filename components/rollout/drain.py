@@ -41,11 +41,11 @@ async def drain(api: KubernetesApi, node: str, seconds: float) -> str:
         try:
             left = await _evicted(api, node, evicted)
         except (Unreachable, Refused) as error:
-            left = f"which ones, the API does not say ({error})"
+            left = f"the API does not list them ({error})"
         if not left:
             return f"{len(evicted)} pods were evicted"
         if time.monotonic() >= end:
-            raise Undrained(f"pods are left on node {node} after {seconds:.0f} s: {left}")
+            raise Undrained(f"pods remain on node {node} after {seconds:.0f} s: {left}")
         await asyncio.sleep(min(POLL_SECONDS, max(0.0, end - time.monotonic())))
 
 
@@ -58,7 +58,7 @@ async def _evicted(api: KubernetesApi, node: str, evicted: set[str]) -> str:
             reasons[_name(pod)] = reason
         else:
             evicted.add(pod["metadata"]["uid"])
-    return "; ".join(f"{_name(pod)} ({reasons.get(_name(pod), 'it does not end')})" for pod in pods)
+    return "; ".join(f"{_name(pod)} ({reasons.get(_name(pod), 'still terminating')})" for pod in pods)
 
 
 async def _eviction_version(api: KubernetesApi) -> str:

@@ -1,9 +1,9 @@
-"""Rolling a pool: what must hold before a worker goes, and what a new one must reach before the next one goes.
+"""Gates of a rolling replacement: checks before a worker is deleted and after its successor is created.
 
-Two hooks of the engine do it, so plain `pulumi up` has them. Before a worker is deleted, the rest of its pool must be
-there, and the worker is cordoned and drained; after one is created, its status record is waited for. An exception
-before a deletion ends the run with the rest of the pool alive. One after a creation is a warning to some engines and
-an error to others: either way the check before the next deletion is what stops a roll. docs/rolling.md has all of it.
+Two resource hooks of the engine run them, so plain `pulumi up` has them too. Before a deletion, enough other workers of
+the pool must be ready, and the worker is drained. After a creation, the run waits for the worker's status record. An
+exception before a deletion ends the run; the other workers stay. An exception after a creation is a warning in some
+engines and an error in others, so the check before the next deletion is what stops a roll. See docs/rolling.md.
 """
 
 import asyncio
@@ -27,40 +27,40 @@ from components.spec.options import Rollout as Options
 from components.spec.quantities import duration_seconds
 
 BOOT_SECONDS = {"linux": 15 * 60, "windows": 30 * 60}
-"""Seconds from an instance's start to its ready record, at most; Windows reboots twice and unpacks large images."""
+"""Maximum time from launch to a ready status record, by OS family; Windows reboots twice and unpacks large images."""
 ENOUGH = {Gate.READY: ("ready",), Gate.REGISTERED: ("ready", "registered")}
-"""States of a status record that a gate is content with."""
+"""States of a status record that pass a gate."""
 POLL_SECONDS = 10.0
-"""Seconds between two looks."""
+"""Interval between checks."""
 READY_VALID_SECONDS = 600.0
-"""Seconds for which a machine that was seen ready counts as ready."""
+"""Time for which a ready status record is not read again."""
 API_RETRY_SECONDS = 300.0
-"""Seconds for which an API that did not answer is left alone."""
+"""Time until the next call of a Kubernetes API that did not answer."""
 
 
 class Machines(Protocol):
-    """What a rollout asks of a cloud."""
+    """What a rollout needs to know from a cloud."""
 
     async def instances(self, *, running: bool) -> dict[str, str]:
-        """Ids of instances by private address: those that run, or those that are stopped."""
+        """Return ids of instances by private address: those running, or those stopped."""
         ...
 
     async def instance(self, args: ResourceHookArgs) -> str:
-        """Id of the instance that a hook is about, as the machine itself knows it."""
+        """Return the id of a hook's instance, as the machine's status record has it."""
         ...
 
     async def launched(self, instance: str) -> datetime:
-        """When an instance was started, UTC."""
+        """Return when an instance was launched, UTC."""
         ...
 
     async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of an instance; state absent, with a message, where there is none."""
+        """Return an instance's status record; `state: absent`, with a message, if there is none."""
         ...
 
 
 @dataclass(frozen=True)
 class Missing:
-    """A member that is not ready. hopeful: it was started so recently that it may still become so."""
+    """A worker that is not ready. hopeful: it was launched recently and may still become ready."""
 
     name: str
     why: str
@@ -71,95 +71,100 @@ class Rollout:
     """The gates of one cluster's pools."""
 
     def __init__(self, plan: ClusterPlan, machines: Machines, access: Output[Access], *, simulated: bool) -> None:
-        """simulated: in the sandbox, where machines boot within the call that makes them, nothing is waited for."""
+        """simulated: do not wait, because machines of an unbooted sandbox are ready when their creation returns."""
         self._cluster, self._machines, self._access, self._simulated = plan.name, machines, access, simulated
         self._pools = {pool.name: pool for pool in plan.pools}
         self._options = {name: pool.rollout for name, pool in plan.spec.pools.items()}
         self._registered: dict[str, pulumi.Resource] = {}
         self._locks: Mapping[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._away: dict[str, set[str]] = defaultdict(set)
+        self._replacing: dict[str, set[str]] = defaultdict(set)
         self._ready: dict[str, float] = {}
         self._done: dict[str, list[str]] = defaultdict(list)
         self._silent_until, self._silence, self._warned = 0.0, "", False
         self.hooks = self._bind()
 
     def _bind(self) -> ResourceHookBinding:
-        """One pair for the cluster: the state names them, and a pool may be gone from the program."""
+        """Return one pair of hooks for the cluster, not one for each pool.
+
+        The state refers to hooks by name, also for a pool that the program no longer has.
+        """
         leave = ResourceHook(f"{self._cluster}-leave", self._before_delete)
         arrive = ResourceHook(f"{self._cluster}-arrive", self._after_create)
         return ResourceHookBinding(before_delete=[leave], after_create=[arrive])
 
     def watch(self, name: str, resource: pulumi.Resource) -> None:
-        """Know the resource of a planned worker, by its logical name."""
+        """Remember the resource of a planned worker, by logical name."""
         self._registered[name] = resource
 
     async def _before_delete(self, args: ResourceHookArgs) -> None:
-        """Before a worker is deleted: the rest of its pool is there, and its pods are elsewhere."""
+        """Before a worker is deleted, wait for the other workers of its pool, then drain it."""
         planned = self._registered.get(args.name)
         if planned is not None and await _is_known(planned):
-            return  # it goes with the whole cluster: while one is replaced, its registration is not answered
+            return  # the whole cluster is destroyed: during a replacement the engine has not answered the registration
         name = args.name.removeprefix(f"{self._cluster}-")
         pool = self._pools.get(_pool_of(name))
         if pool is not None:
-            await self._let_go(pool, name, replaced=planned is not None)
+            await self._wait_for_others(pool, name, replaced=planned is not None)
         options = self._options[pool.name] if pool else Options()
         try:
             await self._drain(name, duration_seconds(options.drain), planned)
         except RuntimeError:
-            self._away[pool.name if pool else ""].discard(name)  # it stays
+            self._replacing[pool.name if pool else ""].discard(name)  # the worker stays
             raise
 
     async def _after_create(self, args: ResourceHookArgs) -> None:
-        """After a worker was created: one in the place of another reaches its gate. Nobody waits for a new member."""
+        """After a replaced worker was created, wait until it passes its gate; do not wait for additional workers."""
         name = args.name.removeprefix(f"{self._cluster}-")
         pool = self._pools[_pool_of(name)]
-        if name not in self._away[pool.name]:
+        if name not in self._replacing[pool.name]:
             return
         self._done[pool.name].append(name)
-        machine = next(each for each in pool.machines if each.name == name)
+        machine = next(worker for worker in pool.machines if worker.name == name)
         instance = await self._machines.instance(args)
-        while missing := await self._look(pool, machine, instance, await self._nodes(pool)):
+        while missing := await self._check(pool, machine, instance, await self._nodes(pool)):
             if not missing.hopeful:
-                self._away[pool.name].discard(name)  # it is looked at like any other from now on
-                raise RuntimeError(f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} goes now")
+                self._replacing[pool.name].discard(name)  # from now on checked like any other worker
+                raise RuntimeError(
+                    f"{name} is not ready: {missing.why}. No other machine of pool {pool.name} is replaced in this run"
+                )
             await asyncio.sleep(POLL_SECONDS)
-        self._away[pool.name].discard(name)
+        self._replacing[pool.name].discard(name)
 
-    async def _let_go(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
-        """Wait until enough of the pool is there for this member to go; RuntimeError where that cannot be."""
+    async def _wait_for_others(self, pool: MachineGroup, name: str, *, replaced: bool) -> None:
+        """Wait until enough other workers are ready. Raises RuntimeError if none of the missing can become ready."""
         allowed = pool.max_unavailable - (1 if replaced else 0)
-        async with self._locks[pool.name]:  # two that go at once would each count on the other
+        async with self._locks[pool.name]:  # two deletions at once would each count on the other worker
             while len(missing := await self._missing(pool, name)) > allowed:
-                if not any(each.hopeful for each in missing):
-                    raise RuntimeError(self._standing(pool, name, missing))
+                if not any(worker.hopeful for worker in missing):
+                    raise RuntimeError(self._report(pool, name, missing))
                 await asyncio.sleep(POLL_SECONDS)
             if replaced:
-                self._away[pool.name].add(name)
+                self._replacing[pool.name].add(name)
 
     async def _missing(self, pool: MachineGroup, leaving: str) -> list[Missing]:
-        """The pool's other members that are not ready. One that was never made does not count."""
-        running, stopped = [await self._machines.instances(running=each) for each in (True, False)]
-        place = next((each.index for each in pool.machines if each.name == leaving), len(pool.machines))
-        nodes, found, looks = await self._nodes(pool), list[Missing](), list[Any]()
+        """Return the other workers that are not ready; a worker that was never created does not count."""
+        running, stopped = [await self._machines.instances(running=state) for state in (True, False)]
+        index = next((worker.index for worker in pool.machines if worker.name == leaving), len(pool.machines))
+        nodes, missing, checks = await self._nodes(pool), list[Missing](), list[Any]()
         for machine in pool.machines:
             address = str(machine.address)
             if machine.name == leaving:
                 continue
-            if machine.name in self._away[pool.name]:
-                found.append(Missing(machine.name, "it is being replaced", hopeful=not self._simulated))
-            elif address in stopped or (address not in running and machine.index < place):
+            if machine.name in self._replacing[pool.name]:
+                missing.append(Missing(machine.name, "it is being replaced", hopeful=not self._simulated))
+            elif address in stopped or (address not in running and machine.index < index):
                 why = f"its instance {stopped[address]} is stopped" if address in stopped else "it has no instance"
-                found.append(Missing(machine.name, why, hopeful=False))
+                missing.append(Missing(machine.name, why, hopeful=False))
             elif address in running:
-                looks.append(self._look(pool, machine, running[address], nodes))
-        return [*found, *filter(None, await asyncio.gather(*looks))]
+                checks.append(self._check(pool, machine, running[address], nodes))
+        return [*missing, *filter(None, await asyncio.gather(*checks))]
 
-    async def _look(
+    async def _check(
         self, pool: MachineGroup, machine: Machine, instance: str, nodes: dict[str, bool] | None
     ) -> Missing | None:
-        """None where the member is ready: by its status record, and by its Node where the gate asks for that."""
+        """Return None if the worker is ready: by its status record, and by its Node if the gate is `ready`."""
         if self._options[pool.name].gate is Gate.READY and nodes is not None and not nodes.get(machine.name):
-            why = "its Node is not Ready" if machine.name in nodes else "the cluster has no Node of it"
+            why = "its Node is not Ready" if machine.name in nodes else "the cluster has no Node of this name"
             return Missing(machine.name, why, await self._hopeful(pool, instance))
         if time.monotonic() - self._ready.get(instance, -READY_VALID_SECONDS) < READY_VALID_SECONDS:
             return None
@@ -170,8 +175,8 @@ class Rollout:
         if record["state"] == "absent":
             why = f"{instance} has no status record ({record['message']})"
         else:
-            at = "/".join(str(record[each]) for each in ("phase", "step") if record.get(each))
-            why = f"{instance} says {record['state']} {at} {record.get('message') or ''}".strip()
+            step = "/".join(str(record[key]) for key in ("phase", "step") if record.get(key))
+            why = f"{instance} reports {record['state']} {step} {record.get('message') or ''}".strip()
         return Missing(machine.name, why, record["state"] != "failed" and await self._hopeful(pool, instance))
 
     async def _hopeful(self, pool: MachineGroup, instance: str) -> bool:
@@ -180,20 +185,21 @@ class Rollout:
         age = datetime.now(timezone.utc) - await self._machines.launched(instance)
         return age.total_seconds() < BOOT_SECONDS[pool.family]
 
-    def _standing(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
-        """Where a roll stands that cannot go on."""
-        reasons = "; ".join(f"{each.name}: {each.why}" for each in missing)
-        unready = {each.name for each in missing}
-        done = ", ".join(f"{each} (not ready)" if each in unready else each for each in self._done[pool.name])
+    def _report(self, pool: MachineGroup, name: str, missing: list[Missing]) -> str:
+        """Return why a roll stops, what it replaced, and what to do."""
+        reasons = "; ".join(f"{worker.name}: {worker.why}" for worker in missing)
+        unready = {worker.name for worker in missing}
+        done = [f"{worker} (not ready)" if worker in unready else worker for worker in self._done[pool.name]]
         flag = " --sandbox" if self._simulated or simulation.api() else ""
         return (
-            f"pool {pool.name} cannot spare {name}, because others are not ready ({reasons}). {name} was not touched, "
-            f"nor what comes after it; replaced in this run: {done or 'none'}. Repair what is not ready, or replace it "
-            f"alone (mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
+            f"pool {pool.name} cannot spare {name}, because other machines are not ready ({reasons}). {name} and the "
+            f"machines after it were not changed; replaced in this run: {', '.join(done) or 'none'}. Repair the "
+            "machines that are not ready, or replace one alone "
+            f"(mullion roll {self._cluster} {pool.name} --machine {missing[0].name}{flag}), then run this again"
         )
 
     async def _api(self) -> KubernetesApi | None:
-        """The cluster's API, unless it was silent a moment ago."""
+        """Return the cluster's API, or None within API_RETRY_SECONDS of a call without an answer."""
         return KubernetesApi(await self._access_now()) if time.monotonic() >= self._silent_until else None
 
     async def _access_now(self) -> Access:
@@ -209,48 +215,48 @@ class Rollout:
         try:
             return await ready_nodes(api, f"?labelSelector={POOL_LABEL}%3D{pool.name}")
         except Unreachable as error:
-            self._leave_alone(error)
+            self._pause_calls(error)
             return None
         except Refused:
-            return None  # it is there: whoever drains asks it all the same
+            return None  # the API answers, so the drain still calls it
 
     async def _drain(self, name: str, seconds: float, resource: pulumi.Resource | None) -> None:
-        """Drain a node, or say once why not. RuntimeError where pods refuse to go."""
+        """Drain a node, or warn once if the API does not answer. Raises RuntimeError if pods remain."""
         try:
-            said = await drain(api, name, seconds) if (api := await self._api()) else ""
+            result = await drain(api, name, seconds) if (api := await self._api()) else ""
         except Unreachable as error:
-            said = self._leave_alone(error)
+            self._pause_calls(error)
+            result = ""
         except Refused as error:
             raise RuntimeError(
-                f"the Kubernetes API does not let {name} be cordoned ({error}). {name} was not touched, nor what comes "
-                "after it; run this again when the API answers"
+                f"the Kubernetes API refuses to cordon {name} ({error}). {name} and the machines after it were not "
+                "changed; run this again when the API answers"
             ) from error
         except Undrained as error:
             raise RuntimeError(
-                f"{error}. {name} was cordoned and not deleted, and nothing after it was touched. Let these pods go "
-                "(their PodDisruptionBudgets say when), or give them more time (rollout.drain), then run this again"
+                f"{error}. {name} was cordoned and not deleted; the machines after it were not changed. Make eviction "
+                "possible (see the PodDisruptionBudgets), or allow more time (rollout.drain), then run this again"
             ) from error
-        if said:
-            pulumi.log.info(f"{name}: {said}", resource)
+        if result:
+            pulumi.log.info(f"{name}: {result}", resource)
         elif not self._warned:
             self._warned = True
             pulumi.warn(
-                f"cluster {self._cluster}: nodes are not drained, and gates go by status records alone, because the "
+                f"cluster {self._cluster}: nodes are not drained and gates use status records only, because the "
                 f"Kubernetes API does not answer here ({self._silence})"
             )
 
-    def _leave_alone(self, error: Exception) -> str:
-        """Ask an API that does not answer nothing more for a time."""
+    def _pause_calls(self, error: Exception) -> None:
+        """Make no call of the API for API_RETRY_SECONDS."""
         self._silent_until, self._silence = time.monotonic() + API_RETRY_SECONDS, str(error)
-        return ""
 
 
 async def _is_known(resource: pulumi.Resource) -> bool:
-    """Whether the engine has answered the registration of a resource."""
+    """Return whether the engine has answered the registration of a resource."""
     answer = asyncio.ensure_future(resource.urn.future())
     return bool((await asyncio.wait({answer}, timeout=0.1))[0])
 
 
 def _pool_of(machine: str) -> str:
-    """The pool of a machine, by the machine's name (components/naming.py)."""
+    """Return the pool in a machine's name (components/naming.py)."""
     return machine.rpartition("-")[0]

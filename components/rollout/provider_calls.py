@@ -1,7 +1,7 @@
-"""What a provider knows of a cloud, asked by the program: so plain `pulumi up` can ask too.
+"""Provider functions called from hooks, and the records of machines that are read with them.
 
-Not by the SDK's own functions: each of their calls takes a thread of the SDK's, and all of these may be waiting for the
-engine, which waits for the hook that asks (components/sdk/registration.py).
+Not with the SDK's invoke functions: each of these calls takes an SDK thread, and all SDK threads may wait for the
+engine, which waits for the hook (components/sdk/registration.py).
 """
 
 import asyncio
@@ -27,19 +27,19 @@ from components.sdk.registration import run_in_thread
 
 
 class ProviderError(Exception):
-    """The provider does not answer; the message is its own."""
+    """A provider function or a request to a store failed; the message is the provider's or the store's."""
 
 
 class ProviderCalls:
-    """Calls of the provider that a resource has."""
+    """Calls of functions of a resource's provider."""
 
     def __init__(self, parent: pulumi.Resource, version: str) -> None:
-        """parent: whose provider is asked. version: of the SDK, which the engine takes the provider by."""
+        """parent: the resource whose provider is called. version: of the SDK, which selects the provider's version."""
         self._parent, self._version = parent, version
         self._monitor: Any = get_monitor()
 
     async def invoke(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of a function of the provider's; ProviderError where it fails."""
+        """Return the result of a provider function. Raises ProviderError if it fails."""
         request = resource_pb2.ResourceInvokeRequest(
             tok=token, provider=await self._provider(token), version=self._version
         )
@@ -52,10 +52,10 @@ class ProviderCalls:
             raise ProviderError(error.details()) from error
         if answer.failures:
             raise ProviderError(answer.failures[0].reason)
-        return _opened(MessageToDict(getattr(answer, "return")))
+        return _plain(MessageToDict(getattr(answer, "return")))
 
     async def find(self, token: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The same of a function that gets one thing by its name; empty where there is none."""
+        """Return the result of a function that looks up one object; empty if there is no such object."""
         try:
             return await self.invoke(token, arguments)
         except ProviderError as error:
@@ -64,7 +64,7 @@ class ProviderCalls:
             raise
 
     async def _provider(self, token: str) -> str:
-        """URN and id of an explicit provider; empty for the default one."""
+        """Return URN::id of an explicit provider; empty for the default provider."""
         provider = self._parent.get_provider(token)
         if provider is None:
             return ""
@@ -72,125 +72,125 @@ class ProviderCalls:
 
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
-"""Key of a value of the engine's that is not plain: GCP's provider takes each object's content for a secret."""
+"""Key that marks a secret value: GCP's provider returns each object's content as a secret."""
 
 
-def _opened(value: Any) -> Any:
-    """An answer without the marks of its secrets."""
+def _plain(value: Any) -> Any:
+    """Return a value with its secrets as plain values."""
     if isinstance(value, list):
-        return [_opened(each) for each in cast(list[Any], value)]
+        return [_plain(element) for element in cast(list[Any], value)]
     if not isinstance(value, dict):
         return value
-    found = cast(dict[str, Any], value)
-    return _opened(found["value"]) if _SIGNATURE in found else {key: _opened(each) for key, each in found.items()}
+    members = cast(dict[str, Any], value)
+    return _plain(members["value"]) if _SIGNATURE in members else {key: _plain(each) for key, each in members.items()}
 
 
 def moment(text: str) -> datetime:
-    """A time of the cloud's, RFC 3339, in UTC."""
+    """Return an RFC 3339 time as UTC."""
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
 
 
 LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
-"""When a machine was made that nothing is known of."""
+"""Launch time of a machine that the cloud does not list."""
 
 
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
-    """The status record of an instance; state absent, with the reason, where none can be read."""
+    """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
     try:
-        found: Any = json.loads(await text)
+        document: Any = json.loads(await text)
     except (ProviderError, ValueError) as error:
         return {"state": "absent", "message": str(error)}
-    record = cast(dict[str, Any], found) if isinstance(found, dict) else {}
-    if not isinstance(record.get("state"), str):  # a worker may write anything
-        return {"state": "absent", "message": "it is no status record"}
-    return record if record.get("instance") == instance else {"state": "absent", "message": "it is another's"}
+    record = cast(dict[str, Any], document) if isinstance(document, dict) else {}
+    if not isinstance(record.get("state"), str):  # a compromised worker may write any content
+        return {"state": "absent", "message": "it is not a status record"}
+    return record if record.get("instance") == instance else {"state": "absent", "message": "it is of another instance"}
 
 
 @dataclass(frozen=True)
 class MachineState:
-    """A machine as its cloud has it."""
+    """State of a machine in the cloud."""
 
     id: str
-    """What it calls itself."""
-    made: str
-    """When, RFC 3339."""
+    """The id that the machine writes into its status record."""
+    created: str
+    """Creation time, RFC 3339."""
     running: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordsByMachine(ABC):
-    """The records of a cloud whose machines are looked at one by one, by their planned names."""
+    """Records in a cloud where each machine is looked up by its planned name."""
 
     parent: pulumi.Resource
-    """Whose provider is asked."""
+    """The resource whose provider is called."""
     role: str
-    """As record names begin."""
+    """Prefix of the names of records."""
     planned: Sequence[Machine] = ()
     """The workers."""
 
     seen: dict[str, MachineState] = field(init=False, repr=False, default_factory=dict[str, MachineState])
-    """Machines that were looked at, by id."""
+    """Machines found so far, by id."""
 
     @abstractmethod
     async def find(self, machine: Machine) -> MachineState | None:
-        """What the cloud knows of a planned machine; None where there is none."""
+        """Return the state of a planned machine; None if there is no such machine."""
 
     @abstractmethod
     async def text(self, key: str) -> str:
-        """The text of an object in the bundle store; ProviderError where there is none."""
+        """Return the text of an object in the bundle store. Raises ProviderError if there is none."""
 
     async def instances(self, *, running: bool) -> dict[str, str]:
-        """Ids of the workers' machines by private address: those that run, or those that are stopped."""
-        found = zip(self.planned, await asyncio.gather(*map(self.find, self.planned)), strict=True)
-        there = {str(machine.address): each for machine, each in found if each}
-        self.seen.update({each.id: each for each in there.values()})
-        return {address: each.id for address, each in there.items() if each.running is running}
+        """Return ids of the workers' machines by private address: those running, or those stopped."""
+        states = zip(self.planned, await asyncio.gather(*map(self.find, self.planned)), strict=True)
+        existing = {str(machine.address): state for machine, state in states if state}
+        self.seen.update({state.id: state for state in existing.values()})
+        return {address: state.id for address, state in existing.items() if state.running is running}
 
     async def launched(self, instance: str) -> datetime:
-        """When a machine was made, UTC."""
+        """Return when a machine was created, UTC."""
         if instance not in self.seen:
             await self.instances(running=True)
-        return moment(self.seen[instance].made) if instance in self.seen else LONG_AGO
+        return moment(self.seen[instance].created) if instance in self.seen else LONG_AGO
 
     async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of a machine; state absent, with the reason, where none can be read."""
+        """Return a machine's status record; `state: absent`, with the reason, if none can be read."""
         return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
 
 
 async def desired(text: Callable[[str], Awaitable[str]]) -> Desired | None:
-    """The versions of Kubernetes in the desired-state pointer; None where it cannot be read."""
+    """Return the Kubernetes versions in the desired-state pointer; None if it cannot be read."""
     try:
-        found = json.loads(await text(POINTER))
-        return Desired(found["kubernetes"], found["pools"])
+        pointer = json.loads(await text(POINTER))
+        return Desired(pointer["kubernetes"], pointer["pools"])
     except (ProviderError, ValueError, KeyError):
         return None
 
 
 class Store(Protocol):
-    """The records of machines in a cloud's bundle store."""
+    """Objects of a cloud's bundle store."""
 
     async def record(self, instance: str) -> dict[str, Any]:
-        """The status record of an instance."""
+        """Return an instance's status record."""
         ...
 
     async def text(self, key: str) -> str:
-        """The text of an object; ProviderError where there is none."""
+        """Return the text of an object. Raises ProviderError if there is none."""
         ...
 
 
 @dataclass(frozen=True)
 class ControlPlaneRecords:
-    """The versions of Kubernetes that the control plane has, and shall have."""
+    """Kubernetes versions of the control plane: reported by its machines, and desired."""
 
     records: Store
     instance_ids: list[Output[str]]
 
     async def reported(self) -> list[str]:
-        """The versions that its machines report."""
-        ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview before they exist
-        records = [await self.records.record(each) for each in ids]
-        return [each["kubernetes"] for each in records if each.get("kubernetes")]
+        """Return the versions that its machines report."""
+        ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview of a new cluster
+        records = [await self.records.record(id_) for id_ in ids]
+        return [record["kubernetes"] for record in records if record.get("kubernetes")]
 
     async def desired(self) -> Desired | None:
-        """The versions in the desired-state pointer."""
+        """Return the versions in the desired-state pointer."""
         return await desired(self.records.text)

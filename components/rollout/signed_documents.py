@@ -9,15 +9,16 @@ from typing import Any
 from components.plan import ClusterPlan, Machine, MachineGroup
 
 POINTER, MEMBERS = "desired-state.json", "members.json"
-"""Keys of the objects."""
+"""Names of the objects in the bundle store."""
+
 EPOCH = "epoch.json"
-"""Key of the object by which the agent tells every machine that the cluster was restored: cloud-init/linux/epoch.py."""
+"""Name of the object with which the agent announces a restored cluster to every machine: cloud-init/linux/epoch.py."""
 
 
 def signed(key: str, body: Mapping[str, Any], serial: float) -> str:
-    """The document, with an HMAC-SHA256 over its canonical JSON. The MAC does not reveal its key.
+    """Return the document with an HMAC-SHA256 over its canonical JSON. The MAC does not reveal the key.
 
-    serial: a whole number; the engine hands all numbers on as floats.
+    serial: an integer, as a float, because the engine passes all numbers as floats.
     """
     document = {**body, "serial": int(serial)}
     message = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
@@ -25,20 +26,20 @@ def signed(key: str, body: Mapping[str, Any], serial: float) -> str:
 
 
 def pointer_document(key: str, bundle_url: str, bundle_sha256: str, kubernetes: str, serial: float, pools: str) -> str:
-    """What the control plane shall be. pools: the version of Kubernetes that pools have in this run."""
+    """Return the desired-state pointer. pools: Kubernetes version of the pools in this run."""
     body = {"bundle": bundle_url, "sha256": bundle_sha256, "kubernetes": kubernetes, "pools": pools}
     return signed(key, body, serial)
 
 
 def members_document(key: str, listed: list[dict[str, Any]], serial: float) -> str:
-    """Who may be a node, and as what."""
+    """Return members.json: the machines that may join, with addresses, labels and taints."""
     return signed(key, {"members": listed}, serial)
 
 
 def members(plan: ClusterPlan) -> list[dict[str, Any]]:
-    """Every planned machine of the cluster, by name: who may be a node, and as what."""
-    found = [_member(group, machine) for group in plan.machine_groups for machine in group.machines]
-    return sorted(found, key=lambda each: each["name"])
+    """Return all planned machines of the cluster as entries of members.json, sorted by name."""
+    listed = [_member(group, machine) for group in plan.machine_groups for machine in group.machines]
+    return sorted(listed, key=lambda member: member["name"])
 
 
 def _member(group: MachineGroup, machine: Machine) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _member(group: MachineGroup, machine: Machine) -> dict[str, Any]:
         "pool": group.name,
         "address": str(machine.address),
         "pods": None if machine.pods is None else str(machine.pods),
-        # values of labels have neither = nor a comma
-        "labels": dict(each.split("=", 1) for each in registration["labels"].split(",")),
+        # label values contain neither = nor a comma
+        "labels": dict(label.split("=", 1) for label in registration["labels"].split(",")),
         "taints": registration["taints"],
     }

@@ -1,9 +1,9 @@
-"""A new version of Kubernetes in two stages: the control plane first, the pools once it reports that version.
+"""Upgrade of Kubernetes in two stages: first the control plane, then the pools.
 
-The spec has the version that is wanted. The desired-state pointer tells it to the control plane, which says in its
-status records what it has reached. While that is less, pools are planned as if the spec had the version that is
-reported: so nothing of them changes, and nodes are never newer than the API. While a machine of the control plane is
-silent, they stay at the version that the pointer remembers of them: it may be the one that is behind.
+The control plane follows the spec's version through the desired-state pointer, and reports its version in its status
+records. While it reports an older version, pools are planned with that version: they do not change, and nodes are never
+newer than the API. While a control-plane machine reports nothing, pools stay at the version that the pointer has for
+them, because that machine may have the older version.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from components.releases import in_order
 from components.releases.skew import refusal
 
 MACHINE_UPGRADE_SECONDS = 20 * 60
-"""Seconds in which each control plane machine reaches a new version: snapshot, images, restart, health gates."""
+"""Maximum time for the upgrade of one control-plane machine: snapshot, images, restart, health gates."""
 POLL_SECONDS = 15.0
-"""Seconds between two looks."""
+"""Interval between reads of the status records."""
 
 
 @dataclass(frozen=True)
@@ -29,47 +29,47 @@ class Desired:
     """The versions in the desired-state pointer."""
 
     kubernetes: str
-    """What the control plane shall have."""
+    """Version for the control plane."""
     pools: str
-    """What the pools had in the run that wrote it: the whole control plane was there by then."""
+    """Version of the pools in the run that wrote the pointer; the whole control plane had reached it."""
 
 
 class ControlPlaneVersions(Protocol):
-    """What a cloud's stores tell of the control plane."""
+    """Versions of the control plane, from a cloud's bundle store."""
 
     async def reported(self) -> list[str]:
-        """The versions that its machines report, one for each that does."""
+        """Return the versions that its machines report; a machine without a status record adds none."""
         ...
 
     async def desired(self) -> Desired | None:
-        """What the pointer says now; None where there is none."""
+        """Return the versions in the pointer; None if there is no pointer."""
         ...
 
 
 class Upgrade:
-    """Which version the pools of one cluster have in this run."""
+    """The Kubernetes version of one cluster's pools in this run."""
 
     source: ControlPlaneVersions
-    """Set once the control plane is registered, which is before anything here is asked."""
+    """Set after the control plane is registered, before the version is decided."""
     version: Output[str]
-    """The pools' version: that of the spec, or an older one that the control plane still has."""
+    """Version of the pools: the spec's, or the older one that the control plane reports."""
 
     def __init__(self, plan: ClusterPlan, begins: Output[bool], *, simulated: bool) -> None:
-        """begins: whether the cluster is made by this run. simulated: nothing is waited for, in the sandbox."""
+        """begins: whether this run creates the cluster. simulated: do not wait, as in an unbooted sandbox."""
         self._plan, self._wanted, self._simulated = plan, plan.spec.kubernetes, simulated
         self._waits = False
         self.version = begins.apply(self._decide)
         reach = [ResourceHook(f"{plan.name}-reach", self._reach)]
-        # where an object's content does not change in place, the pointer is made anew
+        # after_create too: some providers replace an object to change its content
         self.hooks = ResourceHookBinding(after_create=reach, after_update=reach)
 
     def pool(self, pool: MachineGroup) -> Output[MachineGroup]:
-        """A pool as it is in this run."""
+        """Return a pool at its version in this run."""
         return self.version.apply(lambda version: self._at(pool, version))
 
     def groups(self) -> dict[str, Output[MachineGroup]]:
-        """All machine groups by name: pools as they are in this run, the control plane as it shall be."""
-        pools = {each.name: self.pool(each) for each in self._plan.pools}
+        """Return all machine groups by name: pools at their version in this run, the control plane at the spec's."""
+        pools = {pool.name: self.pool(pool) for pool in self._plan.pools}
         return {**pools, self._plan.control_plane.name: Output.from_input(self._plan.control_plane)}
 
     def _at(self, pool: MachineGroup, version: str) -> MachineGroup:
@@ -77,9 +77,9 @@ class Upgrade:
             return pool_at(self._plan, pool, version)
         except LookupError as error:
             raise pulumi.RunError(
-                f"kubernetes: pool {pool.name} stays at {version} until the control plane has {self._wanted}, and "
-                f"cannot be planned so: {error}. Put back what {version} needs (artifacts: file or entries; mullion "
-                "pin) until the upgrade is through"
+                f"kubernetes: pool {pool.name} stays at {version} until the control plane has {self._wanted}, but "
+                f"cannot be planned with {version}: {error}. Keep the artifacts of {version} (artifacts: file or "
+                "entries; mullion pin) until the upgrade has ended"
             ) from None
 
     async def _decide(self, begins: bool) -> str:
@@ -88,29 +88,29 @@ class Upgrade:
         reported, machines = await self.source.reported(), len(self._plan.control_plane.machines)
         whole = len(reported) >= machines
         desired = None if whole else await self.source.desired()
-        known = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
-        if not known:
-            return self._wanted  # the run that should have made the control plane was cut off
-        if why := refusal(known, self._wanted):
+        versions = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
+        if not versions:
+            return self._wanted  # an earlier run was interrupted before it created the control plane
+        if why := refusal(versions, self._wanted):
             raise pulumi.RunError(f"kubernetes: {why}")
-        if not whole and known[-1] != self._wanted:
+        if not whole and versions[-1] != self._wanted:
             raise pulumi.RunError(
-                f"kubernetes: {len(reported) or 'none'} of the control plane's {machines} machines report which "
-                f"version they have, so it cannot go from {known[-1]} to {self._wanted}. Look after the status records "
-                f"of the others (bundle store, status/), or write {known[-1]}"
+                f"kubernetes: {len(reported) or 'none'} of the control plane's {machines} machines report their "
+                f"version, so it cannot be upgraded from {versions[-1]} to {self._wanted}. Check the status records of "
+                f"the others (bundle store, status/), or write {versions[-1]}"
             )
-        if known[0] == self._wanted:
+        if versions[0] == self._wanted:
             return self._wanted
         self._waits = True
         if self._plan.pools:
             pulumi.warn(
-                f"pools stay at Kubernetes {known[0]} in this run: the control plane has to reach {self._wanted} "
+                f"pools stay at Kubernetes {versions[0]} in this run: the control plane has to reach {self._wanted} "
                 "first. Run this again when it has; `mullion up` does so by itself"
             )
-        return known[0]
+        return versions[0]
 
     async def _reach(self, args: ResourceHookArgs) -> None:
-        """After the pointer changed: the control plane reaches the version that it asks for."""
+        """After the pointer changed, wait until the control plane reports the pointer's version."""
         end = time.monotonic() + MACHINE_UPGRADE_SECONDS * len(self._plan.control_plane.machines)
         while self._waits:
             reported = in_order(await self.source.reported())
@@ -120,6 +120,6 @@ class Upgrade:
             if self._simulated or time.monotonic() > end:
                 raise RuntimeError(
                     f"the control plane has not reached Kubernetes {self._wanted}; its machines report "
-                    f"{', '.join(reported) or 'nothing'}. Pools stay as they are until it has"
+                    f"{', '.join(reported) or 'nothing'}. Pools do not change until it has"
                 )
             await asyncio.sleep(POLL_SECONDS)

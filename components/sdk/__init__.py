@@ -1,1 +1,1 @@
-"""Adjustments of the Pulumi SDK that large clusters need, and the cache folder."""
+"""Adjustments of Python and the Pulumi SDK for large clusters, and the cache folder."""

@@ -1,4 +1,4 @@
-"""The contract: what a stack file may say, and whether it holds together. Nothing here imports Pulumi."""
+"""Options of a stack file: models, defaults and the form of problems. Imports nothing of Pulumi."""
 
 from components.spec.report import Problem, Severity, SpecError
 

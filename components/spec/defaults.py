@@ -1,7 +1,7 @@
-"""Defaults that depend on another option; all others stand at their field in `models.py`.
+"""Defaults that depend on another option; all other defaults are in `models.py`.
 
-Each function takes what the user wrote and returns a copy in which what is missing is
-filled in. Whatever has the wrong shape is passed on untouched: pydantic names it.
+Each function takes a part of the spec as the user wrote it and returns a copy with defaults for missing options.
+Values of the wrong shape are returned unchanged: pydantic reports them.
 """
 
 from collections.abc import Mapping
@@ -16,40 +16,42 @@ SIZES: dict[str, dict[str, str]] = {
 """Default instance types by cloud and OS family."""
 
 DISK_GB = {"linux": 50, "windows": 128}
-"""Windows: base image layers take tens of GiB (Cluster API for Azure also uses 128)."""
+"""Root disks, GiB. On Windows base image layers take tens of GiB (Cluster API for Azure also uses 128)."""
 
 TAINTS: dict[str, list[str]] = {"linux": [], "windows": ["os=windows:NoSchedule"]}
-"""SCH-02: Linux workloads that name no operating system stay off Windows nodes."""
+"""Taints that keep Linux pods that select no operating system off Windows nodes (SCH-02)."""
 
 PRIORITY_CLASS = "ABOVE_NORMAL_PRIORITY_CLASS"
-"""RES-03: at normal priority heartbeats starve under full CPU load (kubernetes#95735)."""
+"""Priority class of the kubelet on Windows: at normal priority it misses heartbeats under full CPU load (RES-03,
+kubernetes#95735)."""
 
 SYSTEM_MEMORY = {"windows": "2Gi"}
-"""RES-01: Windows itself needs 2 GiB, and nothing evicts pods when memory is short."""
+"""Memory reserved for the system: Windows itself needs 2 GiB, and the kubelet evicts no pods when memory is short
+(RES-01)."""
 
 
 def windows_cpu_milli(vcpus: int) -> int:
-    """RES-02: CPU that Windows itself keeps, in thousandths of a core: the larger of 500m and a tenth of the cores.
+    """Return CPU reserved for Windows, in thousandths of a core: the larger of 500m and a tenth of the cores (RES-02).
 
-    It depends on the instance type, which the tables of sizes may not know (0 cores: 500m), so it is no default
-    of the spec's: the checks and the kubelet's plan ask for it.
+    vcpus: 0 for an instance type that no table has. Because of these types it is no default of the spec: the checks
+    and the kubelet's plan call this function.
     """
     return max(500, vcpus * 100)
 
 
 RANGES: dict[str, dict[str, str]] = {
     "overlay": {"pods": "10.244.0.0/16", "nodes": "10.20.0.0/16"},
-    # the cloud routes: each node address owns a /24 at the same place in the pod range (topology/addressing.py)
+    # routed by the cloud: each node address has the /24 at the same position of the pod range (topology/addressing.py)
     "l2bridge": {"pods": "10.244.0.0/14", "nodes": "10.20.0.0/22"},
 }
-"""IPP-01, by network mode; all other modes are refused."""
+"""Pod and node ranges by network mode (IPP-01); all other modes are refused."""
 
 DNS_INDEX = 10
-"""IPP-06: the tenth address of the service range."""
+"""Index in the service range of the DNS address: the tenth (IPP-06)."""
 
 
 def family(os: object) -> str:
-    """`linux` or `windows`, from an operating system's name."""
+    """Return `linux` or `windows` for an operating system."""
     return "windows" if str(getattr(os, "value", os)).startswith("windows") else "linux"
 
 
@@ -62,61 +64,61 @@ def _filled(data: dict[str, Any], **missing: Any) -> dict[str, Any]:
 
 
 def network(data: Any) -> Any:
-    """Ranges from the mode, the DNS address from the service range."""
-    given = _mapping(data)
-    if given is None:
+    """Fill in the ranges by the mode, and the DNS address by the service range."""
+    written = _mapping(data)
+    if written is None:
         return data
-    mode = given.get("mode")
-    given = _filled(given, **RANGES.get(str(getattr(mode, "value", mode)), RANGES["overlay"]))
-    if given.get("dns") is not None:
-        return given
+    mode = written.get("mode")
+    written = _filled(written, **RANGES.get(str(getattr(mode, "value", mode)), RANGES["overlay"]))
+    if written.get("dns") is not None:
+        return written
     try:
-        services = IPv4Network(given.get("services") or "10.96.0.0/12")
-        return _filled(given, dns=str(services[DNS_INDEX]))
+        services = IPv4Network(written.get("services") or "10.96.0.0/12")
+        return _filled(written, dns=str(services[DNS_INDEX]))
     except (ValueError, TypeError, IndexError):
-        return _filled(given, dns="0.0.0.0")  # noqa: S104 - no address fits; the range itself is reported
+        return _filled(written, dns="0.0.0.0")  # noqa: S104 - the range is too small for a DNS address; a check reports the range
 
 
 def _kubelet(kubelet: Any, os_family: str) -> Any:
-    given = {} if kubelet is None else _mapping(kubelet)
-    if os_family != "windows" or given is None:
-        return kubelet if given is None else given
-    reserved = given.get("system_reserved")
+    written = {} if kubelet is None else _mapping(kubelet)
+    if os_family != "windows" or written is None:
+        return kubelet if written is None else written
+    reserved = written.get("system_reserved")
     reserve = {} if reserved is None else _mapping(reserved)
     if reserve is not None:
         reserved = _filled(reserve, memory=SYSTEM_MEMORY["windows"])
-    return {**_filled(given, priority_class=PRIORITY_CLASS), "system_reserved": reserved}
+    return {**_filled(written, priority_class=PRIORITY_CLASS), "system_reserved": reserved}
 
 
 def pool(data: Any) -> Any:
-    """Disk, taints, reserves and priority class, from the operating system."""
-    given = _mapping(data)
-    if given is None:
+    """Fill in disk, taints, reserves and priority class by the operating system."""
+    written = _mapping(data)
+    if written is None:
         return data
-    os_family = family(given.get("os"))
+    os_family = family(written.get("os"))
     return _filled(
-        {**given, "kubelet": _kubelet(given.get("kubelet"), os_family)},
+        {**written, "kubelet": _kubelet(written.get("kubelet"), os_family)},
         disk_gb=DISK_GB[os_family],
         taints=TAINTS[os_family],
     )
 
 
 def _value(choice: Any) -> str:
-    """A choice as files write it."""
+    """Return an option of a closed list as stack files write it."""
     return str(getattr(choice, "value", choice))
 
 
 def _sized(pool: Any, sizes: dict[str, str]) -> Any:
-    given = _mapping(pool)
-    return pool if given is None else _filled(given, size=sizes[family(given.get("os"))])
+    written = _mapping(pool)
+    return pool if written is None else _filled(written, size=sizes[family(written.get("os"))])
 
 
 def cluster(data: Any) -> Any:
-    """Sizes from the cloud; zones and NAT gateways from the number of control-plane machines."""
-    given = _mapping(data)
-    if given is None:
+    """Fill in sizes by the cloud; zones and NAT gateways by the number of control-plane machines."""
+    written = _mapping(data)
+    if written is None:
         return data
-    filled = _filled(given, network={}, control_plane={})
+    filled = _filled(written, network={}, control_plane={})
     cloud = filled.get("cloud")
     # an unknown cloud is an error of its own; with any sizes the machines add no further errors
     facts = CLOUDS.get(_value(cloud))
@@ -125,7 +127,7 @@ def cluster(data: Any) -> Any:
     if control_plane is not None:
         filled["control_plane"] = _filled(control_plane, size=sizes["linux"])
     if pools is not None:
-        filled["pools"] = {name: _sized(each, sizes) for name, each in pools.items()}
+        filled["pools"] = {name: _sized(pool, sizes) for name, pool in pools.items()}
     if net is not None:
         several = control_plane is not None and control_plane.get("count", 1) != 1
         nat = _value(net.get("egress", "nat")) == "nat"

@@ -1,9 +1,7 @@
-"""The contract: one `mullion:cluster` object describes one cluster.
+"""Options of `mullion:cluster`, which describes one cluster: types, defaults and meanings.
 
-Every option has its type, default and meaning here and nowhere else; defaults that depend
-on another option (operating system, cloud, service range) are in `defaults.py`, applied
-before validation, so a `ClusterSpec` is always complete. What fits together is decided in
-the check tables beside this file, never here.
+Defaults that depend on another option (operating system, cloud, service range) are in `defaults.py` and filled in
+before validation, so a `ClusterSpec` is always complete. Whether options fit together is decided in components/checks.
 """
 
 from ipaddress import IPv4Address, IPv4Network

@@ -16,7 +16,7 @@ class Model(BaseModel):
 
 
 def _form(form: re.Pattern[str]) -> Any:
-    """The same form for editors; the check beside it words the error."""
+    """Return the form for the JSON schema; the validator beside it words the error."""
     return Field(json_schema_extra={"pattern": f"^({form.pattern})$"})
 
 
@@ -26,11 +26,11 @@ Duration = Annotated[str, AfterValidator(check_duration), _form(DURATION)]
 
 
 def _address(text: str) -> str:
-    """The URL itself, if it has the form that machines can use and nothing in it that may be a secret."""
+    """Return the URL. Raises ValueError if machines cannot use it, or if a part of it may be a secret."""
     if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", text):
-        raise ValueError("it is no http or https URL; write https://host/path")
+        raise ValueError("it is not an http or https URL; write https://host/path")
     if "?" in text or "@" in text:
-        raise ValueError("it carries a query or a user, which may be a secret; write a plain address")
+        raise ValueError("it has a query or a user, which may be a secret; write https://host/path")
     return text
 
 
@@ -128,7 +128,7 @@ def _check_digest(form: re.Pattern[str], length: int) -> AfterValidator:
 
 def _check_unknown(text: str) -> str:
     if text != "unknown":
-        raise ValueError("only unknown may stand here; write sha256 or sha512 for a digest that is known")
+        raise ValueError("the only value is unknown; write a known digest as sha256 or sha512")
     return text
 
 
@@ -161,10 +161,10 @@ class ArtifactEntry(Model):
 
     @model_validator(mode="after")
     def _one_digest(self) -> "ArtifactEntry":
-        given = [each for each in ("sha256", "sha512", "digest") if getattr(self, each) is not None]
-        if len(given) != 1:
-            has = " and ".join(given) or "none of them"
-            raise ValueError(f"one of sha256, sha512 and digest is needed, it has {has}; write exactly one of them")
+        written = [name for name in ("sha256", "sha512", "digest") if getattr(self, name) is not None]
+        if len(written) != 1:
+            has = " and ".join(written) or "none of them"
+            raise ValueError(f"it has {has}; write exactly one of sha256, sha512 and digest")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Certificates in a PEM text, as far as checks and plans ask of them."""
+"""Certificates in a PEM text: the properties that checks and plans need."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,18 +11,18 @@ class Certificate:
     subject: str
     """RFC 4514: CN=Example Authority,O=Example."""
     sha1: str
-    """Thumbprint, 40 hex digits: Windows names certificates so."""
+    """Thumbprint, 40 hex digits, which is the certificate's name on Windows."""
     pem: str
     der: bytes
     is_authority: bool
-    """Whether it may sign others (basicConstraints)."""
+    """Whether it can sign other certificates (basicConstraints CA)."""
     until: datetime
-    """Its last moment, in UTC."""
+    """End of its validity, UTC."""
 
 
 def read(text: str) -> tuple[Certificate, ...]:
-    """All certificates of the text, in its order. ValueError where there is none, or one cannot be read."""
-    # not at the top: a plan that names no certificate shall not wait for the library
+    """Return all certificates of the text, in its order. Raises ValueError if there is none, or one cannot be read."""
+    # imported here because a plan without certificates must not wait for the library
     from cryptography import x509
     from cryptography.hazmat.primitives.hashes import SHA1
     from cryptography.hazmat.primitives.serialization import Encoding
@@ -35,12 +35,12 @@ def read(text: str) -> tuple[Certificate, ...]:
 
     return tuple(
         Certificate(
-            each.subject.rfc4514_string(),
-            each.fingerprint(SHA1()).hex(),  # noqa: S303 - a name, not a proof
-            each.public_bytes(Encoding.PEM).decode(),
-            each.public_bytes(Encoding.DER),
-            is_authority(each),
-            each.not_valid_after_utc,
+            certificate.subject.rfc4514_string(),
+            certificate.fingerprint(SHA1()).hex(),  # noqa: S303 - it names the certificate and proves nothing
+            certificate.public_bytes(Encoding.PEM).decode(),
+            certificate.public_bytes(Encoding.DER),
+            is_authority(certificate),
+            certificate.not_valid_after_utc,
         )
-        for each in x509.load_pem_x509_certificates(text.encode())
+        for certificate in x509.load_pem_x509_certificates(text.encode())
     )

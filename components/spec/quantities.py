@@ -1,4 +1,4 @@
-"""Kubernetes quantities and durations: checked when read, compared as plain numbers."""
+"""Kubernetes quantities and durations as numbers."""
 
 import re
 
@@ -11,7 +11,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def cpu_milli(text: str) -> int:
-    """CPU quantity in thousandths of a core. ValueError when it is none."""
+    """Return a CPU quantity in thousandths of a core. Raises ValueError if the text is not one."""
     match = CPU.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a CPU quantity; write 500m or 2")
@@ -19,7 +19,7 @@ def cpu_milli(text: str) -> int:
 
 
 def memory_bytes(text: str) -> int:
-    """Memory or disk quantity in bytes. ValueError when it is none."""
+    """Return a memory or disk quantity in bytes. Raises ValueError if the text is not one."""
     match = MEMORY.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a memory quantity; write 2Gi or 500Mi")
@@ -27,7 +27,7 @@ def memory_bytes(text: str) -> int:
 
 
 def duration_seconds(text: str) -> int:
-    """Duration in seconds. ValueError when it is none."""
+    """Return a duration in seconds. Raises ValueError if the text is not one."""
     match = DURATION.fullmatch(text)
     if not match:
         raise ValueError(f"{text!r} is not a duration; write 90s, 10m, 2h or 3d")
@@ -35,18 +35,18 @@ def duration_seconds(text: str) -> int:
 
 
 def check_cpu(text: str) -> str:
-    """The text itself, if it is a CPU quantity."""
+    """Return the text. Raises ValueError if it is not a CPU quantity."""
     cpu_milli(text)
     return text
 
 
 def check_memory(text: str) -> str:
-    """The text itself, if it is a memory quantity."""
+    """Return the text. Raises ValueError if it is not a memory quantity."""
     memory_bytes(text)
     return text
 
 
 def check_duration(text: str) -> str:
-    """The text itself, if it is a duration."""
+    """Return the text. Raises ValueError if it is not a duration."""
     duration_seconds(text)
     return text

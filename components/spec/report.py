@@ -1,4 +1,4 @@
-"""What is wrong with a stack: problems a person can act on, and the error that carries them all."""
+"""Problems of a stack, and the error that holds them all."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ class Severity(str, Enum):
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
+    """An error or a warning at one place of a stack.
 
-    `path` is where to look, from `mullion:cluster` down (`pools.web.kubelet.system_reserved.memory`),
-    or a key of the stack file (`aws:region`). `acknowledged` is the reason the stack gives, warnings only.
+    path: from `mullion:cluster` down (`pools.web.kubelet.system_reserved.memory`), or a key of the stack file
+    (`aws:region`). acknowledged: of a warning, the reason that the stack gives for accepting it.
     """
 
     id: str
@@ -32,10 +32,10 @@ class Problem:
 
 
 class SpecError(Exception):
-    """A stack that cannot be used. `problems` holds its errors and, after them, its warnings."""
+    """A stack with errors. `problems` holds the errors and, after them, the warnings."""
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
-        """`source` names the stack or file, for the first line of the text."""
+        """source: name of the stack or file, for the first line of the message."""
         self.source = source
         self.problems = tuple(sorted(problems, key=lambda each: each.severity is Severity.WARNING))
         super().__init__(source, self.problems)

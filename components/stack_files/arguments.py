@@ -1,7 +1,7 @@
-"""Renders `cluster_args.py`: the models once more as TypedDicts, which Pulumi's schema analyser takes.
+"""Render `cluster_args.py`: the models as TypedDicts, for Pulumi's schema analyser.
 
-It takes neither pydantic models nor unions nor dataclasses; enums must be `(str, Enum)`, maps
-must have `str` keys, and addresses go as text.
+The analyser reads no pydantic models, unions or dataclasses; enums must be `(str, Enum)`, maps must have `str` keys,
+and addresses become text.
 """
 
 from enum import Enum
@@ -20,7 +20,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 '''
-"""typing_extensions: Python 3.10 has no NotRequired of its own."""
+"""First lines of the module. Python 3.10 has no NotRequired in typing, so it comes from typing_extensions."""
 
 SCALARS: dict[Any, str] = {
     str: "str",
@@ -33,7 +33,7 @@ SCALARS: dict[Any, str] = {
 
 
 def render() -> str:
-    """The module's text."""
+    """Return the module's text."""
     models = _models(ClusterSpec)
     classes = [_class(model) for model in models]
     enums = sorted({name for model in models for name in _enums(model)})
@@ -42,18 +42,18 @@ def render() -> str:
 
 
 def args_name(model: type[BaseModel]) -> str:
-    """ClusterSpec -> ClusterArgs, Pool -> PoolArgs."""
+    """Return the TypedDict's name of a model: ClusterSpec -> ClusterArgs, Pool -> PoolArgs."""
     return f"{model.__name__.removesuffix('Spec')}Args"
 
 
 def _models(model: type[BaseModel]) -> list[type[BaseModel]]:
-    """Models a model is made of, itself last: a class stands before its first use."""
-    found: list[type[BaseModel]] = []
+    """Return the models that a model uses, and the model last, so that each class is defined before its use."""
+    models: list[type[BaseModel]] = []
     for field in model.model_fields.values():
-        for each in _leaves(field.annotation):
-            if _is(each, BaseModel):
-                found += [inner for inner in _models(each) if inner not in found]
-    return [*found, model]
+        for leaf in _leaves(field.annotation):
+            if _is(leaf, BaseModel):
+                models += [inner for inner in _models(leaf) if inner not in models]
+    return [*models, model]
 
 
 def _enums(model: type[BaseModel]) -> list[str]:
@@ -92,7 +92,7 @@ def _leaves(annotation: Any) -> list[Any]:
 
 
 def _values(annotation: Any) -> list[Any]:
-    """Leaves without the keys of maps, which become text."""
+    """Return the leaves of a type without the keys of maps, which become text."""
     args = get_args(annotation)
     if get_origin(annotation) is dict:
         args = args[1:]

@@ -1,4 +1,4 @@
-"""The file of artefact entries that a stack names, read once, with the stack: its entries become part of the spec."""
+"""The JSON file that `artifacts.file` names: its entries become part of the spec when the stack is read."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,42 +16,50 @@ from components.spec.wording import shown
 from components.stack_files.validation_errors import explain
 
 PROJECT = Path(__file__).resolve().parents[2]
-"""The folder of Pulumi.yaml in a clone or a project made from the template: relative names start here."""
+"""Folder of Pulumi.yaml, in a clone or in a project made from the template; `artifacts.file` is relative to it."""
 
 WHERE = "artifacts.file"
 
+DEFAULT = "artifacts.json"
+"""The file beside Pulumi.yaml that stacks without `artifacts.file` read if it is there; `mullion pin` writes it."""
+
 
 def with_file(document: Mapping[str, Any], project: Path = PROJECT) -> tuple[dict[str, Any], list[Problem]]:
-    """A `mullion:cluster` object with the entries of its artefact file before its own, and what is wrong with the file.
+    """Return a `mullion:cluster` object with the entries of its artefact file before its own, and the file's problems.
 
-    An entry that cannot be used is reported and left out. Whatever has the wrong shape outside the file is passed on.
+    A wrong entry is reported and left out. Values of the wrong shape outside the file are returned unchanged.
     """
     whole = dict(document)
-    options = whole.get("artifacts")
+    options = whole.get("artifacts", {})
     name = cast(Mapping[str, Any], options).get("file") if isinstance(options, Mapping) else None
+    if name is None and (project / "Pulumi.yaml").is_file() and (project / DEFAULT).exists():
+        name = DEFAULT
     own = cast(Mapping[str, Any], options).get("entries", []) if isinstance(options, Mapping) else None
     if not isinstance(name, str) or not name or not isinstance(own, list):
         return whole, []
-    found, wrong = _read(name, project)
-    problems = [wrong] if wrong else [problem for index, each in enumerate(found) for problem in _wrong(index, each)]
-    usable = [each for index, each in enumerate(found) if not list(_wrong(index, each))]
+    entries, wrong = _read(name, project)
+    problems = (
+        [wrong] if wrong else [problem for index, entry in enumerate(entries) for problem in _wrong(index, entry)]
+    )
+    usable = [entry for index, entry in enumerate(entries) if not list(_wrong(index, entry))]
     whole["artifacts"] = {**cast(Mapping[str, Any], options), "entries": [*usable, *cast(list[Any], own)]}
     return whole, problems
 
 
 def _read(name: str, project: Path) -> tuple[list[Any], Problem | None]:
     if not Path(name).is_absolute() and not (project / "Pulumi.yaml").is_file():
-        # a component package has no project folder of its own
+        # a component package has no folder with Pulumi.yaml
         return [], FORMS["artifact-file-relative"].problem(WHERE, value=name)
     try:
-        found: Any = json.loads((project / name).read_text(encoding="utf-8"))
+        entries: Any = json.loads((project / name).read_text(encoding="utf-8"))
     except OSError as failure:
         return [], FORMS["artifact-file-unreadable"].problem(WHERE, value=name, why=failure.strerror or str(failure))
     except (ValueError, RecursionError) as failure:
-        return [], FORMS["artifact-file-unreadable"].problem(WHERE, value=name, why=f"no JSON: {failure}")
-    if not isinstance(found, list):
-        return [], FORMS["wrong-type"].problem(f"{WHERE}: {name}", value=shown(found), expected="a list of entries")
-    return cast(list[Any], found), None
+        return [], FORMS["artifact-file-unreadable"].problem(WHERE, value=name, why=f"it is not JSON: {failure}")
+    if not isinstance(entries, list):
+        wrong = FORMS["wrong-type"].problem(f"{WHERE}: {name}", value=shown(entries), expected="a list of entries")
+        return [], wrong
+    return cast(list[Any], entries), None
 
 
 def _wrong(index: int, entry: Any) -> Iterator[Problem]:

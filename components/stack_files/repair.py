@@ -1,7 +1,7 @@
-"""A document as written -> a valid ClusterSpec and everything wrong with its form.
+"""Validate a spec and repair it: a valid ClusterSpec, and all problems of the form.
 
-What cannot be used is reported, then left out or replaced, so that the checks still see the
-rest in the same pass; `broken` names these parts, and no check judges by them.
+Wrong parts are reported, then left out or replaced by a placeholder, so that the checks can read the rest in the same
+run. `broken` holds the paths of these parts; checks that read one of them say nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from components.spec.wording import shown, yaml_text
 from components.stack_files.validation_errors import annotation_at, expected, explain
 
 DEEPEST = 24
-"""No option lies deeper than half of this; a YAML alias that holds itself is endless."""
+"""Most levels of nesting. No option needs half of them, but a YAML alias that contains itself never ends."""
 
 PLACEHOLDERS: dict[str, Any] = {
     "cloud": "aws",
@@ -28,12 +28,12 @@ PLACEHOLDERS: dict[str, Any] = {
     "network": "",
     "subnets": [],
 }
-"""Stand-ins for required keys that are missing or unusable."""
+"""Values of required keys that are missing or wrong; checks do not read them."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The spec as far as it can be read."""
+    """The repaired spec, its problems, and the paths of broken parts."""
 
     spec: ClusterSpec
     problems: tuple[Problem, ...]
@@ -41,7 +41,7 @@ class Reading:
 
 
 def read(document: Mapping[str, Any]) -> Reading:
-    """Validate a `mullion:cluster` object; never raises, whatever the document holds."""
+    """Validate a `mullion:cluster` object. Raises nothing, whatever the document holds."""
     problems: list[Problem] = []
     broken: set[Path] = set()
     plain = cast(dict[str, Any], _plain(document, (), problems, broken))
@@ -50,15 +50,15 @@ def read(document: Mapping[str, Any]) -> Reading:
             spec = ClusterSpec.model_validate(plain)
             return Reading(spec, tuple(problems), frozenset(broken))
         except ValidationError as failure:
-            found = [(_path(each["loc"]), each) for each in failure.errors(include_url=False)]
-            problems += [explain(path, each) for path, each in found if not _under(path, broken)]
-            broken |= {path for path, _ in found}
-            for path in sorted({_removable(plain, path) for path, _ in found}, key=_last_items_first):
+            errors = [(_path(details["loc"]), details) for details in failure.errors(include_url=False)]
+            problems += [explain(path, details) for path, details in errors if not _under(path, broken)]
+            broken |= {path for path, _ in errors}
+            for path in sorted({_removable(plain, path) for path, _ in errors}, key=_last_items_first):
                 _repair(plain, path)
 
 
 def _plain(value: Any, path: Path, problems: list[Problem], broken: set[Path], depth: int = 0) -> Any:
-    """A copy in plain dicts and lists with text keys; encrypted values and endless nesting are left out."""
+    """Return a copy in dicts and lists with text keys, without encrypted values and values nested too deep."""
     if depth > DEEPEST:
         problems.append(FORMS["nested-too-deep"].problem(".".join(path[:4]), limit=DEEPEST))
         broken.add(path[:4])
@@ -87,7 +87,7 @@ def _plain(value: Any, path: Path, problems: list[Problem], broken: set[Path], d
 
 
 def _passes_unseen(value: Any, annotation: Any) -> bool:
-    """Values that pydantic would take for others: a number or bytes for an address, true for 1."""
+    """Return whether pydantic would convert the value silently: a number or bytes to an address, true to 1."""
     if annotation in (IPv4Network, IPv4Address):
         return isinstance(value, int | float | bytes)
     return annotation is int and isinstance(value, bool)
@@ -102,7 +102,9 @@ def _under(path: Path, broken: set[Path]) -> bool:
 
 
 def _removable(document: dict[str, Any], path: Path) -> Path:
-    """What has to go: an item of a list goes whole, because what is left of it could be wrong again for ever."""
+    """Return the path to remove: of an item in a list the whole item, because its rest could be wrong again and
+    again.
+    """
     for depth, (parent, _) in enumerate(_steps(document, path), 1):
         if isinstance(parent, list):
             return path[:depth]
@@ -110,12 +112,14 @@ def _removable(document: dict[str, Any], path: Path) -> Path:
 
 
 def _last_items_first(path: Path) -> tuple[int, ...]:
-    """Removing a list's item moves those behind it, so the last ones go first."""
+    """Return a sort key that puts later items of a list first: removing an item moves those behind it."""
     return tuple(-int(key) if key.isdecimal() else 0 for key in path)
 
 
 def _repair(document: dict[str, Any], path: Path) -> None:
-    """Take out what stands at the path, or its nearest part that was written; fill in what must be there."""
+    """Remove the value at the path, or the nearest part above it that exists; fill in a placeholder if it is
+    required.
+    """
     *_, (parent, key) = _steps(document, path)
     if isinstance(parent, list):
         del cast(list[Any], parent)[int(key)]

@@ -1,7 +1,7 @@
-"""JSON schema of a stack file, for editors: completion, descriptions, defaults, red lines while typing.
+"""JSON schema of a stack file, for editors: completion, descriptions, defaults, errors while typing.
 
-What depends on other options is judged by the checks, not here; so every option that has a
-default that depends on others is simply not required.
+The schema judges each option alone; the checks judge how options fit together. An option whose default depends on
+others is not required.
 """
 
 from typing import Any, cast
@@ -11,7 +11,7 @@ from components.spec.models import ClusterSpec
 from components.stack_files.stack import CLUSTER, TARGET
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
-"""What the YAML language server reads best."""
+"""The draft that the YAML language server supports best."""
 
 FILLED = {
     "Network": ("pods", "nodes", "dns", "zones", "nat_gateways"),
@@ -19,16 +19,16 @@ FILLED = {
     "Pool": ("size", "disk_gb", "taints"),
     "ClusterSpec": ("network", "control_plane"),
 }
-"""Required in a complete spec, but filled in by `defaults.py` when a stack leaves them out."""
+"""By model: options that a complete spec needs, and that `defaults.py` fills in."""
 
 _OCTET = r"(25[0-5]|2[0-4]\d|1?\d?\d)"
 _ADDRESS = rf"{_OCTET}(\.{_OCTET}){{3}}"
 PATTERNS = {"ipv4": f"^{_ADDRESS}$", "ipv4network": rf"^{_ADDRESS}(/(3[0-2]|[12]?\d|{_ADDRESS}))?$"}
-"""By format: what editors can check; they know few formats, and `ipv4network` is none of them."""
+"""By format: a pattern for editors, which do not know the format `ipv4network`."""
 
 
 def stack_schema() -> dict[str, Any]:
-    """The schema of a whole stack file."""
+    """Return the schema of a stack file."""
     cluster = ClusterSpec.model_json_schema()
     definitions: dict[str, Any] = cluster.pop("$defs")
     definitions["ClusterSpec"] = cluster
@@ -60,7 +60,7 @@ def stack_schema() -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:
-    """Definitions where draft 7 has them, without titles; option text on one line; empty `required` left out."""
+    """Return a schema for draft 7: `definitions`, no titles, descriptions on one line, no empty `required`."""
     if isinstance(schema, list):
         return [_plain(each) for each in cast(list[Any], schema)]
     if not isinstance(schema, dict):
@@ -77,6 +77,6 @@ def _plain(schema: Any) -> Any:
             plain[key] = " ".join(value.split()) if key == "description" else _plain(value)
     if pattern := PATTERNS.get(str(plain.get("format"))):
         plain["pattern"] = pattern
-    if "$ref" in plain and len(plain) > 1:  # draft 7 ignores what stands beside a $ref
+    if "$ref" in plain and len(plain) > 1:  # draft 7 ignores other keys beside a $ref
         plain["allOf"] = [{"$ref": plain.pop("$ref")}]
     return plain

@@ -1,4 +1,4 @@
-"""The one function that reads a stack's spec, for the Pulumi program and for the command alike."""
+"""Reading a stack, for the Pulumi program and for the command."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from components.stack_files.stack_file import stack_file_config
 __all__ = ["CLUSTER", "TARGET", "Stack", "read_stack", "refuse_unready", "stack_file_config"]
 
 CLUSTER, TARGET = "mullion:cluster", "mullion:world"
-"""The spec, and which world (sandbox or a real account) the stack belongs to."""
+"""Keys of the spec, and of the target that the stack belongs to: the sandbox or an account."""
 
 PROJECT = "gcp:project"
 """The provider's key of the project that a cluster on Google Cloud is built in."""
@@ -29,12 +29,13 @@ MISSING = frozenset({"region-missing", "project-missing"})
 """Problems of a stack file, but not of a program, whose provider may know the region and the project."""
 
 _NAME = re.compile(r"(?!sg-|internal-|xn--|sthree-)[a-z]([a-z0-9-]{0,24}[a-z0-9])?")
-"""AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and sthree-..."""
+"""Form of a stack's name. AWS refuses security groups called sg-..., load balancers internal-..., buckets xn--... and
+sthree-..."""
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A cluster that can be planned: its name, region and complete spec, with the warnings that remain."""
+    """A stack without errors: its name, region and complete spec, with its warnings."""
 
     name: str
     region: str
@@ -43,11 +44,11 @@ class Stack:
 
 
 def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = True) -> Stack:
-    """Read a stack. `config` maps full keys to plain values: {"aws:region": ..., "mullion:cluster": {...}}.
+    """Read and check a stack. Raises SpecError with all its problems.
 
-    Without `region_needed`, for a program whose provider may know it, a stack without a region passes, with
-    region "" and without the checks that need one.
-    SpecError holds everything that is wrong, all at once.
+    config: full keys -> values: {"aws:region": ..., "mullion:cluster": {...}}.
+    region_needed: False for a program, whose provider may know region and project: without a region it gets the region
+    "", and no check that reads the region runs.
     """
     document = config.get(CLUSTER)
     problems = list(_unknown_keys(config))
@@ -76,9 +77,9 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
 
 
 def refuse_unready(stack: Stack) -> None:
-    """Raise SpecError with what can be planned, but not built: warnings that no acknowledgement makes less true."""
-    if found := [each for each in stack.warnings if each.id in UNREADY]:
-        raise SpecError(stack.name, [replace(each, severity=Severity.ERROR) for each in found])
+    """Raise SpecError for warnings that stop `up`, acknowledged or not."""
+    if warnings := [warning for warning in stack.warnings if warning.id in UNREADY]:
+        raise SpecError(stack.name, [replace(warning, severity=Severity.ERROR) for warning in warnings])
 
 
 def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
@@ -98,12 +99,12 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
 
 
 def _unknown_keys(config: Mapping[str, Any]) -> list[Problem]:
-    """Keys of ours that do not exist, and keys without a provider's name in front, which Pulumi would refuse."""
-    known = [CLUSTER, TARGET]
-    ours = [key for key in config if (key.startswith("mullion:") or ":" not in key) and key not in known]
+    """Return problems of keys of Mullion that do not exist, and of keys without a provider, which Pulumi refuses."""
+    keys = [CLUSTER, TARGET]
+    unknown = [key for key in config if (key.startswith("mullion:") or ":" not in key) and key not in keys]
     return [
         FORMS["unknown-config-key"].problem(
-            key, key=key, nearest=nearest(key.split(":")[-1], known) or CLUSTER, known=" and ".join(known)
+            key, key=key, nearest=nearest(key.split(":")[-1], keys) or CLUSTER, known=" and ".join(keys)
         )
-        for key in ours
+        for key in unknown
     ]

@@ -1,4 +1,4 @@
-"""The `config:` part of a stack file, read without Pulumi."""
+"""Reading the `config:` part of a stack file, without Pulumi."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -10,11 +10,11 @@ from components.spec.report import Problem, SpecError
 from components.spec.wording import shown
 
 MOST = 100_000
-"""Values of a file with aliases written out; nobody writes as many by hand."""
+"""Most values of a file, counted with aliases written out."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe loading that remembers keys which stand twice; plain YAML lets the last one win in silence."""
+    """A safe loader that records keys written twice; YAML would silently take the last one."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
@@ -32,9 +32,9 @@ class _Loader(yaml.SafeLoader):
 
 
 def stack_file_config(path: Path) -> dict[str, Any]:
-    """Full keys to plain values, as `read_stack` takes them. SpecError with the line where YAML is wrong.
+    """Return the file's configuration for `read_stack`: full keys -> values.
 
-    OSError when the file cannot be read.
+    Raises SpecError with the line if the YAML is wrong, and OSError if the file cannot be read.
     """
     content = path.read_bytes()
     try:
@@ -46,7 +46,7 @@ def stack_file_config(path: Path) -> dict[str, Any]:
         document: Any = cast(Any, loader).construct_document(node) if node else None
     except RecursionError as failure:
         raise SpecError(path.name, [FORMS["yaml-too-deep"].problem(path.name)]) from failure
-    except (yaml.YAMLError, ValueError) as failure:  # ValueError: a date that is none
+    except (yaml.YAMLError, ValueError) as failure:  # ValueError: a date that does not exist
         mark = getattr(failure, "problem_mark", None)
         what, line = getattr(failure, "problem", None) or str(failure), mark.line + 1 if mark else 1
         raise SpecError(path.name, [FORMS["yaml-syntax"].problem(path.name, what=what, line=line)]) from failure
@@ -60,12 +60,12 @@ def stack_file_config(path: Path) -> dict[str, Any]:
 
 
 def _written_out(node: Any, counted: dict[int, int]) -> int:
-    """How many values a node makes once its aliases are copies; each node is visited once, so this is quick."""
+    """Return how many values a node has with its aliases written out. Visits each node once."""
     if id(node) not in counted:
-        counted[id(node)] = 1  # for an alias that holds itself
+        counted[id(node)] = 1  # for an alias that contains itself
         inside: list[Any] = node.value if isinstance(node, yaml.CollectionNode) else []
-        each: list[Any] = []
+        parts: list[Any] = []
         for item in inside:
-            each += cast(list[Any], item) if isinstance(item, tuple) else [item]
-        counted[id(node)] = min(1 + sum(_written_out(part, counted) for part in each), 10**18)
+            parts += cast(list[Any], item) if isinstance(item, tuple) else [item]
+        counted[id(node)] = min(1 + sum(_written_out(part, counted) for part in parts), 10**18)
     return counted[id(node)]

@@ -1,13 +1,11 @@
 """Subnets, routes and fixed addresses: pure arithmetic over the node range.
 
-The node range is cut in four. The first quarter holds the edge subnets (NAT gateways, public
-load balancers), each other quarter is one zone's machines. So a change of the number of
-pools, machines or edge subnets moves no address.
+The node range is divided into quarters. The first holds the edge subnets (NAT gateways, public load balancers), each
+other quarter the machines of one zone. So a change of the number of pools, machines or edge subnets changes no address.
 
-A worker's address depends on its pool's name and its index alone: each pool starts at a slot
-(a block of addresses, the same in every zone) that comes from its name, or from `slot` in the
-spec. Hence the order of pools means nothing, and scaling one pool never moves another. Two
-pools can meet; then planning names both and a free slot.
+A worker's address depends only on its pool's name and its index: each pool starts at a slot (a block of addresses, the
+same in every zone) that its name or the option `slot` decides. So the order of pools has no effect, and scaling a pool
+never moves another. Two pools can overlap; planning then names both and a free slot.
 """
 
 import hashlib
@@ -20,28 +18,29 @@ from itertools import combinations
 from components.spec.models import ApiAccess, Cloud, Egress, NatGateways, Network, Pool
 
 LARGEST_PREFIX, SMALLEST_PREFIX = 16, 22
-"""Length of the node range's prefix: AWS takes at most a /16 for a VPC; below a /22 an edge
-subnet (a sixteenth) would be under the /27 that load balancers want, with room for both."""
+"""Prefix lengths of the node range: an AWS VPC has at most a /16; in less than a /22 an edge subnet (a sixteenth) would
+be smaller than the /27 that load balancers need, without room for the NAT gateway."""
 
 CONTROL_PLANE_OFFSET = 10
-"""First control-plane address of a zone; clouds keep the first four addresses of a subnet and the last."""
+"""Offset in a zone's subnet of the first control-plane address; clouds reserve its first four addresses and the
+last."""
 
 BALANCER_OFFSET = 5
-"""Address of the API's internal load balancer in each zone: one that it chose itself could be a machine's."""
+"""Offset in a zone's subnet of the API's internal load balancer, fixed so that it cannot take a machine's address."""
 
 WORKER_OFFSET, TAIL = 64, 16
-"""Workers use a zone's subnet from here to TAIL addresses before its end."""
+"""Workers use a zone's subnet from offset WORKER_OFFSET to TAIL addresses before its end."""
 
 SLOTS = 512
-"""At least so many slots where the range allows: two of five pools meet in under 2 % of clusters."""
+"""Fewest slots, where the range allows: two of five pools overlap in less than 2 % of clusters."""
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
 
 NODE_PODS = 24
-"""IPP-02: length of the prefix of a node's pod range."""
+"""Prefix length of a node's pod range (IPP-02)."""
 
 POD_START = 3
-"""IPP-04: place of the first address in it that pods may have: before it are the gateway and the host's endpoint."""
+"""Offset in a node's pod range of the first pod address; before it are the gateway and the host's endpoint (IPP-04)."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Subnet:
 
 @dataclass(frozen=True)
 class Route:
-    """Where a table sends a range: `internet` or the name of a NAT gateway."""
+    """A route: a range, and its target, `internet` or the name of a NAT gateway."""
 
     destination: IPv4Network
     target: str
@@ -64,7 +63,7 @@ class Route:
 
 @dataclass(frozen=True)
 class RouteTable:
-    """Routes shared by subnets, besides the network's own range, which every table reaches."""
+    """A route table of some subnets. Every table also has the route to the network's range."""
 
     name: str
     subnets: tuple[str, ...]
@@ -73,7 +72,7 @@ class RouteTable:
 
 @dataclass(frozen=True)
 class NatGateway:
-    """A NAT gateway and the edge subnet it stands in; `subnet` is empty where the cloud's gateways stand in none."""
+    """A NAT gateway. subnet: its edge subnet, or "" on clouds whose gateways have none."""
 
     name: str
     subnet: str
@@ -89,7 +88,7 @@ class NetworkPlan:
     cidr: IPv4Network
     zones: int
     zone_names: tuple[str, ...]
-    """Names of the zones, or empty: the region's first ones, looked up once."""
+    """Names of the zones, or empty for the region's first zones, looked up once."""
     subnets: tuple[Subnet, ...]
     tables: tuple[RouteTable, ...]
     gateways: tuple[NatGateway, ...]
@@ -111,7 +110,7 @@ class NetworkPlan:
 
 
 def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPlan:
-    """Subnets, tables and gateways. The range must be a /16 to /22 (a check sees to it)."""
+    """Return subnets, route tables and NAT gateways. The node range must be a /16 to /22, which a check ensures."""
     quarters = list(network.nodes.subnets(prefixlen_diff=2))
     edges = list(quarters[0].subnets(prefixlen_diff=2))
     public = network.egress is Egress.PUBLIC
@@ -126,30 +125,31 @@ def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPl
         tables.append(RouteTable("machines", tuple(each.name for each in machines), (to_internet,)))
     else:
         zonal = network.nat_gateways is NatGateways.ZONAL
-        places = [each.name for each in edge] or [""] * network.zones
-        gateways = [NatGateway(f"nat-{zone}", place) for zone, place in enumerate(places if zonal else places[:1])]
-        for each in machines:
-            gateway = gateways[each.zone if zonal else 0].name
-            tables.append(RouteTable(each.name, (each.name,), (Route(ANYWHERE, gateway),)))
+        subnets = [subnet.name for subnet in edge] or [""] * network.zones
+        gateways = [NatGateway(f"nat-{zone}", name) for zone, name in enumerate(subnets if zonal else subnets[:1])]
+        for subnet in machines:
+            gateway = gateways[subnet.zone if zonal else 0].name
+            tables.append(RouteTable(subnet.name, (subnet.name,), (Route(ANYWHERE, gateway),)))
     return NetworkPlan(
         network.nodes, network.zones, tuple(network.zone_names), (*edge, *machines), tuple(tables), tuple(gateways)
     )
 
 
 def control_plane_address(plan: NetworkPlan, index: int) -> IPv4Address:
-    """Fixed address of a control-plane machine."""
+    """Return the fixed address of a control-plane machine."""
     return plan.machines[index % plan.zones].cidr[CONTROL_PLANE_OFFSET + index // plan.zones]
 
 
 def balancer_addresses(plan: NetworkPlan, cloud: Cloud) -> list[IPv4Address]:
-    """Fixed addresses of the API's internal load balancer: by zone, or the region's one."""
+    """Return the fixed addresses of the API's internal load balancer: one in each zone, or one for the region."""
     addresses = [subnet.cidr[BALANCER_OFFSET] for subnet in plan.machines]
     return addresses if cloud.facts.edge_subnets else addresses[:1]
 
 
 def pod_range(network: Network, address: IPv4Address) -> IPv4Network:
-    """A node's pods where the cloud routes them: the /24 at the place in the pod range that its address has in the node
-    range, so that nothing but the machine's own address decides it. IndexError when the pod range is too small.
+    """Return a node's pod range where the cloud routes pods: the /24 at the node address's position in the node range.
+
+    So it depends only on the machine's address. Raises IndexError if the pod range is too small.
     """
     place = int(address) - int(network.nodes.network_address)
     first = int(network.pods.network_address) + (place << (network.pods.max_prefixlen - NODE_PODS))
@@ -160,31 +160,33 @@ def pod_range(network: Network, address: IPv4Address) -> IPv4Network:
 
 @dataclass(frozen=True)
 class Slots:
-    """How a zone's worker addresses are cut in slots."""
+    """Slots of a zone's worker addresses: their number and size."""
 
     count: int
     size: int
 
     @classmethod
     def of(cls, subnet: IPv4Network) -> "Slots":
-        """Slot size is a power of two, so large that there are at least SLOTS where the range allows."""
+        """Return the slots of a subnet: the largest power of two as size that leaves at least SLOTS, if the range
+        allows.
+        """
         area = subnet.num_addresses - WORKER_OFFSET - TAIL
         size = 1 << max(0, (area // SLOTS).bit_length() - 1)
         return cls(area // size, size)
 
     def start(self, name: str, chosen: int | None) -> int:
-        """First slot of a pool."""
+        """Return the first slot of a pool."""
         if chosen is not None:
             return chosen % self.count
         return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") % self.count
 
     def taken(self, start: int, machines: int) -> frozenset[int]:
-        """Slots that this many machines of one zone use."""
+        """Return the slots that so many machines of one zone use."""
         return frozenset((start + i) % self.count for i in range(-(-machines // self.size)))
 
 
 def worker_addresses(plan: NetworkPlan, name: str, pool: Pool) -> list[IPv4Address]:
-    """Fixed addresses of a pool's machines, by index; zones take turns."""
+    """Return the fixed addresses of a pool's machines by index; consecutive machines are in different zones."""
     slots = Slots.of(plan.machines[0].cidr)
     first = slots.start(name, pool.slot) * slots.size
     area = slots.count * slots.size
@@ -195,7 +197,7 @@ def worker_addresses(plan: NetworkPlan, name: str, pool: Pool) -> list[IPv4Addre
 
 @dataclass(frozen=True)
 class Meeting:
-    """Two pools whose addresses meet, and a slot where the second one would be free."""
+    """Two pools whose addresses overlap, and a slot at which the second would not overlap any pool."""
 
     first: str
     second: str
@@ -203,13 +205,13 @@ class Meeting:
 
 
 def capacity(plan: NetworkPlan) -> int:
-    """How many workers a cluster can have in this network."""
+    """Return how many workers a cluster can have in this network."""
     slots = Slots.of(plan.machines[0].cidr)
     return slots.count * slots.size * plan.zones
 
 
 def meetings(plan: NetworkPlan, pools: Mapping[str, Pool]) -> Iterable[Meeting]:
-    """Pools that would share addresses, each pair once, smaller pool second."""
+    """Yield the pairs of pools that would share addresses, the smaller pool second."""
     slots = Slots.of(plan.machines[0].cidr)
     need = {name: -(-pool.count // plan.zones) for name, pool in pools.items()}
     taken = {name: slots.taken(slots.start(name, pools[name].slot), need[name]) for name in pools}

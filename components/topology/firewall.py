@@ -1,7 +1,6 @@
-"""The one firewall rule table. Each cloud's firewall module emits it; nobody else adds a rule.
+"""The table of firewall rules. Each cloud's firewall module creates these rules and no others.
 
-A row says who may reach whom on which ports, and why. Groups: the control plane, the workers,
-and the load balancers of the API where the cluster has them.
+A row has sources, targets, ports and a reason. Groups: the control plane, the workers, and the API's load balancers.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ NODE_PORTS = (30000, 32767)
 
 
 class SecurityGroup(str, Enum):
-    """What a rule applies to."""
+    """Machines or load balancers that a rule applies to."""
 
     CONTROL_PLANE = "control-plane"
     WORKERS = "workers"
@@ -32,7 +31,7 @@ ALL_PORTS = (0, 65535)
 
 @dataclass(frozen=True)
 class Rule:
-    """One permission. `peer` may send to `group` (ingress) or receive from it (egress)."""
+    """One permission: `peer` can send to `group` (ingress) or receive from it (egress)."""
 
     name: str
     group: SecurityGroup
@@ -42,7 +41,7 @@ class Rule:
     """tcp, udp, or all."""
     ports: tuple[int, int]
     why: str
-    """At most 255 characters of those AWS takes in a description: no quotes."""
+    """Description: at most 255 characters that AWS accepts, without quotes."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +55,12 @@ class _Row:
 
 
 def load_balanced(spec: ClusterSpec) -> bool:
-    """Whether nodes reach the API through an internal load balancer."""
+    """Return whether nodes reach the API through an internal load balancer."""
     return spec.control_plane.count > 1
 
 
 def groups(spec: ClusterSpec) -> tuple[SecurityGroup, ...]:
-    """Groups this cluster has."""
+    """Return the groups of this cluster."""
     if spec.cloud.facts.probe_ranges:
         return NODES
     internal = (SecurityGroup.API_INTERNAL,) if load_balanced(spec) else ()
@@ -82,7 +81,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
         _Row(
             "api-peers", control_plane, control_plane, "tcp", api, "control planes use a peer until their own API is up"
         ),
-        # also behind a load balancer: the Service `kubernetes` leads pods to the control planes' own addresses
+        # also with a load balancer: the Service `kubernetes` has the addresses of the control-plane machines
         _Row("api", control_plane, workers, "tcp", api, "nodes and their pods to the API"),
         *(
             [_Row("api", (SecurityGroup.API_INTERNAL,), workers, "tcp", api, "nodes to the load balancer of the API")]
@@ -104,7 +103,7 @@ def _rows(spec: ClusterSpec) -> list[_Row]:
 
 
 def _passed_rows(spec: ClusterSpec) -> list[_Row]:
-    """What comes through load balancers that pass packets on: people, and probes."""
+    """Return the rows for packets that come through passthrough load balancers: of people, and of probes."""
     behind, api = (SecurityGroup.CONTROL_PLANE,), (API_PORT, API_PORT)
     public = spec.api.access is ApiAccess.PUBLIC
     people = [_Row("api-people", behind, tuple(spec.api.allow), "tcp", api, "people, from the allow list")]
@@ -115,9 +114,9 @@ def _passed_rows(spec: ClusterSpec) -> list[_Row]:
 
 
 def _pod_rows(spec: ClusterSpec) -> list[_Row]:
-    """Pod traffic. NET-13: encapsulated between nodes. NET-05: routed, it comes from the pod range, to pods and nodes.
+    """Return the rows for pod traffic: encapsulated between nodes (NET-13), or routed from the pod range (NET-05).
 
-    A node that sends to another's pods is a member of its group; etcd stays closed to all but the control plane.
+    Routed packets of a node to another node's pods come from the node's group. Only the control plane can reach etcd.
     """
     if spec.network.mode is not NetworkMode.L2BRIDGE:
         vxlan = (spec.network.port, spec.network.port)
@@ -137,7 +136,7 @@ def _peer_name(peer: SecurityGroup | IPv4Network) -> str:
 
 
 def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
-    """Every permission of the cluster. Names are unique and stable: they name cloud resources."""
+    """Return all rules of the cluster. Their names are unique and stable, because cloud resources have them."""
     ingress = [
         Rule(
             f"{target.value}-{row.name}-from-{_peer_name(source)}",
@@ -175,7 +174,7 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
 def allows(
     table: tuple[Rule, ...], source: SecurityGroup | None, target: SecurityGroup | None, protocol: str, port: int
 ) -> str | None:
-    """None if the table lets source reach target (None: the internet) on the port, else what is missing."""
+    """Return None if source can reach target (None: the internet) on the port, else the missing rule."""
     if source is not None and not any(
         not each.ingress and each.group is source and each.peer in (ANYWHERE, target) and _covers(each, protocol, port)
         for each in table
@@ -189,7 +188,7 @@ def allows(
 def lets_in(
     table: tuple[Rule, ...], source: SecurityGroup | IPv4Network | None, target: SecurityGroup, protocol: str, port: int
 ) -> str | None:
-    """None if target takes what comes from source, which may be a range, else what is missing."""
+    """Return None if target lets in packets of source, a group or a range, else the missing rule."""
     if any(
         each.ingress and each.group is target and each.peer == source and _covers(each, protocol, port)
         for each in table

@@ -1,7 +1,7 @@
-"""Which machine reaches what, computed from the planned routes and the rule table.
+"""Paths that the cluster needs, judged by the planned routes and firewall rules.
 
-A cluster whose machines cannot fetch their bundle or find the API hangs for an hour before
-somebody looks; here the missing rule or route is named before anything exists.
+Machines that cannot fetch their bundle or reach the API wait for an hour before somebody looks; this module names the
+missing rule or route before anything is created.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,12 +16,12 @@ from components.topology.firewall import API_PORT, KUBELET_PORT, Rule, SecurityG
 HTTPS = 443
 
 POD_PORTS = (("tcp", 53), ("tcp", 8080), ("udp", 53))
-"""Asked of routed pods: one of each range that the rule table opens to them."""
+"""Ports of routed pods to judge: one in each range that the firewall rules open."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """A way that must exist. `missing` says what it lacks, or is None."""
+    """A path that must exist. missing: the rule or route that it lacks; None if it is complete."""
 
     source: str
     destination: str
@@ -30,7 +30,7 @@ class Path:
 
 
 def default_route(plan: NetworkPlan, subnet: str) -> Route | None:
-    """The route by which a subnet leaves the network."""
+    """Return the default route of a subnet; None if it has none."""
     for table in plan.tables:
         if subnet in table.subnets:
             return next((each for each in table.routes if each.destination == ANYWHERE), None)
@@ -38,7 +38,7 @@ def default_route(plan: NetworkPlan, subnet: str) -> Route | None:
 
 
 def way_out(plan: NetworkPlan, subnet: Subnet) -> tuple[str, str | None]:
-    """How a subnet's machines reach the internet, and what that lacks."""
+    """Return how a subnet's machines reach the internet, and what is missing; None if nothing is."""
     route = default_route(plan, subnet.name)
     if route is None:
         return "no default route", f"subnet {subnet.name} has no route to {ANYWHERE}"
@@ -71,9 +71,9 @@ def paths(
     places: Mapping[SecurityGroup, list[Subnet]],
     network: Network,
 ) -> Iterator[Path]:
-    """Every way the cluster needs, once for each group and subnet of machines.
+    """Yield every path that the cluster needs, for each group and subnet of machines.
 
-    places: the subnets in which each group has machines.
+    places: subnets in which each group has machines.
     """
     inside: Callable[..., str | None] = partial(_inside, rules)
     balancer = [SecurityGroup.API_INTERNAL] if SecurityGroup.API_INTERNAL in groups else []
@@ -91,7 +91,7 @@ def paths(
             )
             way = "load balancer" if len(hops) > 2 else "direct"
             yield Path(source, "API", way, inside(hops, "tcp", API_PORT))
-            if len(hops) > 2:  # pods go by the Service `kubernetes`, to the control planes' own addresses
+            if len(hops) > 2:  # pods use the Service `kubernetes`: the addresses of the control-plane machines
                 yield Path(
                     source, "API of pods", "direct", inside([group, SecurityGroup.CONTROL_PLANE], "tcp", API_PORT)
                 )
@@ -110,7 +110,9 @@ def paths(
 def _pod_ways(
     rules: tuple[Rule, ...], network: Network, source: str, group: SecurityGroup, other: SecurityGroup
 ) -> Iterator[Path]:
-    """From a group's pods and machines to the pods on another: in VXLAN, or by routes of the cloud (NET-05)."""
+    """Yield the paths from a group's pods and machines to another group's pods: by VXLAN, or by cloud routes
+    (NET-05).
+    """
     if network.mode is not NetworkMode.L2BRIDGE:
         missing = allows(rules, group, other, "udp", network.port)
         yield Path(source, f"{other.value} {network.port}/udp", "direct", missing)

@@ -1,1 +1,1 @@
-"""Throw-away Linux machines at native speed: systemd as PID 1, real cloud-init, a network of their own, no VM."""
+"""Disposable Linux machines in namespaces, without a VM: systemd as PID 1, cloud-init, a network per machine."""

@@ -1,4 +1,4 @@
-"""The disk that all machines begin with: Debian 12 with systemd and cloud-init, made once into a cache."""
+"""The disk image of all machines: Debian 12 with systemd and cloud-init, made once into a cache."""
 
 import os
 import shutil
@@ -18,9 +18,9 @@ MASKED = (
     *("dev-hugepages.mount", "dev-mqueue.mount", "sys-fs-fuse-connections.mount", "systemd-timesyncd.service"),
     *("systemd-udevd.service", "systemd-udev-trigger.service"),
 )
-"""Units that want a kernel of their own."""
+"""Units that need a kernel of their own."""
 FILES = {
-    # `sysctl --system` fails where it may not write
+    # `sysctl --system` fails if it may not write
     "usr/lib/sysctl.d/50-pid-max.conf": "",
     "usr/lib/sysctl.d/99-protect-links.conf": "",
     "usr/sbin/modprobe": "#!/bin/sh\nexit 0\n",
@@ -33,21 +33,21 @@ FILES = {
 
 
 def lacking() -> str:
-    """Why no machine can boot here, and what to do; empty where one can."""
+    """Return why no machine can boot on this host, and the fix; empty if machines can boot."""
     if os.geteuid() != 0:
-        return "only root can make machines"
+        return "machines need root; run as root"
     if Path("/sys/fs/cgroup/cgroup.controllers").exists():
-        return "this machine has cgroup v2 only; linuxnode is written for the hierarchies of v1"
+        return "this host has cgroup v2 only; linuxnode needs the hierarchies of cgroup v1"
     missing = [program for program in ("ip", "unshare", "nsenter", "pgrep") if not shutil.which(program)]
     if missing:
-        return f"{', '.join(missing)} is not here; `python -m lab.linuxnode setup` installs it"
+        return f"{', '.join(missing)} missing; install with `python -m lab.linuxnode setup`"
     if not (IMAGE / ".ready").exists():
-        return f"there is no disk image {IMAGE}; `python -m lab.linuxnode setup` makes it, in a minute"
+        return f"no disk image {IMAGE}; make it with `python -m lab.linuxnode setup` (a minute)"
     return ""
 
 
 def setup() -> None:
-    """Install what is missing and make the image; returns at once where it is there."""
+    """Install missing packages and make the image; does nothing if machines can boot."""
     if not lacking():
         return
     if not (shutil.which("mmdebstrap") and shutil.which("ip")):

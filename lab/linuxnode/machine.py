@@ -1,4 +1,4 @@
-"""One machine: its namespaces, its root on an overlay of the image, its init; boot, exec, stop."""
+"""One machine: namespaces, a root on an overlay of the image, and init; boot, exec, stop."""
 
 import os
 import subprocess
@@ -21,16 +21,16 @@ SYSCTLS = {
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 524288,
 }
-"""This machine's own settings stay out of reach; these are shown to the node with the values that nodes want."""
+"""Settings that the machine reads with these values; it cannot reach the host's settings."""
 BUILT_IN = {"br_netfilter": "/proc/sys/net/bridge", "overlay": "/proc/self/mountinfo"}
-"""Modules that machines ask for, and what is there where this kernel has them: a machine's own root is an overlay."""
+"""Kernel modules that machines load, and a path that exists if this kernel has them built in."""
 DROPPED = "-sys_time,-sys_module,-sys_rawio,-sys_boot"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT_SECONDS = 300
 END_SECONDS = 60
-"""Both far above what it takes: this machine may have other work."""
+"""Both far above the usual time, for a busy host."""
 _STARTED: dict[int, "subprocess.Popen[Any]"] = {}
-"""Machines that this process booted: it has to ask for their end."""
+"""Machines that this process booted, which it must wait for, by process id."""
 
 
 def boot(
@@ -41,26 +41,26 @@ def boot(
     meta_data: str = "",
     target: str = "multi-user.target",
 ) -> int:
-    """Boot the machine in the folder; returns once systemd reached the target. 0, or 1 with the reason said.
+    """Boot the machine in the folder; return 0 once systemd reached the target, or print the reason and return 1.
 
-    hostname: that of a new machine.
+    hostname: host name of a new machine.
     """
     why = f"{directory} is running" if running(directory) else lacking()
     if why:
         return _say(why)
     seed = directory / "upper/var/lib/cloud/seed/nocloud"
     seed.mkdir(parents=True, exist_ok=True)
-    about = (
+    metadata = (
         Path(meta_data).read_bytes()
         if meta_data
         else f"instance-id: i-{hostname}\nlocal-hostname: {hostname}\n".encode()
     )
     (seed / "user-data").write_bytes(Path(user_data).read_bytes() if user_data else b"#cloud-config\n{}\n")
-    (seed / "meta-data").write_bytes(about)
+    (seed / "meta-data").write_bytes(metadata)
     (directory / "upper/etc").mkdir(exist_ok=True)
     name = directory / "upper/etc/hostname"
     if name.exists():
-        hostname = name.read_text().strip()  # which it may have changed itself
+        hostname = name.read_text().strip()  # the machine may have changed it
     name.write_text(f"{hostname}\n")
     words = [sys.executable, "-m", "lab.linuxnode", "_spawn", str(directory), netns, hostname]
     with (directory / "boot.log").open("ab") as log:
@@ -79,7 +79,7 @@ def boot(
 
 
 def execute(directory: Path, words: list[str], *, quiet: bool = False) -> int:
-    """Run a command on the machine; its exit code."""
+    """Run a command on the machine; return its exit code."""
     if not running(directory):
         return _say(f"{directory} is not running")
     output = subprocess.DEVNULL if quiet else None
@@ -87,13 +87,13 @@ def execute(directory: Path, words: list[str], *, quiet: bool = False) -> int:
 
 
 def command(directory: Path, words: list[str]) -> list[str]:
-    """The command line that runs a command on the machine, which is running."""
+    """Return the command line that runs a command on a running machine."""
     environment = ["env", "-i", f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8"]
     return ["nsenter", "-t", init(directory), "-a", "setpriv", f"--bounding-set={DROPPED}", *environment, *words]
 
 
 def stop(directory: Path) -> int:
-    """A cut of power: its processes end at once, its disk stays."""
+    """Cut the power: processes end at once, the disk stays. Return 0, or print leftovers and return 1."""
     if running(directory):
         pid = int((directory / "pid").read_text())
         if first := init(directory):
@@ -104,8 +104,8 @@ def stop(directory: Path) -> int:
         if process := _STARTED.pop(pid, None):
             process.wait(END_SECONDS)
     (directory / "pid").unlink(missing_ok=True)
-    kept = directory / "cgroups"
-    left = [Path(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    list_of_groups = directory / "cgroups"
+    left = [Path(line) for line in list_of_groups.read_text().splitlines()] if list_of_groups.exists() else []
     end = time.monotonic() + END_SECONDS
     while left and time.monotonic() < end:
         for group in left:
@@ -118,17 +118,17 @@ def stop(directory: Path) -> int:
 
 
 def running(directory: Path) -> bool:
-    """Whether the machine was booted and not stopped."""
+    """Return whether the machine is booted."""
     try:
         words = Path(f"/proc/{(directory / 'pid').read_text()}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return False
-    # the number may have become another's: ours names its folder, from its first command line to the last
+    # the process id may belong to another process by now; the machine's process has its folder as an argument
     return not words or os.fsencode(directory) in words.split(b"\0")
 
 
 def init(directory: Path) -> str:
-    """Process id of its init, as this machine sees it; empty where there is none yet."""
+    """Return the process id of its init on this host; empty before it starts."""
     words = ["pgrep", "-P", (directory / "pid").read_text()]
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout.split("\n")[0]
 
@@ -139,7 +139,7 @@ def _say(text: str) -> int:
 
 
 def _lives(pid: int) -> bool:
-    """A zombie does not: who began it may not have asked for it yet."""
+    """Return whether a process runs; a zombie, whose parent has not waited for it, does not."""
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
     except OSError:
@@ -151,11 +151,11 @@ def _remove(group: Path) -> None:
         try:
             child.rmdir()
         except OSError:
-            continue  # something in it still ends
+            continue  # a process in it is still ending
 
 
 def spawn(directory: Path, netns: str, hostname: str) -> None:
-    """In a process of its own: take cgroups, then enter the network and new namespaces, and go on with `inside`."""
+    """In a new process: create cgroups, enter the network and new namespaces, then run `inside`."""
     groups = _cgroups(f"linuxnode-{hostname}-{os.getpid()}")
     (directory / "cgroups").write_text("\n".join(map(str, groups)))
     words = ["nsenter", f"--net=/run/netns/{netns}", "unshare", "-m", "-p", "-u", "-i", "-C", "--fork", "--kill-child"]
@@ -164,9 +164,9 @@ def spawn(directory: Path, netns: str, hostname: str) -> None:
 
 
 def _cgroups(name: str) -> list[Path]:
-    """A group of its own for this process in every hierarchy of the machine; the node sees it as its root."""
-    made: list[Path] = []
-    for line in Path("/proc/self/cgroup").read_text().splitlines():  # read whole first: it changes as we move
+    """Move this process into a new group of each hierarchy, the machine's cgroup root; return the groups."""
+    groups: list[Path] = []
+    for line in Path("/proc/self/cgroup").read_text().splitlines():  # read whole: it changes when the process moves
         _, controllers, path = line.split(":", 2)
         hierarchy = {"": "unified", "name=systemd": "systemd"}.get(controllers, controllers)
         group = Path("/sys/fs/cgroup") / hierarchy / path.strip("/") / name
@@ -177,10 +177,10 @@ def _cgroups(name: str) -> list[Path]:
             for knob in ("cpuset.cpus", "cpuset.mems"):
                 (group / knob).write_text((group.parent / knob).read_text())
             (group / "cgroup.clone_children").write_text("1")
-        made.append(group)
-    for group in made:
+        groups.append(group)
+    for group in groups:
         (group / "cgroup.procs").write_text(str(os.getpid()))
-    return made
+    return groups
 
 
 def _mount(*words: object) -> None:
@@ -188,7 +188,7 @@ def _mount(*words: object) -> None:
 
 
 def inside(directory: Path, hostname: str) -> None:
-    """As the first process of the node's namespaces: lay its root, then become its init."""
+    """As the first process in the machine's namespaces: mount its root, then exec its init."""
     root = directory / "root"
     for name in ("upper", "work", "root", "sysctl"):
         (directory / name).mkdir(parents=True, exist_ok=True)
@@ -199,14 +199,14 @@ def inside(directory: Path, hostname: str) -> None:
     _mount("-t", "sysfs", "-o", "ro,nosuid,nodev,noexec", "sysfs", root / "sys")
     _lay_modules(root / "sys/module")
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root / "sys/fs/cgroup")
-    for options, name in [*((each, each) for each in CONTROLLERS), ("none,name=systemd", "systemd")]:
+    for options, name in [*((controller, controller) for controller in CONTROLLERS), ("none,name=systemd", "systemd")]:
         (root / "sys/fs/cgroup" / name).mkdir()
         _mount("-t", "cgroup", "-o", options, "cgroup", root / "sys/fs/cgroup" / name)
     _lay_dev(root / "dev", directory)
     _lay_sysctls(root / "proc/sys", directory / "sysctl")
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", root / "run")
     _mount("-t", "tmpfs", "tmpfs", root / "tmp")
-    for name in ("containerd", "kubelet", "etcd"):  # an overlay cannot carry another overlay
+    for name in ("containerd", "kubelet", "etcd"):  # overlayfs needs a layer that is not an overlay
         (directory / "var" / name).mkdir(parents=True, exist_ok=True)
         (root / "var/lib" / name).mkdir(parents=True, exist_ok=True)
         _mount("--bind", directory / "var" / name, root / "var/lib" / name)
@@ -221,7 +221,7 @@ def inside(directory: Path, hostname: str) -> None:
 
 
 def _lay_sysctls(settings: Path, shown: Path) -> None:
-    """Read-only, but for the network's, which are the namespace's own."""
+    """Mount settings read-only, except those of the network, which belong to the namespace."""
     _mount("--bind", settings, settings)
     _mount("--bind", settings / "net", settings / "net")
     _mount("-o", "remount,bind,ro", settings)
@@ -232,9 +232,9 @@ def _lay_sysctls(settings: Path, shown: Path) -> None:
 
 
 def _lay_modules(modules: Path) -> None:
-    """The kernel's modules by name, and those built into it that it does not list for want of parameters."""
-    names = {each.name for each in modules.iterdir()}
-    names |= {name for name, sign in BUILT_IN.items() if Path(sign).exists()}
+    """List the kernel's modules, and built-in ones that it does not list because they have no parameters."""
+    names = {module.name for module in modules.iterdir()}
+    names |= {name for name, path in BUILT_IN.items() if Path(path).exists()}
     _mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", modules)
     for name in names:
         (modules / name).mkdir()

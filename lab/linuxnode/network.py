@@ -1,4 +1,4 @@
-"""Networks of machines: a bridge in a network namespace of its own, without a way out, and a namespace each."""
+"""Networks of machines: a bridge without uplink in one network namespace, and a namespace per machine."""
 
 import hashlib
 import ipaddress
@@ -6,13 +6,13 @@ import subprocess
 
 
 def run(*words: object) -> str:
-    """The output of ip."""
+    """Run ip; return its output."""
     ran = subprocess.run(["ip", *map(str, words)], check=True, capture_output=True, text=True)
     return ran.stdout
 
 
 def up(net: str, cidr: str) -> None:
-    """The bridge br0 in namespace NET; it has the first address of the range."""
+    """Create namespace NET with bridge br0, which has the first address of the range."""
     network = ipaddress.ip_network(cidr)
     run("netns", "add", net)
     run("-n", net, "link", "set", "lo", "up")
@@ -23,7 +23,7 @@ def up(net: str, cidr: str) -> None:
 
 
 def add(net: str, node: str, address: str) -> None:
-    """The namespace NET-NODE whose eth0 has the address, and the bridge as its way out."""
+    """Create namespace NET-NODE with the address on eth0 and the bridge as default route."""
     bridge = ipaddress.ip_interface(run("-n", net, "-o", "-4", "addr", "show", "br0").split()[3])
     space = f"{net}-{node}"
     run("netns", "add", space)
@@ -37,17 +37,17 @@ def add(net: str, node: str, address: str) -> None:
 
 
 def port(node: str) -> str:
-    """The bridge's port of a node: at most 15 characters, one for each."""
+    """Return the unique name of a node's port at the bridge, of at most 15 characters."""
     return f"v{hashlib.sha256(node.encode()).hexdigest()[:12]}"
 
 
 def connect(net: str, node: str, *, connected: bool) -> None:
-    """Plug a node's cable in, or pull it."""
+    """Connect or disconnect a node's cable."""
     run("-n", net, "link", "set", port(node), "up" if connected else "down")
 
 
 def throttle(net: str, node: str, rate: str) -> None:
-    """Let at most so much pass in each direction (tc's rates: 1mbit); empty: all that comes."""
+    """Limit a node's rate in each direction (tc's form: 1mbit); empty: no limit."""
     for namespace, device in ((net, port(node)), (f"{net}-{node}", "eth0")):
         shape = ("replace", "dev", device, "root", "tbf", "rate", rate, "burst", "32kbit", "latency", "400ms")
         words = ("tc", "-n", namespace, "qdisc", *(shape if rate else ("del", "dev", device, "root")))
@@ -55,12 +55,12 @@ def throttle(net: str, node: str, rate: str) -> None:
 
 
 def remove(space: str) -> None:
-    """End one machine's namespace, and with it its port of the bridge."""
+    """Remove a machine's namespace, and with it its port at the bridge."""
     run("netns", "del", space)
 
 
 def down(net: str) -> None:
-    """End the bridge and all that was added to it."""
+    """Remove the bridge and all namespaces of its machines."""
     names = [line.split()[0] for line in run("netns", "list").splitlines() if line.strip()]
     for name in names:
         if name == net or name.startswith(f"{net}-"):

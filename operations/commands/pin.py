@@ -9,14 +9,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from components.catalogue.artifacts import Artifact
+from components.stack_files.artifact_file import DEFAULT
 from operations.console.exits import Exit, Stop
 from operations.downloads import entry_file, fetch, publishers
 from operations.downloads.cache import stored, watched
 from operations.downloads.checksums import BadChecksums, checked
 from operations.stacks.paths import REPOSITORY
 
-FILE = "artifacts.json"
-"""Where entries are kept unless another file is named; in the folder of Pulumi.yaml."""
+FILE = DEFAULT
+"""Where entries are kept unless --file names another file; in the folder of Pulumi.yaml."""
 SYSTEMS = ("linux", "windows")
 STATES = ("same", "differs", "not published", "unreachable")
 AT_ONCE = 8
@@ -48,7 +49,7 @@ def pin(wanted: Wanted, file: str | None) -> None:
         print(f"pinned {each['name']} {each['version']} for {each['os']}{size}\n  {_digest(each)}")
         print(f"  {each['url']}\n  digest from: {each['source']}")
     if path.parent == REPOSITORY and path.name == FILE:
-        print(f"\nStacks take it with: artifacts: {{file: {FILE}}}")
+        print("\nStacks without artifacts.file take these entries from now on; the next: mullion up STACK")
 
 
 def _path(file: str | None) -> Path:

@@ -58,11 +58,13 @@ def show(stack: str) -> None:
     with opened(stack) as cloud_state:
         waiting = faults.planned(cloud_state)
     if not waiting:
-        print(f"no fault waits in the sandbox of {stack}")
+        print(f"no fault is planned in the sandbox of {stack}")
         return
-    rows = [[each.kind, str(each.nth), each.type or "any", f"{each.amount:g}", str(each.times)] for each in waiting]
+    rows = [
+        [fault.kind, str(fault.nth), fault.type or "any", f"{fault.amount:g}", str(fault.times)] for fault in waiting
+    ]
     print(table(["fault", "at call", "type", "amount", "times"], rows))
-    print("\n".join(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(each.kind for each in waiting)))
+    print("\n".join(f"{kind}: {KINDS[kind]}" for kind in dict.fromkeys(fault.kind for fault in waiting)))
 
 
 def clear(stack: str) -> None:
@@ -74,7 +76,7 @@ def clear(stack: str) -> None:
 
 def change(stack: str, name: str, settings: Sequence[str]) -> None:
     """Change a resource outside of Pulumi. settings: PROPERTY=VALUE, with the value as JSON or plain text."""
-    changes = dict(_setting(each) for each in settings)
+    changes = dict(_setting(setting) for setting in settings)
     with opened(stack) as cloud_state:
         record = _find(cloud_state, stack, name)
         wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
@@ -95,7 +97,7 @@ def remove(stack: str, name: str) -> None:
 def boots(stack: str) -> None:
     """Print the boot progress of each machine, and what blocks it."""
     with opened(stack) as cloud_state:
-        rows = [[each.machine or "?", each.instance, each.state, each.at, each.reason] for each in cloud_state.boots()]
+        rows = [[boot.machine or "?", boot.instance, boot.state, boot.at, boot.reason] for boot in cloud_state.boots()]
     print(table(["machine", "instance", "state", "since", "blocked by"], rows))
 
 

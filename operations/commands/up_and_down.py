@@ -19,7 +19,7 @@ from operations.console.exits import Exit, Stop
 from operations.engine import failures, locate, policy_preview, progress, state
 from operations.engine.events import Step, Tally
 from operations.engine.state import State
-from operations.engine.workspace import Run, opened, sandbox_config
+from operations.engine.workspace import Run, opened, refuse_unusable, sandbox_config
 from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
@@ -51,6 +51,8 @@ def up(
     world = _world(sandbox, stack.spec.cloud.value, stack.region)
     target.check(name, world)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
+        if not sandbox:
+            refuse_unusable(name)
         total = _registered(name, sandbox=sandbox)
         look = _lookup(name, sandbox)
         found, exported = recovery.ready(name, workspace, look)

@@ -61,6 +61,11 @@ class MachineReport:
     gone: bool = False
 
     @property
+    def state(self) -> str:
+        """State of its record; gone if its instance is."""
+        return "gone" if self.gone else plain(self.record.get("state"))
+
+    @property
     def where(self) -> str:
         """Phase and step of its node plan: phase/step."""
         return "/".join(plain(self.record[key]) for key in ("phase", "step") if self.record.get(key))
@@ -206,7 +211,7 @@ async def until_ready(
     while True:
         reports[:] = await look()
         for report in reports:
-            now = (plain(report.record.get("state")), report.where)
+            now = (report.state, report.where)
             if said.get(report.expected.name) != now:
                 said[report.expected.name] = now
                 say(report)
@@ -224,7 +229,7 @@ def table_of(reports: list[MachineReport]) -> str:
     rows = [
         (
             report.expected.name,
-            "gone" if report.gone else plain(report.record.get("state")),
+            report.state,
             report.where,
             plain(report.record.get("kubernetes")),
             ready[report.node],
@@ -241,7 +246,7 @@ def plain(text: Any) -> str:
 
 def _say(report: MachineReport) -> None:
     clock = time.strftime("%H:%M:%S")
-    line = f"{clock}  {report.expected.name}: {plain(report.record.get('state'))} {report.where}"
+    line = f"{clock}  {report.expected.name}: {report.state} {report.where}"
     print(line.rstrip(), flush=True)
 
 

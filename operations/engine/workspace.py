@@ -19,6 +19,7 @@ from pulumi.automation._stack import StackInitMode
 from components.rollout.simulation import BOOTED
 from components.stack_files.stack import CLUSTER, TARGET
 from operations.clouds import cloud_tables
+from operations.console.exits import Exit, Stop
 from operations.engine import policy_preview, state
 from operations.engine.locate import Engine
 from operations.engine.process import EngineCommand
@@ -112,6 +113,25 @@ def opened(name: str, engine: Engine, *, sandbox: bool) -> Iterator[auto.LocalWo
     removed, added = (REMOVED, sandbox_environment(target.sandbox_folder(name))) if sandbox else ((), QUIET)
     with environment(removed, {**added, **policy_preview.environment()}):
         yield auto.LocalWorkspace(work_dir=str(folder), program=program, pulumi_command=EngineCommand(engine))
+
+
+def refuse_unusable(name: str) -> None:
+    """Raise Stop, with all that the engine needs for a real account and this environment lacks."""
+    project = yaml.safe_load((REPOSITORY / "Pulumi.yaml").read_text("utf-8"))
+    named = project.get("backend") if isinstance(project, dict) else None
+    lacks, place = list[str](), str(named.get("url") or "") if isinstance(named, dict) else ""
+    place = os.environ.get("PULUMI_BACKEND_URL") or place or backend()
+    if not place and not os.environ.get("PULUMI_ACCESS_TOKEN"):
+        lacks.append("a backend for the state: pulumi login")
+    secrets_by = stack_files.secrets_provider(name)
+    passphrase = any(each in os.environ for each in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"))
+    if secrets_by == "passphrase" or (not secrets_by and place and not place.startswith(("http://", "https://"))):
+        lacks += [] if passphrase else ["the passphrase of its secrets: set PULUMI_CONFIG_PASSPHRASE_FILE"]
+    if lacks:
+        listed = "".join(f"\n  {each}" for each in lacks)
+        raise Stop(
+            Exit.USAGE, f"stack {name} cannot be built in a real account yet; nothing was started. Missing:{listed}"
+        )
 
 
 class Run(auto.Stack):

@@ -4,6 +4,7 @@ The stack file stays as it is; that it is read so is kept beside the sandbox's w
 """
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,15 +41,10 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     cluster = config.get(CLUSTER) or {}
     own = str(cluster.get("kubernetes", ""))
     version = kubernetes or own
+    refuse_unbootable(name)
     _refuse_unbuilt(cluster, version)
     memory = _memory(name)
     made = memory.with_name("world.db")
-    if made.exists() and not is_chosen(name) and target.in_sandbox(name):
-        raise Stop(
-            Exit.REFUSED,
-            f"stack {name} is in the sandbox with machines that cannot boot: remove them first, "
-            f"mullion down {name} --sandbox, then: mullion up {name} --sandbox --bootable",
-        )
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     cloud_state = CloudState(made)
     with cloud_state.transaction():
@@ -67,6 +63,16 @@ def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
         choose(name, config, chosen.kubernetes)
     elif is_chosen(name) and isinstance(cluster, Mapping):
         _refuse_unbuilt(cluster, kubernetes(name, str(cluster.get("kubernetes", ""))))
+
+
+def refuse_unbootable(name: str) -> None:
+    """Raise Stop if the stack's sandbox has machines that were not made to boot."""
+    if (target.sandbox_folder(name) / "world.db").exists() and not is_chosen(name) and target.in_sandbox(name):
+        raise Stop(
+            Exit.REFUSED,
+            f"stack {name} is in the sandbox with machines that cannot boot: remove them first, "
+            f"mullion down {name} --sandbox, then: mullion up {name} --sandbox --bootable",
+        )
 
 
 def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
@@ -131,3 +137,11 @@ def kubernetes(name: str, own: str) -> str:
 def forget(name: str) -> None:
     """Read the stack as its file says."""
     _memory(name).unlink(missing_ok=True)
+
+
+if __name__ == "__main__":  # `make demo` asks before it builds programs for most of an hour
+    try:
+        refuse_unbootable(sys.argv[1])
+    except Stop as stop:
+        print(f"mullion: {stop}", file=sys.stderr)
+        sys.exit(stop.code)

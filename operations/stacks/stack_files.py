@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from components.stack_files.stack import Stack, read_stack, stack_file_config
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_overlay, target
@@ -49,6 +51,12 @@ def config(name: str) -> dict[str, Any]:
 def written(name: str) -> dict[str, Any]:
     """Return the configuration of a stack as its file has it."""
     return stack_file_config(file(name))
+
+
+def secrets_provider(name: str) -> str:
+    """Return `secretsprovider` of a stack file, as Pulumi writes it there; empty if the backend's default counts."""
+    whole = yaml.safe_load(file(name).read_bytes())
+    return str(whole.get("secretsprovider") or "") if isinstance(whole, dict) else ""
 
 
 def load(name: str) -> Stack:

@@ -67,13 +67,14 @@ def run(suite: Suite, kubeconfig: Path, nodes: Iterable[Node], report: Path) -> 
     with (report / "e2e.log").open("wb") as log:
         try:
             with subprocess.Popen(argv, stdout=log, stderr=log, env={**os.environ, **images}) as suite_run:
-                while suite_run.poll() is None:
-                    if time.monotonic() > end:
-                        suite_run.kill()
-                        failure = f"it ran longer than {HOURS} h"
-                    heart.beat(f"{suite.program}; its output: {report / 'e2e.log'}")
-                    with suppress(subprocess.TimeoutExpired):
-                        suite_run.wait(POLL_SECONDS)
+                try:
+                    while suite_run.poll() is None and time.monotonic() < end:
+                        heart.beat(f"{suite.program}; its output: {report / 'e2e.log'}")
+                        with suppress(subprocess.TimeoutExpired):
+                            suite_run.wait(POLL_SECONDS)
+                    failure = "" if suite_run.poll() is not None else f"it ran longer than {HOURS} h"
+                finally:
+                    suite_run.kill()
             failure = failure or (f"exit code {suite_run.returncode}" if suite_run.returncode else "")
         except OSError as error:
             failure = str(error)

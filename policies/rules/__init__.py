@@ -1,4 +1,4 @@
-"""The rules of the pack; a module for each concern, one table for all."""
+"""The rules of the pack, one module for each concern."""
 
 from policies.rules import exposure, leaks, machines, nodes, permissions, stores, tagged
 from policies.rules.rule import ResourceRule, StackRule
@@ -12,4 +12,4 @@ RULES: tuple[ResourceRule | StackRule, ...] = (
     *nodes.RULES,
     *tagged.RULES,
 )
-"""Every rule; docs/policies.md lists them."""
+"""All rules; docs/policies.md lists them."""

@@ -1,4 +1,4 @@
-"""What the internet may reach: no port of an administrator, and the API by its allow list only."""
+"""Exposure to the internet: no administrators' port, and the API only through its allow list."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from policies.rules.rule import UNKNOWN, Resource, ResourceRule, StackRule, item
 ADMIN_PORTS = {22: "SSH", 3389: "RDP", 5985: "WinRM", 5986: "WinRM over TLS"}
 API_PORT = 6443
 PUBLIC_API = "Kubernetes API for people"
-"""Description of the one security group of AWS that ranges of the allow list may reach."""
+"""Description of AWS's only security group that ranges of the allow list can reach."""
 FROM_OUTSIDE = ("people, from the allow list", "health probes of the load balancers")
-"""Descriptions of the rules that do the same where balancers pass packets on (components/topology/firewall.py)."""
+"""Descriptions of the rules for the same ranges with passthrough load balancers (components/topology/firewall.py)."""
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 OLD_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 GROUP = "aws:ec2/securityGroup:SecurityGroup"
@@ -25,12 +25,14 @@ PRIVATE = tuple(
     ip_network(each)
     for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "127.0.0.0/8", "fc00::/7")
 )
-"""RFC 1918, 6598, 1122, 4193: what nobody on the internet sends from."""
+"""Ranges without public addresses: RFC 1918, 6598, 1122, 4193."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """What one rule lets in: from whom, by which protocol (tcp, udp, all, or a number), to which ports, and why."""
+    """Packets that a rule lets in: sources, protocol (tcp, udp, all, or a number), ports, and the rule's
+    description.
+    """
 
     sources: list[Any]
     protocol: str
@@ -38,11 +40,11 @@ class Opening:
     why: Any = ""
 
     def public(self) -> list[str]:
-        """Sources that public addresses are in."""
+        """Return the sources that contain public addresses."""
         return [str(each) for each in self.sources if known(each) and _is_public(str(each))]
 
     def lets_in(self, port: int) -> bool:
-        """Whether it lets TCP in, to this port."""
+        """Return whether it lets in TCP to this port."""
         if self.protocol in ("-1", "all", "*"):
             return True
         return self.protocol in ("tcp", "6") and any(first <= port <= last for first, last in self.ports)
@@ -53,7 +55,7 @@ def _is_public(written: str) -> bool:
         return True
     try:
         network: IPv4Network | IPv6Network = ip_network(written, strict=False)
-    except ValueError:  # the provider refuses it, or it is a name of the cloud's own
+    except ValueError:  # the provider refuses it, or it is a name that the cloud defines
         return False
     return not any(_within(network, private) for private in PRIVATE)
 
@@ -63,7 +65,7 @@ def _within(network: Any, other: Any) -> bool:
 
 
 LIST = "a prefix list"
-"""What stands for a list of ranges of AWS, which is taken for public."""
+"""Stands for a prefix list of AWS, which the rules take for public."""
 
 
 def _of_aws(resource: Resource) -> Iterator[Opening]:
@@ -78,7 +80,7 @@ def _of_aws(resource: Resource) -> Iterator[Opening]:
             str(each.get("ipProtocol", each.get("protocol", ""))),
             (each.get("fromPort"), each.get("toPort")),
         )
-        # numbers come as 22.0 from the engine
+        # the engine passes numbers as 22.0
         span = [] if None in ports or UNKNOWN in ports else [(int(float(str(ports[0]))), int(float(str(ports[1]))))]
         yield Opening([*ranges, *lists], protocol, span)
 
@@ -88,7 +90,7 @@ def _of_gcp(resource: Resource) -> Iterator[Opening]:
     if properties.get("direction") == "EGRESS":
         return
     named = [properties.get(each) for each in ("sourceServiceAccounts", "sourceTags")]
-    # without a source a rule is for all (VPC, "Firewall rules": sources)
+    # a rule without a source applies to all (VPC, "Firewall rules": sources)
     sources = _list(properties.get("sourceRanges")) or ([] if any(named) else ["0.0.0.0/0"])
     for each in items(properties, "allows"):
         yield Opening(
@@ -111,7 +113,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _spans(ports: Any) -> list[tuple[int, int]]:
-    """Ports as a rule has them (`22`, `30000-32767`, `*`); none at all are all."""
+    """Return ranges of ports that a rule lists as `22`, `30000-32767` or `*`; all ports if it lists none."""
     if not _list(ports):
         return [] if ports is UNKNOWN else [ALL_PORTS]
     parted = [str(each).partition("-") for each in ports if known(each)]
@@ -123,7 +125,7 @@ OPENINGS: Mapping[str, Callable[[Resource], Iterator[Opening]]] = {
     FIREWALL: _of_gcp,
     **dict.fromkeys((AZURE_GROUP, AZURE_RULE), _of_azure),
 }
-"""What a rule or a group of rules lets in, by type."""
+"""By type: function that returns what a rule or a group of rules lets in."""
 
 
 def _admin(resource: Resource) -> Iterator[str]:
@@ -131,7 +133,7 @@ def _admin(resource: Resource) -> Iterator[str]:
         for source in opening.public():
             for port, use in ADMIN_PORTS.items():
                 if opening.lets_in(port):
-                    yield f"{source} may reach port {port} ({use}); use `access: session`, which opens no port"
+                    yield f"{source} can reach port {port} ({use}); write `access: session`, which opens no port"
 
 
 def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
@@ -140,7 +142,10 @@ def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
         of_group = groups & {each.urn, *each.inputs_from.get("securityGroupId", frozenset[str]())}
         for opening in OPENINGS[each.type](each) if each.type in OPENINGS and not of_group else ():
             for source in opening.public() if opening.lets_in(API_PORT) and opening.why not in FROM_OUTSIDE else []:
-                yield each, f"{source} may reach port {API_PORT} past the load balancer of the API; use `api.allow`"
+                yield (
+                    each,
+                    f"{source} can reach port {API_PORT} past the API's load balancer; write the range in `api.allow`",
+                )
 
 
 TYPES = frozenset(OPENINGS)

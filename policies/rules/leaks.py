@@ -1,4 +1,4 @@
-"""Secrets in places that are not made for them: user-data, objects of the bundle store, tags."""
+"""Secrets where others can read them: user-data, objects of the bundle store, tags."""
 
 import base64
 import binascii
@@ -23,13 +23,13 @@ PATTERNS = {
     "a kubeconfig's key": re.compile(r"client-key-data\W{1,4}[\w/+]{16}"),
     "a kubeadm certificate key": re.compile(r"certificate-?key\W{1,4}[0-9a-f]{64}\b", re.IGNORECASE),
 }
-"""What each secret looks like."""
+"""Form of each kind of secret."""
 
 _ENCODED = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 _DEEPEST = 3
-"""How often something may be encoded and still be looked through: cloud-init's gz+b64 inside base64."""
+"""Most encodings inside each other that the rule decodes: cloud-init's gz+b64 inside base64."""
 _LONGEST = 1 << 20
-"""Most bytes that one compressed part may become: user-data is far below, an archive bomb is not."""
+"""Most bytes that the rule decompresses: user-data is far smaller, an archive bomb is not."""
 
 PLACES = {
     **dict.fromkeys((INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"), ("userData", "userDataBase64", "tags")),
@@ -42,7 +42,7 @@ USER_DATA = frozenset(PLACES) - OBJECTS.keys()
 
 
 def secrets(text: str, depth: int = 0) -> set[str]:
-    """Name each kind of secret in a text, also in its parts that are base64, compressed or not."""
+    """Return the kinds of secrets in a text, also in its base64 parts, compressed or not."""
     found = {what for what, pattern in PATTERNS.items() if pattern.search(text)}
     if depth < _DEEPEST:
         for part in _ENCODED.finditer(text):
@@ -53,7 +53,7 @@ def secrets(text: str, depth: int = 0) -> set[str]:
 
 
 def _decoded(part: str) -> str | None:
-    """Base64, and gzip inside it; None for what only looks so."""
+    """Return decoded base64, decompressed if it is gzip; None if the part is not base64."""
     try:
         data = base64.b64decode(part + "=" * (-len(part) % 4), validate=True)
         if data[:2] == b"\x1f\x8b":
@@ -75,7 +75,7 @@ def _leaks(resource: Resource) -> Iterator[str]:
     for place, value in _places(resource):
         text = value.data.decode("latin-1") if isinstance(value, Content) and value.data else value
         for what in sorted(secrets(text)) if isinstance(text, str) else ():
-            yield f"{place} holds {what}; put it into the secret store, and let the machine read it with its identity"
+            yield f"{place} holds {what}; put it in the secret store, where the machine reads it with its identity"
 
 
 RULES = (

@@ -1,4 +1,4 @@
-"""Machines: hardened metadata, encrypted disks, pinned images, and a control plane that no change takes away."""
+"""Machines: hardened metadata, encrypted disks, pinned images, and a control plane that no change replaces or stops."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -24,11 +24,11 @@ KEPT = {
     GCP_INSTANCE: ("bootDisk", "machineType", "metadata"),
     AZURE_MACHINE: ("osProfile", "hardwareProfile", "storageProfile"),
 }
-"""Inputs of an instance whose change replaces or stops it, or is none of a running machine's. A disk of AWS grows while
-the machine runs."""
+"""By type: inputs whose change replaces or stops a machine, or has no effect on a running one. The size of AWS's disks
+is not among them: they grow while the machine runs."""
 IMAGES, STASH = re.compile(r"mullion:\w+:Images"), "pulumi:index:Stash"
 IMAGE = {INSTANCE: "ami", GCP_INSTANCE: "bootDisk.initializeParams.image"}
-"""Input that names the image. Azure resolves one when it makes the machine, and keeps it."""
+"""By type: input with the image. Azure chooses the image when it creates the machine, and keeps it."""
 WITH_METADATA = frozenset({INSTANCE, "aws:ec2/launchTemplate:LaunchTemplate"})
 GUARDED = {
     "aws:s3/bucket:Bucket": "bucket",
@@ -37,23 +37,27 @@ GUARDED = {
     "gcp:secretmanager/secret:Secret": "secret",
     "gcp:storage/bucket:Bucket": "bucket",
 }
-"""What a protected stack protects beside its control plane."""
+"""By type: resources that a protected stack protects, besides its control plane."""
 
 _SHIELD = "shieldedInstanceConfig."
 SETTINGS: dict[str, tuple[tuple[str, Any, str], ...]] = {
     GCP_INSTANCE: (
-        (f"{_SHIELD}enableSecureBoot", True, "what starts before the kernel is not verified"),
-        (f"{_SHIELD}enableVtpm", True, "nothing measures what was started"),
-        (f"{_SHIELD}enableIntegrityMonitoring", True, "nobody hears of a start that was measured otherwise"),
-        ("metadata.serial-port-enable", "FALSE", "who may connect to the serial console gets a prompt"),
+        (f"{_SHIELD}enableSecureBoot", True, "programs before the kernel are not verified"),
+        (f"{_SHIELD}enableVtpm", True, "the boot is not measured"),
+        (f"{_SHIELD}enableIntegrityMonitoring", True, "a changed boot is not reported"),
+        ("metadata.serial-port-enable", "FALSE", "everybody who can connect to the serial console gets a prompt"),
     ),
     AZURE_MACHINE: (
-        ("securityProfile.securityType", "TrustedLaunch", "what starts before the kernel is not verified"),
-        ("securityProfile.uefiSettings.secureBootEnabled", True, "what starts before the kernel is not verified"),
-        ("securityProfile.uefiSettings.vTpmEnabled", True, "nothing measures what was started"),
+        ("securityProfile.securityType", "TrustedLaunch", "programs before the kernel are not verified"),
+        (
+            "securityProfile.uefiSettings.secureBootEnabled",
+            True,
+            "programs before the kernel are not verified",
+        ),
+        ("securityProfile.uefiSettings.vTpmEnabled", True, "the boot is not measured"),
     ),
 }
-"""What machines are given, by type: path, value, and what is wrong without it."""
+"""By type: path and value of a required setting, and why it is required."""
 
 
 def _metadata(machine: Resource) -> Iterator[str]:
@@ -90,16 +94,16 @@ def _volume(volume: Resource) -> Iterator[str]:
 def _kept(machine: Resource) -> Iterator[str]:
     missing = [each for each in KEPT[machine.type] if not _ignores(machine, each)]
     if missing and is_control_plane(machine.urn):
-        yield f"a change of {', '.join(missing)} would replace or stop a control plane; add to its ignore_changes"
+        yield f"a change of {', '.join(missing)} would replace or stop a control plane; add it to ignore_changes"
 
 
 def _ignores(machine: Resource, path: str) -> bool:
-    """Whether a machine ignores changes of an input: of this one, or of all that it is part of."""
+    """Return whether a machine ignores changes of an input, or of the input that contains it."""
     return not {path, path.partition(".")[0]}.isdisjoint(machine.ignore_changes)
 
 
 def _chained(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
-    """Each control plane waits for all before it, so that the engine changes one after another."""
+    """Find control planes that do not wait for all before them: the engine would change several at once."""
     waits = {each.urn: each.depends_on for each in resources}
     machines = sorted((each for each in resources if is_control_plane(each.urn)), key=lambda each: each.urn)
     for first, second in pairwise(machines):
@@ -109,12 +113,12 @@ def _chained(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
 
 
 def _cluster(machine: Resource) -> str:
-    """All of the URN but the index."""
+    """Return the URN without the index."""
     return machine.urn.rpartition("-")[0]
 
 
 def _before(urn: str, waits: dict[str, frozenset[str]]) -> set[str]:
-    """Everything a resource waits for, directly or not."""
+    """Return everything that a resource waits for, directly or indirectly."""
     found: set[str] = set()
     ahead = list(waits.get(urn, ()))
     while ahead:
@@ -126,9 +130,9 @@ def _before(urn: str, waits: dict[str, frozenset[str]]) -> set[str]:
 
 
 def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
-    """In a protected stack an image comes from a Stash (looked up once) or the spec: both are outputs of Images.
+    """Find machines of a protected stack whose image comes neither from a Stash (looked up once) nor from the spec.
 
-    A machine that ignores changes of its image keeps the one that it has, of whatever the spec named then.
+    Both are outputs of Images. A machine that ignores changes of its image keeps it, whatever the spec says now.
     """
     if not _protected(resources):
         return
@@ -140,7 +144,7 @@ def _pinned(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
         image, comes_from = at(machine.properties, path), machine.inputs_from.get(path.partition(".")[0], frozenset())
         if image is None or stashes & comes_from or image in pinned or _ignores(machine, path):
             continue
-        yield machine, "its image is looked up anew in each run; take it from the spec's `images`, or a Stash"
+        yield machine, "each run looks its image up again; take it from the spec's `images`, or from a Stash"
 
 
 def _protected(resources: Collection[Resource]) -> bool:

@@ -1,6 +1,6 @@
-"""What Windows nodes keep from pods, and the kubelet's priority: read from the node plan inside each bundle.
+"""Reserves and the kubelet's priority on Windows nodes, read from the node plan in each bundle.
 
-User-data does not hold them; the bundle's archive is the only place where a machine's plan stands.
+Only the bundle's archive contains the plan; user-data does not.
 """
 
 import io
@@ -18,7 +18,7 @@ _NOTHING = re.compile(r"0+(?:\.0+)?[A-Za-z]*")
 
 
 def node_plan(content: Content) -> dict[str, Any] | None:
-    """The plan in a bundle's archive; None where there is none that can be read."""
+    """Return the plan in a bundle's archive; None if it has none, or it cannot be read."""
     try:
         with zipfile.ZipFile(io.BytesIO(content.data or b"")) as archive:
             return json.loads(archive.read("plan.json"))
@@ -37,7 +37,7 @@ def _kubelet(stored: Resource) -> Iterator[str]:
         return
     plan = node_plan(source) if isinstance(source, Content) else None
     if plan is None:
-        yield "its archive has no plan.json that can be read here, so its reserves are unknown"
+        yield "its archive has no readable plan.json, so its reserves are unknown"
     elif plan["os"].startswith("windows"):
         yield from _reserves(plan)
         yield from _priority(plan)
@@ -49,7 +49,7 @@ def _reserves(plan: dict[str, Any]) -> Iterator[str]:
         reserved = [str(config.get("systemReserved", {}).get(resource, "0")) for config in configs] or ["0"]
         if any(_NOTHING.fullmatch(each) for each in reserved):
             yield (
-                f"pool {plan['pool']} reserves no {resource} for Windows, which has no cgroups to defend itself with: "
+                f"pool {plan['pool']} reserves no {resource} for Windows, which has no cgroups that limit pods: "
                 f"set kubelet.system_reserved.{resource}"
             )
 
@@ -58,7 +58,8 @@ def _priority(plan: dict[str, Any]) -> Iterator[str]:
     commands = [each["command"] for each in _steps(plan) if each.get("service") == "kubelet" and "command" in each]
     if not any(str(word).startswith(_PRIORITY) for command in commands for word in command):
         yield (
-            f"pool {plan['pool']} starts the kubelet at normal priority, where busy containers starve its heartbeats: "
+            f"pool {plan['pool']} starts the kubelet at normal priority, so it misses heartbeats when containers are"
+            f" busy: "
             "set kubelet.priority_class"
         )
 

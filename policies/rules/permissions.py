@@ -1,4 +1,4 @@
-"""Roles: what they may do is named, and so is what they may do it to."""
+"""Roles: their actions and resources are listed, without wildcards."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -7,10 +7,10 @@ from typing import Any
 from policies.rules.rule import Resource, ResourceRule, document, items, known
 
 WITHOUT_RESOURCES = frozenset({"ec2:DescribeInstances", "ecr:GetAuthorizationToken"})
-"""Actions that take no resource but `*` (Service Authorization Reference, "Resource types" empty), and that roles of
-machines may have."""
+"""Actions of machines' roles that take only the resource `*` (Service Authorization Reference, "Resource types"
+empty)."""
 BROAD = ("AdministratorAccess", "PowerUserAccess", "FullAccess")
-"""Endings of AWS's managed policies that no machine has."""
+"""Suffixes of AWS's managed policies that no machine can have."""
 
 POLICIES = frozenset({"aws:iam/rolePolicy:RolePolicy", "aws:iam/policy:Policy"})
 ROLE = "aws:iam/role:Role"
@@ -19,7 +19,7 @@ ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 
 EVERYONE = frozenset({"allUsers", "allAuthenticatedUsers"})
 BASIC = re.compile(r"roles/(?:owner|editor|viewer|[\w.]*[aA]dmin)")
-"""Roles of GCP with nearly all rights, of a project or of a service."""
+"""GCP's roles with nearly all permissions of a project or of a service."""
 ON_PROJECT = "gcp:projects/iAMMember:IAMMember"
 ONE = frozenset(
     {
@@ -29,7 +29,7 @@ ONE = frozenset(
         "gcp:storage/bucketIAMMember:BucketIAMMember",
     }
 )
-"""Rights of one member of GCP."""
+"""GCP's types that grant a role to one member."""
 CUSTOM = frozenset({"gcp:projects/iAMCustomRole:IAMCustomRole"})
 ASSIGNMENT, DEFINITION = "azure-native:authorization:RoleAssignment", "azure-native:authorization:RoleDefinition"
 AZURE_BASIC = {
@@ -37,7 +37,7 @@ AZURE_BASIC = {
     "b24988ac-6180-42a0-ab88-20f7382dd24c": "Contributor",
     "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9": "User Access Administrator",
 }
-"""Ids of Azure's roles with nearly all rights ("Azure built-in roles")."""
+"""Ids of Azure's roles with nearly all permissions ("Azure built-in roles")."""
 
 
 def _listed(value: Any) -> list[str]:
@@ -45,7 +45,7 @@ def _listed(value: Any) -> list[str]:
 
 
 def _everything(arn: str) -> bool:
-    """Whether a resource is `*`, or each of a service: arn:aws:s3:::*."""
+    """Return whether a resource is `*`, or all resources of a service: arn:aws:s3:::*."""
     return arn == "*" or (arn.startswith("arn:") and arn.split(":", 5)[-1] in ("*", "*/*"))
 
 
@@ -54,7 +54,7 @@ def _statement(statement: Mapping[str, Any]) -> Iterator[str]:
         return
     for key in ("NotAction", "NotResource"):
         if key in statement:
-            yield f"a statement allows by {key}, which is all but a few; list what it needs"
+            yield f"a statement allows by {key}, so everything except a few; list what it needs"
     actions, resources = _listed(statement.get("Action")), _listed(statement.get("Resource"))
     for action in actions:
         if "*" in action:
@@ -71,7 +71,7 @@ def _narrow(resource: Resource) -> Iterator[str]:
             yield from _statement(statement)
     for arn in [*_listed(resource.properties.get("policyArn")), *_listed(resource.properties.get("managedPolicyArns"))]:
         if arn.endswith(BROAD):
-            yield f"it has the policy {arn.rpartition('/')[2]}; write one with what it needs"
+            yield f"it has the policy {arn.rpartition('/')[2]}; write one with only the permissions that it needs"
 
 
 def _of_gcp(resource: Resource) -> Iterator[str]:
@@ -82,9 +82,9 @@ def _of_gcp(resource: Resource) -> Iterator[str]:
     if member in EVERYONE:
         yield f"{member} is everybody; name the service account"
     if BASIC.fullmatch(role):
-        yield f"{role} allows nearly everything; write a role with what it needs"
+        yield f"{role} allows nearly everything; write a role with only the permissions that it needs"
     elif resource.type == ON_PROJECT and role.startswith("roles/"):
-        yield f"{role} is for all there is in the project; write a role with what it needs, or name the thing"
+        yield f"{role} applies to the whole project; write a role with few permissions, or name the resource"
 
 
 def _of_azure(resource: Resource) -> Iterator[str]:

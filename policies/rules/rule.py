@@ -1,4 +1,4 @@
-"""What a rule is, and what it sees. Nothing here or in the other rules knows the engine."""
+"""Rules and the resources that they judge. No module of rules imports the engine's plugin."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 Properties = Mapping[str, Any]
-"""Inputs by the provider's names. Values are JSON's, UNKNOWN, or Content."""
+"""Inputs by the provider's names; values are JSON, UNKNOWN or Content."""
 
 
 class Unknown:
@@ -18,12 +18,12 @@ class Unknown:
 
 
 UNKNOWN: Final = Unknown()
-"""A value that only the cloud will know. Rules say nothing about it: they run again in `up`, once it is known."""
+"""A value that the cloud decides later. Rules accept it; they run again in `up`, when it is known."""
 
 
 @dataclass(frozen=True)
 class Content:
-    """The content of an asset; None where it cannot be read here."""
+    """The content of an asset; None if it cannot be read here."""
 
     data: bytes | None = field(repr=False)
 
@@ -38,19 +38,19 @@ class Resource:
     protect: bool = False
     ignore_changes: frozenset[str] = frozenset()
     depends_on: frozenset[str] = frozenset()
-    """URNs; filled in for rules over the whole stack alone, as is the next."""
+    """URNs; filled in only for rules over the whole stack, like inputs_from."""
     inputs_from: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """URNs that an input's value comes from, by input."""
+    """Input -> URNs of the resources that its value comes from."""
 
     @property
     def name(self) -> str:
-        """Its logical name."""
+        """The logical name."""
         return self.urn.rpartition("::")[2]
 
 
 @dataclass(frozen=True)
 class ResourceRule:
-    """A rule over one resource of these types: gives what is wrong with it, in words."""
+    """A rule over each resource of some types. check: yields a sentence for each violation."""
 
     name: str
     says: str
@@ -58,15 +58,15 @@ class ResourceRule:
     check: Callable[[Resource], Iterable[str]]
 
     def violations(self, resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
-        """Give each violation among resources, and what is wrong."""
-        for each in resources:
-            if each.type in self.types:
-                yield from ((each, wrong) for wrong in self.check(each))
+        """Yield each violation: the resource, and a sentence."""
+        for resource in resources:
+            if resource.type in self.types:
+                yield from ((resource, violation) for violation in self.check(resource))
 
 
 @dataclass(frozen=True)
 class StackRule:
-    """A rule over all resources of a stack: gives which one is wrong, and what."""
+    """A rule over all resources of a stack. violations: yields a resource and a sentence for each violation."""
 
     name: str
     says: str
@@ -81,25 +81,25 @@ OBJECTS = {
     "azure-native:storage:Blob": "blobName",
     "gcp:storage/bucketObject:BucketObject": "name",
 }
-"""What a store holds: the input with its name there, by type."""
+"""By type of object: input with its name in the store."""
 _CONTROL_PLANE = re.compile(r"mullion:\w+:ControlPlane")
-"""Component that control plane machines are children of."""
+"""Type of the component whose children are the control-plane machines."""
 
 
 def is_control_plane(urn: str) -> bool:
-    """Whether a URN is that of a control plane machine."""
+    """Return whether a URN is that of a control-plane machine."""
     kinds = urn.split("::")[2].split("$")
     return kinds[-1] in MACHINES and any(map(_CONTROL_PLANE.fullmatch, kinds))
 
 
 def items(properties: Properties, name: str) -> list[Properties]:
-    """Blocks of a property that may be absent, unknown, one or many."""
+    """Return the blocks of a property, which may be absent, unknown, one or many."""
     value = properties.get(name)
     return [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, Mapping)]
 
 
 def at(properties: Properties, path: str) -> Any:
-    """A value by its path (`osProfile.customData`): None where a part is not there, UNKNOWN where one is not known."""
+    """Return the value at a path (`osProfile.customData`): None if a part is absent, UNKNOWN if a part is unknown."""
     value: Any = properties
     for name in path.split("."):
         if not isinstance(value, Mapping):
@@ -109,7 +109,7 @@ def at(properties: Properties, path: str) -> Any:
 
 
 def document(value: Any) -> Properties:
-    """A policy document, given as JSON or as an object; empty where it is unknown or none, which the cloud refuses."""
+    """Return a policy document, written as JSON or as an object; {} if it is unknown, or no document."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -119,5 +119,5 @@ def document(value: Any) -> Properties:
 
 
 def known(value: Any) -> bool:
-    """Whether a value is there, and not for the cloud to say."""
+    """Return whether a value is present and not UNKNOWN."""
     return value is not None and value is not UNKNOWN

@@ -1,4 +1,4 @@
-"""Stores: private, encrypted, reached over TLS. GCP and Azure encrypt always, and GCP has no other way than TLS."""
+"""Stores: private, encrypted, reached only over TLS. GCP and Azure always encrypt, and GCP accepts only TLS."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ ENCRYPTION = "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEnc
 CLOSED = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
 POLICY = "aws:s3/bucketPolicy:BucketPolicy"
 HTTP: tuple[Any, ...] = (["false"], [False], [["false"]])
-"""Ways to write the condition's value."""
+"""Values of the condition that deny plain HTTP."""
 BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
 
 
@@ -28,7 +28,7 @@ def _closes(setting: Resource) -> bool:
 
 def _wants_tls(setting: Resource) -> bool:
     written = setting.properties.get("policy")
-    if written is UNKNOWN:  # it names the bucket's ARN
+    if written is UNKNOWN:  # unknown because it contains the bucket's ARN
         return True
     return any(_denies_http(each) for each in items(document(written), "Statement"))
 
@@ -44,11 +44,11 @@ def _denies_http(statement: Mapping[str, Any]) -> bool:
 
 
 SETTINGS = {
-    ENCRYPTION: (_encrypts, "is not encrypted by a setting of its own"),
+    ENCRYPTION: (_encrypts, "has no encryption setting"),
     CLOSED: (_closes, "does not block public access in all four ways"),
     POLICY: (_wants_tls, "has no policy that denies plain HTTP (aws:SecureTransport)"),
 }
-"""What each bucket has: a test of the setting, and what is wrong without it."""
+"""By type of a bucket's required setting: its test, and the violation without it."""
 
 
 OWN: dict[str, tuple[tuple[str, Any], ...]] = {
@@ -64,7 +64,7 @@ OWN: dict[str, tuple[tuple[str, Any], ...]] = {
         ("properties.networkAcls.defaultAction", "Deny"),
     ),
 }
-"""What a store says of itself, by type: path and value."""
+"""By type of store: paths and required values."""
 
 
 def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
@@ -75,13 +75,13 @@ def _stores(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
     for store in resources:
         for path, wanted in OWN.get(store.type, ()):
             if at(store.properties, path) not in (wanted, UNKNOWN):
-                yield store, f"{path} is not {wanted}; others could reach what is in it"
+                yield store, f"{path} is not {wanted}; others could read its contents"
     for bucket in resources:
         if bucket.type == BUCKET:
             for kind, (holds, wrong) in SETTINGS.items():
                 setting = settings.get((bucket.urn, kind))
                 if setting is None or not holds(setting):
-                    yield bucket, f"{wrong}; give it a {kind.rpartition(':')[2]}"
+                    yield bucket, f"{wrong}; add a {kind.rpartition(':')[2]}"
 
 
 RULES = (StackRule("stores-encrypted", "Stores are private, encrypted, and reached over TLS only.", _stores),)

@@ -1,4 +1,4 @@
-"""Tags: whose a resource is, and which resource of the program it is."""
+"""Tags: the cluster of a resource, and its URN."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ TYPES = frozenset(
         "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule",
     }
 )
-"""What takes tags, of what the program makes or is likely to."""
+"""Types of AWS with tags that the program creates, or is likely to create."""
 LABELLED = frozenset(
     {
         "gcp:compute/address:Address",
@@ -42,7 +42,7 @@ LABELLED = frozenset(
         "gcp:storage/bucket:Bucket",
     }
 )
-"""The same of GCP, which calls them labels."""
+"""Types of GCP with labels."""
 AZURE = frozenset(
     f"azure-native:{each}"
     for each in (
@@ -53,13 +53,14 @@ AZURE = frozenset(
         *("resources:ResourceGroup", "storage:StorageAccount"),
     )
 )
-"""And of Azure."""
+"""Types of Azure with tags."""
 
 
 @dataclass(frozen=True)
 class Marks:
-    """property: the input with the tags. needed: those that each has. urn: the one that says which resource it is, and
-    what it says of a URN.
+    """Required tags or labels.
+
+    property: input with the tags. needed: keys that each resource has. urn: key of the URN. says: the value for a URN.
     """
 
     property: str
@@ -88,10 +89,10 @@ def _tags(resource: Resource) -> Iterator[str]:
     word = marks.property.removesuffix("s")
     missing = [each for each in marks.needed if not tags.get(each)]
     if missing:
-        yield f"has no {word} {', '.join(missing)}; a cut update could not find it again, nor anyone whose it is"
+        yield f"has no {word} {', '.join(missing)}; after an interrupted update nobody could find it, or its cluster"
     urn = tags.get(marks.urn)
     if isinstance(urn, str) and urn != marks.says(resource.urn):
-        yield f"its {word} {marks.urn} names another resource, {urn}; a cut update would find the wrong one"
+        yield f"its {word} {marks.urn} names another resource, {urn}; an interrupted update would find that one"
 
 
 RULES = (

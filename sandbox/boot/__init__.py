@@ -1,1 +1,1 @@
-"""What `up --sandbox` made, booted for real: machines from their own user-data, in one network, a cloud around them."""
+"""Booting of a sandbox's machines for real, each from its own user-data, in one network with the cloud's services."""

@@ -1,7 +1,7 @@
 """Load balancers of a booted cluster: TCP forwarders at their planned addresses, to targets that pass health checks.
 
-As those of the clouds do, one without any healthy target forwards to all (sandbox/<cloud>/booted.py cite this). Its
-checks come every second here, not every 30.
+Without a healthy target they forward to all, as those of the clouds do (sources in sandbox/<cloud>/boot_services.py).
+Health checks run every second, not every 30 as in the clouds.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from itertools import count
 from typing import Any
 
 CHECK_SECONDS, CHECK_TIMEOUT, CONNECT_TIMEOUT = 1.0, 2.0, 3.0
+"""Seconds between health checks; limits of one check, and of one connection to a target."""
 
 
 @dataclass
@@ -22,42 +23,44 @@ class Forwarder:
     address: str
     port: int
     check: dict[str, Any]
-    """How targets are checked: protocol, path, port, matcher."""
+    """Health check: protocol, path, port, matcher."""
     targets: list[tuple[str, int]]
     healthy: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     listener: socket.socket | None = None
-    """Where it listens instead of at its address: then it speaks for nobody, and calls from the network's own."""
+    """Socket to listen on instead of the address; connections to targets then come from the network's gateway."""
     _turn: "count[int]" = field(default_factory=count)
 
     @property
     def calls_from(self) -> tuple[str, int] | None:
-        """Its own address, which the targets' security groups know."""
+        """Return the source address of connections, which the targets' security groups allow; None: the gateway's."""
         return (self.address, 0) if self.listener is None else None
 
     def choose(self) -> list[tuple[str, int]]:
-        """Targets to try, the next in turn first."""
-        open_to = [each for each in self.targets if each in self.healthy] or self.targets
-        first = next(self._turn) % len(open_to) if open_to else 0
-        return open_to[first:] + open_to[:first]
+        """Return the targets to try in order; each call begins with the next one."""
+        targets = [target for target in self.targets if target in self.healthy] or self.targets
+        first = next(self._turn) % len(targets) if targets else 0
+        return targets[first:] + targets[:first]
 
 
 async def serve(forwarder: Forwarder) -> None:
     """Forward and check until cancelled."""
-    # a loop holds what it listens to and no more: where one side has ended its half, nothing would hold the task that
-    # waits for the other, and both connections would go with it at any moment
-    held: set[asyncio.Task[None]] = set()
+    # asyncio holds tasks weakly: without this set, a task whose one side has ended could be collected at any moment,
+    # and both of its connections with it
+    tasks: set[asyncio.Task[None]] = set()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(_forward(forwarder, reader, writer))
-        held.add(task)
-        task.add_done_callback(held.discard)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
-    here = forwarder.listener or socket.create_server((forwarder.address, forwarder.port))
-    async with await asyncio.start_server(connected, sock=here):
+    listener = forwarder.listener or socket.create_server((forwarder.address, forwarder.port))
+    async with await asyncio.start_server(connected, sock=listener):
         while True:
-            asked = forwarder.targets if forwarder.listener is None else []  # behind a way in there is one that checks
-            found = await asyncio.gather(*(_passes(forwarder.check, *each, forwarder.calls_from) for each in asked))
-            forwarder.healthy = {each for each, good in zip(asked, found, strict=True) if good}
+            # the target of a listener is a load balancer, which checks for itself
+            targets = forwarder.targets if forwarder.listener is None else []
+            checks = (_passes(forwarder.check, *target, forwarder.calls_from) for target in targets)
+            passed = await asyncio.gather(*checks)
+            forwarder.healthy = {target for target, passes in zip(targets, passed, strict=True) if passes}
             await asyncio.sleep(CHECK_SECONDS)
 
 
@@ -67,20 +70,20 @@ async def _forward(forwarder: Forwarder, reader: asyncio.StreamReader, writer: a
         for target in forwarder.choose():
             with suppress(OSError, asyncio.TimeoutError):
                 connecting = asyncio.open_connection(*target, local_addr=forwarder.calls_from)
-                there = await asyncio.wait_for(connecting, CONNECT_TIMEOUT)
-                opened.append(there[1])
-                await asyncio.gather(_copy(reader, there[1]), _copy(there[0], writer))
+                target_reader, target_writer = await asyncio.wait_for(connecting, CONNECT_TIMEOUT)
+                opened.append(target_writer)
+                await asyncio.gather(_copy(reader, target_writer), _copy(target_reader, writer))
                 break
-        for each in opened:
-            await _close(each)
+        for connection in opened:
+            await _close(connection)
     finally:
-        # where all of it is cancelled nothing is awaited any more: the other side may be gone with its network
-        for each in opened:
-            each.transport.abort()
+        # a cancelled task awaits nothing: the other side may be gone with its network
+        for connection in opened:
+            connection.transport.abort()
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Until one side ends; then the other's writing ends too."""
+    """Copy until the reader ends, then end the writer's side too."""
     with suppress(OSError):
         while data := await reader.read(65536):
             writer.write(data)
@@ -97,7 +100,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 
 
 async def _passes(check: dict[str, Any], address: str, port: int, calls_from: tuple[str, int] | None = None) -> bool:
-    """Whether one health check succeeds; load balancers do not judge certificates."""
+    """Return whether one health check succeeds; certificates are not verified, as by the clouds' load balancers."""
     protocol, path = check.get("protocol", "TCP"), check.get("path", "/")
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -1,9 +1,9 @@
-"""Firewalls of a booted cluster: nftables in each machine's own network, from the rules of the world.
+"""Firewalls of a booted cluster: nftables in each machine's network namespace, from the rules in the cloud state.
 
-What two nodes send each other for their pods is bare here, because flannel's stand-in wraps nothing: it counts as
-VXLAN, so it passes where a rule lets in the port of that. Metadata and names need no rule, as on AWS (EC2 user guide,
+Traffic between pods of two nodes is not encapsulated here, because flannel's stand-in does not encapsulate: it counts
+as VXLAN and passes if a rule allows VXLAN's port. Metadata and names need no rule, as on AWS (EC2 user guide,
 "Security group connection tracking": link-local and the resolver) and GCP (VPC, "Always allowed traffic"). The
-network's own first address is the sandbox's hand: services, mirror, and a person's way to the API.
+network's first address belongs to the sandbox: services, mirror, and the API's port on this host.
 """
 
 import subprocess
@@ -29,7 +29,7 @@ table ip security_groups {{
     type filter hook postrouting priority 150; policy accept;
     oifname != "eth0" accept
     ct state established,related accept
-    ip daddr {{ {asked} }} accept
+    ip daddr {{ {always_allowed} }} accept
 {egress}
     drop
   }}
@@ -39,7 +39,7 @@ table ip security_groups {{
 
 @dataclass(frozen=True)
 class Permission:
-    """One rule: protocol (tcp, udp, icmp, or -1 for all), ports from first to last, addresses and ranges."""
+    """One rule: protocol (tcp, udp, icmp, or -1 for all), first and last port, addresses and ranges of peers."""
 
     ingress: bool
     protocol: str
@@ -48,39 +48,41 @@ class Permission:
     peers: tuple[str, ...]
 
     def covers(self, protocol: str, port: int) -> bool:
-        """Whether it lets this through, to or from its peers."""
+        """Return whether the rule allows this port to or from its peers."""
         return self.protocol == "-1" or (self.protocol == protocol and self.first <= port <= self.last)
 
 
-def rules(found: list[Permission], network: str, gateway: str, resolver: str, *, routed: bool) -> str:
-    """The table for nft. network: range of the nodes. routed: pods have addresses that the cloud itself knows."""
-    lines = {side: [_line(each) for each in found if each.ingress is side and each.peers] for side in (True, False)}
-    for side, word in ((True, "saddr"), (False, "daddr")):
-        if not routed and any(each.ingress is side and each.covers("udp", VXLAN) for each in found):
-            other = "daddr" if side else "saddr"
-            lines[side] += [f"ip {word} != {network} accept", f"ip {other} != {network} accept"]
-    if any(not each.ingress and each.covers("tcp", HTTPS) and ANYWHERE in each.peers for each in found):
+def rules(permissions: list[Permission], network: str, gateway: str, resolver: str, *, routed: bool) -> str:
+    """Return a machine's table for nft. network: range of the nodes. routed: the cloud routes addresses of pods."""
+    lines = {
+        ingress: [_line(rule) for rule in permissions if rule.ingress is ingress and rule.peers]
+        for ingress in (True, False)
+    }
+    for ingress, peer, own in ((True, "saddr", "daddr"), (False, "daddr", "saddr")):
+        if not routed and any(rule.ingress is ingress and rule.covers("udp", VXLAN) for rule in permissions):
+            lines[ingress] += [f"ip {peer} != {network} accept", f"ip {own} != {network} accept"]
+    if any(not rule.ingress and rule.covers("tcp", HTTPS) and ANYWHERE in rule.peers for rule in permissions):
         lines[False] += [f"ip daddr {gateway} accept"]
-    texts = {side: "\n".join(f"    {line}" for line in lines[side]) for side in lines}
+    texts = {ingress: "\n".join(f"    {line}" for line in lines[ingress]) for ingress in lines}
     return TABLE.format(
         gateway=gateway,
-        asked=", ".join(sorted({METADATA_ADDRESS, resolver})),
+        always_allowed=", ".join(sorted({METADATA_ADDRESS, resolver})),
         ingress=texts[True],
         egress=texts[False],
     )
 
 
-def _line(each: Permission) -> str:
-    word = "saddr" if each.ingress else "daddr"
-    peers = "" if ANYWHERE in each.peers else f"ip {word} {{ {', '.join(sorted(set(each.peers)))} }} "
-    ports = f"{each.protocol} dport {each.first}-{each.last} " if each.protocol in ("tcp", "udp") else ""
-    kind = "" if ports or each.protocol == "-1" else f"ip protocol {each.protocol} "
-    return f"{peers}{kind}{ports}accept"
+def _line(rule: Permission) -> str:
+    peer = "saddr" if rule.ingress else "daddr"
+    peers = "" if ANYWHERE in rule.peers else f"ip {peer} {{ {', '.join(sorted(set(rule.peers)))} }} "
+    ports = f"{rule.protocol} dport {rule.first}-{rule.last} " if rule.protocol in ("tcp", "udp") else ""
+    protocol = "" if ports or rule.protocol == "-1" else f"ip protocol {rule.protocol} "
+    return f"{peers}{protocol}{ports}accept"
 
 
 def apply(space: str, text: str) -> None:
-    """Let a machine's network have this table, all at once; RuntimeError with nft's words where it is refused."""
-    # with the machines' own nft: this host may have none
+    """Load a table in a machine's network namespace, in one transaction. Raises RuntimeError with nft's message."""
+    # nft of the machines' image: this host may have none
     words = ["nsenter", f"--net=/run/netns/{space}", "chroot", str(IMAGE), "nft", "--file", "-"]
     ran = subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=30)
     if ran.returncode:

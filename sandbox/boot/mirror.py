@@ -1,4 +1,4 @@
-"""The mirror in a booted cluster's network, over HTTP: downloads of some versions, and a registry of their images."""
+"""The mirror of a booted cluster's network (HTTP): downloads of some versions, and a registry of their images."""
 
 import os
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from sandbox.boot.registry import START, Registry
 
 PORT = 8080
 DOWNLOADS, IMAGES = "mirror", "containerd"
-"""Folders of a version's: its downloads, and a /var/lib/containerd that has its images."""
+"""Folders of a version: its downloads, and a /var/lib/containerd with its images."""
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    """Says nothing."""
+    """Request handler without logs."""
 
     protocol_version = "HTTP/1.1"
 
@@ -24,44 +24,44 @@ class _Quiet(SimpleHTTPRequestHandler):
         super().__init__(*words)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The machines' own logs have it."""
+        """Log nothing; the machines log their downloads."""
 
     def list_directory(self, path: Any) -> None:
-        """A mirror has files only."""
+        """Answer 404: a mirror has files only."""
         self.send_error(404)
 
     def translate_path(self, path: str) -> str:
-        """The file in the first folder that has it."""
-        found = ""
-        for each in self._folders:
-            self.directory = os.fspath(each)
-            found = super().translate_path(path)
-            if Path(found).is_file():
+        """Return the file of the first folder that has it."""
+        file = ""
+        for folder in self._folders:
+            self.directory = os.fspath(folder)
+            file = super().translate_path(path)
+            if Path(file).is_file():
                 break
-        return found
+        return file
 
     def send_head(self) -> Any:
-        """Headers of a download, or of what a registry has."""
-        return self._pulled() if self.path.startswith(START) else super().send_head()
+        """Send the headers of a download or of a registry's blob."""
+        return self._send_blob() if self.path.startswith(START) else super().send_head()
 
-    def _pulled(self) -> BinaryIO | None:
-        found = self._registry.find(self.path)
-        if found is None:
+    def _send_blob(self) -> BinaryIO | None:
+        blob = self._registry.find(self.path)
+        if blob is None:
             self.send_error(404)
             return None
         self.send_response(200)
-        self.send_header("Content-Type", found.type)
-        self.send_header("Content-Length", str(found.file.stat().st_size))
-        self.send_header("Docker-Content-Digest", found.digest)
+        self.send_header("Content-Type", blob.type)
+        self.send_header("Content-Length", str(blob.file.stat().st_size))
+        self.send_header("Docker-Content-Digest", blob.digest)
         self.end_headers()
-        return found.file.open("rb")
+        return blob.file.open("rb")
 
 
-def server(address: str, made: Sequence[Path], port: int = PORT) -> ThreadingHTTPServer:
-    """A server that listens in the network of the caller's thread, and serves once it is started.
+def server(address: str, folders: Sequence[Path], port: int = PORT) -> ThreadingHTTPServer:
+    """Return a server that listens in the network namespace of the caller's thread; the caller starts it.
 
-    made: folders of versions; of two that have one thing the first counts.
+    folders: one per version; the first folder that has a file or image serves it.
     """
-    registry = Registry([each / IMAGES for each in made])
-    handler = partial(_Quiet, folders=[each / DOWNLOADS for each in made], registry=registry)
+    registry = Registry([folder / IMAGES for folder in folders])
+    handler = partial(_Quiet, folders=[folder / DOWNLOADS for folder in folders], registry=registry)
     return ThreadingHTTPServer((address, port), handler)

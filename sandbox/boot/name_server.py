@@ -1,6 +1,6 @@
-"""Name server of a booted cluster's network: the private zones of its world, and the names of the cloud's services.
+"""Name server of a booted cluster's network: the private zones of the cloud state, and names of the cloud's services.
 
-It knows addresses (A) only, and asks nobody else.
+It answers address records (A) only, and forwards nothing.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from sandbox.cloud_state import CloudState
 MIRROR = "mirror.sandbox.internal"
 A, IN = 1, 1
 _ANSWER, _NO_SUCH_NAME, _TTL = 0x8580, 0x8583, 5
-"""Flags: a response with authority, recursion there; the second with code NXDOMAIN. Seconds an answer is good for."""
+"""Flags: authoritative response with recursion available; the same with code NXDOMAIN. Time to live in seconds."""
 
 
 def addresses(cloud_state: CloudState, name: str, services: str) -> list[str] | None:
@@ -27,7 +27,7 @@ def addresses(cloud_state: CloudState, name: str, services: str) -> list[str] | 
 
 
 def answer(question: bytes, find: Callable[[str], list[str] | None]) -> bytes:
-    """The answer to one DNS message (RFC 1035, 4.1). ValueError where it is not one question."""
+    """Return the answer to a DNS message (RFC 1035, 4.1). Raises ValueError unless it holds one question."""
     number, _, questions = struct.unpack_from(">HHH", question)
     if questions != 1:
         raise ValueError(f"{questions} questions in one message")
@@ -37,27 +37,27 @@ def answer(question: bytes, find: Callable[[str], list[str] | None]) -> bytes:
         labels.append(question[at + 1 : at + 1 + length].decode("ascii"))
         at += 1 + length
     kind, _ = struct.unpack_from(">HH", question, at + 1)
-    found = find(".".join(labels).lower())
-    given = [IPv4Address(each).packed for each in found or []] if kind == A else []
-    flags = _NO_SUCH_NAME if found is None else _ANSWER
-    head = struct.pack(">HHHHHH", number, flags, 1, len(given), 0, 0)
-    # 0xC00C: the name that stands at byte 12
-    body = b"".join(struct.pack(">HHHIH", 0xC00C, A, IN, _TTL, 4) + address for address in given)
+    addresses = find(".".join(labels).lower())
+    packed = [IPv4Address(address).packed for address in addresses or []] if kind == A else []
+    flags = _NO_SUCH_NAME if addresses is None else _ANSWER
+    head = struct.pack(">HHHHHH", number, flags, 1, len(packed), 0, 0)
+    # 0xC00C: pointer to the name at byte 12
+    body = b"".join(struct.pack(">HHHIH", 0xC00C, A, IN, _TTL, 4) + address for address in packed)
     return head + question[12 : at + 5] + body
 
 
 class Names(asyncio.DatagramProtocol):
-    """The server."""
+    """The name server's UDP protocol."""
 
     def __init__(self, find: Callable[[str], list[str] | None]) -> None:
         self._find = find
 
     def connection_made(self, transport: Any) -> None:
-        """Keep the way back."""
+        """Keep the transport for answers."""
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Answer; what is no question is not answered."""
+        """Answer a question; ignore other messages."""
         try:
             self._transport.sendto(answer(data, self._find), addr)
         except (ValueError, IndexError, struct.error):

@@ -1,4 +1,4 @@
-"""Calls and threads in a network namespace: their sockets, and those of threads they start, belong there."""
+"""Calls and threads in a network namespace: their sockets, and those of threads that they start, belong to it."""
 
 import ctypes
 import os
@@ -12,16 +12,16 @@ Result = TypeVar("Result")
 
 
 def enter(space: str) -> None:
-    """Let this thread, and no other, be in the namespace from now on."""
+    """Move the current thread, and no other, into the namespace. Raises OSError if that fails."""
     with Path(f"/run/netns/{space}").open() as file:
         if ctypes.CDLL(None, use_errno=True).setns(file.fileno(), CLONE_NEWNET):
             raise OSError(
-                ctypes.get_errno(), f"no way into network namespace {space}: {os.strerror(ctypes.get_errno())}"
+                ctypes.get_errno(), f"cannot enter network namespace {space}: {os.strerror(ctypes.get_errno())}"
             )
 
 
 def within(space: str, call: Callable[[], Result]) -> Result:
-    """What a call gives in a network namespace; what it raises is raised here."""
+    """Return the result of a call in a network namespace; raise its exception."""
     results: list[Result] = []
     raised: list[BaseException] = []
 
@@ -29,7 +29,7 @@ def within(space: str, call: Callable[[], Result]) -> Result:
         try:
             enter(space)
             results.append(call())
-        except BaseException as error:  # raised where the caller waits
+        except BaseException as error:  # raised in the caller's thread
             raised.append(error)
 
     thread = threading.Thread(target=run)
@@ -41,7 +41,7 @@ def within(space: str, call: Callable[[], Result]) -> Result:
 
 
 def thread(space: str, call: Callable[..., Any], *words: Any) -> threading.Thread:
-    """A started thread that makes the call in the namespace."""
+    """Start a thread that makes the call in the namespace; return the thread."""
 
     def run() -> None:
         enter(space)

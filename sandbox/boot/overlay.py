@@ -1,4 +1,4 @@
-"""lab.yaml over a stack: the same cluster, on machines that can boot here."""
+"""The bootable overlay: options of lab.yaml merged over a stack's cluster, so its machines boot on this host."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,29 +11,29 @@ from components.node.merge import merge
 
 LAB = Path(__file__).with_name("lab.yaml")
 _RUNTIME = {2: "io.containerd.grpc.v1.cri", 3: "io.containerd.cri.v1.runtime", 4: "io.containerd.cri.v1.runtime"}
-"""containerd's plug-in that makes containers, by the version of its configuration."""
+"""containerd's runtime plugin, by version of its configuration."""
 
 
 def bootable(cluster: Mapping[str, Any], artifacts_file: str) -> dict[str, Any]:
-    """A `mullion:cluster` object with what booting here needs. artifacts_file: digests of what the mirror has."""
+    """Return a `mullion:cluster` object with the overlay. artifacts_file: digests of the mirror's files."""
     lab = yaml.safe_load(LAB.read_text(encoding="utf-8"))
     own = lab["clouds"].get(cluster["cloud"], {})
     whole = merge(merge(merge(cluster, lab["cluster"]), own), {"artifacts": {"file": artifacts_file}})
     whole["control_plane"] = merge(cluster.get("control_plane") or {}, lab["control_plane"])
     machines = {"control_plane": whole["control_plane"], **(cluster.get("pools") or {})}
     fitted = {
-        name: merge(each, lab["windows"])
-        if str(each.get("os", "")).startswith("windows")
-        else _linux(each, lab["linux"], whole["kubernetes"])
-        for name, each in machines.items()
+        name: merge(group, lab["windows"])
+        if str(group.get("os", "")).startswith("windows")
+        else _linux(group, lab["linux"], whole["kubernetes"])
+        for name, group in machines.items()
     }
     return {**whole, "control_plane": fitted.pop("control_plane"), "pools": fitted}
 
 
 def _linux(machines: Mapping[str, Any], linux: Mapping[str, Any], kubernetes: str) -> dict[str, Any]:
-    """The machines with the lab's options, as far as their versions know these."""
-    known = releases.top_fields("kubelet", releases.minor(kubernetes))
-    kubelet = {name: value for name, value in linux["kubelet"]["config"].items() if name in known}
+    """Merge the overlay's options for Linux over a group of machines, without kubelet fields that its version lacks."""
+    fields = releases.top_fields("kubelet", releases.minor(kubernetes))
+    kubelet = {name: value for name, value in linux["kubelet"]["config"].items() if name in fields}
     own = (machines.get("containerd") or {}).get("version")
     plugin = _RUNTIME[releases.containerd_of(releases.minor(kubernetes), own).config_version]
     settings = linux["containerd"]["config"]["plugins"][plugin]

@@ -1,7 +1,7 @@
-"""The images of booted machines as a registry has them, to pull from: what containerd itself keeps, served as it is.
+"""A registry of the images of booted machines, served from the blobs of containerd's content store.
 
-A folder of containerd's has blobs by digest. For an archive that was imported there is an index among them, which names
-each image (containerd, core/images/archive/importer.go). Answers are those of the OCI distribution specification.
+Blobs are files by digest. An imported archive has an index among them that names each image (containerd,
+core/images/archive/importer.go). Answers follow the OCI distribution specification.
 """
 
 import json
@@ -14,15 +14,15 @@ from urllib.parse import parse_qs, urlsplit
 
 BLOBS = Path("io.containerd.content.v1.content") / "blobs" / "sha256"
 NAME = "io.containerd.image.name"
-"""The annotation of an index that holds an image's whole name."""
+"""The annotation of an index with an image's full name."""
 LARGEST = 65536
-"""Bytes of an index, at most; layers are larger."""
+"""Most bytes of an index; layers are larger."""
 START = "/v2/"
-_ASKED = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs)/(?P<what>[^/]+)")
+_REQUEST = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs)/(?P<what>[^/]+)")
 
 
 @dataclass(frozen=True)
-class Found:
+class Blob:
     """A blob: its file, digest and media type."""
 
     file: Path
@@ -31,42 +31,41 @@ class Found:
 
 
 class Registry:
-    """Every image of some folders of containerd's."""
+    """All images in some folders of containerd."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._blobs = [folder / BLOBS for folder in folders]
-        self.digests = {name: digest for each in reversed(self._blobs) for name, digest in _named(each)}
-        """By whole name, e.g. registry.k8s.io/pause:3.10; where two folders have one name the first counts."""
+        self.digests = {name: digest for blobs in reversed(self._blobs) for name, digest in _named(blobs)}
+        """Digests by full name (registry.k8s.io/pause:3.10); the first folder wins."""
 
-    def find(self, url: str) -> Found | None:
-        """What a URL below START asks for. A mirror's client says in `ns` whose registry it means."""
-        asked = urlsplit(url)
-        words = _ASKED.fullmatch(asked.path)
-        if not words:
+    def find(self, url: str) -> Blob | None:
+        """Return the blob of a URL below START, or None. A client of a mirror names the original registry in `ns`."""
+        parts = urlsplit(url)
+        request = _REQUEST.fullmatch(parts.path)
+        if not request:
             return None
-        digest = words["what"]
+        digest = request["what"]
         if not digest.startswith("sha256:"):
-            (space,) = parse_qs(asked.query).get("ns", [""])
-            digest = self.digests.get(f"{space}/{words['name']}:{digest}", "")
+            (space,) = parse_qs(parts.query).get("ns", [""])
+            digest = self.digests.get(f"{space}/{request['name']}:{digest}", "")
         name = digest.removeprefix("sha256:")
-        file = next((each / name for each in self._blobs if name.isalnum() and (each / name).is_file()), None)
+        files = (blobs / name for blobs in self._blobs if name.isalnum())
+        file = next((file for file in files if file.is_file()), None)
         if file is None:
             return None
-        manifest = words["kind"] == "manifests"
-        return Found(
-            file, digest, json.loads(file.read_text())["mediaType"] if manifest else "application/octet-stream"
-        )
+        manifest = request["kind"] == "manifests"
+        return Blob(file, digest, json.loads(file.read_text())["mediaType"] if manifest else "application/octet-stream")
 
 
 def _named(blobs: Path) -> Iterator[tuple[str, str]]:
-    """Names of images and digests of their manifests."""
+    """Yield full names of images and digests of their manifests."""
     for file in blobs.glob("*"):
         if file.stat().st_size > LARGEST:
             continue
         try:
-            told: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+            index: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
             continue
-        for each in told.get("manifests") or []:
-            if name := (each.get("annotations") or {}).get(NAME):
-                yield name, each["digest"]
+        for manifest in index.get("manifests") or []:
+            if name := (manifest.get("annotations") or {}).get(NAME):
+                yield name, manifest["digest"]

@@ -22,7 +22,7 @@ class Server(booted.Server):
     lab: Lab
     record: Record
 
-    def start(self, command: str, seconds: int = booted.PATIENCE) -> "subprocess.Popen[str]":
+    def start(self, command: str, seconds: int = booted.RUN_SECONDS) -> "subprocess.Popen[str]":
         """A run; the first of a boot leaves the machine on."""
         run = super().start(command, seconds)
         self.stay_on()

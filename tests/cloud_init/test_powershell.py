@@ -46,7 +46,7 @@ COMMANDS: dict[str, list[str]] = {
     "Get-ScheduledTask": ["TaskName"],
     "New-ScheduledTaskAction": ["Execute", "Argument"],
     "New-ScheduledTaskPrincipal": ["UserId", "LogonType", "RunLevel"],
-    "New-ScheduledTaskSettingsSet": ["ExecutionTimeLimit", "MultipleInstances"],
+    "New-ScheduledTaskSettingsSet": ["ExecutionTimeLimit", "MultipleInstances", "Priority"],
     "New-ScheduledTaskTrigger": ["AtStartup"],
     "Register-ScheduledTask": ["Force"],
     "Start-ScheduledTask": ["TaskName"],
@@ -82,98 +82,54 @@ COMMANDS: dict[str, list[str]] = {
 5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019)."""
 
 TYPES = {
-    "loaded": [
-        # PowerShell's own names, those of 5.1
-        *[
-            "PowerShell",
-            "NullString",
-            "bool",
-            "byte",
-            "char",
-            "hashtable",
-            "int",
-            "long",
-            "object",
-            "ordered",
-            "ref",
-            "regex",
-            "string",
-            "switch",
-            "type",
-        ],
-        *["uint32", "void", "Management.Automation.PSCustomObject"],
-        # mscorlib
-        *["AggregateException", "Array", "BitConverter", "Collections.ArrayList", "Collections.IDictionary"],
-        *[
-            "Collections.IEnumerable",
-            "Collections.IList",
-            "Console",
-            "Convert",
-            "DateTime",
-            "Environment",
-            "Exception",
-            "Func",
-        ],
-        *["Globalization.CultureInfo", "Guid", "IO.Directory", "IO.DirectoryInfo", "IO.DirectoryNotFoundException"],
-        *["IO.DriveInfo", "IO.EndOfStreamException", "IO.File", "IO.FileAttributes", "IO.FileInfo", "IO.FileStream"],
-        *[
-            "IO.IOException",
-            "IO.MemoryStream",
-            "IO.Path",
-            "IO.Stream",
-            "IO.StreamReader",
-            "IntPtr",
-            "InvalidOperationException",
-        ],
-        *[
-            "Math",
-            "Microsoft.Win32.Registry",
-            "Predicate",
-            "Reflection.AssemblyName",
-            "Reflection.Emit.AssemblyBuilder",
-        ],
-        *["Runtime.InteropServices.Marshal", "Security.AccessControl.FileSystemAccessRule"],
-        *["Security.Cryptography.HMACSHA256", "Security.Cryptography.SHA256", "Security.Cryptography.SHA512"],
-        *["Security.Principal.SecurityIdentifier", "Security.Principal.WindowsBuiltInRole"],
-        *["Security.Principal.WindowsIdentity", "Security.Principal.WindowsPrincipal", "StringComparer"],
-        *["Text.Encoding", "Text.UTF8Encoding", "Threading.AbandonedMutexException"],
-        *["Threading.CancellationTokenSource", "Threading.Mutex", "Threading.Tasks.Task", "Threading.Timeout"],
-        *["TimeSpan", "UnauthorizedAccessException", "ValueType", "Version"],
-        # System.Core
-        *["Collections.Generic.HashSet", "Linq.Expressions.Expression", "Linq.Expressions.ParameterExpression"],
-        # System
-        *["Collections.Generic.Queue", "Collections.Specialized.OrderedDictionary", "Diagnostics.EventLog"],
-        *["Diagnostics.EventLogEntryType", "Diagnostics.Process", "Diagnostics.ProcessStartInfo"],
-        *["Diagnostics.Stopwatch", "IO.Compression.CompressionMode", "IO.Compression.GZipStream"],
-        *["IO.InvalidDataException", "IO.Ports.SerialPort", "Net.Dns", "Net.IPAddress", "Net.IPEndPoint"],
-        *["Net.Security.SslPolicyErrors", "Net.ServicePointManager", "Net.Sockets.Socket"],
-        *["Net.Sockets.SocketException", "Net.Sockets.TcpClient", "Net.WebException", "Net.WebProxy", "Net.WebRequest"],
-        *["Security.Authentication.AuthenticationException", "Security.Cryptography.Oid"],
-        *["Security.Cryptography.OidCollection", "Text.RegularExpressions.MatchEvaluator", "Uri"],
-        *(
-            f"Security.Cryptography.X509Certificates.X509{name}"
-            for name in [
-                "Certificate2",
-                "Certificate2Collection",
-                "Chain",
-                "ChainStatus",
-                "ChainStatusFlags",
-                "RevocationMode",
-                "VerificationFlags",
-            ]
-        ),
-        # System.Xml
-        "Xml.XmlConvert",
-    ],
-    "System.IO.Compression": ["IO.Compression.ZipArchive", "IO.Compression.ZipArchiveMode"],
-    "System.Net.Http": [
-        *["Net.Http.HttpClient", "Net.Http.HttpClientHandler", "Net.Http.HttpMethod", "Net.Http.HttpRequestMessage"],
-        "Net.Http.Headers.RangeHeaderValue",
-    ],
-    "System.ServiceProcess": ["ServiceProcess.ServiceController"],
+    assembly: names.split()
+    for assembly, names in {
+        "loaded": """
+            PowerShell NullString bool byte char hashtable int long object ordered ref regex string switch type
+            uint32 void Management.Automation.PSCustomObject AggregateException Array BitConverter
+            Collections.ArrayList Collections.IDictionary Collections.IEnumerable Collections.IList Console
+            Convert DateTime Environment Exception Func Globalization.CultureInfo Guid IO.Directory
+            IO.DirectoryInfo IO.DirectoryNotFoundException IO.DriveInfo IO.EndOfStreamException IO.File
+            IO.FileAttributes IO.FileInfo IO.FileStream IO.IOException IO.MemoryStream IO.Path IO.Stream
+            IO.StreamReader IntPtr InvalidOperationException Math Microsoft.Win32.Registry Predicate
+            Reflection.AssemblyName Reflection.Emit.AssemblyBuilder Runtime.InteropServices.Marshal
+            Security.AccessControl.FileSystemAccessRule Security.Cryptography.HMACSHA256
+            Security.Cryptography.SHA256 Security.Cryptography.SHA512 Security.Principal.SecurityIdentifier
+            Security.Principal.WindowsBuiltInRole Security.Principal.WindowsIdentity
+            Security.Principal.WindowsPrincipal StringComparer Text.Encoding Text.UTF8Encoding
+            Threading.AbandonedMutexException Threading.CancellationTokenSource Threading.Mutex
+            Threading.Tasks.Task Threading.Timeout TimeSpan UnauthorizedAccessException ValueType Version
+            Collections.Generic.HashSet Linq.Expressions.Expression Linq.Expressions.ParameterExpression
+            Collections.Generic.Queue Collections.Specialized.OrderedDictionary Diagnostics.EventLog
+            Diagnostics.EventLogEntryType Diagnostics.Process Diagnostics.ProcessStartInfo Diagnostics.Stopwatch
+            IO.Compression.CompressionMode IO.Compression.GZipStream IO.InvalidDataException IO.Ports.SerialPort
+            Net.Dns Net.IPAddress Net.IPEndPoint Net.Security.SslPolicyErrors Net.ServicePointManager
+            Net.Sockets.Socket Net.Sockets.SocketException Net.Sockets.TcpClient Net.WebException Net.WebProxy
+            Net.WebRequest Security.Authentication.AuthenticationException Security.Cryptography.Oid
+            Security.Cryptography.OidCollection Text.RegularExpressions.MatchEvaluator Uri
+            Security.Cryptography.X509Certificates.X509Certificate2
+            Security.Cryptography.X509Certificates.X509Certificate2Collection
+            Security.Cryptography.X509Certificates.X509Chain
+            Security.Cryptography.X509Certificates.X509ChainStatus
+            Security.Cryptography.X509Certificates.X509ChainStatusFlags
+            Security.Cryptography.X509Certificates.X509RevocationMode
+            Security.Cryptography.X509Certificates.X509VerificationFlags Xml.XmlConvert
+        """,
+        "System.IO.Compression": """
+            IO.Compression.ZipArchive IO.Compression.ZipArchiveMode
+        """,
+        "System.Net.Http": """
+            Net.Http.HttpClient Net.Http.HttpClientHandler Net.Http.HttpMethod Net.Http.HttpRequestMessage
+            Net.Http.Headers.RangeHeaderValue
+        """,
+        "System.ServiceProcess": """
+            ServiceProcess.ServiceController
+        """,
+    }.items()
 }
 """Types that scripts name, by assembly of .NET Framework 4.7.2 (learn.microsoft.com, .NET Framework API browser).
-loaded: assemblies that powershell.exe 5.1 has loaded at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
+loaded: PowerShell's own names, mscorlib, System, System.Core and System.Xml, which powershell.exe
+5.1 loads at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
 
 
 @pytest.mark.windows

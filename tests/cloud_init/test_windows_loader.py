@@ -51,7 +51,7 @@ def test_user_data_registers_the_boot_task_and_returns_and_that_installs_the_bun
     assert (name, others) == ("mullion", [])
     assert task["principal"] == {"UserId": "SYSTEM", "LogonType": "ServiceAccount", "RunLevel": "Highest"}
     assert task["trigger"]["AtStartup"] is True
-    assert task["settings"] == {"ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew"}
+    assert task["settings"] == {"ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew", "Priority": 4}
     assert rf'-File "{MULLION}\loader.ps1"' in task["action"]["Argument"]
     assert machine.asked() == [{"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}}]
     assert cloud.asked == [], "the task fetches, user-data does not"
@@ -84,10 +84,10 @@ def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
         (evil.read_bytes(), hashlib.sha256(evil.read_bytes()).hexdigest(), "sandbox", "leaves its folder"),
     ]
     boots: list[str] = []
-    for number, (content, sha256, cloud_state, _) in enumerate(cases):
+    for number, (content, sha256, target, _) in enumerate(cases):
         made = made_of(f"{number}")
         cloud.objects[f"/{made.key}"] = content
-        script = machine.path(tell(machine, cloud, made, sha256=sha256, cloud_state=cloud_state))
+        script = machine.path(tell(machine, cloud, made, sha256=sha256, target=target))
         script.rename(script.with_name(f"{number}.ps1"))
         boots.append(first_boot(rf"C:\user\{number}.ps1") + r"; [IO.File]::AppendAllText('C:\codes', $LASTEXITCODE)")
     machine.pwsh("; ".join(boots))

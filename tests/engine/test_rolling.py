@@ -122,7 +122,7 @@ def test_a_roll_says_once_that_it_cannot_drain_and_goes_by_status_records(rollin
     before = rolling.stack.machines()
     rolling.roll()
     assert rolling.replaced(before) == set(POOL)
-    assert rolling.said("nodes are not drained, and gates go by status records alone") == ["warning"]
+    assert rolling.said("nodes are not drained and gates use status records only") == ["warning"]
 
 
 def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling: Rolling) -> None:
@@ -132,8 +132,8 @@ def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling
     said = rolling.stopped(rolling.roll)
     assert rolling.replaced(before) == {"web-0"}
     instance = rolling.stack.machines()["web-0"]
-    assert f"pool web cannot spare web-1, because others are not ready (web-0: {instance}" in said
-    assert "web-1 was not touched, nor what comes after it" in said
+    assert f"pool web cannot spare web-1, because other machines are not ready (web-0: {instance}" in said
+    assert "web-1 and the machines after it were not changed" in said
     again = rolling.stopped(rolling.stack.up)
     assert "cannot spare web-1" in again, "nothing was repaired"
     rolling.let_records(be_written=True)
@@ -161,7 +161,7 @@ def test_pods_that_refuse_to_go_stop_the_roll_by_name(rolling: Rolling, cluster:
     before = rolling.stack.machines()
     said = rolling.stopped(lambda: rolling.roll(drain="1s"))
     assert rolling.replaced(before) == {"web-0"}
-    assert "pods are left on node web-1 after 1 s: default/database (429: Cannot evict pod" in said
+    assert "pods remain on node web-1 after 1 s: default/database (429: Cannot evict pod" in said
     cluster.refusals["database"] = 0
     rolling.stack.up()
     assert rolling.replaced(before) == set(POOL)
@@ -172,7 +172,7 @@ def test_a_node_that_is_not_ready_stops_the_roll_unless_records_are_enough(rolli
     before = rolling.stack.machines()
     said = rolling.stopped(rolling.roll)
     assert rolling.replaced(before) == set()
-    assert "pool web cannot spare web-0, because others are not ready (web-2: its Node is not Ready)" in said
+    assert "pool web cannot spare web-0, because other machines are not ready (web-2: its Node is not Ready)" in said
     rolling.edit(rollout={"gate": "registered"})
     rolling.stack.up()
     assert rolling.replaced(before) == set(POOL)

@@ -1,4 +1,4 @@
-"""The lab: real programs of the versions that MULLION_LAB_VERSIONS names (the newest without it)."""
+"""Fixtures of the lab: real programs of the versions in MULLION_LAB_VERSIONS (default: the newest)."""
 
 import os
 import subprocess
@@ -24,20 +24,20 @@ Find = Callable[[str, str], Path]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every version, and every machine of it that a test is about."""
+    """Run tests that use `kubernetes` for each version."""
     if "kubernetes" in metafunc.fixturenames:
         metafunc.parametrize("kubernetes", VERSIONS, scope="session")
 
 
 @pytest.fixture(scope="session")
 def rendered(kubernetes: str) -> tuple[Rendered, ...]:
-    """Every machine that can be planned for the version."""
+    """Return all machines that can be planned for the version."""
     return machines(kubernetes)
 
 
 @pytest.fixture(scope="session")
 def program(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Find:
-    """Give `program(name, os)`: where a real program is. Tests never build one, `make lab` does."""
+    """Return `program(name, os)`: the path of a real program. Tests do not build programs; `make lab` does."""
     known = {(each.name, each.os): each for each in programs(kubernetes)}
 
     def find(name: str, os: str) -> Path:
@@ -58,7 +58,7 @@ def _built(wanted: Program, kubernetes: str, missing: Callable[[str, str], NoRet
 
 @pytest.fixture(scope="session")
 def windows(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], NoReturn]) -> Iterator[Windows]:
-    """One Windows machine for all tests of this process: they share nothing but its disk."""
+    """Create one Windows machine for all tests of this process, which share its disk."""
     if not WINPWSH:
         missing("winpwsh", "MULLION_WINPWSH names no winpwsh, which runs Windows programs")
     folder = tmp_path_factory.mktemp("windows")
@@ -69,7 +69,7 @@ def windows(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, st
 
 @pytest.fixture(scope="session", params=["kubelet-linux", "kubelet-windows", "kube-proxy-windows"])
 def real(request: pytest.FixtureRequest, program: Find, tmp_path_factory: pytest.TempPathFactory) -> Real:
-    """The programs whose flags, fields and gates the tables tell."""
+    """Programs whose flags, fields and gates are in the tables."""
     name, _, os = request.param.rpartition("-")
     path = program(name, os)
     machine = request.getfixturevalue("windows") if os == "windows" else None

@@ -1,4 +1,4 @@
-"""What real programs say of a rendering: the lines in which they object, and how far they came."""
+"""Output of real programs for rendered files: lines with objections, and how far they came."""
 
 import os
 import re
@@ -12,13 +12,13 @@ OBJECTIONS = re.compile(
     r"|cannot set feature gate|failed to (parse|decode|load|validate)|cannot unmarshal|error unmarshaling"
     r"|invalid configuration|invalid argument|[Ii]nvalid value|Ignoring unknown key|level=(warn|error)",
 )
-"""What programs write when they read a file or a command line with which something is wrong."""
+"""Patterns of errors about a file or a command line."""
 
 SECONDS = 180
-"""Programs end at once, at the first thing that is missing; this ends one that does not."""
+"""Longest run in seconds; programs end at once at the first missing prerequisite."""
 
 WINE_CRASHED = 245
-"""Exit code where Wine ended with a segmentation fault, about once in a hundred runs."""
+"""Exit code of a segmentation fault of Wine, about 1 of 100 runs."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,24 @@ class Judgement:
 
     @property
     def objections(self) -> list[str]:
-        """Lines in which the program objects."""
+        """Return lines with objections."""
         return [line for line in self.text.splitlines() if OBJECTIONS.search(line)]
 
     def unknown(self) -> set[str]:
-        """Fields that the program does not know, by their paths; of a decoder that ends at one, its name alone."""
+        """Return unknown fields by path; a decoder that ends at one gives its name alone."""
         return set(re.findall(r'unknown field \\*"([^"\\]+)', self.text)) | self.first_unknown()
 
     def first_unknown(self) -> set[str]:
-        """The one field, if any, at which a decoder (json-iterator, up to 1.22) ended."""
+        """Return the field at which a decoder (json-iterator, up to 1.22) ended, or none."""
         return set(re.findall(r"found unknown field: (\w+)", self.text))
 
     def wrong_types(self) -> list[str]:
-        """Lines about values of another type than their field's."""
+        """Return lines about values of a wrong type."""
         return re.findall(r".*cannot unmarshal.*|.*failed to decode: .*(?:unexpected|expects|error found).*", self.text)
 
 
 def run(command: Sequence[str | Path], folder: Path, seconds: int = SECONDS) -> Judgement:
-    """Run a program in a folder; stdout and stderr in one text."""
+    """Run a program in a folder; return stdout and stderr in one text."""
     done = subprocess.run(
         [str(each) for each in command],
         check=False,
@@ -70,30 +70,30 @@ class Windows:
 
     @property
     def drive(self) -> Path:
-        """C:, as the host sees it."""
+        """Return the host's path of C:."""
         return self.folder / "drive_c"
 
     def path(self, windows: str) -> Path:
-        """The host's path of an absolute Windows path; its folder is there."""
+        """Return the host's path of an absolute Windows path; create its folder."""
         path = self.drive.joinpath(*windows.partition(":")[2].strip("\\").split("\\"))
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def install(self, program: Path, windows: str) -> str:
-        """The program's Windows path, once it is there; the same file as in the cache, which nothing writes to."""
+        """Link a program of the cache into the machine; return its Windows path."""
         place = self.path(windows)
         place.unlink(missing_ok=True)
         place.symlink_to(program)
         return windows
 
     def run(self, command: Sequence[str], seconds: int = SECONDS) -> Judgement:
-        """Run a Windows program; once more where Wine itself ended, which is not under test."""
+        """Run a Windows program, once more if Wine crashed."""
         whole = [self.tool, "run", self.folder, *command]
         said = run(whole, self.drive, seconds)
         return said if said.code != WINE_CRASHED else run(whole, self.drive, seconds)
 
     def each(self, commands: Iterable[Sequence[str]]) -> list[str]:
-        """Run many short commands in one process of the machine's; what each of them said, in order."""
+        """Run many short commands in one process; return their outputs in order."""
         wanted = [subprocess.list2cmdline(each) for each in commands]
         lines = [f"@echo {_MARK}{index}& @{each} 2>&1" for index, each in enumerate(wanted)]
         self.path(r"C:\lab.cmd").write_text("@echo off\r\n" + "\r\n".join(lines) + "\r\n", encoding="ascii")

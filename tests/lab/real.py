@@ -1,4 +1,4 @@
-"""One real program, on whichever system it runs: what it knows, and what it says of a rendering."""
+"""One real program on Linux or Windows: known flags, and its output for rendered files."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -15,34 +15,34 @@ NEXT = {
     "kubelet": r"unable to load bootstrap kubeconfig|unable to load client CA file|invalid kubeconfig",
     "kube-proxy": r"(stat|open|CreateFile|GetFileAttributesEx) .*node\.conf: ",
 }
-"""What each program misses first, once its command line and its configuration are in order."""
+"""The first missing prerequisite of each program with a valid command line and configuration."""
 
 
 @dataclass(frozen=True)
 class Real:
-    """A program of one version: on this machine, or on a Windows one."""
+    """A program of one version, on this host or on a Windows machine."""
 
     name: str
     os: str
     path: Path
     folder: Path
-    """Where it may write."""
+    """Folder for its files."""
     windows: Windows | None = None
 
     def each(self, lines: Iterable[Sequence[str]]) -> list[str]:
-        """What the program says to each command line."""
+        """Return the program's output for each command line."""
         if self.windows is None:
             return [run([self.path, *line], self.folder).text for line in lines]
         program = self.windows.install(self.path, rf"C:\lab\{self.path.name}")
         return self.windows.each([program, *line] for line in lines)
 
     def known_flags(self) -> frozenset[str]:
-        """Flags that the program's help lists: all but hidden ones."""
+        """Return the flags in the program's help, which lists all but hidden ones."""
         (text,) = self.each([["--help"]])
         return frozenset(re.findall(r"(?m)^\s+(?:-\w, )?--([a-z0-9-]+)", text))
 
     def refused(self, flags: Iterable[str]) -> frozenset[str]:
-        """Which of the flags the program does not know; it ends before it does anything (--version)."""
+        """Return unknown flags; --version ends the program before it acts."""
         wanted = sorted(flags)
         # no flag takes @ for a number, a truth value or a duration: what is wrong then is the value, not the name
         said = self.each([f"--{each}=@", "--version"] for each in wanted)
@@ -51,7 +51,7 @@ class Real:
         )
 
     def read(self, document: Any, arguments: Sequence[str] = ()) -> Judgement:
-        """Start the program with a configuration; it ends at the first thing that is not there."""
+        """Start the program with a configuration; it ends at the first missing prerequisite."""
         own = [each for each in arguments if each != "--windows-service"]  # that needs the service manager
         if self.windows is None:
             return run([self.path, *self._here(own, write(self.folder, CONFIG["linux"], document))], self.folder)
@@ -63,7 +63,7 @@ class Real:
         return Judgement(said.code, said.text + self._log(given))
 
     def _here(self, arguments: Sequence[str], config: Path) -> list[str]:
-        """The arguments, with this machine's own files left alone."""
+        """Return the arguments, changed so that this host's files are not used."""
         moved = [f"{self.folder}{each}" if each.startswith("/") else each for each in arguments]
         if self.name != "kubelet":
             return _with(moved, "--config", str(config))
@@ -73,7 +73,7 @@ class Real:
         return moved
 
     def _log(self, arguments: Sequence[str]) -> str:
-        """What a program of a minor that still writes its own log wrote there."""
+        """Return the log file of a program whose minor version writes one."""
         files = [each.partition("=")[2] for each in arguments if each.startswith("--log-file=")]
         assert self.windows
         paths = [self.windows.path(each) for each in files]
@@ -83,13 +83,13 @@ class Real:
         return found
 
     def objections(self, said: Judgement) -> list[str]:
-        """Lines in which the program objects; that it did not come to what it misses first is one too."""
+        """Return lines with objections; not reaching the first missing prerequisite is one too."""
         came = re.search(NEXT[self.name], said.text)
         return said.objections + ([] if came else [f"ended early: {said.text[-1500:]}"])
 
 
 def _with(arguments: Sequence[str], flag: str, value: str) -> list[str]:
-    """The arguments with the flag's value replaced, or added."""
+    """Return the arguments with a flag's value replaced or added."""
     given = list(arguments)
     if flag in given:
         given[given.index(flag) + 1] = value

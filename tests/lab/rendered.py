@@ -1,4 +1,4 @@
-"""Real renderings for real programs: what node plans write, with every reference filled in."""
+"""Files of node plans for real programs, with all references filled in."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -33,10 +33,10 @@ VALUES: Mapping[str, Any] = {
     "node.pod_subnet": "10.244.1.0/24",
     "node.bootstrap_token": "abcdef.0123456789abcdef",
 }
-"""What a machine would fill in."""
+"""Values of references, which a machine would fill in."""
 
 DIGEST = 64 * "0"
-"""Of Kubernetes versions that nobody published a digest of: here nothing is downloaded."""
+"""Digests for Kubernetes versions without a published one; nothing is downloaded here."""
 
 _QUANTITIES = {"cpu": "1", "memory": "2Gi", "ephemeral_storage": "1Gi"}
 
@@ -54,7 +54,7 @@ FULL_CONTAINERD: dict[str, Any] = {"config": {"oom_score": -999, "debug": {"leve
 
 @dataclass(frozen=True)
 class Variant:
-    """A cluster whose renderings are judged: the spec's options for all machines, and those of a Windows pool."""
+    """A cluster to render: the spec's options for all machines, and those of a Windows pool."""
 
     name: str
     cluster: Mapping[str, Any]
@@ -94,7 +94,7 @@ VARIANTS = (
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 LINUX = {"linux22": "ubuntu-22.04", "linux24": "ubuntu-24.04"}
-"""Pool and its operating system."""
+"""Pools and their operating systems."""
 
 
 @dataclass(frozen=True)
@@ -104,40 +104,40 @@ class Rendered:
     variant: str
     os: str
     pool: str
-    """Or control-plane."""
+    """Name of the pool, or control-plane."""
     plan: NodePlan
 
     @property
     def name(self) -> str:
-        """Which it is, for people."""
+        """Return a label of the machine."""
         return f"{self.variant}-{self.os if self.pool == 'windows' else self.pool}"
 
     def file_of_kind(self, kind: str) -> Any:
-        """The Kubernetes document of that kind which one of the plan's files is, filled in."""
+        """Return the Kubernetes document of a kind among the plan's files, filled in."""
         contents = [each.fields.get("content") for each in self.plan.steps if each.kind == "file"]
         return filled(next(each for each in contents if isinstance(each, dict) and each.get("kind") == kind))
 
     def has(self, step: str) -> bool:
-        """Whether the plan has a step of that name."""
+        """Return whether the plan has a step of this name."""
         return any(each.name == step for each in self.plan.steps)
 
     def content(self, step: str) -> Any:
-        """What a file step writes, filled in."""
+        """Return the content of a file step, filled in."""
         return filled(self.fields(step)["content"])
 
     def fields(self, step: str) -> Mapping[str, Any]:
-        """Fields of the step of that name."""
+        """Return the fields of the step of this name."""
         return next(each for each in self.plan.steps if each.name == step).fields
 
     def command(self, service: str, program: str) -> list[str]:
-        """Arguments of the program in a service's command, filled in; what wraps the program is left out."""
+        """Return the program's arguments in a service's command, filled in, without wrappers."""
         command = filled(self.fields(service)["command"])
         first = next(i for i, each in enumerate(command) if each.removesuffix(".exe").endswith(program))
         return command[first + 1 :]
 
 
 def filled(document: Any, values: Mapping[str, Any] = VALUES) -> Any:
-    """The document with every reference replaced by a value."""
+    """Return the document with all references replaced by values."""
     if isinstance(document, Mapping):
         if set(document) == {"ref"}:
             return values[document["ref"]]
@@ -148,7 +148,7 @@ def filled(document: Any, values: Mapping[str, Any] = VALUES) -> Any:
 
 
 def machines(kubernetes: str) -> tuple[Rendered, ...]:
-    """Every machine of every variant that can be planned for the version."""
+    """Return all machines of all variants that can be planned for the version."""
     return tuple(each for variant in VARIANTS for each in _of_variant(kubernetes, variant))
 
 
@@ -172,7 +172,7 @@ def _linux_part(variant: Variant) -> Mapping[str, Any]:
 
 
 def _spec(kubernetes: str, variant: Variant, pools: Mapping[str, Any]) -> ClusterSpec | None:
-    """The spec, if a stack may say so; None where a check refuses the combination."""
+    """Return the spec; None if a check refuses the combination."""
     document = {"cloud": "aws", "kubernetes": kubernetes, "pools": pools, **variant.cluster, **_entries(kubernetes)}
     try:
         return read_stack("dev", {"aws:region": "eu-west-1", CLUSTER: document}).spec
@@ -181,7 +181,7 @@ def _spec(kubernetes: str, variant: Variant, pools: Mapping[str, Any]) -> Cluste
 
 
 def _entries(kubernetes: str) -> Mapping[str, Any]:
-    """Entries of our own for a Kubernetes version that has none in artifacts.json."""
+    """Return entries for a Kubernetes version without entries in artifacts.json."""
     url = "https://files.example/node-{}.tar.gz"
     entry = {"name": "kubernetes-node", "version": kubernetes, "sha256": DIGEST}
     missing = kubernetes not in artifacts.versions("kubernetes-node")
@@ -190,7 +190,7 @@ def _entries(kubernetes: str) -> Mapping[str, Any]:
 
 
 def write(folder: Path, name: str, *documents: Any) -> Path:
-    """One file with these documents: JSON, which every reader of YAML takes."""
+    """Return one file with these documents as JSON, which is YAML too."""
     path = folder / name
     path.write_text("\n---\n".join(json.dumps(each) for each in documents), encoding="utf-8")
     return path
@@ -211,11 +211,11 @@ SAMPLES: Mapping[str, Any] = {
     "text-map": {},
     "texts": [],
 }
-"""A value that each type of field takes."""
+"""A valid value for each type of field."""
 
 
 def of_fields(api_version: str, kind: str, fields: Mapping[str, str]) -> dict[str, Any]:
-    """A document with every field of a table."""
+    """Return a document with all fields of a table."""
     document: dict[str, Any] = {"apiVersion": api_version, "kind": kind}
     for name, takes in sorted(fields.items()):
         *above, last = name.split(".")

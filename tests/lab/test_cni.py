@@ -1,4 +1,4 @@
-"""libcni, the plug-ins' own types and host-local read the CNI files."""
+"""libcni, the plugins' types and host-local read the CNI files."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def _of_windows(rendered: tuple[Rendered, ...]) -> dict[str, Any]:
 
 
 def _every_form(kubernetes: str) -> list[Any]:
-    """Both networks on every cloud, for both runtimes; also clouds that no stack may ask for yet."""
+    """Both networks on each cloud for both runtimes."""
     return [
         filled(cni.windows(role("dev", ClusterSpec.model_validate(document), "web")))
         for cloud in ("aws", "azure", "gcp")
@@ -108,7 +108,7 @@ def _wrong_version(conf: dict[str, Any]) -> None:
 def test_a_misspelt_policy_field_or_version_is_refused(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows, spoil: Any
 ) -> None:
-    """The checks above bite."""
+    """Prove that the checks above find faults."""
     conf = _of_windows(rendered)["defaults-windows-2019"]
     spoil(conf)
     code, text = _check(windows, program(CNI_CHECK, "windows"), conf)
@@ -116,7 +116,7 @@ def test_a_misspelt_policy_field_or_version_is_refused(
 
 
 def test_fln_05_host_local_reserves_the_source_address_once(kubernetes: str, program: Find, windows: Windows) -> None:
-    """As the executor asks for it: the network's name, its own pod range, a folder of reservations."""
+    """Called as by the executor: network name, pod range of the node, folder of reservations."""
     windows.install(program("host-local", "windows"), r"C:\lab\host-local.exe")
     kept = f"{HOST_LOCAL_STATE}/{kubernetes}"  # all versions are judged on one machine
     ipam = {"type": "host-local", "ranges": [[{"subnet": VALUES["node.pod_subnet"]}]], "dataDir": kept}

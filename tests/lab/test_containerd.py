@@ -1,4 +1,4 @@
-"""containerd reads every config.toml of ours without a warning, on both systems, and takes every setting of it."""
+"""containerd reads each rendered config.toml without a warning and applies all settings, on both systems."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def os(request: pytest.FixtureRequest) -> str:
 
 
 def _files(rendered: tuple[Rendered, ...], os: str) -> dict[str, str]:
-    """config.toml by machine, each different one once; a machine with Docker has none."""
+    """Return each different config.toml once, by machine; machines with Docker have none."""
     found: dict[str, str] = {}
     for each in rendered:
         if (each.pool == "windows") == (os == "windows") and each.has("containerd-config"):
@@ -26,7 +26,7 @@ def _files(rendered: tuple[Rendered, ...], os: str) -> dict[str, str]:
 
 
 def dump(path: Path, config: str, folder: Path, windows: Windows | None) -> Judgement:
-    """`containerd config dump` of a config.toml."""
+    """Return `containerd config dump` of a config.toml."""
     if windows is None:
         (folder / "config.toml").write_text(config, encoding="utf-8")
         return run([path, "--config", folder / "config.toml", "config", "dump"], folder)
@@ -36,13 +36,13 @@ def dump(path: Path, config: str, folder: Path, windows: Windows | None) -> Judg
 
 
 def _settings(text: str) -> set[str]:
-    """Lines that set something, in one spelling: containerd writes texts in single or in double quotes."""
+    """Return lines with settings, with one kind of quotes: containerd writes single or double quotes."""
     lines = (line.strip() for line in text.splitlines() if " = " in line)
     return {line.replace("'", '"').replace("\\\\", "\\") for line in lines}
 
 
 def _objections(config: str, said: Judgement) -> list[str]:
-    """Warnings, and settings of ours that containerd leaves out: 1.x drops in silence what it does not know."""
+    """Return warnings, and settings that containerd drops: 1.x drops unknown settings silently."""
     lost = sorted(_settings(config) - _settings(said.text))
     return said.objections + [f"left out: {each}" for each in lost] + ([said.text[-800:]] if said.code else [])
 
@@ -63,7 +63,7 @@ def test_every_config_is_read_without_a_warning(
 def test_a_misspelt_key_is_found(
     rendered: tuple[Rendered, ...], os: str, program: Find, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """The check above bites."""
+    """Prove that the check above finds faults."""
     machine = request.getfixturevalue("windows") if os == "windows" else None
     config = next(iter(_files(rendered, os).values()))
     wrong = config.replace("conf_dir =", "conf_dirr =")

@@ -1,4 +1,4 @@
-"""kube-apiserver, kube-controller-manager and kube-scheduler take every flag that kubeadm hands on from us."""
+"""kube-apiserver, kube-controller-manager and kube-scheduler accept all rendered flags that kubeadm passes on."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,17 +16,17 @@ PARTS = {
     "kube-controller-manager": "controllerManager",
     "kube-scheduler": "scheduler",
 }
-"""Program and its part of a ClusterConfiguration."""
+"""Program and its section of a ClusterConfiguration."""
 
 
 @pytest.fixture(scope="session")
 def parts(program: Find, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Real]:
-    """The three programs, by name."""
+    """Return the three programs by name."""
     return {name: Real(name, "linux", program(name, "linux"), tmp_path_factory.mktemp(name)) for name in PARTS}
 
 
 def arguments(rendered: tuple[Rendered, ...], part: str) -> Iterator[tuple[str, list[str]]]:
-    """Control-plane machine, and the arguments of ours that kubeadm gives to a program of its."""
+    """Return control-plane machines and the rendered arguments that kubeadm passes to a program."""
     for machine in rendered:
         if machine.pool != "control-plane":
             continue
@@ -53,7 +53,7 @@ def test_srv_13_every_argument_of_ours_is_taken(
 
 
 def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: str, parts: Mapping[str, Real]) -> None:
-    """A flag that the table lacks is refused to users though it exists; one too many ends a control plane."""
+    """A flag missing in the table is refused to users although it exists; a wrong flag ends a control plane."""
     known = releases.control_plane_flags(kubernetes)
     listed = frozenset[str]().union(*(each.known_flags() for each in parts.values()))
     assert listed <= known

@@ -1,4 +1,4 @@
-"""kubeadm accepts every document of ours, in every version of its API."""
+"""kubeadm accepts all rendered documents, in all versions of its API."""
 
 import re
 from collections.abc import Callable
@@ -18,14 +18,14 @@ from tests.lab.test_tables import on_any_machine
 pytestmark = pytest.mark.lab
 
 DISCOVERY = "kubeConfigPath"
-"""The one path that kubeadm looks at while it reads its configuration."""
+"""The path that kubeadm checks while it reads its configuration."""
 
 Judge = Callable[..., Judgement]
 
 
 @pytest.fixture
 def judge(kubernetes: str, program: Find, tmp_path: Path) -> Judge:
-    """Give `judge(document, ...)`: what kubeadm says of these documents in one file."""
+    """Return `judge(document, ...)`: kubeadm's output for these documents in one file."""
     kubeadm = program("kubeadm", "linux")
     (tmp_path / "discovery.conf").write_text("{}")
     validate = "validate" in run([kubeadm, "config", "--help"], tmp_path).text  # from 1.26 on
@@ -46,7 +46,7 @@ def _here(document: Any, folder: Path) -> Any:
 
 
 def _documents(rendered: tuple[Rendered, ...]) -> dict[str, list[Any]]:
-    """Documents of one run of kubeadm, by machine and command."""
+    """Return the documents of one run of kubeadm, by machine and command."""
     found: dict[str, list[Any]] = {}
     for each in rendered:
         if each.pool == "windows":
@@ -62,7 +62,7 @@ def _objections(said: Judgement) -> list[str]:
 
 
 def test_every_document_is_accepted(kubernetes: str, judge: Judge, rendered: tuple[Rendered, ...]) -> None:
-    """CP-01, CP-03: init and join, of every machine; ours, kube-proxy's, and nothing that kubeadm does not know."""
+    """CP-01, CP-03: init and join of each machine, with kube-proxy's document and without unknown fields."""
     found = _documents(rendered)
     assert {name.partition("-")[0] for name in found} >= {"defaults", "everything"}
     assert {name: said for name, each in found.items() if (said := _objections(judge(*each)))} == {}
@@ -91,12 +91,12 @@ def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str
 DryRun = Callable[..., Judgement]
 
 WRITES_TO = "KUBEADM_INIT_DRYRUN_DIR"
-"""Where a dry run writes what it would have written below /etc/kubernetes and /var/lib/kubelet."""
+"""Folder of a dry run, instead of /etc/kubernetes and /var/lib/kubelet."""
 
 
 @pytest.fixture
 def dry_run(program: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DryRun:
-    """Give `dry_run(machine, phase...)`: what `kubeadm init phase` would do on a control-plane machine."""
+    """Return `dry_run(machine, phase...)`: files of `kubeadm init phase` on a control-plane machine."""
     monkeypatch.setenv(WRITES_TO, str(tmp_path / "written"))
     for name in ("written", "patches"):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""The lab bites: what is wrong in a table or a rendering makes its judgement fail."""
+"""Proofs that the lab finds faults: a wrong table or file makes its test fail."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ def _fields(**changed: str) -> Callable[..., Mapping[str, str]]:
 
 
 def _less(name: str, minor: str) -> Callable[..., Mapping[str, str]]:
-    """The table without a field, for one minor."""
+    """Return the table without a field, for one minor."""
     real = releases.fields
     return lambda document, version: {
         key: value for key, value in real(document, version).items() if key != name or releases.minor(version) != minor
@@ -101,7 +101,7 @@ def test_a_wrong_row_in_a_table_fails(
 
 
 def _changed(machine: Rendered, step: str, **fields: Any) -> Rendered:
-    """The machine with other fields in one step of its plan."""
+    """Return the machine with changed fields in one step of its plan."""
     plan = machine.plan
     phases = tuple(
         dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Two Linux nodes of an l2bridge cluster in network namespaces, with the real plug-ins and the cloud's routes alone."""
+"""Two Linux nodes of an l2bridge cluster in network namespaces, with the real plugins and the cloud's routes."""
 
 import json
 import os
@@ -26,7 +26,7 @@ CALL = "import socket, sys; socket.create_connection((sys.argv[1], 8080), 60)"
 
 
 def plug_ins(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
-    """Where the real ones are; the three of the file lie in one folder."""
+    """Return the folder of the three real plugins."""
     wanted = [each for each in cluster_programs(kubernetes) if each.name in ("bridge", "host-local", "portmap")]
     for each in (each for each in wanted if each.os == "linux"):
         if not build.is_built(each):
@@ -35,20 +35,20 @@ def plug_ins(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
 
 
 def sh(*words: str, **more: Any) -> str:
-    """Output of a command that must end well."""
+    """Return the output of a command that must succeed."""
     done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=120, **more)
     assert done.returncode == 0, f"{words}: {done.stdout} {done.stderr}"
     return done.stdout
 
 
 def within(space: str, *words: str) -> tuple[str, ...]:
-    """The command in a network namespace."""
+    """Return the command for a network namespace."""
     return ("ip", "netns", "exec", space, *words)
 
 
 @pytest.fixture
 def space(missing: Callable[[str, str], NoReturn]) -> Iterator[Callable[[str], str]]:
-    """Give `space(name)`: a network namespace of this test, with forwarding."""
+    """Return `space(name)`, which creates a network namespace with forwarding."""
     if os.geteuid() != 0 or not shutil.which("ip"):
         missing("linuxnode", "network namespaces take root and ip (iproute2)")
 
@@ -65,7 +65,7 @@ def space(missing: Callable[[str, str], NoReturn]) -> Iterator[Callable[[str], s
 
 
 def attach(cloud: str, node: str, machine: Machine, nodes: IPv4Network) -> None:
-    """A node in the cloud's network: its way out is the cloud, which routes the node's pods to it."""
+    """A node in the cloud's network, which is its default route and routes the node's pods to it."""
     link = f"n{machine.index}"
     sh(*within(cloud, "ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", node))
     sh(*within(cloud, "ip", "link", "set", link, "up"))
@@ -79,7 +79,7 @@ def attach(cloud: str, node: str, machine: Machine, nodes: IPv4Network) -> None:
 
 
 def add_pod(node: str, pod: str, machine: Machine, conf: dict[str, Any], programs: Path, books: Path) -> str:
-    """The pod's address, once each plug-in of the file has done its part, as a runtime calls them."""
+    """Add a pod with each plugin of the file, as a runtime calls them; return the pod's address."""
     result: dict[str, Any] = {}
     own = {"machine.pod_cidr": str(machine.pods)}
     for plugin in filled(conf, own)["plugins"]:

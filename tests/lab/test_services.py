@@ -1,4 +1,4 @@
-"""kubelet and kube-proxy read every rendering of theirs, and take every flag that comes with it."""
+"""kubelet and kube-proxy read all their rendered files and accept all their flags."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ SYSTEMS = {"linux": ("control-plane", "linux22", "linux24"), "windows": ("window
 
 
 def renderings(rendered: tuple[Rendered, ...], real: Real) -> Iterator[tuple[str, Any, list[str]]]:
-    """Machine, configuration and arguments of the program's service, each different one once."""
+    """Return machine, configuration and arguments of the program's service, each different set once."""
     seen: set[bytes] = set()
     for machine in rendered:
         if machine.pool not in SYSTEMS[real.os]:
@@ -34,7 +34,7 @@ def renderings(rendered: tuple[Rendered, ...], real: Real) -> Iterator[tuple[str
 def test_every_configuration_is_read_without_an_objection(
     kubernetes: str, real: Real, rendered: tuple[Rendered, ...]
 ) -> None:
-    """SRV-02, RES-04: the program goes on to what it misses first, and objects to nothing before."""
+    """SRV-02, RES-04: the program reaches its first missing prerequisite without an objection."""
     found = {name: (config, arguments) for name, config, arguments in renderings(rendered, real)}
     assert any(name.startswith("everything") for name in found), "the fullest rendering is among them"
     objections = {

@@ -1,4 +1,4 @@
-"""The real host-local.exe keeps its books as the executor reads them: addresses of kube-proxy and of pods."""
+"""The real host-local.exe stores reservations as the executor reads them: addresses of kube-proxy and of pods."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ NETWORK = "flannel.4096"
 
 
 def _pod(subnet: str) -> dict[str, Any]:
-    """A pod's address, as flannel's CNI plug-in asks for it."""
+    """Return a call that reserves a pod's address, as flannel's CNI plugin makes it."""
     environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "pod", "CNI_NETNS": "x", "CNI_IFNAME": "eth0"}
     ipam = {"type": "host-local", "subnet": subnet, "dataDir": "$root/cni"}
     conf = {"cniVersion": "1.0.0", "name": NETWORK, "ipam": ipam}
@@ -39,7 +39,7 @@ def _plan(subnet: str, *more: dict[str, Any]) -> list[dict[str, Any]]:
 
 HERE, THERE = "10.244.3.0/24", "10.244.7.0/24"
 VIP, POD = 2, 3
-"""host-local gives out the addresses of a range in their order, behind the gateway's."""
+"""host-local assigns the addresses of a range in order after the gateway's."""
 
 
 def _kept(subnet: str, *places: int) -> dict[str, list[str]]:
@@ -61,7 +61,7 @@ LIVES: dict[str, tuple[list[dict[str, Any]], dict[str, list[str]]]] = {
         _kept(THERE, VIP),
     ),
 }
-"""Runs after the one that reserves an address for kube-proxy and for a pod, and what the books hold then."""
+"""Runs after kube-proxy and a pod have addresses, and the reservations afterwards."""
 
 
 def test_ops_04_srv_11_the_books_of_the_real_host_local_over_runs_boots_and_ranges(

@@ -1,4 +1,4 @@
-"""The tables of releases against the programs themselves: flags, fields and feature gates of each version."""
+"""The tables of releases compared with the programs: flags, fields and feature gates of each version."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,33 +18,33 @@ KINDS = {
 }
 
 CGROUP_V1 = "failCgroupV1"
-"""Machines that judge may have cgroup v1, which kubelets from 1.35 on refuse before anything else."""
+"""A host of these tests may have cgroup v1, which kubelets from 1.35 on refuse first."""
 
 
 OF_WINDOWS = re.compile("[Ww]in(?!g)")
-"""Gates and fields whose names say that they are about Windows."""
+"""Gates and fields of Windows, by their names."""
 
 
 def on_any_machine(kubernetes: str, real: Real) -> Mapping[str, Any]:
-    """The one field that the judging machine may need."""
+    """Return the field that the host may need."""
     takes = real.name == "kubelet" and CGROUP_V1 in releases.fields("kubelet", kubernetes)
     return {CGROUP_V1: False} if takes else {}
 
 
 def document(kubernetes: str, real: Real, **fields: Any) -> dict[str, Any]:
-    """A configuration with these fields and nothing else."""
+    """Return a configuration with exactly these fields."""
     version, kind = KINDS[real.name]
     return {"apiVersion": version, "kind": kind, **on_any_machine(kubernetes, real), **fields}
 
 
 def every(kind: str, program: str, minors: Iterable[str]) -> frozenset[str]:
-    """Names of fields or gates that any of the minors knows."""
+    """Return names of fields or gates that any of the minors knows."""
     lookup = {"fields": releases.fields, "gates": releases.gates}[kind]
     return frozenset[str]().union(*(lookup(program, each) for each in minors))
 
 
 def neighbours(kubernetes: str) -> tuple[str, ...]:
-    """The minors before and after: where a table says that a name comes or goes, it does so between two."""
+    """Return the neighbouring minors, between which a table adds or removes a name."""
     minors = releases.supported_minors()
     here = minors.index(releases.minor(kubernetes))
     return minors[max(0, here - 1) : here + 2]

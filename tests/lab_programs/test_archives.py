@@ -1,4 +1,4 @@
-"""Archives of the lab's programs: what machines take out of the publishers' own is in them, at the same place."""
+"""Archives of the lab's programs hold all files that machines take from the publishers' archives, at the same paths."""
 
 import hashlib
 import io
@@ -24,7 +24,7 @@ VERSIONS = ("1.37.1", "1.24.17")
 
 @pytest.fixture(params=VERSIONS)
 def packed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, Path]:
-    """Version and folder of archives of programs that are their own names."""
+    """Pack archives of fake programs; return version and folder."""
 
     def place(program: Any) -> Path:
         file = tmp_path / "programs" / program.os / program.file_name
@@ -92,7 +92,7 @@ def test_a_cluster_of_linux_machines_alone_has_the_same_and_nothing_of_windows(p
 
 
 POOLS = {"web": "containerd", "legacy": "docker"}
-"""Of Windows machines, and their runtimes."""
+"""Downloads of Windows machines, and their runtimes."""
 
 
 @pytest.mark.parametrize("pool", POOLS)
@@ -115,7 +115,7 @@ def test_every_download_of_windows_machines_is_there_with_all_that_their_plan_ta
 
 
 def members(url: str, content: bytes) -> list[str]:
-    """Files in an archive."""
+    """Return the files in an archive."""
     if url.endswith(".zip"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return archive.namelist()

@@ -1,4 +1,4 @@
-"""The lab's builder: each program once, whole or not at all, from the publisher's own module."""
+"""Builds of the lab: each program once and atomically, from the publisher's module."""
 
 import stat
 from pathlib import Path
@@ -42,12 +42,12 @@ case "$*" in
   version*) echo go version go1.26.8 linux/amd64 ;;
 esac
 """
-"""Stands in for Go: what it builds is the go.mod it was given."""
+"""A stand-in for Go whose product is the go.mod."""
 
 
 @pytest.fixture
 def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a Go that writes down what it was asked (log) and with a module's source."""
+    """A folder with a Go that logs its calls, and with a module's source."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "go.mod").write_text(GO_MOD)

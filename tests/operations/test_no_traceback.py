@@ -36,7 +36,7 @@ from tests.operations.misuse import CUT, ENGINES, ENVIRONMENT, Damage, Words, cl
 EMPTY = '{"version": 3, "deployment": {}}'
 """What the engine exports of a stack without resources."""
 
-EXAMPLES = int(os.environ.get("MULLION_MISUSES", "400"))
+EXAMPLES = int(os.environ.get("MULLION_MISUSES", "250"))
 OUTSIDE = "tests/operations/test_no_traceback.py reached"
 
 

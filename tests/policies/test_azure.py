@@ -42,7 +42,7 @@ LEAK = base64.b64encode(f"#cloud-config with {KEY} in it".encode()).decode()
 CASES: tuple[tuple[str, str, str, Any, str], ...] = (
     ("machines-shielded", AZURE_MACHINE, "securityProfile.securityType", None, "is not TrustedLaunch"),
     ("machines-shielded", AZURE_MACHINE, "securityProfile.uefiSettings.secureBootEnabled", False, "not verified"),
-    ("machines-shielded", AZURE_MACHINE, "securityProfile.uefiSettings.vTpmEnabled", False, "nothing measures"),
+    ("machines-shielded", AZURE_MACHINE, "securityProfile.uefiSettings.vTpmEnabled", False, "the boot is not measured"),
     ("no-secret-in-user-data", AZURE_MACHINE, "osProfile.customData", LEAK, "customData holds a private key"),
     ("no-secret-in-user-data", AZURE_MACHINE, "tags.key", f"AccountKey={'a' * 86}==", "an Azure storage key"),
     ("admin-ports-closed", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRange": "22"}], "22 (SSH)"),
@@ -54,7 +54,13 @@ CASES: tuple[tuple[str, str, str, Any, str], ...] = (
         "3389 (RDP)",
     ),
     ("admin-ports-closed", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRanges": ["1-6000"]}], "5986"),
-    ("api-by-allow-list", AZURE_GROUP, "securityRules", [{**ANYBODY, "destinationPortRange": "6443"}], "past the load"),
+    (
+        "api-by-allow-list",
+        AZURE_GROUP,
+        "securityRules",
+        [{**ANYBODY, "destinationPortRange": "6443"}],
+        "past the API's load",
+    ),
     ("stores-encrypted", ACCOUNT, "allowBlobPublicAccess", True, "allowBlobPublicAccess is not False"),
     ("stores-encrypted", ACCOUNT, "enableHttpsTrafficOnly", None, "enableHttpsTrafficOnly is not True"),
     ("stores-encrypted", ACCOUNT, "minimumTlsVersion", "TLS1_0", "minimumTlsVersion is not TLS1_2"),

@@ -53,7 +53,7 @@ def test_a_volume_must_be_encrypted() -> None:
 
 
 @pytest.mark.parametrize("stack", ["aws-prod", "gcp-prod"])
-def test_what_is_not_known_yet_breaks_nothing_since_the_rules_run_again_in_up(stack: str) -> None:
+def test_unknown_values_break_no_rule_because_up_runs_the_rules_again(stack: str) -> None:
     unknown = tuple(
         replace(each, properties=dict.fromkeys(each.properties, UNKNOWN)) for each in resources(stack, preview=True)
     )
@@ -102,7 +102,7 @@ def test_a_control_plane_keeps_its_image_when_the_spec_names_another(case: Case)
         "H4sI" + "A" * 60,
     ],
 )
-def test_what_only_looks_like_a_secret_is_none(text: str) -> None:
+def test_text_that_only_resembles_a_secret_is_accepted(text: str) -> None:
     assert leaks.secrets(text) == set()
 
 

@@ -22,9 +22,9 @@ class Thing:
 
 
 class Account:
-    """Creates, changes and deletes like the engine. `short` types are the class name: Vpc, Subnet, Instance.
+    """Creates, changes and deletes resources as the engine does. `short`: class name of a type (Vpc, Subnet, Instance).
 
-    Where a cloud has two classes of one name, `short` is the last two parts of the token: projects/iAMMember:IAMMember.
+    If a cloud has two classes of one name, `short` is the last two parts of the token: projects/iAMMember:IAMMember.
     """
 
     def __init__(self, cloud_state: CloudState, cloud: Cloud, region: str) -> None:
@@ -38,13 +38,13 @@ class Account:
         return f"urn:pulumi:dev::mullion::{self.tokens[short]}::{name}"
 
     def check(self, short: str, name: str, old: dict[str, Any] | None = None, /, **inputs: Any) -> dict[str, Any]:
-        """Checked inputs; failures fail the test."""
+        """Return checked inputs; failures fail the test."""
         checked, failures = self.provider.check(self.urn(short, name), old or {}, inputs, b"seed")
         assert failures == []
         return checked
 
     def failures(self, short: str, /, **inputs: Any) -> dict[str, str]:
-        """Reason by property path."""
+        """Return reasons by property path."""
         _, failures = self.provider.check(self.urn(short, "x"), {}, inputs, b"seed")
         return {failure.property: failure.reason for failure in failures}
 
@@ -64,7 +64,7 @@ class Account:
         self.provider.delete(thing.urn, thing.id, thing.outputs)
 
     def refused(self, call: Callable[[], Any]) -> Refusal:
-        """The refusal of a call, which must leave everything in the world as it was."""
+        """Return the refusal of a call, which must not change any resource."""
         before = [record.outputs for record in self.cloud_state.resources()]
         with pytest.raises(Refusal) as caught:
             call()

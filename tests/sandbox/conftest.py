@@ -34,7 +34,7 @@ def network(account: Account) -> Network:
 
 @pytest.fixture
 def machine(account: Account, network: Network) -> Callable[..., Thing]:
-    """Create an instance; inputs given override those of a plain one."""
+    """Create an instance; inputs override the defaults below."""
 
     def create(name: str = "m0", **inputs: Any) -> Thing:
         plain: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""A stack of a test's own on the real engine and a sandbox of its own."""
+"""A small stack on the real engine, with its own sandbox."""
 
 import gc
 import sys
@@ -16,7 +16,7 @@ from sandbox.cloud_state import CloudState
 
 
 class Runner:
-    """One stack on one world, and what its last run did: operation and replacing properties by resource name."""
+    """One stack with its cloud state; runs return operation and replacing properties by resource name."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class Runner:
         place: tuple[str, str] = ("aws:region", "eu-west-1"),
         **settings: Any,
     ) -> None:
-        """place: the provider's setting for its region, and the region. settings: what the program is first given."""
+        """place: the provider's setting for its region, and the region. settings: first settings of the program."""
         self.folder, self.provider = folder, place[0].split(":")[0]
         plain = {"owner": "us", "bundle": "v1", "machines": 2, "size": "m6i.large", "encrypted": True}
         self.settings: dict[str, Any] = plain | settings
@@ -54,15 +54,15 @@ class Runner:
         return steps
 
     def preview_and_up(self, **changes: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
-        """What an up did; the preview must have said the same."""
+        """Run a preview and an up, which must be equal; return what the up did."""
         self.settings |= changes
-        promised, done = self.run(self.stack.preview), self.run(self.stack.up)
-        assert promised == done
+        previewed, done = self.run(self.stack.preview), self.run(self.stack.up)
+        assert previewed == done
         return done
 
 
 def collected() -> Iterator[None]:
-    """The Automation API leaves loops, and after a failed run a coroutine; they end here, not in another's test."""
+    """Collect event loops and coroutines that the Automation API leaves, so they do not end in another test."""
     yield
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore", ResourceWarning)

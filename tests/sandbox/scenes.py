@@ -1,4 +1,4 @@
-"""Things that a test needs first, made when they are named, each with what it needs itself."""
+"""Resources that tests need, created with their dependencies at first use."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from tests.sandbox.account import Account, Thing
 
 Scene = Callable[[str], Thing]
-"""From the name of a thing to the thing; made once."""
+"""Returns the resource of a name, created at the first call."""
 Scenes = Mapping[str, tuple[str, dict[str, Any]]]
-"""Type and inputs by name, `$name` for the id of another."""
+"""Type and inputs by name; `$name` stands for the id of another resource."""
 Row = tuple[str, dict[str, Any], str, str]
-"""A call that a cloud refuses: type, inputs, code and words of the refusal."""
+"""A refused call: type, inputs, code and text of the refusal."""
 
 
 def maker(
@@ -18,7 +18,7 @@ def maker(
     scenes: Scenes,
     needs: Mapping[str, str] | None = None,
 ) -> Scene:
-    """needs: what else must be there before."""
+    """Return a Scene. needs: further resources to create before."""
     made: dict[str, Thing] = {}
 
     def make(name: str) -> Thing:
@@ -33,7 +33,7 @@ def maker(
 
 
 def filled(value: Any, scene: Scene) -> Any:
-    """Inputs with ids in the place of `$name`."""
+    """Return inputs with ids instead of `$name`."""
     if isinstance(value, dict):
         return {key: filled(item, scene) for key, item in value.items()}
     if isinstance(value, list):
@@ -42,19 +42,19 @@ def filled(value: Any, scene: Scene) -> Any:
 
 
 def changed(scenes: Scenes, kind: str, changes: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Type and inputs of a scene with changes, or of a type that has none; None takes a property away."""
+    """Return type and inputs of a scene, or of a type without one, with changes; None removes a property."""
     short, plain = scenes.get(kind, (kind, {}))
     return short, {key: value for key, value in (plain | changes).items() if value is not None}
 
 
 def stopped(account: Account, scenes: Scenes, kind: str, changes: dict[str, Any]) -> list[str]:
-    """The properties for which a preview stops."""
+    """Return the properties with failures in a preview."""
     short, given = changed(scenes, kind, changes)
     return list(account.failures(short, **given))
 
 
 def refusal_of(account: Account, scene: Scene, scenes: Scenes, row: Row) -> str:
-    """What a cloud says to a row's inputs: code and message."""
+    """Return code and message of the refusal of a row's inputs."""
     kind, changes, _, _ = row
     short, given = changed(scenes, kind, changes)
     whole = filled(given, scene)

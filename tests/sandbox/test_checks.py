@@ -1,4 +1,4 @@
-"""What the provider refuses before any cloud is asked, and the names it makes."""
+"""Checks of the provider before it calls the cloud, and automatic names."""
 
 from typing import Any
 
@@ -60,24 +60,24 @@ WRONG: dict[str, tuple[str, dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_inputs_are_named_by_path(account, case) -> None:
+def test_an_invalid_input_is_reported_with_its_path(account, case) -> None:
     short, inputs, path, reason = WRONG[case]
     failures = account.failures(short, **inputs)
     assert reason in failures.get(path, ""), failures
 
 
-def test_a_type_the_sandbox_has_not_is_refused_by_name(account) -> None:
+def test_an_unknown_type_is_refused_with_its_name(account) -> None:
     _, failures = account.provider.check("urn:pulumi:d::p::aws:sqs/queue:Queue::q", {}, {}, b"")
     assert "the sandbox has no type aws:sqs/queue:Queue" in failures[0].reason
 
 
-def test_unknown_and_secret_values_pass_where_their_shape_would(account) -> None:
+def test_unknown_and_secret_values_pass_the_check_of_shapes(account) -> None:
     inputs = {"vpcId": UNKNOWN, "cidrBlock": Secret("10.0.0.0/24"), "tags": {"a": UNKNOWN}}
     assert account.failures("Subnet", **inputs) == {}
     assert account.failures("Subnet", vpcId=Secret(1)) != {}, "a secret is checked all the same"
 
 
-def test_a_child_of_a_component_is_found_by_its_own_type(account) -> None:
+def test_a_child_of_a_component_is_checked_by_its_own_type(account) -> None:
     urn = "urn:pulumi:dev::mullion::mullion:index:MixedCluster$aws:ec2/vpc:Vpc::vpc"
     assert account.provider.check(urn, {}, {"cidrBlock": "10.0.0.0/16"}, b"")[1] == []
 
@@ -87,7 +87,7 @@ PLAIN: dict[str, dict[str, Any]] = {"Role": {"assumeRolePolicy": "{}"}}
 
 
 @pytest.mark.parametrize(("short", "name"), NAMED)
-def test_an_automatic_name_is_the_logical_one_with_seven_digits_and_stays(account, short, name) -> None:
+def test_an_automatic_name_is_the_logical_name_with_seven_digits_and_stays(account, short, name) -> None:
     urn, inputs = account.urn(short, "thing"), PLAIN.get(short, {})
     first, _ = account.provider.check(urn, {}, inputs, b"one")
     assert first[name].startswith("thing-")
@@ -97,23 +97,23 @@ def test_an_automatic_name_is_the_logical_one_with_seven_digits_and_stays(accoun
     assert account.provider.check(urn, first, inputs, b"two")[0][name] == first[name], "what exists keeps its name"
 
 
-def test_a_name_that_was_given_and_is_left_out_becomes_automatic(account) -> None:
+def test_a_name_becomes_automatic_when_the_program_removes_it(account) -> None:
     given = account.check("Bucket", "b", bucket="mine")
     assert account.check("Bucket", "b", given)["bucket"] != "mine"
 
 
-def test_an_automatic_name_that_would_be_too_long_is_refused(account) -> None:
+def test_an_automatic_name_beyond_the_limit_is_refused(account) -> None:
     _, failures = account.provider.check(account.urn("LoadBalancer", "n" * 30), {}, {"subnets": ["a"]}, b"")
     assert "more than 32 characters" in failures[0].reason
 
 
-def test_a_bucket_is_named_in_lower_case(account) -> None:
+def test_the_automatic_name_of_a_bucket_is_lower_case(account) -> None:
     checked, _ = account.provider.check(account.urn("Bucket", "My_Bundles"), {}, {}, b"")
     assert checked["bucket"].startswith("my-bundles-")
 
 
 @pytest.mark.parametrize(("settings", "reason"), [({}, "unknown region ''"), ({"region": "eu-moon-1"}, "eu-moon-1")])
-def test_a_provider_without_a_known_region_is_refused(account, settings, reason) -> None:
+def test_a_provider_with_an_unknown_region_is_refused(account, settings, reason) -> None:
     failures = account.provider.configure(settings)
     assert failures[0].property == "region"
     assert reason in failures[0].reason

@@ -1,4 +1,4 @@
-"""The world on disk: what the command reads, who may read it, where secret values are."""
+"""The cloud state on disk: readers, file modes, and where secret values are."""
 
 import stat
 import subprocess
@@ -17,19 +17,19 @@ def _mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_every_file_of_a_world_is_for_its_owner_alone(account, network, tmp_path) -> None:
+def test_every_file_of_the_cloud_state_has_mode_0600(account, network, tmp_path) -> None:
     files = list(tmp_path.iterdir())
     assert {file.name for file in files} >= {"world", "world.secrets"}
     assert {_mode(file) for file in files} == {0o600}
 
 
-def test_a_file_that_was_open_to_all_is_closed(tmp_path) -> None:
+def test_a_readable_file_gets_mode_0600_when_it_is_opened(tmp_path) -> None:
     (tmp_path / "world").touch(mode=0o666)
     CloudState(tmp_path / "world").close()
     assert _mode(tmp_path / "world") == 0o600
 
 
-def test_secret_values_are_in_the_secrets_file_alone_and_gone_when_deleted(account, machine, tmp_path) -> None:
+def test_secret_values_are_in_the_secrets_file_alone_and_erased_when_deleted(account, machine, tmp_path) -> None:
     secret = account.create("Secret", "s", name="pki", recoveryWindowInDays=0)
     version = account.create("SecretVersion", "v", secretId=secret.id, secretString=Secret(VALUE))
     machine(userData=Secret(f"#!/bin/sh {VALUE}"), tags={"note": Secret(VALUE)})
@@ -56,7 +56,7 @@ def test_another_process_reads_while_this_one_writes(account, tmp_path) -> None:
     reader.close()
 
 
-def test_a_world_opened_again_is_the_same_world(tmp_path) -> None:
+def test_a_cloud_state_keeps_seed_sequence_and_contents_when_it_is_reopened(tmp_path) -> None:
     first = CloudState(tmp_path / "world")
     with first.transaction():
         given = first.next_sequence()
@@ -67,7 +67,7 @@ def test_a_world_opened_again_is_the_same_world(tmp_path) -> None:
         assert second.next_sequence() == given + 1
 
 
-def test_a_failed_transaction_leaves_nothing(cloud_state) -> None:
+def test_a_failed_transaction_changes_nothing(cloud_state) -> None:
     def fail() -> None:
         with cloud_state.transaction():
             cloud_state.put_object("b", "k", b"x", "text/plain", versioned=False)
@@ -81,7 +81,7 @@ def test_a_failed_transaction_leaves_nothing(cloud_state) -> None:
 
 
 @pytest.mark.parametrize(("versioned", "versions"), [(False, 1), (True, 2)])
-def test_the_newest_version_of_an_object_is_the_one_read(cloud_state, versioned, versions) -> None:
+def test_the_newest_version_of_an_object_is_read(cloud_state, versioned, versions) -> None:
     with cloud_state.transaction():
         cloud_state.put_object("b", "k", b"one", "text/plain", versioned=versioned)
         cloud_state.put_object("b", "k", b"two", "text/plain", versioned=versioned)
@@ -91,8 +91,8 @@ def test_the_newest_version_of_an_object_is_the_one_read(cloud_state, versioned,
     assert (objects["k"].content, objects["k"].versions) == (b"two", versions)
 
 
-def test_an_object_whose_resource_was_let_go_stays_in_its_bucket(account, tmp_path) -> None:
-    """retainOnDelete: the engine forgets the resource and asks nothing of the provider."""
+def test_an_object_stays_in_its_bucket_when_the_engine_forgets_its_resource(account, tmp_path) -> None:
+    """retainOnDelete: the engine forgets the resource without a call of the provider."""
     bucket = account.create("Bucket", "b", bucket="bundles", forceDestroy=True)
     file = tmp_path / "bundle.tgz"
     file.write_bytes(b"archive")
@@ -123,8 +123,8 @@ second.close()
 
 
 @pytest.mark.subprocess
-def test_two_connections_of_one_process_cost_another_process_nothing(tmp_path: Path) -> None:
-    """Closing a file of its own would drop the locks of the first one; then the others' log is taken away."""
+def test_a_second_connection_of_a_process_does_not_break_another_process(tmp_path: Path) -> None:
+    """Closing the file would drop the locks of the first connection, and the other process's log would be deleted."""
     mine = CloudState(tmp_path / "world")
     CloudState(tmp_path / "world").close()
     words = [sys.executable, "-c", OTHERS, str(tmp_path / "world")]

@@ -1,4 +1,4 @@
-"""What every cloud of the sandbox has: a region, tags, failures of its own, things that change behind its back."""
+"""Behaviour of all clouds of the sandbox: region, tags, faults, changes behind the engine's back."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,14 +35,14 @@ def make(cloud_state: CloudState, cloud: str) -> Callable[..., Any]:
     return lambda name, **more: (account, account.create(short, name, **(inputs | more)))
 
 
-def test_it_is_found_by_its_types(cloud: str) -> None:
+def test_a_cloud_is_found_by_its_types(cloud: str) -> None:
     for token in of(cloud).types:
         assert of_type(token) is of(cloud)
         assert seconds(token, "create") > 0
     assert seconds("pulumi:index:Stash", "create") == 0
 
 
-def test_a_region_that_it_has_not_is_refused_by_the_settings_name(cloud_state: CloudState, cloud: str) -> None:
+def test_an_unknown_region_is_refused_with_the_name_of_the_setting(cloud_state: CloudState, cloud: str) -> None:
     region, _, _ = PLACES[cloud]
     provider = Account(cloud_state, of(cloud), region).provider
     setting = of(cloud).region
@@ -51,14 +51,16 @@ def test_a_region_that_it_has_not_is_refused_by_the_settings_name(cloud_state: C
 
 
 @pytest.mark.parametrize("kind", ["fail", "throttle"])
-def test_it_fails_in_its_own_words(cloud: str, make: Callable[..., Any], cloud_state: CloudState, kind: str) -> None:
+def test_a_planned_fault_returns_the_error_of_the_cloud(
+    cloud: str, make: Callable[..., Any], cloud_state: CloudState, kind: str
+) -> None:
     account, _ = make("first")
     faults.plan(cloud_state, kind, 1, amount=10000 if kind == "throttle" else 0)
     assert account.refused(lambda: make("second")).code == CODES[cloud][kind == "throttle"]
     make("third")
 
 
-def test_what_is_not_seen_yet_concerns_one_type_alone(
+def test_an_unseen_identity_fails_calls_of_one_type_alone(
     cloud: str, make: Callable[..., Any], cloud_state: CloudState
 ) -> None:
     faults.plan(cloud_state, "unseen", 1, amount=10000)
@@ -69,7 +71,7 @@ def test_what_is_not_seen_yet_concerns_one_type_alone(
     assert failures.unseen_by in {token.rsplit(":", 1)[-1] for token in of(cloud).types}
 
 
-def test_tags_are_there_and_change_behind_its_back(
+def test_tags_are_read_and_can_be_changed_behind_the_engines_back(
     cloud: str, make: Callable[..., Any], cloud_state: CloudState
 ) -> None:
     account, thing = make("first")
@@ -87,6 +89,6 @@ def test_tags_are_there_and_change_behind_its_back(
     assert read[0][name] == {"owner": "them"}
 
 
-def test_a_checksum_is_the_one_of_the_rfc() -> None:
+def test_a_checksum_equals_the_example_of_the_rfc() -> None:
     """RFC 3720, appendix B.4: 32 bytes of zeroes."""
     assert crc32c(bytes(32)) == 0x8A9136AA

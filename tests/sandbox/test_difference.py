@@ -1,4 +1,4 @@
-"""What changes in place, what replaces, and what is no change at all."""
+"""Differences that change a resource in place, that replace it, and that are no change."""
 
 import json
 from typing import Any
@@ -118,7 +118,7 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, str], set[
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_change_is_named_and_replaces_where_the_cloud_would(account, case) -> None:
+def test_a_change_is_reported_and_replaces_the_resource_if_the_cloud_must(account, case) -> None:
     short, old, new, changes, replaces = CASES[case]
     difference = account.provider.diff(account.urn(short, "x"), old, new)
     assert difference.changes == changes
@@ -126,7 +126,7 @@ def test_a_change_is_named_and_replaces_where_the_cloud_would(account, case) -> 
 
 
 @pytest.mark.parametrize(("given", "first"), [({"name": "mine"}, True), ({}, False)])
-def test_a_given_name_is_freed_before_its_replacement_is_made(account, given, first) -> None:
+def test_a_resource_with_a_fixed_name_is_deleted_before_its_replacement_is_created(account, given, first) -> None:
     old = account.check("TargetGroup", "tg", port=1, **given)
     new = account.check("TargetGroup", "tg", old, port=2, **given)
     assert account.provider.diff(account.urn("TargetGroup", "tg"), old, new).delete_first is first

@@ -1,4 +1,4 @@
-"""docs/sandbox.md says what the tables of every cloud have."""
+"""docs/sandbox.md lists what the tables of all clouds hold."""
 
 from pathlib import Path
 
@@ -20,5 +20,5 @@ def test_the_page_has_every_quota_with_its_code(quotas) -> None:
 
 
 @pytest.mark.parametrize("name", CLOUDS)
-def test_the_page_has_what_a_cloud_says_when_it_fails_by_itself(name: str) -> None:
+def test_the_page_has_the_errors_of_planned_faults(name: str) -> None:
     assert of(name).failures.internal[0] in PAGE

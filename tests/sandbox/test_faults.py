@@ -1,4 +1,4 @@
-"""Planned faults: which call they come at, what they do, and that each comes as often as it was said."""
+"""Planned faults: the call that they meet, their effect, and how often they come."""
 
 import os
 from typing import Any
@@ -13,7 +13,7 @@ VPC = "aws:ec2/vpc:Vpc"
 
 
 def _calls(account: Any, count: int) -> list[str]:
-    """Codes of that many creates; empty where it was done."""
+    """Return the codes of `count` creates; empty for a success."""
     codes = []
     for number in range(count):
         try:
@@ -24,14 +24,14 @@ def _calls(account: Any, count: int) -> list[str]:
     return codes
 
 
-def test_a_call_fails_once_and_the_next_run_meets_it_no_more(account) -> None:
+def test_a_fault_fails_one_call_and_not_the_next_run(account) -> None:
     faults.plan(account.cloud_state, "fail", 2)
     assert _calls(account, 4) == ["", "InternalFailure", "", ""]
     assert faults.planned(account.cloud_state) == []
     assert [each.error is None for each in account.cloud_state.operations()] == [True, False, True, True]
 
 
-def test_a_fault_comes_as_often_as_was_said(account) -> None:
+def test_a_fault_fails_the_planned_number_of_calls(account) -> None:
     faults.plan(account.cloud_state, "fail", 2, times=2)
     assert _calls(account, 4) == ["", "InternalFailure", "InternalFailure", ""]
 
@@ -53,7 +53,7 @@ def test_updates_and_deletions_are_calls_too_but_previews_are_not(account) -> No
 
 
 @pytest.mark.parametrize(("kind", "waited"), [("throttle", 1 + 2 + 4), ("unseen", 0.5 + 1 + 2)])
-def test_what_the_provider_asks_again_costs_time_and_is_no_failure(account, machine, kind, waited) -> None:
+def test_a_retried_fault_costs_simulated_time_and_does_not_fail_the_call(account, machine, kind, waited) -> None:
     faults.plan(account.cloud_state, kind, 1, type="Instance", amount=3)
     machine()
     usual = account.provider.cloud.seconds("aws:ec2/instance:Instance", "create")
@@ -64,7 +64,7 @@ ENDLESS = {"throttle": ("RequestLimitExceeded", 26), "unseen": ("InvalidParamete
 
 
 @pytest.mark.parametrize("kind", ENDLESS)
-def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> None:
+def test_the_provider_gives_up_after_the_retries_of_the_real_one(account, machine, kind) -> None:
     code, tries = ENDLESS[kind]
     faults.plan(account.cloud_state, kind, 1, type="Instance", amount=1000)
     refusal = account.refused(machine)
@@ -74,7 +74,7 @@ def test_the_provider_gives_up_as_the_real_one_does(account, machine, kind) -> N
     assert len(list(answer.waits())) + 1 == tries
 
 
-def test_a_slow_call_waits_for_its_seconds(account) -> None:
+def test_a_slow_call_waits_for_the_planned_seconds(account) -> None:
     paused: list[float] = []
     account.provider.pause = paused.append
     faults.plan(account.cloud_state, "slow", 2, amount=7.5)
@@ -83,7 +83,7 @@ def test_a_slow_call_waits_for_its_seconds(account) -> None:
 
 
 @pytest.mark.parametrize(("kind", "made"), [("die-before", 0), ("die-after", 1)])
-def test_the_process_dies_before_or_after_the_cloud_acted(account, monkeypatch, kind, made) -> None:
+def test_the_process_ends_before_or_after_the_cloud_acts(account, monkeypatch, kind, made) -> None:
     class Died(BaseException):
         pass
 
@@ -101,7 +101,7 @@ def test_the_process_dies_before_or_after_the_cloud_acted(account, monkeypatch, 
     other.close()
 
 
-def test_faults_are_listed_and_forgotten(account) -> None:
+def test_planned_faults_are_listed_and_deleted(account) -> None:
     first = faults.plan(account.cloud_state, "fail", 3)
     second = faults.plan(account.cloud_state, "unseen")
     assert faults.planned(account.cloud_state) == [first, second]

@@ -15,7 +15,7 @@ from sandbox.home import install, provider_version
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_the_plugin_is_where_the_engine_looks_for_the_sdks_version(tmp_path, cloud) -> None:
+def test_the_plugin_is_in_the_folder_of_the_sdks_version(tmp_path, cloud) -> None:
     name, sdk, _ = CLOUDS[cloud]
     found = importlib.util.find_spec(sdk)
     assert found
@@ -28,14 +28,14 @@ def test_the_plugin_is_where_the_engine_looks_for_the_sdks_version(tmp_path, clo
     assert len(list(tmp_path.rglob("pulumi-resource-*"))) == len(CLOUDS)
 
 
-def test_a_cloud_without_its_sdk_has_no_plugin(tmp_path, monkeypatch) -> None:
+def test_no_plugin_is_installed_for_a_cloud_without_sdk(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(home, "CLOUDS", {**CLOUDS, "gcp": CLOUDS["gcp"]._replace(sdk="pulumi_nothing")})
     install(tmp_path)
     assert not list(tmp_path.rglob("pulumi-resource-gcp"))
     assert list(tmp_path.rglob("pulumi-resource-aws"))
 
 
-def test_installing_again_changes_nothing_and_mends_what_was_changed(tmp_path) -> None:
+def test_a_second_installation_changes_nothing_but_edited_files(tmp_path) -> None:
     [program] = install(tmp_path).rglob("pulumi-resource-aws")
     first, written = program.read_text(), program.stat().st_mtime_ns
     install(tmp_path)
@@ -45,13 +45,13 @@ def test_installing_again_changes_nothing_and_mends_what_was_changed(tmp_path) -
     assert program.read_text() == first, "an environment that moved is found again"
 
 
-def test_a_missing_sdk_is_named() -> None:
+def test_a_missing_sdk_is_reported_by_name() -> None:
     with pytest.raises(ModuleNotFoundError, match="the Pulumi SDK pulumi_nothing is not installed"):
         provider_version("pulumi_nothing")
 
 
 @pytest.mark.subprocess
-def test_the_plugin_says_that_it_needs_a_world_and_imports_no_sdk(tmp_path) -> None:
+def test_the_plugin_fails_without_a_cloud_state_and_imports_no_sdk(tmp_path) -> None:
     [program] = install(tmp_path / "with space").rglob("pulumi-resource-aws")
     environment = {name: value for name, value in os.environ.items() if name != "MULLION_SANDBOX_WORLD"}
     run = subprocess.run([program, "127.0.0.1:1"], env=environment, capture_output=True, text=True, timeout=60)

@@ -12,7 +12,7 @@ from sandbox.latency import critical_path
 
 
 @pytest.mark.parametrize("name", CLOUDS)
-def test_every_row_is_of_a_known_type_and_names_its_source(name: str) -> None:
+def test_every_row_has_a_known_type_and_a_source(name: str) -> None:
     latencies = importlib.import_module(f"{CLOUDS[name].package}.latencies").LATENCIES
     assert set(latencies) <= set(of(name).types)
     for row in latencies.values():
@@ -26,7 +26,7 @@ def test_a_type_without_a_row_is_quick(kind) -> None:
     assert seconds("aws:ec2/natGateway:NatGateway", "create") > 60
 
 
-def test_the_longest_chain_is_found_and_not_the_longest_step() -> None:
+def test_the_critical_path_is_the_longest_chain_not_the_longest_step() -> None:
     rows = [
         ("nlb", ["subnet"], "t", 150.0),
         ("subnet", ["vpc"], "t", 11.0),
@@ -37,17 +37,17 @@ def test_the_longest_chain_is_found_and_not_the_longest_step() -> None:
     assert critical_path(rows) == (188.0, ["vpc", "subnet", "nat", "machine"])
 
 
-def test_nothing_takes_no_time() -> None:
+def test_an_empty_graph_takes_no_time() -> None:
     assert critical_path([]) == (0, [])
 
 
-def test_a_cycle_is_an_error_that_names_it() -> None:
+def test_a_cycle_raises_an_error_with_its_members() -> None:
     with pytest.raises(ValueError, match=r"wait for each other: \['a', 'b'\]"):
         critical_path([("a", ["b"], "t", 1), ("b", ["a", "a"], "t", 1), ("c", [], "t", 1)])
 
 
 @given(st.lists(st.tuples(st.sets(st.integers(0, 6)), st.integers(0, 50)), max_size=7), st.randoms())
-def test_the_total_is_that_of_the_longest_of_all_chains(steps, random) -> None:
+def test_the_total_equals_the_longest_of_all_chains(steps, random) -> None:
     waits = {number: {other for other in others if other < number} for number, (others, _) in enumerate(steps)}
     rows = [(str(n), [str(other) for other in waits[n]], "t", float(steps[n][1])) for n in waits]
     random.shuffle(rows)

@@ -1,4 +1,4 @@
-"""The provider's process: a slow call holds up no other, and it ends with its engine, without a word."""
+"""The provider's process: a slow call does not block others, and it ends silently with its engine."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from sandbox import faults
 from sandbox.server import Servicer
 
 
-def test_a_slow_call_lets_others_go_while_it_waits(account, monkeypatch) -> None:
+def test_a_slow_call_does_not_block_others_while_it_waits(account, monkeypatch) -> None:
     servicer = Servicer(account.provider, "0.0.0")
     held: list[bool] = []
     monkeypatch.setattr(time, "sleep", lambda seconds: held.append(servicer.lock.locked()))
@@ -23,7 +23,7 @@ def test_a_slow_call_lets_others_go_while_it_waits(account, monkeypatch) -> None
     assert held == [False]
 
 
-def test_a_late_answer_lets_others_go_once_the_cloud_acted(account, monkeypatch) -> None:
+def test_a_late_answer_does_not_block_others(account, monkeypatch) -> None:
     servicer = Servicer(account.provider, "0.0.0")
     there: list[tuple[bool, int]] = []
     monkeypatch.setattr(
@@ -46,7 +46,7 @@ provider.wait()
 
 
 @pytest.mark.subprocess
-def test_asked_to_end_it_does_so_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_provider_ends_at_sigint_without_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULLION_SANDBOX_WORLD", str(tmp_path / "world.db"))
     with subprocess.Popen(PROVIDER, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as provider:
         assert provider.stdout is not None
@@ -58,7 +58,7 @@ def test_asked_to_end_it_does_so_without_a_word(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.subprocess
-def test_it_ends_when_its_engine_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_provider_ends_when_its_engine_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULLION_SANDBOX_WORLD", str(tmp_path / "world.db"))
     words = [sys.executable, "-c", ENGINE, *PROVIDER]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as engine:

@@ -1,4 +1,4 @@
-"""What someone does behind the program's back is what the provider reads."""
+"""Changes behind the engine's back, as the provider reads them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def _record(account: Any, thing: Any) -> Any:
     return next(each for each in account.cloud_state.resources() if each.id == thing.id)
 
 
-def test_a_changed_property_is_read_as_it_is(account, machine) -> None:
+def test_a_refresh_reads_a_changed_property(account, machine) -> None:
     options = {"httpTokens": "required", "httpPutResponseHopLimit": 1}
     thing = machine(metadataOptions=options, tags={"a": "b", "c": "d"})
     changes = {"metadataOptions.httpTokens": "optional", "sourceDestCheck": False, "tags.a": None, "tags.e": "f"}
@@ -26,14 +26,14 @@ def test_a_changed_property_is_read_as_it_is(account, machine) -> None:
     assert plain(thing.inputs["metadataOptions"]) == options, "what the program knows is as it was"
 
 
-def test_default_tags_stay_when_someone_changes_the_others(account) -> None:
+def test_default_tags_stay_when_own_tags_change(account) -> None:
     account.provider.configure({"region": "eu-west-1", "defaultTags": '{"tags": {"owner": "us"}}'})
     vpc = account.create("Vpc", "v", cidrBlock="10.0.0.0/16", tags={"a": "b"})
     tamper.change(account.cloud_state, _record(account, vpc), {"tags.a": "c"})
     assert _read(account, vpc)[1]["tagsAll"] == {"owner": "us", "a": "c"}
 
 
-def test_a_removed_thing_is_gone_with_its_parts_and_its_name_is_free(account) -> None:
+def test_a_removed_resource_is_gone_with_its_parts_and_its_name_is_free(account) -> None:
     bucket = account.create("Bucket", "b", bucket="mine")
     stored = account.create("BucketObjectv2", "o", bucket=bucket.id, key="k", content="x")
     tamper.remove(account.cloud_state, _record(account, bucket))
@@ -61,7 +61,7 @@ def test_a_changed_object_has_its_new_content_and_etag(account) -> None:
     assert _read(account, stored)[1]["etag"] != stored.outputs["etag"]
 
 
-def test_what_was_removed_behind_its_back_is_deleted_without_error(account, machine) -> None:
+def test_a_resource_removed_behind_the_engines_back_is_deleted_without_error(account, machine) -> None:
     thing = machine()
     tamper.remove(account.cloud_state, _record(account, thing))
     account.delete(thing)

@@ -1,4 +1,4 @@
-"""Property values on the wire and back."""
+"""Encoding and decoding of property values."""
 
 import pytest
 from hypothesis import given
@@ -27,15 +27,15 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(max_size=5), VALUES | st.builds(Secret, VALUES), max_size=4))
-def test_what_is_sent_arrives(values) -> None:
+def test_a_value_survives_encoding_and_decoding(values) -> None:
     assert decode_map(encode_map(values)) == values
 
 
-def test_whole_numbers_are_integers() -> None:
+def test_whole_numbers_are_decoded_as_integers() -> None:
     assert decode_map(encode_map({"a": 1.0, "b": 1.5})) == {"a": 1, "b": 1.5}
 
 
-def test_a_secret_never_shows_in_text_or_in_what_is_kept() -> None:
+def test_a_secret_is_in_neither_repr_nor_redacted_values() -> None:
     value = {"a": [Secret("hidden")], "b": Secret({"c": "hidden"}), "__defaults": []}
     assert "hidden" not in repr(value)
     assert redacted(value) == {"a": [REDACTED], "b": REDACTED}
@@ -52,6 +52,6 @@ PATHS = [("a", [1]), ("b.c", [2]), ("d[]", [3, 4]), ("e[].f", [5]), ("e[].g[]", 
 
 
 @pytest.mark.parametrize(("path", "found"), PATHS)
-def test_values_are_selected_by_path(path, found) -> None:
+def test_select_returns_all_values_at_a_path(path, found) -> None:
     values = {"a": 1, "b": {"c": 2}, "d": [3, 4], "e": [{"f": 5}, {"g": [6, 7]}]}
     assert selected(values, path) == found

@@ -1,7 +1,7 @@
-"""The kinds of step that Linux implements: for each, whether it holds and how to make it true.
+"""Step kinds of the Linux executor: for each, a function that tests the step and one that applies it.
 
-Both take the run and the step with its references resolved. `make` may assume that `holds` said no.
-The same kinds and fields as components/node/kinds has for Linux; a test compares them.
+Both take the run and the step with its references resolved. `make` is called only after `holds` returned False.
+components/node/kinds defines the same kinds and fields; a test compares them.
 """
 
 from collections.abc import Callable
@@ -37,12 +37,12 @@ FIELDS: dict[type, str] = {
     object: "content input",
 }
 TYPES = {name: kind for kind, names in FIELDS.items() for name in names.split()}
-"""What a field is, in every kind that has it; all others are texts."""
+"""Type of a field by name, the same in every kind; fields that are not listed are strings."""
 STEERING = ("kind", "name", "retries", "timeout_seconds")
 
 
 class Kind(NamedTuple):
-    """Test, then set; fields by name; seconds that a try may take unless the step says timeout_seconds."""
+    """Functions that test and apply a step, its fields, and the seconds of one attempt without timeout_seconds."""
 
     holds: Callable[[Run, Step], bool]
     make: Callable[[Run, Step], None]
@@ -51,7 +51,7 @@ class Kind(NamedTuple):
     seconds: int = 120
 
     def check(self, step: Step) -> None:
-        """Failure step-invalid for a field that lacks, is unknown, or has another type."""
+        """Raise Failure step-invalid if a required field is missing, or a field is unknown or of another type."""
         required, optional = self.required.split(), self.optional.split()
         missing = [each for each in required if each not in step]
         unknown = [each for each in step if each not in (*required, *optional, *STEERING)]
@@ -62,7 +62,7 @@ class Kind(NamedTuple):
 
 
 def typed(value: object, kind: type) -> bool:
-    """The value is of this type, and a truth is no number; lists have texts, but for [host, port]."""
+    """Return whether the value has the type. A bool is not an int; lists hold strings, except [host, port]."""
     if isinstance(value, list) and kind is list:
         return all(isinstance(each, str) for each in value)
     return isinstance(value, kind) and (kind is not int or not isinstance(value, bool))

@@ -19,35 +19,35 @@ INVENTORY = {
 }
 MANAGER = "mullion"
 KEPT = ("default", "kube-system", "kube-public", "kube-node-lease")
-"""Namespaces that are never removed."""
+"""Kubernetes' own namespaces, which are never removed."""
 
 Object = tuple[str, str, str, str]
-"""apiVersion, kind, namespace (empty: none), name."""
+"""apiVersion, kind, namespace (empty if cluster-scoped), name."""
 
 
 def kubectl(run: Run, step: Step, *words: str, text: str | None = None, check: bool = True) -> Any:
-    """What kubectl said."""
+    """Return kubectl's output."""
     return run.command("kubectl", "--kubeconfig", step["kubeconfig"], *words, text=text, check=check)
 
 
 def manifests(run: Run, step: Step) -> list[dict[str, Any]]:
-    """Every manifest of the step's files."""
+    """Return the manifests of the step's files."""
     return [each for file in step["files"] for each in json.loads(run.path(file).read_text())["items"]]
 
 
 def named(manifest: dict[str, Any]) -> Object:
-    """What the manifest is about."""
+    """Return the identity of the manifest's object."""
     about = manifest["metadata"]
     return manifest["apiVersion"], manifest["kind"], about.get("namespace", ""), about["name"]
 
 
 def digest(made: list[dict[str, Any]]) -> str:
-    """sha256 of all manifests."""
+    """Return the sha256 of all manifests."""
     return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 
 
 def inventory(run: Run, step: Step) -> dict[str, Any]:
-    """{digest, objects} of what the cluster has; empty where it has nothing of ours."""
+    """Return {digest, objects} of the add-ons in the cluster, or an empty dict."""
     words = ("get", "configmap", INVENTORY["metadata"]["name"], "--namespace", INVENTORY["metadata"]["namespace"])
     said = kubectl(run, step, *words, "--ignore-not-found", "--output", "json").stdout
     data = json.loads(said).get("data", {}) if said.strip() else {}
@@ -58,19 +58,19 @@ def inventory(run: Run, step: Step) -> dict[str, Any]:
 
 
 def write_inventory(run: Run, step: Step, of: str, objects: list[Object]) -> None:
-    """What the cluster has of ours from now on."""
+    """Record the digest and the objects of the applied add-ons in the cluster."""
     data = {"digest": of, "objects": json.dumps(sorted(objects))}
     apply(run, step, json.dumps({**INVENTORY, "data": data}))
 
 
 def apply(run: Run, step: Step, text: str) -> None:
-    """On the server, so that a field that somebody else took comes back instead of stopping the rest."""
+    """Apply on the server with forced conflicts, so fields that another manager changed are set again."""
     words = ("apply", "--server-side", "--force-conflicts", "--field-manager", MANAGER, "--filename", "-")
     kubectl(run, step, *words, text=text)
 
 
 def addons_hold(run: Run, step: Step) -> bool:
-    """The cluster has exactly these, and all are there."""
+    """Return whether the cluster's record has this digest and every object exists."""
     made = manifests(run, step)
     if inventory(run, step)["digest"] != digest(made):
         return False
@@ -78,7 +78,7 @@ def addons_hold(run: Run, step: Step) -> bool:
 
 
 def make_addons(run: Run, step: Step) -> None:
-    """Applies all, then removes what is in the list and no longer in the files."""
+    """Apply all manifests, then remove objects of the record that the files no longer have."""
     made, before = manifests(run, step), inventory(run, step)["objects"]
     wanted = [named(each) for each in made]
     write_inventory(run, step, "", [*{*before, *wanted}])
@@ -90,7 +90,7 @@ def make_addons(run: Run, step: Step) -> None:
 
 
 def remove(run: Run, step: Step, which: Object) -> None:
-    """Removes one object, whatever its kind; a kind that is gone has taken its objects along."""
+    """Remove one object; if its kind no longer exists, its objects are gone with it."""
     version, kind, namespace, name = which
     about = {"name": name, **({"namespace": namespace} if namespace else {})}
     text = json.dumps({"apiVersion": version, "kind": kind, "metadata": about})
@@ -102,5 +102,5 @@ def remove(run: Run, step: Step, which: Object) -> None:
 
 
 def files(run: Run, step: Step) -> Iterator[str]:
-    """Words that name the step's files."""
+    """Return kubectl's arguments that name the step's files."""
     return (word for each in step["files"] for word in ("--filename", str(run.path(each))))

@@ -1,4 +1,4 @@
-"""Archives: unpacked file by file, after every entry was judged."""
+"""Archives, unpacked file by file after every entry was checked."""
 
 import json
 import re
@@ -18,14 +18,14 @@ from writing import whole, write_whole
 from kinds.artifacts import BLOCK, digest_of
 
 BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, RuntimeError, NotImplementedError)
-"""What the readers raise; the last two: encrypted entries, unknown compression."""
+"""Exceptions of tarfile and zipfile; the last two are raised for encrypted entries and unknown compression."""
 DRIVE = re.compile(r"[A-Za-z]:")
 Entry = tuple[str, int, IO[bytes] | None]
-"""Name, mode, and what it reads as; None while entries are only judged."""
+"""Name, mode and content; the content is None while entries are only checked."""
 
 
 def key_of(run: Run, step: Step) -> list[Any]:
-    """What makes an unpacked archive the wanted one: its own digest, and how it is unpacked."""
+    """Return the digest of the archive and the step's options, which the listing must match."""
     source = run.path(step["source"])
     if not source.is_file():
         raise Failure("file-failed", f"{step['source']} is not there")
@@ -33,12 +33,12 @@ def key_of(run: Run, step: Step) -> list[Any]:
 
 
 def listing(run: Run, step: Step) -> Path:
-    """Where the names and sizes of the last unpacking are."""
+    """Return the path of the listing: names and sizes of the files last unpacked."""
     return run.path(f"{STATE}/archives/{step['name'].replace('/', '%2F')}.json")
 
 
 def archive_holds(run: Run, step: Step) -> bool:
-    """The listing of the last unpacking fits the archive, and each file has its size."""
+    """Return whether the listing matches the archive and each file has its size."""
     place, target = listing(run, step), run.path(step["target"])
     if not place.is_file():
         return False
@@ -48,7 +48,7 @@ def archive_holds(run: Run, step: Step) -> bool:
 
 
 def make_archive(run: Run, step: Step) -> None:
-    """Judges all names, then writes each file whole, then the listing: a cut in between leaves no listing."""
+    """Check all entries, write each file atomically, then the listing: after a power loss in between there is none."""
     key, source, target = key_of(run, step), run.path(step["source"]), run.path(step["target"])
     try:
         wanted = chosen(step, [name for name, _, _ in entries(source, read=False)])
@@ -66,7 +66,7 @@ def make_archive(run: Run, step: Step) -> None:
 
 
 def chosen(step: Step, names: list[str]) -> dict[str, str]:
-    """Names of the files to write -> where below the target; members are named as in the archive or as they end up."""
+    """Return paths below the target by entry name; members may be given by entry name or by target path."""
     inner = {name: "/".join(PurePosixPath(name).parts[step.get("strip", 0) :]) for name in names}
     members = set(step.get("members") or ())
     found = {name: each for name, each in inner.items() if each and (not members or {name, each} & members)}
@@ -77,7 +77,7 @@ def chosen(step: Step, names: list[str]) -> dict[str, str]:
 
 
 def judge(source: Path, name: str, ordinary: bool) -> None:
-    """Refuses what is neither file nor folder, and names that leave the target on this system or on another."""
+    """Raise Failure archive-unsafe for an entry that is no file or folder, or whose name leads outside the target."""
     if not ordinary:
         raise Failure("archive-unsafe", f"{source.name}: {name!r} is neither file nor folder")
     if name.startswith("/") or "\\" in name or ".." in name.split("/") or DRIVE.match(name) or "\0" in name:
@@ -85,7 +85,7 @@ def judge(source: Path, name: str, ordinary: bool) -> None:
 
 
 def entries(source: Path, read: bool) -> Iterator[Entry]:
-    """Yields each file of a tar (also gzip) or zip archive; anything but files and folders is refused."""
+    """Yield each file of a tar, tar.gz or zip archive. Raise Failure for entries other than files and folders."""
     with source.open("rb") as file:
         start = file.read(2)
     yield from _zipped(source, read) if start == b"PK" else _tarred(source, read, gzip=start == b"\x1f\x8b")

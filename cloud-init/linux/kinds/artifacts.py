@@ -25,13 +25,13 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}")
 BLOCK = 1 << 20
 AT_ONCE = 4
 SECONDS = 900
-"""A try may take so long unless the step says timeout_seconds."""
+"""Timeout of one attempt without timeout_seconds."""
 SILENCE = 60
-"""Seconds without a byte after which a download has failed; its whole time may be longer."""
+"""Seconds without a byte after which a download fails."""
 
 
 def digest_of(run: Run, path: Path, digest: str) -> str:
-    """The file's digest in the form of the given one (sha256:... or sha512:...), read once a run."""
+    """Return the file's digest with the algorithm of `digest` (sha256:... or sha512:...); cached for the run."""
     algorithm = digest.partition(":")[0]
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
@@ -45,13 +45,13 @@ def digest_of(run: Run, path: Path, digest: str) -> str:
 
 
 def content_holds(run: Run, step: Step) -> bool:
-    """What lies at the path has the digest."""
+    """Return whether the file at the path has the digest."""
     path = run.path(step["path"])
     return plain(path) and digest_of(run, path, step["digest"]) == step["digest"]
 
 
 def artifact_holds(run: Run, step: Step) -> bool:
-    """The download is there with digest and mode. A digest that is none is refused before anything is asked for."""
+    """Return whether the file has digest and mode. Raise Failure step-invalid for a malformed digest."""
     path = run.path(step["path"])
     if not DIGEST.fullmatch(step["digest"]):
         raise Failure("step-invalid", f"{step['digest']!r} is neither sha256:<hex> nor sha512:<hex>")
@@ -88,7 +88,7 @@ def download(run: Run, step: Step, until: float) -> None:
 
 
 def transfer(run: Run, step: Step, until: float) -> bool:
-    """Fetches what is missing of the file; returns whether that was added to what an earlier try left."""
+    """Download the missing part of the file; return whether it resumed an earlier attempt."""
     path, url = run.path(step["path"]), step["url"]
     partial, part_of = beside(path, "part"), beside(path, "of")
     known = note_of(part_of)
@@ -108,11 +108,11 @@ def transfer(run: Run, step: Step, until: float) -> bool:
                 receive(answer, file, until, step.get("size", 0))
                 file.flush()
                 os.fsync(file.fileno())
-    except (OSError, HTTPException, ValueError) as error:  # the last: a length that is no number
+    except (OSError, HTTPException, ValueError) as error:  # ValueError: a Content-Length that is not a number
         if isinstance(error, HTTPError):
             error.close()
         if isinstance(error, HTTPError) and error.code == 416:
-            partial.unlink()  # it is longer than the file: the next try begins anew
+            partial.unlink()  # the part is longer than the file: start over
         if isinstance(error, OSError) and error.errno in FULL:
             partial.unlink(missing_ok=True)
             raise of_file(error, path) from None
@@ -122,7 +122,7 @@ def transfer(run: Run, step: Step, until: float) -> bool:
 
 
 def note_of(file: Path) -> dict[str, str]:
-    """{digest, tag} of the download that a part is of; nothing when a cut of power left half a note."""
+    """Return {digest, tag} of a partial download, or an empty dict if the note is missing or cut off."""
     try:
         return json.loads(file.read_text())
     except (FileNotFoundError, ValueError):
@@ -130,14 +130,14 @@ def note_of(file: Path) -> dict[str, str]:
 
 
 def left(until: float) -> float:
-    """Seconds until then."""
+    """Return the seconds until the monotonic time."""
     return until - time.monotonic()
 
 
 def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
-    """Copies the body. TimeoutError when the time is over, OSError when the server stops before the end it named.
+    """Copy the body to the file. Raise TimeoutError after `until`.
 
-    OSError also when the file becomes larger than `most`, which is what the plan says: a body may have no end.
+    Raise OSError if the body is shorter than Content-Length, or the file grows beyond `most` bytes, the plan's size.
     """
     named, got = int(answer.headers.get("Content-Length") or -1), 0
     while block := answer.read1(BLOCK):
@@ -152,21 +152,21 @@ def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
 
 
 def check_space(folder: Path, wanted: int) -> None:
-    """Refuses at once what has no room on the disk."""
+    """Raise OSError if the disk has fewer than `wanted` bytes free."""
     disk = os.statvfs(folder)
     if wanted > disk.f_bavail * disk.f_frsize:
         raise OSError(FULL[0], f"{os.strerror(FULL[0])}: {wanted} bytes are needed", str(folder))
 
 
 class Ahead:
-    """The first try of an artifact and of those that come after it in its phase, AT_ONCE at a time.
+    """First download attempts of an artifact and of the later ones in its phase, AT_ONCE at a time.
 
-    Each step takes its own when its turn comes, so files get their names in the plan's order. Threads are daemons:
-    a run that ends early does not wait for them, and the next run goes on with what they left.
+    Each step waits for its own download, so files get their names in the plan's order. Threads are daemons: a run that
+    ends early does not wait for them, and the next run resumes the partial files.
     """
 
     def __init__(self, run: Run, first: Step) -> None:
-        """`first` is to be set now; of the later ones, those begin whose folders are there already."""
+        """Start with `first`, the step being applied; later ones start if their folder exists already."""
         self.run = run
         steps = [first, *(step for each in run.later if (step := ready(run, each)))]
         self.begun: dict[str, Future[None]] = {step["name"]: Future() for step in steps}
@@ -175,7 +175,7 @@ class Ahead:
             threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
-        """One download after the other."""
+        """Run downloads until none is waiting."""
         while True:
             try:
                 step, future = self.waiting.popleft()
@@ -190,7 +190,7 @@ class Ahead:
 
 
 def ready(run: Run, step: Step) -> Step | None:
-    """The step resolved, if it is an artifact that can begin. What is wrong with it, it says itself in its turn."""
+    """Return the resolved step if it is an artifact that can start, else None; its own turn reports the error."""
     try:
         step = run.resolve(step) if step["kind"] == "artifact" else {}
         path, good = run.path(step["path"]), DIGEST.fullmatch(step["digest"]) and step["url"]

@@ -1,4 +1,4 @@
-"""What a node takes from the cluster's stores: the CA bundle, a bootstrap token."""
+"""The cluster's CA bundle and bootstrap token."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ signature, issuer, validity, subject."""
 
 
 def elements(der: bytes) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yields (tag, body, whole) of each DER element in a row. IndexError for one that is not whole."""
+    """Yield (tag, body, whole element) of consecutive DER elements. Raise IndexError if one is cut off."""
     while der:
         length, start = der[1], 2
         if length & 0x80:
@@ -37,7 +37,7 @@ def elements(der: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def key_hashes(pem: str) -> list[str]:
-    """sha256:<hex> of the public key of each certificate, as kubeadm writes it."""
+    """Return sha256:<hex> of the public key of each certificate, in kubeadm's format."""
     found = []
     for part in pem.split(BEGIN)[1:]:
         certificate = next(elements(base64.b64decode(part.partition(END)[0])))[1]
@@ -47,7 +47,7 @@ def key_hashes(pem: str) -> list[str]:
 
 
 def trusted(pem: str, expected: str) -> bool:
-    """One of the bundle's certificates has the key."""
+    """Return whether one of the PEM certificates has the key hash."""
     try:
         return expected in key_hashes(pem)
     except (binascii.Error, IndexError, StopIteration):
@@ -55,13 +55,13 @@ def trusted(pem: str, expected: str) -> bool:
 
 
 def authority_holds(run: Run, step: Step) -> bool:
-    """The file has a certificate with the key."""
+    """Return whether the file has a certificate with the key hash."""
     path = run.path(step["path"])
     return plain(path) and bits_of(path) == MODES["public"] and trusted(path.read_text(), step["hash"])
 
 
 def make_authority(run: Run, step: Step) -> None:
-    """Fetches the bundle; what it says counts only with the key that the plan knows."""
+    """Fetch the bundle and write it if one certificate has the plan's key hash."""
     try:
         pem = run.ask("store", step["url"]).decode()
     except OSError as error:
@@ -72,7 +72,7 @@ def make_authority(run: Run, step: Step) -> None:
 
 
 def token_holds(run: Run, step: Step) -> bool:
-    """The secret's token is one that the cluster knows, for at least half of its lifetime; not due: it holds."""
+    """Return whether the stored token is valid in the cluster for at least half its lifetime, or is not due."""
     if step.get("requires") and not run.path(step["requires"]).exists():
         return True
     try:
@@ -92,7 +92,7 @@ def token_holds(run: Run, step: Step) -> bool:
 
 
 def make_token(run: Run, step: Step) -> None:
-    """Has the cluster make one, then stores it. The token is in no argument and in no message."""
+    """Create a token with kubeadm and store it. The token appears in no argument and no message."""
     words = ("token", "create", "--kubeconfig", step["kubeconfig"], "--ttl", f"{step['lifetime_hours']}h")
     token = run.command("kubeadm", *words).stdout.strip()
     run.keep_unsaid(token)

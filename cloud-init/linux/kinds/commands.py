@@ -19,7 +19,7 @@ POLL_SECONDS = 2
 
 
 def command_holds(run: Run, step: Step) -> bool:
-    """What it creates is there; without `creates`, it ran in this run. Without what it requires it is not due."""
+    """Return True if `requires` does not exist, if `creates` exists, or (without `creates`) if it ran in this run."""
     if step.get("requires") and not run.path(step["requires"]).exists():
         return True
     if step.get("creates"):
@@ -28,7 +28,7 @@ def command_holds(run: Run, step: Step) -> bool:
 
 
 def make_command(run: Run, step: Step) -> None:
-    """Runs it, with `input` on its standard input."""
+    """Run the program with `input` on its standard input."""
     text = step.get("input")
     text = text if text is None or isinstance(text, str) else json.dumps(text)
     run.command(*step["argv"], environment=step.get("environment"), text=text)
@@ -36,11 +36,11 @@ def make_command(run: Run, step: Step) -> None:
 
 
 def probe_holds(run: Run, step: Step) -> bool:
-    """The program says what is expected; Failure probe-failed if not, so it is never set."""
+    """Return True if the output matches `expect`. Raise Failure probe-failed if not: a probe is never applied."""
     ended = run.command(*step["argv"], check=False)
     said, expected = ended.stdout.strip(), step.get("expect", r"(?s).+")
     if ended.returncode or not re.fullmatch(expected, said):
-        shown = run.redact((said + " " + ended.stderr).strip())[-500:]  # half a secret would not be known
+        shown = run.redact((said + " " + ended.stderr).strip())[-500:]  # redact first: half a secret is not recognized
         about = f"{step['argv'][0]} ended with {ended.returncode}: {shown!r}"
         wanted = f", expected {step['expect']!r}" if "expect" in step else ""
         raise Failure("probe-failed", f"{step['message']}: {about}{wanted}")
@@ -50,11 +50,11 @@ def probe_holds(run: Run, step: Step) -> bool:
 
 
 def make_probe(run: Run, step: Step) -> None:
-    """Nothing: a probe that fails ends the run before."""
+    """Do nothing: a failed probe ends the run in probe_holds."""
 
 
 def address_there(run: Run, name: str) -> bool:
-    """The address is one of this machine's, or the name resolves."""
+    """Return whether the address is one of this machine's, or the name resolves."""
     try:
         family = socket.AF_INET6 if ipaddress.ip_address(name).version == 6 else socket.AF_INET
     except ValueError:
@@ -65,13 +65,13 @@ def address_there(run: Run, name: str) -> bool:
 
 
 def tcp_open(run: Run, place: list[Any]) -> bool:
-    """Something accepts connections at [host, port]."""
+    """Return whether [host, port] accepts a connection within 5 seconds."""
     with socket.create_connection((place[0], int(place[1])), timeout=5):
         return True
 
 
 def url_answers(run: Run, url: str) -> bool:
-    """The URL answers below 500. Its certificate is not judged: nothing is sent, nothing that it says is used."""
+    """Return whether the URL answers with a status below 500. The certificate is not verified: no data is used."""
     try:
         with web.opener(run, judged=False).open(url, timeout=5):
             return True
@@ -90,7 +90,7 @@ CONDITIONS = {
 
 
 def wait_holds(run: Run, step: Step) -> bool:
-    """The condition holds now."""
+    """Return whether the condition holds now."""
     ((name, value),) = step["condition"].items()
     if name not in CONDITIONS:
         raise Failure("step-invalid", f"{name!r} is no condition")
@@ -101,7 +101,7 @@ def wait_holds(run: Run, step: Step) -> bool:
 
 
 def make_wait(run: Run, step: Step) -> None:
-    """Asks again and again until the step's time is over."""
+    """Poll until the condition holds. Raise Failure after the step's timeout."""
     began = time.monotonic()
     while not wait_holds(run, step):
         if run.left() < 0:

@@ -1,8 +1,8 @@
-"""The API's name on a control plane: itself once it has an API, its peers before and after that.
+"""The API's host name in /etc/hosts of a control plane: its own address first once it runs an API server, then peers.
 
-Resolvers give the addresses of the hosts file in its order, and programs go on to the next where one refuses. So one
-file serves a machine whose own API starts, runs, or is down; and no control plane needs a load balancer, which may not
-send it back to itself.
+Resolvers return the addresses of the hosts file in its order, and clients try the next one if a connection is refused.
+So the file works while the machine's API server starts, runs or is down, and control planes need no load balancer
+(many load balancers do not forward a machine's traffic to itself).
 """
 
 import json
@@ -21,13 +21,13 @@ POLL_SECONDS = 2
 
 
 def mapped(run: Run, host: str) -> list[str]:
-    """Addresses of the name in the hosts file, in their order."""
+    """Return the addresses of the name in the hosts file, in file order."""
     words = [line.partition("#")[0].split() for line in run.path(HOSTS).read_text().splitlines()]
     return [each[0] for each in words if host in each[1:]]
 
 
 def ready(run: Run, step: Step, address: str) -> bool:
-    """An API server of this cluster is there, and ready."""
+    """Return whether this cluster's API server at the address answers /readyz with 200."""
     try:
         return ask(address, PORT, "/readyz", run.path(step["ca"]))[0] == 200
     except (OSError, ValueError):
@@ -35,9 +35,9 @@ def ready(run: Run, step: Step, address: str) -> bool:
 
 
 def own(run: Run, step: Step) -> list[str]:
-    """This machine's address, before those of its peers once it has an API; nothing while it has none and makes none.
+    """Return this machine's address followed by its peers' once it has joined, or an empty list before.
 
-    The founder has no peers yet: programs would wait for their addresses, at which nobody is, whenever its own refuses.
+    The founder's list has no peers: clients would time out on addresses where no machine runs yet.
     """
     peers = [each for each in step["peers"] if each != step["address"]]
     if run.path(step["joined"]).exists():
@@ -46,7 +46,7 @@ def own(run: Run, step: Step) -> list[str]:
 
 
 def endpoint_holds(run: Run, step: Step) -> bool:
-    """As `own` says; where it says nothing all peers, of whom the first is ready."""
+    """Return whether the hosts file has the addresses of `own`, or else all peers with a ready one first."""
     found, wanted = mapped(run, step["host"]), own(run, step)
     if wanted:
         return found == wanted
@@ -55,7 +55,7 @@ def endpoint_holds(run: Run, step: Step) -> bool:
 
 
 def make_endpoint(run: Run, step: Step) -> None:
-    """Waits for a peer that is ready, where this machine needs one; then writes the file."""
+    """Write the addresses; before this machine has an API server, first wait for a ready peer."""
     addresses = own(run, step)
     while not addresses:
         addresses = sorted(
@@ -73,7 +73,7 @@ def make_endpoint(run: Run, step: Step) -> None:
 
 
 def write(run: Run, host: str, addresses: list[str]) -> None:
-    """The name has these addresses; all other lines stay."""
+    """Replace the name's lines with these addresses and keep all other lines."""
     lines = run.path(HOSTS).read_text().splitlines()
     kept = [line for line in lines if host not in line.partition("#")[0].split()[1:]]
     made = [f"{each} {host} {MARK}" for each in addresses]
@@ -81,7 +81,7 @@ def write(run: Run, host: str, addresses: list[str]) -> None:
 
 
 def version_holds(run: Run, step: Step) -> bool:
-    """The API server is at least of this version; it tells anyone (RBAC's system:public-info-viewer)."""
+    """Return whether the API server has at least this version; system:public-info-viewer lets anyone read it."""
     place = urlsplit(step["url"])
     try:
         status, body = ask(place.hostname or "", place.port or PORT, "/version", run.path(step["ca"]))
@@ -91,12 +91,12 @@ def version_holds(run: Run, step: Step) -> bool:
 
 
 def numbers(version: str) -> list[int]:
-    """v1.32.13, as it can be compared; what comes after a - or + (v1.32.13-eks-1) does not count."""
+    """Return the numbers of a version for comparison, without a suffix after - or + (v1.32.13-eks-1)."""
     return [int(each) for each in version.lstrip("v").partition("-")[0].partition("+")[0].split(".")]
 
 
 def make_version(run: Run, step: Step) -> None:
-    """Asks again and again until the step's time is over."""
+    """Poll until the API server has the version. Raise Failure wait-timeout after the step's timeout."""
     while not version_holds(run, step):
         if run.left() < POLL_SECONDS:
             raise Failure("wait-timeout", f"{step['url']} has no API of {step['version']} or newer")

@@ -1,4 +1,4 @@
-"""Files, folders, links and their rights."""
+"""Files, folders, links, secrets and their permissions."""
 
 import grp
 import json
@@ -14,23 +14,23 @@ from run import Run, Step
 from writing import beside, rename, write_whole
 
 MODES = {"public": 0o644, "private": 0o600}
-"""Modes of files by access; folders and executable files add the x of those who may read."""
+"""File modes by access; folders and executable files also get x wherever they have r."""
 FORMATS: dict[str, tuple[type, Callable[[Any], str]]] = {
     "text": (str, str),
     "json": (object, lambda content: json.dumps(content, indent=2) + "\n"),
     "documents": (list, lambda content: "".join(f"---\n{json.dumps(each, indent=2)}\n" for each in content)),
 }
-"""What content is, and the text that it becomes; without a format it is text."""
+"""Type of `content` and its text, by format; without a format it is text."""
 
 
 def mode(step: Step, walk: bool = False) -> int:
-    """Permissions that the step asks for; `walk`: of a folder."""
+    """Return the permissions of the step; `walk` for a folder."""
     bits = MODES[step.get("access", "public")]
     return bits | bits >> 2 & 0o111 if walk or step.get("executable") else bits
 
 
 def plain(path: Path) -> bool:
-    """A file lies there, not a link to one."""
+    """Return whether the path is a regular file, not a link."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -38,25 +38,25 @@ def plain(path: Path) -> bool:
 
 
 def bits_of(path: Path) -> int:
-    """The permissions it has."""
+    """Return the permissions of the path."""
     return stat.S_IMODE(path.stat().st_mode)
 
 
 def directory_holds(run: Run, step: Step) -> bool:
-    """The folder is there with its mode."""
+    """Return whether the folder exists with its mode."""
     path = run.path(step["path"])
     return path.is_dir() and bits_of(path) == mode(step, walk=True)
 
 
 def make_directory(run: Run, step: Step) -> None:
-    """Makes the folder and those above it."""
+    """Create the folder and its parents."""
     path = run.path(step["path"])
     path.mkdir(mode=mode(step, walk=True), parents=True, exist_ok=True)
     path.chmod(mode(step, walk=True))
 
 
 def content(step: Step) -> bytes:
-    """Bytes of a file step."""
+    """Return the bytes of a file step."""
     kind, text = FORMATS[step.get("format", "text")]
     if not isinstance(step["content"], kind):
         raise Failure("step-invalid", f"content is {type(step['content']).__name__}, which format does not take")
@@ -64,28 +64,28 @@ def content(step: Step) -> bytes:
 
 
 def written(path: Path, expected: bytes, bits: int) -> bool:
-    """The file holds exactly this, with this mode."""
+    """Return whether the file has exactly this content and mode."""
     return plain(path) and bits_of(path) == bits and path.read_bytes() == expected
 
 
 def file_holds(run: Run, step: Step) -> bool:
-    """The file is there with content and mode."""
+    """Return whether the file has the step's content and mode."""
     return written(run.path(step["path"]), content(step), mode(step))
 
 
 def make_file(run: Run, step: Step) -> None:
-    """Writes the file whole."""
+    """Write the file atomically."""
     write_whole(run.path(step["path"]), content(step), mode(step))
 
 
 def link_holds(run: Run, step: Step) -> bool:
-    """It is a link with this target."""
+    """Return whether the path is a symbolic link to the target."""
     path = run.path(step["path"])
     return path.is_symlink() and str(path.readlink()) == step["target"]
 
 
 def make_link(run: Run, step: Step) -> None:
-    """Makes it beside its place, then renames; what is no link is never removed."""
+    """Create the link beside the path, then rename it; a file or folder at the path is never removed."""
     path = run.path(step["path"])
     if path.exists() and not path.is_symlink():
         raise Failure("file-failed", f"{step['path']} is a file or folder, not a link; it stays as it is")
@@ -97,7 +97,7 @@ def make_link(run: Run, step: Step) -> None:
 
 
 def rights(run: Run, step: Step) -> tuple[Path, int, int, int]:
-    """Path, mode, user id and group id of an access step."""
+    """Return path, mode, user id and group id of an access step."""
     path, owner = run.path(step["path"]), step.get("owner", "root")
     if path.is_symlink():
         raise Failure("file-failed", f"{step['path']} is a link; name what it leads to")
@@ -112,14 +112,14 @@ def rights(run: Run, step: Step) -> tuple[Path, int, int, int]:
 
 
 def access_holds(run: Run, step: Step) -> bool:
-    """Mode, owner and group are as planned."""
+    """Return whether mode, owner and group are as planned."""
     path, bits, user, group = rights(run, step)
     state = path.stat()
     return (stat.S_IMODE(state.st_mode), state.st_uid, state.st_gid) == (bits, user, group)
 
 
 def make_access(run: Run, step: Step) -> None:
-    """Takes rights away before it gives the file to somebody: nobody can use the old ones in between."""
+    """Restrict the mode before changing the owner: no owner can use the old permissions in between."""
     path, bits, user, group = rights(run, step)
     path.chmod(bits & 0o700)
     os.chown(path, user, group)
@@ -127,11 +127,11 @@ def make_access(run: Run, step: Step) -> None:
 
 
 def secret_holds(run: Run, step: Step) -> bool:
-    """The private file holds the secret as the store has it now."""
+    """Return whether the private file has the secret's current value."""
     return written(run.path(step["path"]), run.secret(step["secret"], step.get("member")).encode(), MODES["private"])
 
 
 def make_secret(run: Run, step: Step) -> None:
-    """Writes the secret for root alone."""
+    """Write the secret with mode 0600."""
     text = run.secret(step["secret"], step.get("member"))
     write_whole(run.path(step["path"]), text.encode(), MODES["private"])

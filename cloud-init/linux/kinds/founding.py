@@ -26,20 +26,20 @@ from kinds.files import MODES
 
 POLL_SECONDS = 2
 LOOKS = 3
-"""So often in a row the cloud must say that the founder's machine is gone."""
+"""Answers in a row in which the cloud must report the founder's machine as deleted."""
 TAKEN = (409, 412)
-"""Answers to a conditional write: another is under way; the object is there."""
+"""Statuses of a refused conditional write: another write is in progress; the object exists."""
 
 Record = dict[str, Any]
 
 
 def place(step: Step, epoch: int) -> str:
-    """URL of one record."""
+    """Return the URL of one record."""
     return f"{step['store'].rstrip('/')}/{step['log']}/{epoch}"
 
 
 def read(run: Run, step: Step, epoch: int) -> Record | None:
-    """One record; None where there is none. Failure store-failed, founding-refused."""
+    """Return one record or None. Raise Failure store-failed or founding-refused."""
     url = place(step, epoch)
     try:
         record: Any = json.loads(run.ask("store", url))
@@ -57,7 +57,7 @@ def read(run: Run, step: Step, epoch: int) -> Record | None:
 
 
 def last(run: Run, step: Step) -> Record | None:
-    """The record that counts."""
+    """Return the last record, which is the valid one, or None."""
     found, epoch = None, 0
     while record := read(run, step, epoch):
         found, epoch = record, epoch + 1
@@ -65,7 +65,7 @@ def last(run: Run, step: Step) -> Record | None:
 
 
 def append(run: Run, step: Step, after: Record | None, state: str) -> bool:
-    """Writes the next record; False when somebody else has."""
+    """Write the next record; return False if another machine wrote it first."""
     epoch = after["epoch"] + 1 if after else 0
     machine = run.value("machine.name")
     record = {
@@ -90,16 +90,16 @@ def append(run: Run, step: Step, after: Record | None, state: str) -> bool:
 
 
 def claim_holds(run: Run, step: Step) -> bool:
-    """This machine knows whether it founds the cluster."""
+    """Return whether the machine has one of the files `founder` and `member`."""
     return run.path(step["founder"]).exists() or run.path(step["member"]).exists()
 
 
 def make_claim(run: Run, step: Step) -> None:
-    """Claims the founding, or waits until it is another's for good. A cut after the record was written is harmless."""
+    """Claim the founding, or wait until another machine has founded the cluster. May be interrupted at any point."""
     seen: list[Record] = []
     while (role := settled(run, record := last(run, step))) is None:
         free = record is None or record["state"] == "restore"
-        # each look is at one record: another owner is looked at anew
+        # the answers count for one record: a new owner starts at zero
         left = not free and record is not None and gone(run, record["owner"])
         seen = [*(each for each in seen if each == record), record] if record and left else []
         if (free or len(seen) >= LOOKS) and append(run, step, record, "claimed"):
@@ -110,7 +110,7 @@ def make_claim(run: Run, step: Step) -> None:
 
 
 def wait(run: Run, record: Record | None) -> None:
-    """A moment, or Failure wait-timeout."""
+    """Sleep POLL_SECONDS. Raise Failure wait-timeout after the step's timeout."""
     if run.left() < POLL_SECONDS:
         about = f"{record['machine']} ({record['owner']})" if record else "another machine"
         raise Failure("wait-timeout", f"{about} has claimed to found the cluster, and has not done so yet")
@@ -118,14 +118,14 @@ def wait(run: Run, record: Record | None) -> None:
 
 
 def settled(run: Run, record: Record | None) -> str | None:
-    """What the last record makes of this machine: founder or member; None while that is open."""
+    """Return "founder" or "member" by the last record, or None while that is undecided."""
     if record is None or record["state"] == "restore":
         return None
     mine, state = record["owner"] == run.cloud.instance(), record["state"]
     if state not in ("claimed", "founded"):
         raise Failure("founding-refused", f"record {record['epoch']} has the state {state}")
     if mine and state == "founded":
-        # never a second time: whatever it was, it had members
+        # a founded cluster is never founded again: it may have members
         raise Failure("founding-refused", "this machine founded the cluster, and has lost its own memory of it")
     if mine:
         return "founder"
@@ -133,12 +133,12 @@ def settled(run: Run, record: Record | None) -> str | None:
 
 
 def founded_holds(run: Run, step: Step) -> bool:
-    """The founder has said that it is done; on any other machine there is nothing to say."""
+    """Return whether the founder has recorded the founding; other machines have nothing to record."""
     return not run.path(step["founder"]).exists() or run.path(step["path"]).exists()
 
 
 def make_founded(run: Run, step: Step) -> None:
-    """Ends the founding, unless another machine took it over."""
+    """Record that the cluster is founded. Raise Failure founding-refused if another machine took over."""
     me, record = run.cloud.instance(), last(run, step)
     if record and (record["owner"], record["state"]) == (me, "claimed"):
         append(run, step, record, "founded")

@@ -12,7 +12,7 @@ from kinds.files import MODES, written
 
 
 def encryption_keys(run: Run, step: Step) -> dict[int, str]:
-    """The keys of encryption at rest by their number, which is their age: so that a new one renumbers none."""
+    """Return the encryption keys by number. Numbers count from the oldest, so a new key renumbers none."""
     found: list[str] = json.loads(run.secret(step["secret"], step["member"]))
     for each in found:
         run.keep_unsaid(each)
@@ -20,15 +20,15 @@ def encryption_keys(run: Run, step: Step) -> dict[int, str]:
 
 
 def numbers(file: Path) -> list[int]:
-    """Numbers of the keys that a configuration has, in its order: the first is written with. Empty where none is."""
+    """Return the key numbers of a configuration file in its order (the first one encrypts), or an empty list."""
     return [int(each) for each in re.findall(r'"name": "key(\d+)"', file.read_text())] if file.exists() else []
 
 
 def encryption(run: Run, step: Step, first: int = 0) -> bytes:
-    """The API server's EncryptionConfiguration: `first` is the number of the key that it shall write with.
+    """Return the API server's EncryptionConfiguration, with key number `first` as the one that encrypts.
 
-    0: the one that it writes with now, because the agent alone changes that (agent/keys.py); on a new machine the
-    newest but one, which every other API server reads whatever is under way.
+    With 0 the current first key stays, because only the agent changes it (agent/keys.py). On a new machine it is the
+    second newest key, which every other API server can read, even during a rotation.
     """
     found = encryption_keys(run, step)
     first = first or next((each for each in numbers(run.path(step["path"])) if each in found), max(len(found) - 1, 1))
@@ -44,17 +44,17 @@ def encryption(run: Run, step: Step, first: int = 0) -> bytes:
 
 
 def encryption_holds(run: Run, step: Step) -> bool:
-    """The private file has the keys that the store has now; which is first, is the agent's to say."""
+    """Return whether the private file has the keys that the store has now, whichever comes first."""
     return written(run.path(step["path"]), encryption(run, step), MODES["private"])
 
 
 def make_encryption(run: Run, step: Step) -> None:
-    """Writes it for root alone."""
+    """Write the configuration with mode 0600."""
     write_whole(run.path(step["path"]), encryption(run, step), MODES["private"])
 
 
 def signers(run: Run, step: Step) -> dict[int, dict[str, Any]]:
-    """The keys of service-account tokens by their number, which is their age."""
+    """Return the service-account keys by number; numbers count from the oldest."""
     found = json.loads(run.secret(step["secret"], step["member"]))
     for each in found:
         run.keep_unsaid(each["private"])
@@ -69,17 +69,17 @@ def signing(run: Run, step: Step) -> int:
 
 
 def verifying(run: Run, step: Step) -> list[int]:
-    """Numbers of the keys whose tokens this machine takes."""
+    """Return the numbers of the keys whose tokens this machine accepts."""
     file = run.path(step["public"])
     text = file.read_text() if file.exists() else ""
     return [number for number, each in signers(run, step).items() if each["public"] in text]
 
 
 def signer_files(run: Run, step: Step, first: int = 0) -> dict[str, bytes]:
-    """Both files by their place, the public keys first: `first` is the number of the key that shall sign.
+    """Return both files' content by path, the public keys first, with key number `first` as the one that signs.
 
-    0: the one that signs now, because the agent alone changes that (agent/keys.py); on a new machine the oldest, whose
-    tokens every other API server takes whatever is under way.
+    With 0 the current signing key stays, because only the agent changes it (agent/keys.py). On a new machine it is the
+    oldest key, whose tokens every other API server accepts, even during a rotation.
     """
     found = signers(run, step)
     first = first or signing(run, step) or min(found)
@@ -89,11 +89,11 @@ def signer_files(run: Run, step: Step, first: int = 0) -> dict[str, bytes]:
 
 
 def signers_hold(run: Run, step: Step) -> bool:
-    """The private files have the keys that the store has now; which of them signs, is the agent's to say."""
+    """Return whether the private files have the keys that the store has now, whichever signs."""
     return all(written(run.path(name), text, MODES["private"]) for name, text in signer_files(run, step).items())
 
 
 def make_signers(run: Run, step: Step) -> None:
-    """Writes them for root alone."""
+    """Write both files with mode 0600."""
     for name, text in signer_files(run, step).items():
         write_whole(run.path(name), text, MODES["private"])

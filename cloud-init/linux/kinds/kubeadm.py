@@ -1,4 +1,4 @@
-"""kubeadm init and join, which begin anew after a cut or a failure, on what an earlier try has left."""
+"""kubeadm init and join, run again from the start after a power loss or a failure."""
 
 import json
 import shutil
@@ -9,24 +9,24 @@ from writing import write_whole
 from kinds.files import MODES
 
 BEGUN = ".begun"
-"""Ending of the file beside `done` that says: a try was made."""
+"""Suffix of the file beside `done` that records an attempt."""
 
 
 def kubeadm_holds(run: Run, step: Step) -> bool:
-    """It ran to its end once, or is not due."""
+    """Return whether kubeadm succeeded once, or is not due."""
     due = not step.get("requires") or run.path(step["requires"]).exists()
     return not due or run.path(step["done"]).exists()
 
 
 def make_kubeadm(run: Run, step: Step) -> None:
-    """Runs it. What an earlier try made goes first: a cut may have left half of a file."""
+    """Run kubeadm. First remove the files of an earlier attempt: a power loss may have cut them off."""
     begun, again = run.path(step["done"] + BEGUN), []
     if begun.exists():
         run.command("systemctl", "stop", "kubelet.service")
         for each in step.get("clears", ()):
             clear(run, each)
         if "data" in step and not _restored(run, step):
-            # the pods of that try run on without a kubelet, and etcd on files that are gone
+            # static pods of that attempt run on without a kubelet, and etcd would keep deleted files open
             run.command(*step["ends"])
             clear(run, step["data"])
         again = step.get("again", [])
@@ -37,13 +37,13 @@ def make_kubeadm(run: Run, step: Step) -> None:
 
 
 def _restored(run: Run, step: Step) -> bool:
-    """What is there began with a snapshot, whose key the file has."""
+    """Return whether etcd's data were restored from a snapshot; the file has its key."""
     file = run.path(step["snapshot"])
     return file.exists() and bool(file.read_text().strip())
 
 
 def clear(run: Run, name: str) -> None:
-    """Removes a file, or a folder with all in it."""
+    """Remove a file, or a folder with its content."""
     path = run.path(name)
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

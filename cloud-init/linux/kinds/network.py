@@ -3,11 +3,11 @@
 from run import Run, Step
 
 AT_ONCE = 7
-"""Ports and ranges of one rule: iptables' multiport takes 15, a range counts twice."""
+"""Ports and ranges in one rule: iptables' multiport takes 15, and a range counts as two."""
 
 
 def rules(step: Step) -> list[list[str]]:
-    """Iptables' words for the step: one rule for each source and so many ports."""
+    """Return iptables' arguments for the step: one rule per source and AT_ONCE ports."""
     ports = [each.replace("-", ":") for each in step["ports"]]
     parts = [",".join(ports[place : place + AT_ONCE]) for place in range(0, len(ports), AT_ONCE)]
     comment = ["-m", "comment", "--comment", step["rule"], "-j", "ACCEPT"]
@@ -19,16 +19,16 @@ def rules(step: Step) -> list[list[str]]:
 
 
 def missing(run: Run, step: Step) -> list[list[str]]:
-    """Rules that are not in the INPUT chain."""
+    """Return the rules that the INPUT chain does not have."""
     return [rule for rule in rules(step) if run.command("iptables", "-w", "-C", "INPUT", *rule, check=False).returncode]
 
 
 def rule_holds(run: Run, step: Step) -> bool:
-    """Every rule is there."""
+    """Return whether the INPUT chain has every rule."""
     return not missing(run, step)
 
 
 def make_rule(run: Run, step: Step) -> None:
-    """Adds what is missing, before anything that could refuse."""
+    """Insert the missing rules at the head of the chain, before rules that could reject."""
     for rule in missing(run, step):
         run.command("iptables", "-w", "-I", "INPUT", "1", *rule)

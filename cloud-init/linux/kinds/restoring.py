@@ -1,7 +1,6 @@
-"""A control plane that begins with a snapshot of etcd instead of with nothing (`mullion restore`).
+"""First control plane of a cluster restored from a snapshot of etcd (`mullion restore`).
 
-The record that claims the founding carries the snapshot's key. Nothing of this is due on a machine that joins, nor on
-one whose founding no snapshot belongs to.
+The founding record has the snapshot's key. The steps are not due on a machine that joins, nor if the record has no key.
 """
 
 import hashlib
@@ -20,23 +19,23 @@ from kinds import founding
 from kinds.files import MODES
 
 KEY = re.compile(r"etcd/[\w.-]+\.([0-9a-f]{64})\.db")
-"""Of a snapshot in the store; its name ends in its own digest."""
+"""Key of a snapshot in the store; it ends in the snapshot's sha256."""
 IMAGE = re.compile(r"(?m)^(\S+/etcd[:@]\S+)$")
 CONTAINER = "mullion-restore"
 POLL_SECONDS = 2
 
 
 def restored_holds(run: Run, step: Step) -> bool:
-    """It is done, or not due."""
+    """Return whether the data are restored, or the step is not due."""
     return not run.path(step["requires"]).exists() or run.path(step["done"]).exists()
 
 
 def make_restored(run: Run, step: Step) -> None:
-    """Puts etcd's data in its place, whole or not at all; without a snapshot there is nothing to put."""
+    """Restore etcd's data atomically; do nothing if the record names no snapshot."""
     record = founding.last(run, step) or {}
     key = record.get("snapshot", "")
     if key:
-        # inside etcd's directory, which may be a disk of its own: so the one rename at the end is on one disk
+        # inside etcd's directory, which may be a separate disk: the rename at the end must stay on one disk
         data = run.path(step["data"])
         folder = data / "restoring"
         shutil.rmtree(folder, ignore_errors=True)
@@ -44,7 +43,7 @@ def make_restored(run: Run, step: Step) -> None:
         data.chmod(0o700)
         fetch(run, step, key, folder / "snapshot.db")
         unpack(run, step, folder, record["epoch"])
-        # of a try before this one: etcd itself starts later
+        # left by an earlier attempt: etcd itself has not started yet
         shutil.rmtree(data / "member", ignore_errors=True)
         (folder / "data" / "member").rename(data / "member")
         shutil.rmtree(folder)
@@ -52,7 +51,7 @@ def make_restored(run: Run, step: Step) -> None:
 
 
 def fetch(run: Run, step: Step, key: str, file: Path) -> None:
-    """The snapshot, checked. Failure founding-refused, store-failed or digest-mismatch."""
+    """Return the verified snapshot. Raise Failure founding-refused, store-failed or digest-mismatch."""
     named = KEY.fullmatch(key)
     if not named:
         raise Failure("founding-refused", f"the last record names {key!r}, which is no snapshot of etcd")
@@ -68,7 +67,7 @@ def fetch(run: Run, step: Step, key: str, file: Path) -> None:
 
 
 def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
-    """Have etcd's own program, of the image that kubeadm will start, make a cluster of one member of it."""
+    """Restore the snapshot as a one-member cluster with the etcd image that kubeadm will start."""
     listed = run.command("kubeadm", "config", "images", "list", "--config", step["config"]).stdout
     image = IMAGE.search(listed)
     if not image:
@@ -81,7 +80,7 @@ def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
         *("--initial-advertise-peer-urls", peer, "--initial-cluster-token", f"mullion-{epoch}"),
     ]
     ctr = ("ctr", "--namespace", "k8s.io")
-    # what a cut may have left of an earlier try
+    # left by an interrupted attempt
     run.command(*ctr, "containers", "delete", CONTAINER, check=False)
     run.command(*ctr, "snapshots", "delete", CONTAINER, check=False)
     mount = f"type=bind,src={folder},dst={folder},options=rbind:rw"
@@ -90,7 +89,7 @@ def unpack(run: Run, step: Step, folder: Path, epoch: int) -> None:
 
 
 def node_holds(run: Run, step: Step) -> bool:
-    """The Node object is this machine's own: a snapshot has that of the machine before it, under the same name."""
+    """Return whether the Node object is this machine's: a snapshot has the old machine's under the same name."""
     if not run.path(step["requires"]).exists():
         return True
     provider_id, labels = node(run, step)
@@ -98,7 +97,7 @@ def node_holds(run: Run, step: Step) -> bool:
 
 
 def make_node(run: Run, step: Step) -> None:
-    """Has the kubelet register anew, because providerID cannot change while the Node object lives.
+    """Delete the old Node object so the kubelet registers again: providerID of a Node cannot change.
 
     A kubelet may not give itself the labels of a control plane: kubeadm did that to the Node before.
     """
@@ -113,12 +112,12 @@ def make_node(run: Run, step: Step) -> None:
 
 
 def node(run: Run, step: Step) -> tuple[str, dict[str, str]]:
-    """providerID and labels of the Node object as the API has it; nothing where there is none."""
+    """Return providerID and labels of the Node object; both are empty if it does not exist."""
     said = run.command(*kubectl(step), "get", "node", step["node"], "--ignore-not-found", "--output=json").stdout
     found = json.loads(said) if said.strip() else {"metadata": {}, "spec": {}}
     return found["spec"].get("providerID", ""), found["metadata"].get("labels", {})
 
 
 def kubectl(step: Step) -> tuple[str, ...]:
-    """The program, as the administrator."""
+    """Return kubectl with the administrator's kubeconfig."""
     return ("kubectl", "--kubeconfig", step["kubeconfig"])

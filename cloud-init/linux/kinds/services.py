@@ -1,4 +1,4 @@
-"""Services of systemd: units of our own, enabled, running, and started anew when what they read has changed."""
+"""systemd services: units written, enabled, started, and restarted when a file they read has changed."""
 
 import hashlib
 from pathlib import Path
@@ -21,22 +21,22 @@ WantedBy=multi-user.target
 FOLDER = "/etc/systemd/system"
 PROPERTIES = ("UnitFileState", "ActiveState", "NeedDaemonReload")
 STARTS = {"auto": "restart", "boot": "try-restart"}
-"""systemctl's verb by the step's start; with boot, something else starts it the first time."""
+"""systemctl verb by the step's `start`; with boot, another program starts the service the first time."""
 
 
 def quoted(word: str) -> str:
-    """One word of a unit file: systemd's own quoting, no variables, no specifiers."""
+    """Return the word quoted for a unit file, without variables and specifiers."""
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("\n", "\\n")
     return f'"{escaped}"' if not word or any(each in word for each in " \t\n;'\"") else escaped
 
 
 def command_line(words: list[str]) -> str:
-    """ExecStart's value."""
+    """Return the value of ExecStart."""
     return " ".join(quoted(each).replace("$", "$$") for each in words)
 
 
 def unit(step: Step) -> str:
-    """The unit file of a service step."""
+    """Return the unit file of a service step."""
     depends = "".join(f"Wants={each}.service\nAfter={each}.service\n" for each in step.get("depends", ()))
     variables = [
         f"Environment={quoted(f'{name}={value}')}\n" for name, value in sorted(step.get("environment", {}).items())
@@ -55,7 +55,7 @@ def unit(step: Step) -> str:
 
 
 def named(step: Step) -> list[str]:
-    """Units that a step of the plan asks about."""
+    """Return the units of all service and wait steps in the plan."""
     if step["kind"] == "wait" and isinstance(step.get("condition", {}).get("service"), str):
         return [f"{step['condition']['service']}.service"]
     names = {"service": "{service}.service", "task": "mullion-{task}.timer"}
@@ -64,7 +64,7 @@ def named(step: Step) -> list[str]:
 
 
 def states(run: Run, name: str) -> dict[str, str]:
-    """PROPERTIES of a unit. systemd is asked once for all of the plan's units, and again after something was set."""
+    """Return PROPERTIES of a unit, read at once for all units of the plan, and again after a step was applied."""
     if run.units is None or name not in run.units:
         steps = [step for phase in run.plan["phases"] for step in phase["steps"]]
         names = list(dict.fromkeys([name, *(each for step in steps for each in named(step))]))
@@ -77,18 +77,18 @@ def states(run: Run, name: str) -> dict[str, str]:
 
 
 def active(run: Run, name: str) -> bool:
-    """The unit runs."""
+    """Return whether the unit is active."""
     return states(run, name).get("ActiveState") == "active"
 
 
 def ready(run: Run, name: str) -> bool:
-    """Systemd has read the unit as it stands, and starts it at boot."""
+    """Return whether systemd has loaded the current unit file and starts the unit at boot."""
     found = states(run, name)
     return found.get("UnitFileState") == "enabled" and found.get("NeedDaemonReload") == "no"
 
 
 def read_by(run: Run, step: Step) -> str:
-    """A digest of all that makes a start necessary: the unit, and the files it names."""
+    """Return a digest of the unit and the files in restarts_on; a change of it restarts the service."""
     sums = hashlib.sha256(unit(step).encode())
     for each in step.get("restarts_on", ()):
         path = run.path(each)
@@ -98,18 +98,18 @@ def read_by(run: Run, step: Step) -> str:
 
 
 def unit_path(run: Run, name: str) -> Path:
-    """Where the unit file lies."""
+    """Return the path of the unit file."""
     return run.path(f"{FOLDER}/{name}")
 
 
 def unit_written(run: Run, name: str, text: str) -> bool:
-    """The unit file is as planned."""
+    """Return whether the unit file is as planned."""
     path = unit_path(run, name)
     return path.is_file() and path.read_text() == text
 
 
 def service_holds(run: Run, step: Step) -> bool:
-    """Unit as planned, enabled; running when it starts by itself; started since what it reads changed."""
+    """Return whether the unit is as planned, enabled, active, and started after its last change."""
     name, start = f"{step['service']}.service", STARTS[step.get("start", "auto")]
     if not unit_written(run, name, unit(step)) or not ready(run, name):
         return False
@@ -119,7 +119,7 @@ def service_holds(run: Run, step: Step) -> bool:
 
 
 def make_service(run: Run, step: Step) -> None:
-    """Writes the unit, enables it, starts it anew, and remembers with what."""
+    """Write and enable the unit, restart it, and record the digest it was started with."""
     name, read = f"{step['service']}.service", read_by(run, step)
     if not unit_written(run, name, unit(step)):
         write_whole(unit_path(run, name), unit(step).encode(), 0o644)

@@ -1,4 +1,4 @@
-"""Programs that run by themselves: systemd timers."""
+"""Scheduled programs: systemd timers."""
 
 from run import Run, Step
 from writing import write_whole
@@ -9,7 +9,7 @@ SCHEDULES = {
     "boot": "OnBootSec=10\n",
     "every_minutes": "OnActiveSec=1min\nOnUnitActiveSec={0}min\n",
 }
-"""Lines of the timer by schedule. A timer counts from the unit's last start; the first start needs one of its own."""
+"""Timer lines by schedule. OnUnitActiveSec counts from the unit's last start, so OnActiveSec makes the first one."""
 TIMER = """[Unit]
 Description={description}
 [Timer]
@@ -25,7 +25,7 @@ ExecStart={command}
 
 
 def units(step: Step) -> dict[str, str]:
-    """Names and texts of both units; the timer last, so that what it starts is there."""
+    """Return names and texts of both units; the timer comes last, after the service that it starts."""
     ((schedule, value),) = step["schedule"].items()
     description = step.get("description", step["task"])
     return {
@@ -39,14 +39,14 @@ def units(step: Step) -> dict[str, str]:
 
 
 def task_holds(run: Run, step: Step) -> bool:
-    """Both units as planned, the timer enabled and running."""
+    """Return whether both units are as planned and the timer is enabled and active."""
     timer = f"mullion-{step['task']}.timer"
     written = all(unit_written(run, name, text) for name, text in units(step).items())
     return written and ready(run, timer) and active(run, timer)
 
 
 def make_task(run: Run, step: Step) -> None:
-    """Writes and enables them; what runs now goes on."""
+    """Write both units and enable the timer; a run in progress continues."""
     for name, text in units(step).items():
         write_whole(unit_path(run, name), text.encode(), 0o644)
     run.command("systemctl", "daemon-reload")

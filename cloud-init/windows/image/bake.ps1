@@ -35,7 +35,7 @@ function Register-Bake {
         Action    = New-ScheduledTaskAction -Execute 'powershell.exe' -Argument $run
         Trigger   = New-ScheduledTaskTrigger -AtStartup
         Principal = New-ScheduledTaskPrincipal -UserId 'SYSTEM' -LogonType ServiceAccount -RunLevel Highest
-        Settings  = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero) -MultipleInstances IgnoreNew
+        Settings  = New-ScheduledTaskSettingsSet -Priority 4 -ExecutionTimeLimit 0:0 -MultipleInstances IgnoreNew
     }
     [void](Register-ScheduledTask @job -Force)
 }

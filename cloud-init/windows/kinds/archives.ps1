@@ -1,11 +1,11 @@
-# Archives: zip, or tar with and without gzip. All entries are judged before anything is unpacked.
+# Archives: zip, tar and tar.gz. All entries are checked before any is unpacked.
 
-# Names that Windows gives to devices, with any extension ("Naming Files, Paths, and Namespaces").
+# Reserved device names, with any extension ("Naming Files, Paths, and Namespaces").
 $Devices = '^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$)$'
 $Invalid = '[\x00-\x1f\\:<>"|?*]'
 
 # .SYNOPSIS
-# What makes an unpacked archive the wanted one: its own digest, and how it is unpacked.
+# Return the archive's digest and the step's options, which the listing must match.
 function Get-ArchiveKey {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -16,7 +16,7 @@ function Get-ArchiveKey {
 }
 
 # .SYNOPSIS
-# Whether the listing of the last unpacking fits the archive, and each file has its size.
+# Return whether the listing of the last unpacking matches the archive and each file has its size.
 function Test-ArchiveStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -33,7 +33,7 @@ function Test-ArchiveStep {
 }
 
 # .SYNOPSIS
-# Judges all entries, then writes each file, then the listing.
+# Check all entries, then write each file, then the listing.
 function Set-ArchiveStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -60,7 +60,7 @@ function Set-ArchiveStep {
 }
 
 # .SYNOPSIS
-# Goes through the archive once; its first bytes say what it is.
+# Read the archive once; its first bytes give the format.
 function Read-Archive {
     [CmdletBinding()]
     param([hashtable] $Unpacking)
@@ -79,8 +79,8 @@ function Read-Archive {
 }
 
 # .SYNOPSIS
-# Where an entry goes below the target, or $null when it is not wanted. A name that Windows could read as another place
-# is refused.
+# Return an entry's path below the target, or $null if it is not selected. Throw archive-unsafe for a name that Windows
+# could resolve to another path.
 function Get-EntryPath {
     [CmdletBinding()]
     param([hashtable] $Unpacking, [string] $Name)
@@ -99,7 +99,7 @@ function Get-EntryPath {
 }
 
 # .SYNOPSIS
-# Copies so many bytes of a stream to a file that is there whole or as before.
+# Copy Length bytes of a stream to a file, atomically.
 function Save-Entry {
     [CmdletBinding()]
     param([hashtable] $Unpacking, [string] $Inner, [IO.Stream] $From, [long] $Length)
@@ -115,7 +115,7 @@ function Save-Entry {
 }
 
 # .SYNOPSIS
-# Moves so many bytes on; without a stream to write they are only read over.
+# Copy Length bytes of a stream; without a target stream, skip them.
 function Copy-Stream {
     [CmdletBinding()]
     param([IO.Stream] $From, [IO.Stream] $To, [long] $Length)
@@ -129,14 +129,14 @@ function Copy-Stream {
 }
 
 # .SYNOPSIS
-# Judges or unpacks the entries of a zip.
+# Check or unpack the entries of a zip.
 function Read-Zip {
     [CmdletBinding()]
     param([hashtable] $Unpacking, [IO.Stream] $File)
     Add-Type -AssemblyName System.IO.Compression
     $zip = [IO.Compression.ZipArchive]::new($File)
     foreach ($entry in $zip.Entries) {
-        # .NET Framework before 4.8 does not tell; there a link is a small file with its target's name.
+        # .NET Framework before 4.8 lacks ExternalAttributes; there a link is a small file with its target's name.
         $bits = $entry.PSObject.Properties['ExternalAttributes']
         if ($bits -and (($bits.Value -shr 16) -band 0xF000) -notin 0, 0x4000, 0x8000) {
             throw (New-Failure 'archive-unsafe' "$($Unpacking.Source): '$($entry.FullName)' is neither file nor folder")

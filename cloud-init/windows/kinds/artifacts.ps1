@@ -1,7 +1,7 @@
-# Files from the network.
+# Artifacts: downloaded files, moved to their path only with the right digest.
 
 # .SYNOPSIS
-# Whether the file has its digest.
+# Return whether the file has its digest.
 function Test-ArtifactStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -12,7 +12,7 @@ function Test-ArtifactStep {
 }
 
 # .SYNOPSIS
-# Where a download grows: beside the target, named after its digest, so that only the same file goes on.
+# Return the path of the partial file: beside the target, named by the digest, so only the same file is resumed.
 function Get-PartPath {
     [CmdletBinding()]
     param($Step)
@@ -20,7 +20,7 @@ function Get-PartPath {
 }
 
 # .SYNOPSIS
-# The download of an artifact step, with the space and the time it has.
+# Return the download of an artifact step; its Failure is disk-full if the disk has too little space.
 function New-StepDownload {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [int] $Seconds)
@@ -37,14 +37,14 @@ function New-StepDownload {
 }
 
 # .SYNOPSIS
-# The first try of all artifacts of a phase that are missing, some at a time. How each ended is told in its own turn.
+# Download all missing artifacts of a phase, $AtOnce at a time. Each step reports its own result later.
 function Save-PhaseArtifact {
     [CmdletBinding()]
     param([hashtable] $Run, $Phase)
     $Run.Fetched = @{}
     foreach ($step in $Phase['steps']) {
         if ($step['kind'] -ne 'artifact') { continue }
-        # What cannot be judged yet is judged in its turn.
+        # A step that cannot be tested yet is tested in its turn.
         try {
             $ready = Get-ReadyStep $Run $step
             if (-not (Test-Step $Run $ready)) { $Run.Fetched[$step['name']] = New-StepDownload $Run $ready $Run.Limit }
@@ -56,7 +56,7 @@ function Save-PhaseArtifact {
 }
 
 # .SYNOPSIS
-# Downloads beside the target, checks, then renames: what is at the path was always checked.
+# Download beside the target, check the digest, then rename.
 function Set-ArtifactStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,7 +1,7 @@
 # The cluster's CA bundle.
 
 # .SYNOPSIS
-# sha256:<hex> of the public key of each certificate in a PEM text, as kubeadm writes it.
+# Return sha256:<hex> of the public key of each certificate in a PEM text, in kubeadm's format.
 function Get-KeyHash {
     [CmdletBinding()]
     param([string] $Pem)
@@ -19,7 +19,7 @@ function Get-KeyHash {
 }
 
 # .SYNOPSIS
-# Where the body of the DER element at a place starts, and where the element ends.
+# Return the offsets of the body and of the end of the DER element at an offset.
 function Read-Element {
     [CmdletBinding()]
     param([byte[]] $Der, [int] $Place)
@@ -33,7 +33,7 @@ function Read-Element {
 }
 
 # .SYNOPSIS
-# Whether a certificate in the file has the key that the plan knows.
+# Return whether a certificate in the file has the plan's key hash.
 function Test-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -41,7 +41,7 @@ function Test-CertificateAuthorityStep {
 }
 
 # .SYNOPSIS
-# Fetches the bundle; what it says counts only with the key that the plan knows.
+# Fetch the bundle and write it if one certificate has the plan's key hash.
 function Set-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,7 +1,7 @@
 # Programs that run once, programs that only read, and conditions to wait for.
 
 # .SYNOPSIS
-# Whether the file or folder is there.
+# Return whether the file or folder exists.
 function Test-There {
     [CmdletBinding()]
     param([string] $Path)
@@ -9,7 +9,7 @@ function Test-There {
 }
 
 # .SYNOPSIS
-# Whether what it creates is there; without `creates`, it ran in this run. Without what it requires it is not due.
+# Return $true if `requires` does not exist, if `creates` exists, or (without `creates`) if it ran in this run.
 function Test-CommandStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -19,7 +19,7 @@ function Test-CommandStep {
 }
 
 # .SYNOPSIS
-# Runs it, with `input` on its standard input.
+# Run the program with `input` on its standard input.
 function Set-CommandStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -37,7 +37,7 @@ function Set-CommandStep {
 }
 
 # .SYNOPSIS
-# Whether the program says what is expected; anything else ends the run.
+# Return $true if the output matches `expect`; throw probe-failed otherwise.
 function Test-ProbeStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -57,7 +57,7 @@ function Test-ProbeStep {
 }
 
 # .SYNOPSIS
-# Whether the address is one of this machine's, or the name resolves.
+# Return whether the address is one of this machine's, or the name resolves.
 function Test-Address {
     [CmdletBinding()]
     param([string] $Name)
@@ -69,7 +69,7 @@ function Test-Address {
 }
 
 # .SYNOPSIS
-# Whether something takes connections there.
+# Return whether the host and port accept a connection.
 function Test-Tcp {
     [CmdletBinding()]
     param($Place)
@@ -101,7 +101,7 @@ function Test-Url {
 }
 
 # .SYNOPSIS
-# Whether the condition holds now.
+# Return whether the condition holds now.
 function Test-WaitStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -121,7 +121,7 @@ function Test-WaitStep {
 }
 
 # .SYNOPSIS
-# Asks again and again until the step's time is over.
+# Poll until the condition holds; throw after the step's timeout.
 function Set-WaitStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,8 +1,8 @@
-# Folders, files, secrets in files, links, and who may do what with them.
+# Folders, files, secrets in files, links, and their access rules.
 
 $System, $Administrators, $Users = 'S-1-5-18', 'S-1-5-32-544', 'S-1-5-32-545'
 
-# Who may do what, by access: folders of C:\ would otherwise inherit that every user may add files.
+# Rights by SID, by access. Without them folders in C:\ inherit that every user may add files.
 $Access = @{
     private = @{ $System = 'FullControl'; $Administrators = 'FullControl' }
     public  = @{ $System = 'FullControl'; $Administrators = 'FullControl'; $Users = 'ReadAndExecute, Synchronize' }
@@ -10,7 +10,7 @@ $Access = @{
 $Writes = 'Modify, Synchronize'
 
 # .SYNOPSIS
-# The rights that a step wants, by SID.
+# Return the rights of a step by SID.
 function Get-WantedAccess {
     [CmdletBinding()]
     param($Step)
@@ -21,7 +21,7 @@ function Get-WantedAccess {
 }
 
 # .SYNOPSIS
-# Whether the path has these rights and no others, none of them inherited.
+# Return whether the path has exactly these rights, none of them inherited.
 function Test-Access {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Wanted)
@@ -37,7 +37,7 @@ function Test-Access {
 }
 
 # .SYNOPSIS
-# Gives the path these rights and no others.
+# Set exactly these rights on the path, without inheritance.
 function Set-Access {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Wanted)
@@ -54,7 +54,7 @@ function Set-Access {
 }
 
 # .SYNOPSIS
-# Whether the directory is there with its rights.
+# Return whether the directory exists with its rights and without other files than `only`.
 function Test-DirectoryStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -63,7 +63,7 @@ function Test-DirectoryStep {
 }
 
 # .SYNOPSIS
-# Files of a directory that do not belong there: an older CNI file would win by its name (NET-02).
+# Return files of a directory that `only` does not name: an older CNI file could sort first and be used (NET-02).
 function Get-OtherFile {
     [CmdletBinding()]
     param($Step)
@@ -72,7 +72,7 @@ function Get-OtherFile {
 }
 
 # .SYNOPSIS
-# Makes the directory with those above it.
+# Create the directory and its parents, set its rights and delete other files than `only`.
 function Set-DirectoryStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -82,7 +82,7 @@ function Set-DirectoryStep {
 }
 
 # .SYNOPSIS
-# Whether the rights of what something else made are as wanted.
+# Return whether an existing file or directory has the planned rights.
 function Test-AccessStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -94,7 +94,7 @@ function Test-AccessStep {
 }
 
 # .SYNOPSIS
-# Sets the rights.
+# Set the rights.
 function Set-AccessStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -102,7 +102,7 @@ function Set-AccessStep {
 }
 
 # .SYNOPSIS
-# Whether the file holds exactly these bytes and has these rights.
+# Return whether the file has exactly these bytes and rights.
 function Test-Content {
     [CmdletBinding()]
     param([string] $Path, [byte[]] $Bytes, [hashtable] $Wanted)
@@ -112,7 +112,7 @@ function Test-Content {
 }
 
 # .SYNOPSIS
-# Writes the file beside its place, closed before it has its content, and puts it there.
+# Write a file beside the path, with its rights set before its content, and rename it.
 function Write-Content {
     [CmdletBinding()]
     param([string] $Path, [byte[]] $Bytes, [hashtable] $Wanted)
@@ -123,7 +123,7 @@ function Write-Content {
         Set-Access $new $Wanted
         $file = [IO.File]::OpenWrite($new)
         try { $file.Write($Bytes, 0, $Bytes.Length); $file.Flush($true) } finally { $file.Dispose() }
-        # What replaces a file takes that file's rights over.
+        # Replace keeps the rights of the file that it replaces.
         if ([IO.File]::Exists($Path)) { Set-Access $Path $Wanted }
         Move-IntoPlace $new $Path
     }
@@ -132,7 +132,7 @@ function Write-Content {
 }
 
 # .SYNOPSIS
-# The bytes that a file step wants.
+# Return the bytes of a file step.
 function Get-FileStepContent {
     [CmdletBinding()]
     param($Step)
@@ -148,7 +148,7 @@ function Get-FileStepContent {
 }
 
 # .SYNOPSIS
-# Whether the file has its content and rights.
+# Return whether the file has its content and rights.
 function Test-FileStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -156,7 +156,7 @@ function Test-FileStep {
 }
 
 # .SYNOPSIS
-# Writes the file.
+# Write the file.
 function Set-FileStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -164,7 +164,7 @@ function Set-FileStep {
 }
 
 # .SYNOPSIS
-# Whether the file holds the secret as the store has it now, closed to users.
+# Return whether the private file has the secret's current value.
 function Test-SecretStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -173,7 +173,7 @@ function Test-SecretStep {
 }
 
 # .SYNOPSIS
-# Writes the secret to the file.
+# Write the secret to the private file.
 function Set-SecretStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -181,7 +181,7 @@ function Set-SecretStep {
 }
 
 # .SYNOPSIS
-# The target of the link at a path; $null when nothing is there.
+# Return the target of the link at a path, or $null if the path does not exist.
 function Get-LinkTarget {
     [CmdletBinding()]
     param([string] $Path)
@@ -192,7 +192,7 @@ function Get-LinkTarget {
 }
 
 # .SYNOPSIS
-# Whether the link leads to the target.
+# Return whether the path is a link to the target.
 function Test-LinkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -200,7 +200,7 @@ function Test-LinkStep {
 }
 
 # .SYNOPSIS
-# Makes the link; an older one is removed first.
+# Create the link; remove an older link first.
 function Set-LinkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -209,7 +209,7 @@ function Set-LinkStep {
         throw (New-Failure 'file-failed' "$target is not there; Windows must know whether it is a folder")
     }
     if (Get-LinkTarget $path) {
-        # Removes the link alone, whatever it leads to.
+        # Delete only the link, not its target.
         if ([IO.File]::GetAttributes($path) -band [IO.FileAttributes]::Directory) { [IO.Directory]::Delete($path) }
         else { [IO.File]::Delete($path) }
     }

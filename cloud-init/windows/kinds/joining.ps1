@@ -3,7 +3,7 @@
 $BootstrapService = 'kubelet'
 
 # .SYNOPSIS
-# Whether the kubelet holds a certificate of this node that is not over.
+# Return whether the kubelet has a certificate of this node that has not expired.
 function Test-NodeCertificate {
     [CmdletBinding()]
     param($Step)
@@ -16,7 +16,7 @@ function Test-NodeCertificate {
 }
 
 # .SYNOPSIS
-# The bootstrap kubeconfig with the token as the store has it now.
+# Return the bootstrap kubeconfig with the store's current token.
 function Get-BootstrapContent {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -26,7 +26,7 @@ function Get-BootstrapContent {
 }
 
 # .SYNOPSIS
-# With a good certificate, whether the file with the token is gone; else whether it is there.
+# With a valid certificate, return whether the bootstrap kubeconfig is deleted; else whether it is current.
 function Test-KubeletBootstrapStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -35,20 +35,20 @@ function Test-KubeletBootstrapStep {
 }
 
 # .SYNOPSIS
-# Takes the token away that is no longer needed, or lets the kubelet begin anew with one.
+# With a valid certificate, delete the bootstrap kubeconfig; else stop the kubelet and write it, so it joins again.
 function Set-KubeletBootstrapStep {
     [CmdletBinding()]
     param($Run, $Step)
     if (Test-NodeCertificate $Step) { return [IO.File]::Delete($Step['path']) }
     $content = Get-BootstrapContent $Run $Step
     if ((Get-ServiceState $BootstrapService) -notin '', 'Stopped') { Stop-PlannedService $Run $BootstrapService }
-    # A link of the kubelet's own; what it leads to stays. It would be taken for good where only its name is wrong.
+    # The kubelet's own link; its target stays. The kubelet would use a certificate with the wrong node name.
     try { [IO.File]::Delete($Step['certificate']) } catch [IO.DirectoryNotFoundException] { [void] 'there is none' }
     Write-Content $Step['path'] $content $Access.private
 }
 
 # .SYNOPSIS
-# What of the Node object is not as planned; empty: nothing.
+# Return the differences between the Node object and the plan as text; empty if there are none.
 function Get-NodeDifference {
     [CmdletBinding()]
     param($Step, $Node)
@@ -67,19 +67,19 @@ function Get-NodeDifference {
 }
 
 # .SYNOPSIS
-# Whether the Node object is in the state.
+# Return whether the Node object exists as planned and, for state ready, is Ready.
 function Test-NodeObjectStep {
     [CmdletBinding()]
     param($Run, $Step)
     $words = "--kubeconfig=$($Step['kubeconfig'])", 'get', 'node', $Step['node'], '--output=json'
-    # the step that asks whether it is registered has just seen what the one that asks whether it is ready wants to see
+    # reuse the answer that the step before (state registered) has just read
     $said = if ($Run.Shown.Words -eq "$words") { $Run.Shown.Said } else { Invoke-Kubectl $Run $Step['kubectl'] $words }
     $Run.Shown = @{ Words = '' }
     if ($said -notmatch '(?s)\{.*\}') {
         $Run.Seen = "the API shows no Node $($Step['node'])"
         return $false
     }
-    $node = ConvertFrom-JsonText $Matches[0]    # without what kubectl may warn of before and after it
+    $node = ConvertFrom-JsonText $Matches[0]    # without warnings that kubectl prints before and after it
     $Run.Seen = "Node $($Step['node']): " + (Get-NodeDifference $Step $node)
     if (-not $Run.Seen.EndsWith(': ')) { return $false }
     if ($Step['state'] -eq 'registered') {
@@ -97,7 +97,7 @@ function Test-NodeObjectStep {
 }
 
 # .SYNOPSIS
-# Asks until it is.
+# Poll until the Node object is in the state.
 function Set-NodeObjectStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -106,7 +106,7 @@ function Set-NodeObjectStep {
 }
 
 # .SYNOPSIS
-# The os.version of the image in the runtime; empty where it says none, $null where the image is not there.
+# Return os.version of the image in the runtime; empty if it has none, $null if the image is missing.
 function Get-ImageVersion {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -122,7 +122,7 @@ function Get-ImageVersion {
 }
 
 # .SYNOPSIS
-# Whether the runtime has the image; one for another build ends the run.
+# Return whether the runtime has the image; throw image-refused if it is for another build.
 function Test-ContainerImageStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -136,7 +136,7 @@ function Test-ContainerImageStep {
 }
 
 # .SYNOPSIS
-# Pulls it.
+# Pull the image.
 function Set-ContainerImageStep {
     [CmdletBinding()]
     param($Run, $Step)

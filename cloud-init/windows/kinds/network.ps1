@@ -1,7 +1,7 @@
 # The machine's address, the host's firewall, dynamic ports, and the metadata route.
 
 # .SYNOPSIS
-# The address that packets to the metadata service would leave from; nothing is sent.
+# Return the source address of packets to the metadata service; sends nothing.
 function Get-OwnAddress {
     [CmdletBinding()]
     param()
@@ -15,7 +15,7 @@ function Get-OwnAddress {
 }
 
 # .SYNOPSIS
-# The network of an address, as <address>/<bits>.
+# Return the network of an address as <address>/<bits>.
 function Get-Network {
     [CmdletBinding()]
     param([string] $Address, [int] $Bits)
@@ -28,7 +28,7 @@ function Get-Network {
 }
 
 # .SYNOPSIS
-# A range as the plan writes it: Windows shows 10.20.0.0/16 as 10.20.0.0/255.255.0.0, and one address without bits.
+# Return a range in CIDR notation: Windows shows 10.20.0.0/16 as 10.20.0.0/255.255.0.0, and one address without bits.
 function ConvertTo-Range {
     [CmdletBinding()]
     param([string] $Text)
@@ -43,7 +43,7 @@ function ConvertTo-Range {
 }
 
 # .SYNOPSIS
-# Whether the rule lets in just what the step says.
+# Return whether the rule allows exactly the protocol, ports and sources of the step.
 function Test-FirewallRuleStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -60,7 +60,7 @@ function Test-FirewallRuleStep {
 }
 
 # .SYNOPSIS
-# Makes the rule anew.
+# Replace the rule.
 function Set-FirewallRuleStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -75,7 +75,7 @@ function Set-FirewallRuleStep {
 }
 
 # .SYNOPSIS
-# The default route: HNS moves the address to a new interface, and routes stay behind on the old.
+# Return the default route. HNS moves the address to a new interface, and other routes stay on the old one.
 function Get-DefaultRoute {
     [CmdletBinding()]
     param()
@@ -86,7 +86,7 @@ function Get-DefaultRoute {
 }
 
 # .SYNOPSIS
-# Addresses that have not just one route, through the interface of the default route.
+# Return the addresses that do not have exactly one route, through the interface of the default route.
 function Get-Unrouted {
     [CmdletBinding()]
     param($Step, $Route)
@@ -98,7 +98,7 @@ function Get-Unrouted {
 }
 
 # .SYNOPSIS
-# Whether all addresses have.
+# Return whether all addresses are routed through the interface of the default route.
 function Test-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -106,7 +106,7 @@ function Test-MetadataRouteStep {
 }
 
 # .SYNOPSIS
-# Makes routes anew; a boot loses them.
+# Replace the routes in the active store; a boot removes them.
 function Set-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -120,17 +120,17 @@ function Set-MetadataRouteStep {
 }
 
 # .SYNOPSIS
-# Start and count of the dynamic ports.
+# Return start and count of the dynamic ports.
 function Get-PortRange {
     [CmdletBinding()]
     param([string] $Protocol)
-    # The words are in the system's language; the two numbers are not.
+    # netsh's text is localized; the two numbers are not.
     $shown = & netsh.exe int ipv4 show dynamicportrange $Protocol | Out-String
     @([regex]::Matches($shown, ':\s*(\d+)') | ForEach-Object { [int] $_.Groups[1].Value })
 }
 
 # .SYNOPSIS
-# Whether the dynamic ports lie in the range.
+# Return whether the dynamic ports have the start and count.
 function Test-PortRangeStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -138,7 +138,7 @@ function Test-PortRangeStep {
 }
 
 # .SYNOPSIS
-# Moves the dynamic ports.
+# Set start and count of the dynamic ports.
 function Set-PortRangeStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -151,7 +151,7 @@ function Set-PortRangeStep {
 }
 
 # .SYNOPSIS
-# Whether the firewall is on in all profiles and lets nothing in by itself.
+# Return whether the firewall is on in all profiles and blocks inbound traffic by default.
 function Test-FirewallProfilesStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -161,7 +161,7 @@ function Test-FirewallProfilesStep {
 }
 
 # .SYNOPSIS
-# Switches it on.
+# Switch the firewall on in all profiles and block inbound traffic by default.
 function Set-FirewallProfilesStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,23 +1,23 @@
-# The node's pods: their range, host-local's books with the source VIP, what is left of an earlier range or boot.
+# The node's pod range, host-local's leases with the source VIP, and removal of an earlier range's or boot's state.
 
-$Holder = 'kube-proxy'    # who holds the source VIP, in host-local's books
+$Holder = 'kube-proxy'    # holder of the source VIP in host-local's leases
 
 # .SYNOPSIS
-# Whether the Node object has a pod range.
+# Return whether the Node object has a pod range.
 function Test-PodRangeStep {
     [CmdletBinding()]
     param($Run, $Step)
     $words = "--kubeconfig=$($Step['kubeconfig'])", 'get', 'node', $Step['node'], '--output=jsonpath={.spec.podCIDR}'
     $said = Invoke-Kubectl $Run $Step['kubectl'] $words
     $Run.Seen = "Node $($Step['node']) has no spec.podCIDR, or the API does not show it"
-    # What kubectl may warn of comes behind it.
+    # Warnings of kubectl may follow it.
     if ($said -notmatch '\A(\d+(\.\d+){3}/\d\d?)(?!\d)') { return $false }
     $Run.Found['pod_subnet'] = $Matches[1]
     $true
 }
 
 # .SYNOPSIS
-# Asks until it has.
+# Poll until the Node object has a pod range.
 function Set-PodRangeStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -25,7 +25,7 @@ function Set-PodRangeStep {
 }
 
 # .SYNOPSIS
-# What host-local's books hold: @{ address = holder }. It keeps a file per address that starts with the holder.
+# Return host-local's leases: @{ address = holder }. It has one file per address, which starts with the holder.
 function Get-Lease {
     [CmdletBinding()]
     param($Step)
@@ -40,8 +40,8 @@ function Get-Lease {
 }
 
 # .SYNOPSIS
-# Addresses in the books that nobody uses: of another range; in the first run of a boot also those of pods that HNS has
-# no endpoint for. The kubelet may be making pods already where the network outlives a boot: they have one.
+# Return leases that are unused: those of another range, and in the first run of a boot those of pods without an HNS
+# endpoint. Pods that the kubelet starts meanwhile, on a network that outlives a boot, have an endpoint.
 function Get-StaleLease {
     [CmdletBinding()]
     param($Step)
@@ -56,7 +56,7 @@ function Get-StaleLease {
 }
 
 # .SYNOPSIS
-# Whether the network was cleared since this boot.
+# Return whether the network was cleaned up since this boot.
 function Test-SetInBoot {
     [CmdletBinding()]
     param($Step)
@@ -65,7 +65,7 @@ function Test-SetInBoot {
 }
 
 # .SYNOPSIS
-# The range in flanneld's file, which names it by its gateway (10.244.3.1/24); empty without one.
+# Return the range in flanneld's file, which has the gateway (10.244.3.1/24); empty if there is none.
 function Get-FlannelRange {
     [CmdletBinding()]
     param([string] $Path)
@@ -74,7 +74,7 @@ function Get-FlannelRange {
 }
 
 # .SYNOPSIS
-# Whether the HNS network, if it is there, has the range.
+# Return whether the HNS network has the range or does not exist.
 function Test-NetworkRange {
     [CmdletBinding()]
     param($Network, [string] $Subnet)
@@ -84,8 +84,8 @@ function Test-NetworkRange {
 }
 
 # .SYNOPSIS
-# Networks that Docker or containerd made for themselves before they were ours: such a one survives boots, its range may
-# be one that the cluster's network has, and its adapter passes for the pods' (NET-02).
+# Return NAT networks that Docker or containerd created before this plan ran: they survive boots, their range may
+# overlap the cluster's, and their adapter can be mistaken for that of the pod network (NET-02).
 function Get-NatNetwork {
     [CmdletBinding()]
     param()
@@ -93,7 +93,7 @@ function Get-NatNetwork {
 }
 
 # .SYNOPSIS
-# Whether flanneld's file, if it is there, has the range.
+# Return whether flanneld's file has the range or does not exist.
 function Test-FileRange {
     [CmdletBinding()]
     param($Step)
@@ -102,7 +102,7 @@ function Test-FileRange {
 }
 
 # .SYNOPSIS
-# Whether nothing is left of another range or of NAT, and this boot's clearing is done.
+# Return whether this boot's cleanup is done and nothing is left of another range or of NAT networks.
 function Test-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -111,7 +111,7 @@ function Test-StaleNetworkStep {
 }
 
 # .SYNOPSIS
-# Takes it away, before flanneld or kube-proxy run: load balancers that are left would hold the network (17763.1554 on).
+# Remove it before flanneld and kube-proxy run: remaining load balancers would keep the network (17763.1554 and later).
 function Set-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -133,7 +133,7 @@ function Set-StaleNetworkStep {
 }
 
 # .SYNOPSIS
-# The address that host-local holds for kube-proxy, or nothing.
+# Return kube-proxy's address in host-local's leases, or nothing.
 function Get-HeldAddress {
     [CmdletBinding()]
     param($Step)
@@ -142,7 +142,7 @@ function Get-HeldAddress {
 }
 
 # .SYNOPSIS
-# Asks host-local to reserve (ADD) or release (DEL) our address.
+# Run host-local to reserve (ADD) or release (DEL) kube-proxy's address.
 function Invoke-HostLocal {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [string] $Verb, [string] $Subnet)
@@ -160,7 +160,7 @@ function Invoke-HostLocal {
 }
 
 # .SYNOPSIS
-# Whether an address of the node's range is held; one of an earlier range does not count.
+# Return whether kube-proxy has an address in the node's range.
 function Test-SourceVipStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -171,7 +171,7 @@ function Test-SourceVipStep {
 }
 
 # .SYNOPSIS
-# Releases an address of an earlier range, then reserves one.
+# Release an address of an earlier range, then reserve one.
 function Set-SourceVipStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -3,7 +3,7 @@
 $Machine = 'HKEY_LOCAL_MACHINE'
 
 # .SYNOPSIS
-# A value, or $null.
+# Return a value, or $null if it does not exist.
 function Get-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name)
@@ -11,7 +11,7 @@ function Get-RegistryValue {
 }
 
 # .SYNOPSIS
-# The data as .NET writes and reads it.
+# Return the data as .NET reads and writes it.
 function ConvertTo-RegistryData {
     [CmdletBinding()]
     param([string] $Kind, $Data)
@@ -26,8 +26,8 @@ function ConvertTo-RegistryData {
 }
 
 # .SYNOPSIS
-# Whether the value has the kind and the data; with an empty list, whether there is none. Without expansion, so that
-# %variables% compare as written.
+# Return whether the value has the kind and data; for an empty list, whether it does not exist. %variables% are compared
+# unexpanded.
 function Test-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name, [string] $Kind, $Data)
@@ -44,7 +44,7 @@ function Test-RegistryValue {
 }
 
 # .SYNOPSIS
-# Writes the value; an empty list takes it away.
+# Write the value; an empty list deletes it.
 function Set-RegistryValue {
     [CmdletBinding()]
     param([string] $Key, [string] $Name, [string] $Kind, $Data)
@@ -57,7 +57,7 @@ function Set-RegistryValue {
 }
 
 # .SYNOPSIS
-# The key of a step with the hive's full name.
+# Return the step's key with the full name of the hive.
 function Get-RegistryKey {
     [CmdletBinding()]
     param($Step)
@@ -68,7 +68,7 @@ function Get-RegistryKey {
 }
 
 # .SYNOPSIS
-# Whether the value is as wanted.
+# Return whether the value is as planned.
 function Test-RegistryStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -85,7 +85,7 @@ function Test-RegistryStep {
 }
 
 # .SYNOPSIS
-# Writes the value.
+# Write the value.
 function Set-RegistryStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -3,7 +3,7 @@
 $Reboots = 5    # restarts in a row before a run gives up
 
 # .SYNOPSIS
-# The number of this boot.
+# Return the number of this boot.
 function Get-BootId {
     [CmdletBinding()]
     param()
@@ -11,7 +11,7 @@ function Get-BootId {
 }
 
 # .SYNOPSIS
-# Notes that what was set holds after a restart only.
+# Record that a setting takes effect only after a restart.
 function Request-Reboot {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -21,7 +21,7 @@ function Request-Reboot {
 }
 
 # .SYNOPSIS
-# Whether no step asked for a restart since this boot.
+# Return whether no step has requested a restart since this boot.
 function Test-RebootStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -30,7 +30,7 @@ function Test-RebootStep {
 }
 
 # .SYNOPSIS
-# Counts, and ends the run: the machine restarts once its result is written.
+# Count the restart and end the run: the machine restarts after the result is written.
 function Set-RebootStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -5,7 +5,7 @@ $ComputerName = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerNam
 $Memory = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
 
 # .SYNOPSIS
-# Whether the machine's variable has the value.
+# Return whether the machine's environment variable has the value.
 function Test-EnvironmentStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -13,7 +13,7 @@ function Test-EnvironmentStep {
 }
 
 # .SYNOPSIS
-# Sets the variable for processes from now on, this one and its children included.
+# Set the variable for the machine, this process and its children.
 function Set-EnvironmentStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -23,7 +23,7 @@ function Set-EnvironmentStep {
 }
 
 # .SYNOPSIS
-# The machine runs the build; anything else ends the run.
+# Return $true if the machine runs the build with the minimum update; throw build-refused otherwise.
 function Test-BuildStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -37,7 +37,7 @@ function Test-BuildStep {
 }
 
 # .SYNOPSIS
-# The name for the next boot; one that this boot does not use yet asks for a restart, unless the step says no.
+# Return whether the next boot uses the name; request a restart if this boot does not, unless restart is false.
 function Test-HostnameStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -47,7 +47,7 @@ function Test-HostnameStep {
 }
 
 # .SYNOPSIS
-# Names the machine for the next boot.
+# Set the name for the next boot.
 function Set-HostnameStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -55,7 +55,7 @@ function Set-HostnameStep {
 }
 
 # .SYNOPSIS
-# The page file that Windows is told to make, as its own setting says it.
+# Return the page file in the format of the registry value PagingFiles.
 function Get-PageFile {
     [CmdletBinding()]
     param($Step)
@@ -66,7 +66,7 @@ function Get-PageFile {
 }
 
 # .SYNOPSIS
-# Whether the page file has its size; "?:\pagefile.sys" would leave it to Windows.
+# Return whether the page file has its size ("?:\pagefile.sys" would mean: managed by Windows).
 function Test-PagefileStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -74,7 +74,7 @@ function Test-PagefileStep {
 }
 
 # .SYNOPSIS
-# Sets the size for the next boot.
+# Set the size for the next boot.
 function Set-PagefileStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -83,7 +83,7 @@ function Set-PagefileStep {
 }
 
 # .SYNOPSIS
-# What a cmdlet of Windows returns; one that takes too long is stopped, which it allows only in a runspace of its own.
+# Run a cmdlet and return its output; stop it after the timeout, which takes a separate runspace.
 function Invoke-SlowCmdlet {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name, [hashtable] $Words)
@@ -100,7 +100,7 @@ function Invoke-SlowCmdlet {
 }
 
 # .SYNOPSIS
-# Whether the feature is installed; one that waits for a restart asks for it.
+# Return whether the feature is installed; request the restart that an installation waits for.
 function Test-FeatureStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -110,7 +110,7 @@ function Test-FeatureStep {
 }
 
 # .SYNOPSIS
-# Installs the feature.
+# Install the feature.
 function Set-FeatureStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -126,7 +126,7 @@ function Set-FeatureStep {
 }
 
 # .SYNOPSIS
-# What Defender does not leave alone yet. Where it is not there or does not run, there is nothing to say to it.
+# Return the exclusions that Defender lacks; none if Defender is not installed or not running.
 function Get-MissingExclusion {
     [CmdletBinding()]
     param($Step)
@@ -142,7 +142,7 @@ function Get-MissingExclusion {
 }
 
 # .SYNOPSIS
-# Whether Defender leaves all of them alone.
+# Return whether Defender has all exclusions.
 function Test-DefenderExclusionStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -150,7 +150,7 @@ function Test-DefenderExclusionStep {
 }
 
 # .SYNOPSIS
-# Adds what is missing.
+# Add the missing exclusions.
 function Set-DefenderExclusionStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -159,7 +159,7 @@ function Set-DefenderExclusionStep {
 }
 
 # .SYNOPSIS
-# Whether nobody can sign in as the user.
+# Return whether the user is disabled or does not exist.
 function Test-LocalUserStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -167,7 +167,7 @@ function Test-LocalUserStep {
 }
 
 # .SYNOPSIS
-# Disables the user.
+# Disable the user.
 function Set-LocalUserStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,9 +1,10 @@
-# Tasks of the task scheduler that SYSTEM runs.
+# Scheduled tasks that run as SYSTEM.
 
-$TaskBegin = [DateTime] '2020-01-01'    # a repetition needs a beginning; the clock has no part in it
+$TaskBegin = [DateTime] '2020-01-01'    # a repetition needs a start in the past
+$TaskPriority = 4    # normal priority; the default 7 is below normal (learn.microsoft.com, TaskSettings.Priority)
 
 # .SYNOPSIS
-# The task's name: apart from others', and from the loader's own.
+# Return the task's name; the prefix keeps it apart from other tasks and from the loader's (mullion).
 function Get-TaskName {
     [CmdletBinding()]
     param($Step)
@@ -11,7 +12,7 @@ function Get-TaskName {
 }
 
 # .SYNOPSIS
-# The arguments of the task's program as one text.
+# Return the arguments of the task's program as one string.
 function Get-TaskArgument {
     [CmdletBinding()]
     param($Step)
@@ -19,7 +20,7 @@ function Get-TaskArgument {
 }
 
 # .SYNOPSIS
-# Whether the trigger is the schedule: at boot, or every so many minutes. Intervals compare as times: PT60M is PT1H.
+# Return whether the trigger is the schedule (boot, every_minutes). Intervals compare as durations: PT60M is PT1H.
 function Test-Trigger {
     [CmdletBinding()]
     param($Trigger, $Schedule)
@@ -29,7 +30,7 @@ function Test-Trigger {
 }
 
 # .SYNOPSIS
-# Whether the task is registered as wanted and may run.
+# Return whether the task is registered as planned and enabled.
 function Test-TaskStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -37,13 +38,13 @@ function Test-TaskStep {
     if (-not $task -or "$($task.State)" -eq 'Disabled') { return $false }
     if ($task.Principal.UserId -notin 'SYSTEM', $System) { return $false }
     $actions, $triggers = @($task.Actions), @($task.Triggers)
-    if ($actions.Count -ne 1 -or $triggers.Count -ne 1) { return $false }
+    if ($actions.Count -ne 1 -or $triggers.Count -ne 1 -or $task.Settings.Priority -ne $TaskPriority) { return $false }
     $actions[0].Execute -eq $Step['command'][0] -and [string] $actions[0].Arguments -ceq (Get-TaskArgument $Step) -and
     (Test-Trigger $triggers[0] $Step['schedule'])
 }
 
 # .SYNOPSIS
-# Registers the task anew; what runs now goes on.
+# Register the task again; a run in progress continues.
 function Set-TaskStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -54,9 +55,9 @@ function Set-TaskStep {
     $trigger = if ($schedule['boot']) { @{ AtStartup = $true } } else {
         @{ Once = $true; At = $TaskBegin; RepetitionInterval = [TimeSpan]::FromMinutes($schedule['every_minutes']) }
     }
-    $settings = New-ScheduledTaskSettingsSet -ExecutionTimeLimit ([TimeSpan]::Zero) -MultipleInstances IgnoreNew
+    $settings = @{ Priority = $TaskPriority; ExecutionTimeLimit = [TimeSpan]::Zero; MultipleInstances = 'IgnoreNew' }
     $task = @{
-        TaskName = Get-TaskName $Step; Settings = $settings
+        TaskName = Get-TaskName $Step; Settings = New-ScheduledTaskSettingsSet @settings
         Action = New-ScheduledTaskAction @action; Trigger = New-ScheduledTaskTrigger @trigger
         Principal = New-ScheduledTaskPrincipal -UserId 'SYSTEM' -LogonType ServiceAccount -RunLevel Highest
     }

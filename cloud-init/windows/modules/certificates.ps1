@@ -1,4 +1,4 @@
-# Certificates of servers: good by the system's own roots, or by the authorities that the plan names.
+# Server certificates, trusted by the system's roots or by the authorities in the plan.
 
 # Windows PowerShell 5.1 does not load this assembly itself. This file is the first that names its types; downloads.ps1
 # and egress.ps1 come after it.
@@ -8,7 +8,7 @@ $PemCertificate = '-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----'
 $Https = '1.3.6.1.5.5.7.3.1'    # extended key usage: server authentication (RFC 5280, 4.2.1.12)
 
 # .SYNOPSIS
-# The certificates of PEM texts; what cannot be read is none.
+# Return the certificates of PEM texts, without those that cannot be parsed.
 function ConvertFrom-Pem {
     [CmdletBinding()]
     param([string[]] $Pem)

@@ -51,7 +51,7 @@ $Clouds = @{
 }
 
 # .SYNOPSIS
-# A value of Google's metadata server.
+# Read a value of Google's metadata server.
 function Get-GcpMetadata {
     [CmdletBinding()]
     param([string] $Path)
@@ -59,7 +59,7 @@ function Get-GcpMetadata {
 }
 
 # .SYNOPSIS
-# A value of the machine in Azure's metadata service.
+# Read a value of the machine in Azure's metadata service.
 function Get-AzureMetadata {
     [CmdletBinding()]
     param([string] $Name)
@@ -67,7 +67,7 @@ function Get-AzureMetadata {
 }
 
 # .SYNOPSIS
-# The machine's own id in its cloud.
+# Return the machine's id in its cloud.
 function Get-Instance {
     [CmdletBinding()]
     param()
@@ -75,7 +75,7 @@ function Get-Instance {
 }
 
 # .SYNOPSIS
-# The machine as Kubernetes writes it.
+# Return the machine's providerID.
 function Get-ProviderId {
     [CmdletBinding()]
     param()

@@ -1,4 +1,4 @@
-# Downloads: several at a time, gone on with where an earlier try ended, stopped when they stall.
+# Downloads: several at a time, resumed after an earlier attempt, stopped when they stall.
 
 $AtOnce = 4
 $StallSeconds = 30    # without a byte
@@ -6,7 +6,7 @@ $Redirects = 5
 $Chunk = 1MB
 
 # .SYNOPSIS
-# Asks for the file of a download, or for what is missing of it.
+# Request the file of a download, or its missing part.
 function Start-Download {
     [CmdletBinding()]
     param([hashtable] $Run, [hashtable] $Download)
@@ -19,7 +19,7 @@ function Start-Download {
 }
 
 # .SYNOPSIS
-# Follows a redirect, never from https to http.
+# Follow a redirect, but never from https to http.
 function Resume-Redirect {
     [CmdletBinding()]
     param([hashtable] $Run, [hashtable] $Download, $Answer)
@@ -34,7 +34,7 @@ function Resume-Redirect {
 }
 
 # .SYNOPSIS
-# Takes the head of the answer and starts to copy its body; a server that knows no ranges starts over.
+# Read the response headers and start to copy the body; without support of ranges start from byte 0.
 function Start-Copy {
     [CmdletBinding()]
     param([hashtable] $Run, [hashtable] $Download)
@@ -44,7 +44,7 @@ function Start-Copy {
     if ($moved) { return Resume-Redirect $Run $Download $answer }
     $from = if ($answer.Content.Headers.ContentRange) { $answer.Content.Headers.ContentRange.From }
     if ($code -eq 416 -and $Download.Have) {
-        # Nothing is missing: its digest decides whether it is the file.
+        # The part has all bytes; the digest decides whether they are right.
         $answer.Dispose()
         $Download.Stage = 'done'
         return
@@ -65,7 +65,7 @@ function Start-Copy {
 }
 
 # .SYNOPSIS
-# The body is on the disk; one that is too short is a failure.
+# Flush the file; throw download-failed if it is too short.
 function Complete-Copy {
     [CmdletBinding()]
     param([hashtable] $Download)
@@ -79,7 +79,7 @@ function Complete-Copy {
 }
 
 # .SYNOPSIS
-# Ends what stalls or takes too long.
+# Throw download-failed if the download stalls, exceeds its timeout or its size.
 function Assert-Progress {
     [CmdletBinding()]
     param([hashtable] $Download)
@@ -92,7 +92,7 @@ function Assert-Progress {
 }
 
 # .SYNOPSIS
-# The failure of a download, by what caused it.
+# Return the failure of a download for an exception.
 function Get-DownloadFailure {
     [CmdletBinding()]
     param([hashtable] $Download, [Exception] $Exception)
@@ -109,7 +109,7 @@ function Get-DownloadFailure {
 }
 
 # .SYNOPSIS
-# Moves a download on as far as it can without waiting.
+# Advance a download as far as possible without waiting.
 function Step-Download {
     [CmdletBinding()]
     param([hashtable] $Run, [hashtable] $Download)
@@ -132,7 +132,7 @@ function Step-Download {
 }
 
 # .SYNOPSIS
-# A download of a URL to the file Part, with so many seconds; Failure tells how it ended.
+# Return a download of a URL to the file Part with a timeout in seconds; Failure is $null if it succeeded.
 function New-Download {
     [CmdletBinding()]
     param([string] $Url, [string] $Part, [int] $Seconds)
@@ -145,7 +145,7 @@ function New-Download {
 }
 
 # .SYNOPSIS
-# Carries downloads out, some at a time; each has its Failure, or none, at the end.
+# Run downloads, $AtOnce at a time; afterwards Failure of each is set or $null.
 function Invoke-Download {
     [CmdletBinding()]
     param([hashtable] $Run, [hashtable[]] $Downloads)

@@ -1,9 +1,9 @@
-# The way out: the plan's proxy, and the authorities it trusts besides the system's.
+# Outbound HTTP: the plan's proxy and its additional certificate authorities.
 
 $Loopback = '169.254.169.254', 'localhost', '127.0.0.1', '::1'
 
 # .SYNOPSIS
-# Whether the address is in the range (10.0.0.0/8).
+# Return whether the address is in the range (10.0.0.0/8).
 function Test-InRange {
     [CmdletBinding()]
     param([string] $Name, [string] $Range)
@@ -15,8 +15,8 @@ function Test-InRange {
 }
 
 # .SYNOPSIS
-# The address of the proxy for a URL, or an empty text: hosts, .suffixes and ranges of no_proxy go directly, and so do
-# the machine itself and the cluster's services.
+# Return the proxy's URL for a URL, or an empty string for a direct connection: to hosts, .suffixes and ranges of
+# no_proxy, to the machine itself and to the services in the facts.
 function Get-ProxyFor {
     [CmdletBinding()]
     param([hashtable] $Run, [Uri] $Url)
@@ -32,7 +32,7 @@ function Get-ProxyFor {
 }
 
 # .SYNOPSIS
-# The HTTP client for a URL; one for each proxy. Redirects are ours to follow.
+# Return the HTTP client for a URL, one per proxy. It follows no redirects; Resume-Redirect does.
 function Get-HttpClient {
     [CmdletBinding()]
     param([hashtable] $Run, [Uri] $Url)

@@ -1,5 +1,5 @@
-# Kinds of step: seconds of one try, and fields with their types; ? marks a field that may lack, commas are choices.
-# Of each kind there are functions Test-<Kind>Step and Set-<Kind>Step in kinds\.
+# Kinds of step: seconds of one try, and fields with their types; ? marks an optional field, commas separate choices.
+# kinds\ has the functions Test-<Kind>Step and Set-<Kind>Step of each kind.
 
 $Kinds = @{
     'access'                = 120, 'path:text access:private,public readers:list?'
@@ -45,7 +45,7 @@ $Kinds = @{
 }
 
 # .SYNOPSIS
-# The noun of a kind's functions: metadata-route has Test-MetadataRouteStep.
+# Return the noun of a kind's functions: metadata-route has Test-MetadataRouteStep.
 function Get-KindNoun {
     [CmdletBinding()]
     param([string] $Kind)
@@ -53,7 +53,7 @@ function Get-KindNoun {
 }
 
 # .SYNOPSIS
-# Whether a value is of the type.
+# Return whether a value has the type.
 function Test-FieldType {
     [CmdletBinding()]
     param($Value, [string] $Type)
@@ -71,7 +71,7 @@ function Test-FieldType {
 $KindFields = @{}
 
 # .SYNOPSIS
-# Fields of a kind as name, type, and whether it may lack; read once.
+# Return the fields of a kind as name, type, optional; cached.
 function Get-KindField {
     [CmdletBinding()]
     param([string] $Kind)
@@ -83,7 +83,7 @@ function Get-KindField {
 }
 
 # .SYNOPSIS
-# Refuses a step that lacks a field of its kind, or has a value of another type.
+# Throw step-invalid if the step lacks a required field or a value has another type.
 function Assert-Field {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)

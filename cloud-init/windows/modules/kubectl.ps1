@@ -1,7 +1,7 @@
 # Runs kubectl, once or until its output is as expected.
 
 # .SYNOPSIS
-# What kubectl says, as text; empty when it fails.
+# Run kubectl and return its output as text; empty if it fails.
 function Invoke-Kubectl {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Program, [string[]] $Arguments)
@@ -15,7 +15,7 @@ function Invoke-Kubectl {
 }
 
 # .SYNOPSIS
-# Asks until Test-<noun>Step holds; with the time over, the failure says what was found last.
+# Poll until Test-<Noun>Step returns $true; after the timeout throw a failure with the last observation.
 function Wait-Asked {
     [CmdletBinding()]
     param([hashtable] $Run, $Step, [string] $Noun, [string] $Name)

@@ -1,7 +1,7 @@
-# Functions of Windows' own libraries, without a compiler.
+# Functions of Windows libraries, called without a compiler.
 
 # .SYNOPSIS
-# A type with static methods for functions of a library: @{ name = returned type, taken types }.
+# Return a type with static methods for functions of a library: @{ name = return type, parameter types }.
 function New-NativeType {
     [CmdletBinding()]
     param([string] $Name, [string] $Library, [hashtable] $Functions)

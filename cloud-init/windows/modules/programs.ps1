@@ -1,9 +1,9 @@
-# Programs: started without a shell, ended with all that they started when their time is over.
+# Programs: started without a shell, terminated with all their child processes after a timeout.
 
-$Shown = 1500    # characters of a program's output that a failure tells
+$Shown = 1500    # characters of a program's output in a failure message
 
 # .SYNOPSIS
-# One word of a command line, quoted as CommandLineToArgvW reads it.
+# Return an argument quoted for CommandLineToArgvW.
 function ConvertTo-Argument {
     [CmdletBinding()]
     param([string] $Word)
@@ -12,7 +12,7 @@ function ConvertTo-Argument {
 }
 
 # .SYNOPSIS
-# The type with the functions of kernel32 for job objects: they hold a program and all that it starts.
+# Return the type with the job object functions of kernel32; a job contains a program and its child processes.
 function Get-JobType {
     [CmdletBinding()]
     param()
@@ -29,7 +29,7 @@ function Get-JobType {
 $JobType = $null
 
 # .SYNOPSIS
-# What a program needs to start.
+# Return the start info of a program.
 function New-StartInfo {
     [CmdletBinding()]
     param([string] $Program, [string[]] $Arguments, $Environment)
@@ -45,7 +45,8 @@ function New-StartInfo {
 }
 
 # .SYNOPSIS
-# Runs a program to its end; returns Code and Output. Too long is a failure, and another code without -AllowFailure.
+# Run a program; return Code and Output. Throw command-timeout, or command-failed for another code than 0 without
+# -AllowFailure.
 function Invoke-Program {
     [CmdletBinding()]
     param(
@@ -53,6 +54,10 @@ function Invoke-Program {
         $Environment, [string] $InputText = '', [switch] $AllowFailure
     )
     $start = New-StartInfo $Program $Arguments $Environment
+    # With code page 65001 .NET Framework sends a byte order mark to every program that it starts.
+    if ([Console]::InputEncoding.GetPreamble()) {
+        try { [Console]::InputEncoding = $Utf8 } catch [IO.IOException] { [void] 'no console' }
+    }
     try { $process = [Diagnostics.Process]::Start($start) }
     catch {
         $why = $_.Exception.GetBaseException().Message
@@ -61,10 +66,12 @@ function Invoke-Program {
     $native = Get-JobType
     $job = $native::CreateJobObjectW([IntPtr]::Zero, [NullString]::Value)
     try {
-        # False when it has ended already: there is nothing to hold.
+        # False if the program has already exited.
         [void]$native::AssignProcessToJobObject($job, $process.Handle)
         $reading = $process.StandardOutput.ReadToEndAsync(), $process.StandardError.ReadToEndAsync()
-        try { $process.StandardInput.Write($InputText); $process.StandardInput.Close() }
+        # As bytes: the writer of StandardInput would encode in the console's code page.
+        $bytes = $Utf8.GetBytes($InputText)
+        try { $process.StandardInput.BaseStream.Write($bytes, 0, $bytes.Length); $process.StandardInput.Close() }
         catch [IO.IOException] { [void] 'it has ended without reading' }
         if (-not $process.WaitForExit(1000 * $TimeoutSeconds)) {
             [void]$native::TerminateJobObject($job, 1)
@@ -77,7 +84,7 @@ function Invoke-Program {
     if ($code -ne 0 -and -not $AllowFailure) {
         $end = $output.Trim()
         if ($end.Length -gt $Shown) {
-            # Whole lines: half of a secret would not be known as one.
+            # Whole lines: half of a secret would not be redacted.
             $end = $end.Substring($end.Length - $Shown)
             $end = $end.Substring($end.IndexOf("`n") + 1)
         }

@@ -1,41 +1,40 @@
-# What a run says: log, serial console, event log, result file, status record. None of them can fail a run.
+# Reports of a run: log, serial console, event log, result file, status record. Their errors never fail a run.
 
-$Serial = $null
 $EventSource = 'mullion'
-$States = @{ reboot = 'reboot'; failed = 'failed' }    # in the status record, by state of the result
+$States = @{ reboot = 'reboot'; failed = 'failed' }    # state in the status record by state of the result
 $Told = 1000    # characters of a message in the status record
 
 # .SYNOPSIS
-# The first serial port, opened once; $false when the machine has none.
-function Get-Serial {
+# Writes a line to the first serial port, if the machine has one. The port is closed after each line: a port held open
+# would keep the cloud's serial console (SAC) and other programs from it.
+function Write-Serial {
     [CmdletBinding()]
-    param()
-    if ($null -ne $script:Serial) { return $script:Serial }
-    $script:Serial = $false
+    param([string] $Line)
     try {
         $port = [IO.Ports.SerialPort]::new('COM1', 115200)
-        $port.WriteTimeout = 1000
-        $port.Open()
-        $script:Serial = $port
+        try {
+            $port.WriteTimeout = 1000
+            $port.Open()
+            $port.WriteLine($Line)
+        }
+        finally { $port.Dispose() }
     }
-    catch { [void] $_ }
-    $script:Serial
+    catch { [void] 'no port, another program has it open, or nobody reads' }
 }
 
 # .SYNOPSIS
-# A line for the log and the serial console; on the standard output when nothing may be written.
+# Write a line to the log and the serial console; during a check, to standard error.
 function Write-Said {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Text)
     $line = '{0:s}Z mullion: {1}' -f [DateTime]::UtcNow, (Hide-Secret $Run $Text)
     if ($Run.Checking) { return [Console]::Error.WriteLine($line) }
     try { [IO.File]::AppendAllText("$State\node.log", "$line`r`n") } catch { [void] 'the disk is full' }
-    $port = Get-Serial
-    if ($port) { try { $port.WriteLine($line) } catch { [void] 'nobody reads' } }
+    Write-Serial $line
 }
 
 # .SYNOPSIS
-# An event of the Application log, by the number of the error (1: none).
+# Write an event to the Application log with the error code as its id (1 if there is no error).
 function Write-Event {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Text, [int] $Code)
@@ -76,7 +75,7 @@ function Send-Status {
 }
 
 # .SYNOPSIS
-# One line for people.
+# Return a summary of the result in one line.
 function Get-Summary {
     [CmdletBinding()]
     param($Result)
@@ -86,7 +85,7 @@ function Get-Summary {
 }
 
 # .SYNOPSIS
-# Tells the end of a run to everybody. A check only says it.
+# Write the result to all reports; a check only prints it.
 function Write-Result {
     [CmdletBinding()]
     param([hashtable] $Run, $Result)

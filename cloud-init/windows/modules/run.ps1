@@ -1,10 +1,10 @@
-# One run of the executor: what the machine was told, what it finds out, and its memory between runs.
+# State of one run of the executor: machine.json, values found on the machine, and memory between runs.
 
 $State = "$env:ProgramData\mullion"
 $DiskFull = 112, 39    # ERROR_DISK_FULL, ERROR_HANDLE_DISK_FULL (winerror.h), the lower half of an HRESULT
 
 # .SYNOPSIS
-# An exception that carries a name of errors.json.
+# Return an exception with an error name of errors.json.
 function New-Failure {
     [CmdletBinding()]
     param([string] $Name, [string] $Message)
@@ -14,7 +14,7 @@ function New-Failure {
 }
 
 # .SYNOPSIS
-# The failure of an error: Name (of errors.json) and Message.
+# Return Name (of errors.json) and Message for an exception.
 function Get-Failure {
     [CmdletBinding()]
     param([Exception] $Exception)
@@ -32,10 +32,10 @@ function Get-Failure {
 }
 
 # .SYNOPSIS
-# Run: values for references (Told, Found), secrets read (Stored), what may not be said (Unsaid), commands done (Done),
-# what downloads of this phase came to (Fetched), digests of files (Digests), how long services run that it started
-# (Started), what an asker saw last (Seen), a Node object that was as planned (Shown), what the status record says when
-# all is done (Reached), time and limit of the try.
+# Return a run: values of references (Told, Found), secrets read (Stored), texts to redact (Unsaid), commands (Done),
+# downloads of the phase (Fetched), digests of files (Digests), running times of started services (Started), the last
+# observation of a poll (Seen), the last Node object as planned (Shown), the state of the status record after the run
+# (Reached), and stopwatch and limit of the attempt (Watch, Limit).
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -49,7 +49,7 @@ function New-Run {
 }
 
 # .SYNOPSIS
-# Whole seconds that this try of the step still has, at least one.
+# Return the whole seconds left of this attempt of the step, at least 1.
 function Get-SecondsLeft {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -57,7 +57,7 @@ function Get-SecondsLeft {
 }
 
 # .SYNOPSIS
-# The value of one reference. What is found out stays the same for the run.
+# Return the value of a reference; values of node.* are cached for the run.
 function Get-Reference {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
@@ -80,7 +80,7 @@ function Get-Reference {
 }
 
 # .SYNOPSIS
-# The document with every {"ref": name} replaced by its value.
+# Return the document with every {"ref": name} replaced by its value.
 function Resolve-Reference {
     [CmdletBinding()]
     param([hashtable] $Run, $Document)
@@ -106,7 +106,7 @@ function Resolve-Reference {
 }
 
 # .SYNOPSIS
-# The memory between runs; values given are written into it.
+# Write values into the memory between runs and return all of it.
 function Update-Memory {
     [CmdletBinding()]
     param([hashtable] $Values = @{})
@@ -119,7 +119,7 @@ function Update-Memory {
 }
 
 # .SYNOPSIS
-# The file's digest in the form of the given one (sha256:... or sha512:...); read once a run while it does not change.
+# Return the file's digest with the algorithm of Like (sha256:... or sha512:...); cached until the file changes.
 function Get-FileDigest {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Path, [string] $Like)

@@ -1,4 +1,4 @@
-# The service control manager, by its own functions (winsvc.h): sc.exe has no way to quote a command line for certain.
+# The service control manager, called through winsvc.h: sc.exe cannot quote every command line.
 
 $ScmOwn = 0x10                       # winnt.h: SERVICE_WIN32_OWN_PROCESS
 $ScmError = 1                        # SERVICE_ERROR_NORMAL
@@ -8,7 +8,7 @@ $ScmInfo = @{ description = 1; failure = 2; flag = 4 }    # SERVICE_CONFIG_DESCR
 $ScmType = $null
 
 # .SYNOPSIS
-# The type with the functions of advapi32 for services.
+# Return the type with the service functions of advapi32.
 function Get-ScmType {
     [CmdletBinding()]
     param()
@@ -28,7 +28,7 @@ function Get-ScmType {
 }
 
 # .SYNOPSIS
-# Makes the service, or gives one that is there this command line and these dependencies.
+# Create the service, or set the command line and dependencies of an existing one.
 function Set-ScmService {
     [CmdletBinding()]
     param(
@@ -38,7 +38,7 @@ function Set-ScmService {
     $scm, $none, $same = (Get-ScmType), [NullString]::Value, [IntPtr]::Zero
     $manager = $scm::OpenSCManagerW($none, $none, $ScmManager)
     $service = $same
-    # A list of texts, each ended by a zero; an empty one takes older dependencies away.
+    # A list of strings, each with a final zero; an empty list removes older dependencies.
     $list = (@($Depends | ForEach-Object { "$_`0" }) -join '') + "`0"
     try {
         $service = $scm::OpenServiceW($manager, $Name, $ScmAccess)
@@ -59,7 +59,7 @@ function Set-ScmService {
 }
 
 # .SYNOPSIS
-# Says when a service that is there starts (winsvc.h); all else of it stays.
+# Set the start type of an existing service and leave everything else.
 function Set-ScmStart {
     [CmdletBinding()]
     param([string] $Name, [uint32] $Start)
@@ -74,7 +74,7 @@ function Set-ScmStart {
 }
 
 # .SYNOPSIS
-# SERVICE_DESCRIPTIONW: one pointer to a text.
+# Set the description (SERVICE_DESCRIPTIONW: one pointer to a string).
 function Set-ScmDescription {
     [CmdletBinding()]
     param([IntPtr] $Service, [string] $Text)
@@ -88,7 +88,7 @@ function Set-ScmDescription {
 }
 
 # .SYNOPSIS
-# SERVICE_FAILURE_ACTIONSW: restart, always after so many seconds; also when the service ends with an error of its own.
+# Set the failure action (SERVICE_FAILURE_ACTIONSW): always restart after Seconds, also after an exit with an error.
 function Set-ScmRestart {
     [CmdletBinding()]
     param([IntPtr] $Service, [int] $Seconds)

@@ -1,10 +1,10 @@
 # A reader of tar streams: ustar, and the long names and sizes of GNU and POSIX (pax).
 
 $Block = 512    # bytes of a header, and what file bodies are padded to
-$Longest = 64KB    # bytes of an entry that only holds a name
+$Longest = 64KB    # maximal bytes of an entry with a long name
 
 # .SYNOPSIS
-# A number of a header: octal digits, or big-endian bytes after 0x80 (GNU, for 8 GiB and more).
+# Return a number of a header: octal digits, or big-endian bytes after 0x80 (GNU, for 8 GiB and more).
 function Read-TarNumber {
     [CmdletBinding()]
     param([byte[]] $Header, [int] $Start, [int] $Length)
@@ -19,7 +19,7 @@ function Read-TarNumber {
 }
 
 # .SYNOPSIS
-# A text of a header, up to its first zero byte.
+# Return a string of a header, up to its first zero byte.
 function Read-TarText {
     [CmdletBinding()]
     param([byte[]] $Header, [int] $Start, [int] $Length)
@@ -27,7 +27,7 @@ function Read-TarText {
 }
 
 # .SYNOPSIS
-# One header: Name, Length, Type; $null at the end.
+# Return one header (Name, Length, Type), or $null at the end.
 function Read-TarHeader {
     [CmdletBinding()]
     param([IO.Stream] $Tar)
@@ -50,7 +50,7 @@ function Read-TarHeader {
 }
 
 # .SYNOPSIS
-# Name and Length for the next entry, from a GNU (L) or POSIX (x) entry that comes before it.
+# Return Name and Length for the next entry from a GNU (L) or POSIX (x) extension entry.
 function Read-TarExtension {
     [CmdletBinding()]
     param([IO.Stream] $Tar, [hashtable] $Header)
@@ -74,7 +74,7 @@ function Read-TarExtension {
 }
 
 # .SYNOPSIS
-# Judges or unpacks the entries of a tar.
+# Check or unpack the entries of a tar.
 function Read-Tar {
     [CmdletBinding()]
     param([hashtable] $Unpacking, [IO.Stream] $Tar)
@@ -96,7 +96,7 @@ function Read-Tar {
 }
 
 # .SYNOPSIS
-# Judges or unpacks one entry, and reads over its padding.
+# Check or unpack one entry, and skip its padding.
 function Read-TarEntry {
     [CmdletBinding()]
     param([hashtable] $Unpacking, [IO.Stream] $Tar, [hashtable] $Header)

@@ -1,4 +1,4 @@
-"""The cable of a real Windows Server into a sandbox's network."""
+"""Connection of a real Windows Server to a sandbox's network."""
 
 import os
 from contextlib import suppress
@@ -8,7 +8,7 @@ from lab.linuxnode.network import run
 from sandbox.boot import firewalls
 
 RUNTIME = "192.0.2.1"
-"""Address of the namespace towards Windows alone, where the container runtime is; nobody else has it (RFC 5737)."""
+"""Address of the container runtime in the namespace, for Windows alone (unused elsewhere, RFC 5737)."""
 
 NO_HOP = """table ip cable
 delete table ip cable
@@ -21,19 +21,19 @@ table ip cable {
   }
 }
 """
-"""What crosses the namespace has not come a hop further: answers of metadata services travel no more than they need."""
+"""Undo the hop that the namespace costs: answers of metadata services have a TTL without a spare hop."""
 
 
 def plug(link: str, space: str, address: str, gateway: str, pods: str = "") -> None:
-    """Let what is behind an interface of this host be the machine of a namespace, at its address. pods: its own range.
+    """Connect a Windows Server behind an interface of this host to a machine's namespace. pods: the node's pod range.
 
-    The namespace routes between the interface and the machine's cable, and answers each side for the other's addresses
-    (proxy ARP), as a cloud's network does: so firewall, cable and rate of the namespace hold for the Windows Server.
+    The namespace routes between interface and cluster network, and answers each side for the other's addresses (proxy
+    ARP), as a cloud's network does, so its firewall, cable and rate apply to the Windows Server.
     """
     run("link", "set", link, "netns", space)
     inside = ("-n", space)
     run(*inside, "addr", "flush", "dev", "eth0")
-    # scope host: never the sender of a question for an address, which Windows may not answer to a stranger
+    # scope host: never the source of an ARP request, which Windows may not answer
     run(*inside, "addr", "replace", f"{RUNTIME}/32", "dev", "lo", "scope", "host")
     firewalls.apply(space, NO_HOP)
     for device in (link, "eth0"):
@@ -48,6 +48,6 @@ def plug(link: str, space: str, address: str, gateway: str, pods: str = "") -> N
 
 
 def unplug(link: str, space: str) -> None:
-    """Give the interface back to this host; it may be gone with the machine's power."""
+    """Move the interface back to this host; it may not exist while the machine is off."""
     with suppress(CalledProcessError):
         run("-n", space, "link", "set", link, "netns", os.getpid())

@@ -1,7 +1,7 @@
-"""A Windows machine of a world, booted on a real Windows Server from the user-data that the program gave the cloud.
+"""A Windows machine of the sandbox, booted on a real Windows Server from the user-data that the program gave the cloud.
 
-Windows does there what it does: its own modules, tasks and restarts. Only what a cloud has around it is made from
-outside: its disk, power and cable, its address, and what starts user-data. Scripts go to PowerShell's standard input.
+Modules, tasks and restarts are those of Windows. The sandbox provides what a cloud provides: disk, power, cable,
+address, and the start of user-data. Scripts go to PowerShell's standard input.
 """
 
 import base64
@@ -24,10 +24,10 @@ from sandbox.boot.windows.server import CRI, Failed
 from sandbox.boot.windows.winpwsh import MODULES
 
 ON = "host.json"
-"""File beside what the machine left here: the host that has its disk, and the namespace of its cable."""
+"""File in the machine's folder: the host with its disk, and the namespace of its cable."""
 STDIN = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", "-")
 SANDBOX = r"C:\Program Files\sandbox"
-"""Where host.ps1 keeps what starts user-data."""
+"""Folder of the script that starts user-data (host.ps1)."""
 SCRIPT = Path(__file__).with_name("host.ps1")
 BOOT = MODULES / "boot" / "boot.psm1"
 WHOLE = """$global:ErrorActionPreference, $global:ProgressPreference = 'Stop', 'SilentlyContinue'
@@ -36,28 +36,28 @@ try {{ [Console]::OutputEncoding = [Text.Encoding]::UTF8 }} catch {{ }}
 try {{ {call} }} catch {{ [Console]::Error.WriteLine("$_ $($_.ScriptStackTrace)"); exit 1 }}
 exit 0
 """
-"""Preferences are global: functions of modules, as New-NetIPAddress, see no others."""
+"""Preferences are global, because functions of modules (New-NetIPAddress) see no others."""
 LINE = "& ([ScriptBlock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('{}'))))\n"
-"""PowerShell reads its standard input line by line: one line has all, whatever code page it takes it for."""
+"""PowerShell reads standard input line by line: one line of ASCII holds the script, for any code page."""
 BOOT_SECONDS, ANSWER_SECONDS, CALL_SECONDS, PAUSE = 900, 30, 300, 2.0
-"""For Windows to answer after its power came; of one question meanwhile; of any other call; between two questions."""
+"""Seconds: until Windows answers after power-on; of one such question; of any other call; between two questions."""
 TROUBLE = (Failed, OSError, RuntimeError, ValueError, subprocess.SubprocessError)
 
 
 @dataclass
 class WindowsHost(Machine):
-    """One machine, on a host of its own."""
+    """One machine on a Windows Server."""
 
     host: Host = field(kw_only=True)
     _off: threading.Event = field(default_factory=threading.Event)
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _powered: ExitStack = field(default_factory=ExitStack)
-    """What ends when its power goes."""
+    """Ends with its power."""
 
     def boot(self) -> None:
-        """Power on, the first time with a new disk: user-data was started when this returns. RuntimeError says why not.
+        """Power on, at the first boot with a new disk, and start user-data. Raises RuntimeError if that fails.
 
-        A machine that does not come up is off again.
+        A machine that does not come up is switched off.
         """
         with self._turn:
             self._off.clear()
@@ -78,50 +78,50 @@ class WindowsHost(Machine):
         _command(self.host.start)
         self._powered.callback(_command, self.host.stop)
         self._answers()
-        told = self.network.document(self.record)
-        pods = told["machine"].get("pod_cidr", "")
+        document = self.network.document(self.record)
+        pods = document["machine"].get("pod_cidr", "")
         self._powered.callback(cable.unplug, self.host.link, self.space)
         cable.plug(self.host.link, self.space, self._address, self.network.gateway, pods)
-        answers = f"{cable.RUNTIME}:{CRI.split(':')[1]}"
-        self._powered.enter_context(runtime(self.folder, self.space, answers))
+        runtime_address = f"{cable.RUNTIME}:{CRI.split(':')[1]}"
+        self._powered.enter_context(runtime(self.folder, self.space, runtime_address))
         bits = IPv4Network(self.network.range).prefixlen
         calls = [
             f"Set-Card {quoted(self.host.card)} {self._address} {bits} {self.network.gateway} {self.network.resolver}",
-            f"Set-Runtime {CRI} {answers}",
+            f"Set-Runtime {CRI} {runtime_address}",
         ]
 
         def put(path: str, content: bytes) -> None:
             calls.append(f"Add-File {quoted(path)} {base64.b64encode(content).decode()}")
 
         put(rf"{SANDBOX}\modules\boot\boot.psm1", BOOT.read_bytes())
-        start = launch(told["facts"]["cloud"], self.network.cloud_state.path, self.record, put)
+        start = launch(document["facts"]["cloud"], self.network.cloud_state.path, self.record, put)
         self._ask("; ".join([*calls, f"Register-Launch {quoted(start)}"]))
 
     def _answers(self) -> None:
-        """Wait until PowerShell answers; Failed where that is not so in time, or not Windows'."""
-        end, said = time.monotonic() + BOOT_SECONDS, "nothing"
+        """Wait until PowerShell answers. Raises Failed after BOOT_SECONDS, or if it is not PowerShell of Windows."""
+        end, answer = time.monotonic() + BOOT_SECONDS, "nothing"
         while not self._off.is_set():
             with suppress(subprocess.TimeoutExpired):
                 ran = self._powershell("'runs on ' + [Environment]::OSVersion.Platform", ANSWER_SECONDS)
-                said = f"{ran.returncode}, {(ran.stdout + ran.stderr).strip()[-2000:]}"
+                answer = f"{ran.returncode}, {(ran.stdout + ran.stderr).strip()[-2000:]}"
                 if "runs on Win32NT" in ran.stdout:
                     return
                 if "runs on" in ran.stdout:
                     raise Failed(
-                        f"{shlex.join(self.host.powershell)} is no PowerShell of Windows; it ended with {said}"
+                        f"{shlex.join(self.host.powershell)} is not PowerShell of Windows; it ended with {answer}"
                     )
             if time.monotonic() > end:
                 words = shlex.join(self.host.powershell)
-                raise Failed(f"PowerShell did not answer within {BOOT_SECONDS} s; {words} ended with {said}")
+                raise Failed(f"PowerShell did not answer within {BOOT_SECONDS} s; {words} ended with {answer}")
             self._off.wait(PAUSE)
-        raise Failed("its power was cut meanwhile")
+        raise Failed("its power was cut during the boot")
 
     @property
     def _address(self) -> str:
         return self.network.address(self.record)
 
     def _powershell(self, call: str, seconds: float) -> "subprocess.CompletedProcess[str]":
-        """A run of PowerShell there; what it said is kept here."""
+        """Run PowerShell on the host; keep its output in the machine's folder."""
         whole = WHOLE.format(functions=SCRIPT.read_text(), call=call)
         ran = subprocess.run(
             [*self.host.powershell, *STDIN],
@@ -136,14 +136,14 @@ class WindowsHost(Machine):
         return ran
 
     def _ask(self, call: str, seconds: float = CALL_SECONDS) -> str:
-        """What a call says; Failed where it fails."""
+        """Return the output of a call. Raises Failed with its error."""
         ran = self._powershell(call, seconds)
         if ran.returncode:
             raise Failed(f"PowerShell ended with {ran.returncode} ({call[:60]}...): {ran.stderr.strip()[-2000:]}")
         return ran.stdout
 
     def cut(self) -> None:
-        """The power goes; the disk stays. RuntimeError where the host does not do so."""
+        """Cut the power; the disk stays. Raises RuntimeError if the host's command fails."""
         self._off.set()
         with self._turn:
             try:
@@ -152,58 +152,58 @@ class WindowsHost(Machine):
                 raise RuntimeError(f"{self.name} may not be off: {_reason(error)}") from error
 
     def user_data(self) -> bytes:
-        """What the metadata service gives to the machine, asked there."""
+        """Return the user-data that the metadata service gives to this machine, requested on it."""
 
         def ask(method: str, path: str, headers: dict[str, str]) -> bytes:
-            sent = "; ".join(f"{quoted(name)} = {quoted(value)}" for name, value in headers.items())
-            return base64.b64decode(self._ask(f"Get-Metadata {quoted(path)} {method} @{{ {sent} }}"))
+            fields = "; ".join(f"{quoted(name)} = {quoted(value)}" for name, value in headers.items())
+            return base64.b64decode(self._ask(f"Get-Metadata {quoted(path)} {method} @{{ {fields} }}"))
 
         return self.network.cloud_services.user_data(self.record, ask)
 
     def run(self, *words: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
-        """A Windows program on it, ended after its time with code 124."""
+        """Run a Windows program on the machine; it is killed after `seconds`, with code 124."""
         arguments = quoted(subprocess.list2cmdline(words[1:]))
         return self._powershell(f"Invoke-Program {quoted(words[0])} {arguments} {int(seconds)}", seconds + 60)
 
     def file(self, path: str) -> Path:
-        """Its disk is another host's: RuntimeError."""
-        raise RuntimeError(f"{self.name} is a Windows Server of its own: no file of it, as {path}, is on this host")
+        """Raise RuntimeError: its disk is on another host."""
+        raise RuntimeError(f"{self.name} is a Windows Server, so its file {path} is not on this host")
 
     def read(self, path: str) -> bytes:
-        """What is in a file of the machine."""
+        """Return the content of a file on the machine."""
         return base64.b64decode(self._ask(f"Get-File {quoted(path)}"))
 
     def log(self) -> str:
-        """The end of what loader and executor wrote."""
+        """Return the last lines of loader and executor."""
         return self._ask("Get-Log")[-8000:]
 
     def console(self) -> str:
-        """The end of what its last run said."""
+        """Return the end of the last run's output."""
         return last_output(self.folder)
 
 
 def _command(words: tuple[str, ...]) -> None:
-    """A command of the hosts' file; Failed where it fails."""
+    """Run a command of the hosts' file. Raises Failed with its output."""
     ran = subprocess.run(words, capture_output=True, text=True, check=False, timeout=CALL_SECONDS, errors="replace")
     if ran.returncode:
         raise Failed(f"{shlex.join(words)} ended with {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-2000:]}")
 
 
 def _reason(error: Exception) -> str:
-    said = getattr(error, "stderr", None)
-    return f"{error} {said}".strip() if isinstance(said, str) else str(error)
+    stderr = getattr(error, "stderr", None)
+    return f"{error} {stderr}".strip() if isinstance(stderr, str) else str(error)
 
 
 def is_one(folder: Path) -> bool:
-    """Whether a folder is that of a machine on a host of its own."""
+    """Return whether a folder is that of a machine on a Windows Server."""
     return (folder / ON).exists()
 
 
 def stop(folder: Path) -> None:
-    """End what a machine left whose keeper was killed; it may be off."""
-    found = json.loads((folder / ON).read_text())
-    host = Host.model_validate(found["host"])
-    cable.unplug(host.link, found["space"])
+    """Stop a machine whose supervisor was killed; it may be off."""
+    saved = json.loads((folder / ON).read_text())
+    host = Host.model_validate(saved["host"])
+    cable.unplug(host.link, saved["space"])
     end_runtime(folder)
     with suppress(*TROUBLE):
         _command(host.stop)

@@ -1,7 +1,7 @@
-"""What starts user-data on the Windows images of each cloud: a command of PowerShell, at each boot of a machine.
+"""The PowerShell command that starts user-data at each boot, for the Windows images of each cloud.
 
-AWS and GCP have a service on the machine for it. Azure puts customData on the disk of a new machine and runs none of
-it; its agent runs the command of a custom script extension. Module `boot` imitates all three.
+On AWS and GCP a service of the image starts user-data. Azure writes customData to the disk of a new machine without
+running it; its agent runs the command of a custom script extension. Module `boot` imitates all three.
 """
 
 import base64
@@ -19,35 +19,34 @@ from sandbox.records import Record
 
 DATA = r"C:\AzureData\CustomData.bin"
 EXTENSION_SECONDS = 60
-"""In which an extension comes after its machine, which it waits for."""
+"""Seconds for the extension to exist; the engine creates it after the machine."""
 _COMMAND = re.compile(r'powershell\.exe -NoProfile -NonInteractive -ExecutionPolicy Bypass -Command "([^"]*)"')
 
 Put = Callable[[str, bytes], None]
-"""Puts a file on a machine's disk where there is none at this absolute Windows path."""
+"""Writes a file to a machine's disk unless it exists: absolute Windows path, content."""
 
 
 def quoted(text: str) -> str:
-    """A text as PowerShell's source."""
+    """Return a PowerShell string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _extension(cloud_state: CloudState, machine: Record, put: Put) -> str:
     put(DATA, base64.b64decode(machine.inputs["osProfile"]["customData"]))
-    found = _settings(cloud_state, machine)
-    words = _COMMAND.fullmatch(str(found.get("commandToExecute", "")))
-    if not words:
+    command = _COMMAND.fullmatch(str(_settings(cloud_state, machine).get("commandToExecute", "")))
+    if not command:
         raise Failed(f"the extension of {machine.name} does not start Windows PowerShell with one command")
-    return f"Start-CustomScript {quoted(words[1])}"
+    return f"Start-CustomScript {quoted(command[1])}"
 
 
 def _settings(cloud_state: CloudState, machine: Record) -> dict[str, Any]:
-    """The protected settings of the machine's extension, once it has one."""
+    """Wait for the machine's extension; return its protected settings. Raises Failed after EXTENSION_SECONDS."""
     end = time.monotonic() + EXTENSION_SECONDS
-    while not (kept := cloud_state.secret_values(machine.id)):
+    while not (versions := cloud_state.secret_values(machine.id)):
         if time.monotonic() > end:
-            raise Failed(f"no extension starts anything on {machine.name}, and Windows runs nothing of customData")
+            raise Failed(f"{machine.name} has no extension, and Windows does not run customData")
         time.sleep(0.2)
-    return json.loads([*kept.values()][-1])
+    return json.loads([*versions.values()][-1])
 
 
 LAUNCH: dict[str, Callable[[CloudState, Record, Put], str]] = {
@@ -58,11 +57,11 @@ LAUNCH: dict[str, Callable[[CloudState, Record, Put], str]] = {
 
 
 def launch(cloud: str, place: Path, machine: Record, put: Put) -> str:
-    """What runs at this boot of a machine, for PowerShell. place: of the world, which a thread of its own asks."""
+    """Return the PowerShell command of this boot. place: file of the cloud state, opened for the caller's thread."""
     with closing(CloudState(place)) as cloud_state:
         return LAUNCH[cloud](cloud_state, machine, put)
 
 
 def first_name(cloud: str, planned: str) -> str:
-    """What a new machine is called: EC2 names it, elsewhere it is the cloud's name of it (Google's agent sets it)."""
+    """Return the name of a new machine: EC2's default, elsewhere the cloud's name of it (Google's agent sets it)."""
     return FRESH if cloud == "aws" else planned

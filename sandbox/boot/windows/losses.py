@@ -1,4 +1,4 @@
-"""What Windows loses when it goes down, in the books of the stand-ins; all else is on the disk."""
+"""State that Windows loses at a restart, in the records of the stand-ins; all other state is on the disk."""
 
 import json
 from collections.abc import Callable
@@ -6,26 +6,26 @@ from pathlib import Path
 from typing import Any
 
 NON_PERSISTENT = 8
-"""Flag of HNS networks that a boot loses (hcsshim hcn.EnableNonPersistent)."""
+"""Flag of HNS networks that do not survive a restart (hcsshim hcn.EnableNonPersistent)."""
 
 Book = dict[str, Any]
 LOSSES: dict[str, Callable[[Book], Book]] = {
     "networks": lambda book: {
-        id: each for id, each in book.items() if not int(each.get("Flags") or 0) & NON_PERSISTENT
+        id: network for id, network in book.items() if not int(network.get("Flags") or 0) & NON_PERSISTENT
     },
     "endpoints": lambda book: {},
     "forwarding": lambda book: {},
     "policylists": lambda book: {},
     "routes": lambda book: {
-        prefix: each for prefix, each in book.items() if not each or each.get("PolicyStore") != "ActiveStore"
+        prefix: route for prefix, route in book.items() if not route or route.get("PolicyStore") != "ActiveStore"
     },
-    # not a loss: what waited for a restart is done
+    # features whose installation waited for the restart
     "features": lambda book: {name: state.replace("InstallPending", "Installed") for name, state in book.items()},
 }
 
 
 def reboot(books: Path) -> None:
-    """The machine went down; its books are those of the next boot."""
+    """Apply a restart to the stand-ins' records."""
     for name, kept in LOSSES.items():
         place = books / f"{name}.json"
         if place.exists():

@@ -1,10 +1,10 @@
-"""What Windows Server has in its registry that a winpwsh machine lacks, written while the machine is off."""
+"""Registry values of Windows Server that a winpwsh machine lacks, written while the machine is off."""
 
 import re
 from pathlib import Path
 
 SERVICE = r"C:\windows\system32\spoolsv.exe"
-"""Of Wine: runs as a service under any name."""
+"""Program of Wine that runs as a service of any name."""
 CURRENT_VERSION = r"Software\Microsoft\Windows NT\CurrentVersion"
 SYSTEM: dict[str, dict[str, str]] = {
     r"System\CurrentControlSet\Services\W32Time": {
@@ -16,14 +16,14 @@ SYSTEM: dict[str, dict[str, str]] = {
         "PagingFiles": r'str(7):"?:\\pagefile.sys\0"',
     },
 }  # fmt: skip
-"""What a fresh machine has, beside what winpwsh gives it."""
+"""Values of a new machine, besides those of winpwsh."""
 
 REVISIONS = {"windows-2019": (17763, 6293), "windows-2022": (20348, 2849), "windows-2025": (26100, 2314)}
-"""Build and update revision of each operating system's images here."""
+"""Build and update revision by operating system."""
 
 
 def install(machine: Path, os: str) -> None:
-    """Let a machine that is off have this operating system, as in a spec."""
+    """Set the operating system (a name of the spec) of a machine that is off."""
     build, revision = REVISIONS[os]
     product = f"Windows Server {os.rpartition('-')[2]} Datacenter"
     version = {"CurrentBuildNumber": str(build), "UBR": f"dword:{revision:08x}", "ProductName": product}
@@ -31,7 +31,7 @@ def install(machine: Path, os: str) -> None:
 
 
 def add(machine: Path, keys: dict[str, dict[str, str]]) -> None:
-    """Write values (texts, or data as Wine writes it) into the registry of a machine that is off; later ones win."""
+    """Append values (texts, or data in Wine's form) to the registry of a machine that is off; later values win."""
     sections = (f"\n[{_escaped(key)}] 1\n" + "".join(map(_line, values.items())) for key, values in keys.items())
     with (machine / "system.reg").open("a", encoding="latin-1") as file:
         file.writelines(sections)

@@ -1,4 +1,4 @@
-"""A Windows server in a network: what it does at a boot, and what Wine lacks and is done from outside."""
+"""A Windows machine under Wine in a network namespace: its boots, and the parts of Windows that Wine lacks."""
 
 import os
 import re
@@ -19,56 +19,57 @@ from sandbox.boot.windows.losses import reboot
 from sandbox.boot.windows.winpwsh import BOOKS, WINE_CRASHED, Machine, inside, new_machine
 
 FRESH = "ec2amaz-1"
-"""The name that Windows gives itself on EC2 before anyone names it."""
+"""Default computer name on EC2."""
 CRI = "127.0.0.1:10233"
-"""Where lab.yaml lets kubelets find a container runtime: named pipes do not work between Go programs under Wine."""
+"""Address of the container runtime in lab.yaml: named pipes do not work between Go programs under Wine."""
 PKI, CURRENT = r"C:\var\lib\kubelet\pki", "kubelet-client-current.pem"
 RESTARTS, RUNTIME_SECONDS = 5, 30
-PATIENCE = 600
-"""Seconds after which a run is taken for one that hangs."""
+"""Most restarts of one boot; seconds until the container runtime answers."""
+RUN_SECONDS = 600
+"""Longest run of PowerShell."""
 WMIC = "@echo off\r\necho UUID\r\necho 4C4C4544-0000-1000-8000-000000000000\r\n"
-"""Old kubelets ask `wmic csproduct get UUID` and end where that fails, as Wine's own does (pkg/kubelet/winstats)."""
+"""Older kubelets end if `wmic csproduct get UUID` fails, as it does under Wine (pkg/kubelet/winstats)."""
 _SCRIPT = re.compile(r'-NoProfile -NonInteractive -ExecutionPolicy Bypass -(?:File "([^"]+)"|Command "(.*)")')
 _MINUTES = re.compile(r"PT(\d+)M")
 
 
 class Failed(Exception):
-    """A machine did not do at its boot what Windows does; the text says what it did instead."""
+    """A boot that did not go as on Windows; the text says what happened."""
 
 
 @dataclass(kw_only=True)
 class Server(Machine):
-    """One machine; `tool` and `folder` as elsewhere, and where it stands."""
+    """One machine in a network namespace."""
 
     space: str
     """Its network namespace."""
     address: str
     launch: Callable[[], str]
-    """Gives the command that starts user-data at this boot; nothing where it does not at this one."""
+    """Returns the command that starts user-data at this boot; empty if this boot starts none."""
     fresh: str = FRESH
-    """Its name before anyone named it."""
+    """Computer name of a new machine."""
     hosts: Callable[[], str] = str
-    """Lines of /etc/hosts besides its own and localhost's."""
+    """Returns lines of /etc/hosts besides the machine's name and localhost."""
     resolver: str = ""
-    """Address of the name server; empty where hosts has every name."""
+    """Address of the name server; empty if `hosts` has all names."""
     linked: list[str] = field(default_factory=list[str])
-    """Certificates of the kubelet that were linked, in order."""
+    """Linked certificates of the kubelet, in order."""
     _started: set[str] = field(default_factory=set[str])
     _restarts: int = 0
-    """How often it had asked for a restart when this boot began."""
+    """Restarts requested before this boot."""
     _written: "IO[str] | None" = None
 
     def install(self, os: str) -> None:
-        """Give it a new disk with this operating system. os: as in a spec."""
+        """Create a disk with this operating system (a name of the spec)."""
         new_machine(self.tool, self.folder)
         registry.install(self.folder, os)
         self.path(r"C:\windows\system32\wmic.bat").write_text(WMIC)
 
-    def start(self, command: str, seconds: int = PATIENCE) -> "subprocess.Popen[str]":
-        """A run of PowerShell in the machine's network, with its name and its /etc, which Wine reads."""
+    def start(self, command: str, seconds: int = RUN_SECONDS) -> "subprocess.Popen[str]":
+        """Start PowerShell in the machine's namespace, with its name and its /etc, which Wine reads."""
         etc = self.folder / "etc"
         etc.mkdir(exist_ok=True)
-        # its own name too: a name server that nobody reaches makes each start of Wine wait for it
+        # with its own name: each start of Wine looks it up, and would wait for an unreachable name server
         own = f"127.0.0.1 localhost\n{self.address} {self.name}\n"
         (etc / "hosts").write_text(own + self.hosts())
         if self.resolver:
@@ -77,7 +78,7 @@ class Server(Machine):
         return super().start(f"Import-Module boot -DisableNameChecking; {command}", seconds)
 
     def output(self) -> IO[str] | int:
-        """A file: services that a run starts keep a pipe open for as long as they live."""
+        """Return a file for the output: services that a run starts would keep a pipe open."""
         self._close()
         self._written = (self.folder / "output").open("w")
         return self._written
@@ -87,7 +88,7 @@ class Server(Machine):
             self._written.close()
 
     def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
-        """Exit code and output of a run."""
+        """Run a command; return exit code and output."""
         run = self.start(command, seconds)
         run.wait(seconds + 20)
         if run.returncode == WINE_CRASHED and again:
@@ -95,7 +96,7 @@ class Server(Machine):
         return run.returncode, (self.folder / "output").read_text(errors="replace")
 
     def ran(self, *words: str, seconds: int = 60) -> "subprocess.CompletedProcess[str]":
-        """A run of a Windows program where the machine's other programs run."""
+        """Run a Windows program on the machine; return the completed process."""
         return subprocess.run(
             [*self.entry, self.tool, "run", str(self.folder), *words],
             capture_output=True,
@@ -107,96 +108,95 @@ class Server(Machine):
         )
 
     def run(self, *words: str, seconds: int = 60) -> str:
-        """What a Windows program says."""
+        """Run a Windows program; return its output and errors."""
         ran = self.ran(*words, seconds=seconds)
         return ran.stdout + ran.stderr
 
     @property
     def name(self) -> str:
-        """The name of this boot: what was asked for before it."""
-        asked = self.path(rf"{BOOKS}\name.txt")
-        return asked.read_text() if asked.exists() else self.fresh
+        """Return the computer name of this boot: the name that was set before it."""
+        file = self.path(rf"{BOOKS}\name.txt")
+        return file.read_text() if file.exists() else self.fresh
 
     def put(self, path: str, content: bytes) -> None:
-        """Put a file on the disk where there is none."""
+        """Write a file to the disk unless it exists."""
         file = self.path(path)
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
 
     def power_on(self) -> None:
-        """Boot, as often as the machine restarts itself, until nothing that was started runs any more."""
+        """Boot, follow the machine's restarts, and return when no started task runs."""
         self.begin()
         self.go_on()
 
     def begin(self) -> None:
-        """Up to where the task scheduler starts tasks: the kernel, then what starts user-data."""
-        seen, self._restarts = len(self.asked()), self.restarts()
-        words = self.launch()
-        code, said = self.pwsh(f"Start-Windows; {words}", 240)
+        """Boot up to the start of tasks: the kernel, then user-data. Raises Failed if user-data fails."""
+        before, self._restarts = len(self.asked()), self.restarts()
+        start = self.launch()
+        code, output = self.pwsh(f"Start-Windows; {start}", 240)
         if code:
-            raise Failed(f"user-data ({words}) ended with {code}: {said}")
-        self._started = {
-            one["asked"]["TaskName"] for one in self.asked()[seen:] if one["name"] == "Start-ScheduledTask"
-        }
+            raise Failed(f"user-data ({start}) ended with {code}: {output}")
+        calls = self.asked()[before:]
+        self._started = {call["asked"]["TaskName"] for call in calls if call["name"] == "Start-ScheduledTask"}
 
     def go_on(self, is_off: Callable[[], bool] = bool) -> None:
-        """Run what starts at a boot that has begun, and at those after its restarts, unless the power went."""
+        """Run the tasks of a boot that has begun, and of boots after restarts, until the power is cut."""
         for _ in range(RESTARTS):
             for run in self.tasks():
-                run.wait(PATIENCE + 60)
+                run.wait(RUN_SECONDS + 60)
                 if self.restarts() > self._restarts:
                     break
             if is_off() or self.restarts() == self._restarts:
                 return
             self.cut()
             self.begin()
-        raise Failed(f"it restarts for ever: {self.asked()}")
+        raise Failed(f"it restarted {RESTARTS} times: {self.asked()}")
 
     def tasks(self) -> "Iterator[subprocess.Popen[str]]":
-        """Run what is registered to start at boot, or was started by name; never the same task twice in a boot."""
+        """Run tasks that start at boot or were started by name, each once a boot. Raises Failed for unknown tasks."""
         registered = self.kept("tasks")
         if unknown := self._started - set(registered):
-            raise Failed(f"tasks were started that nobody registered: {unknown}")
+            raise Failed(f"tasks were started that are not registered: {unknown}")
         for name, task in registered.items():
             if task["trigger"]["AtStartup"] or name in self._started:
-                yield self._again(command(name, task))
+                yield self._start_again(command(name, task))
 
     def repeated(self) -> dict[str, tuple[float, str]]:
-        """Tasks that come again and again: seconds between two runs, and the command, by name."""
-        found: dict[str, tuple[float, str]] = {}
+        """Return tasks with a repetition by name: seconds between runs, and the command."""
+        repeated: dict[str, tuple[float, str]] = {}
         for name, task in self.kept("tasks").items():
             interval = _MINUTES.fullmatch(str((task["trigger"].get("Repetition") or {}).get("Interval")))
             if interval:
-                found[name] = (60.0 * int(interval[1]), command(name, task))
-        return found
+                repeated[name] = (60.0 * int(interval[1]), command(name, task))
+        return repeated
 
-    def _again(self, command: str) -> "subprocess.Popen[str]":
-        """A run; once more where Wine itself crashed."""
+    def _start_again(self, command: str) -> "subprocess.Popen[str]":
+        """Start a run, once more if Wine crashed."""
         run = self.start(command)
         return self.start(command) if run.poll() == WINE_CRASHED else run
 
     def cut(self) -> None:
-        """The power goes, and with it what Windows keeps in memory alone."""
+        """Cut the power; state that Windows keeps in memory is lost."""
         super().cut()
         self._close()
         reboot(self.path(BOOKS))
 
     def restarts(self) -> int:
-        """How often the machine asked for a restart."""
-        return sum(one["name"] == "Restart-Computer" for one in self.asked())
+        """Return the number of restarts that the machine requested."""
+        return sum(call["name"] == "Restart-Computer" for call in self.asked())
 
     def log(self) -> str:
-        """What the loader and the executor wrote."""
+        """Return the logs of loader and executor."""
         folder = self.path(r"C:\ProgramData\mullion")
         return "\n".join(file.read_text(errors="replace") for file in sorted(folder.glob("*.log")))
 
     @contextmanager
     def links(self) -> Iterator[None]:
-        """Meanwhile link the kubelet's certificate once it has one, and start the kubelet anew.
+        """In the background, link the kubelet's certificate once it exists, and restart the kubelet.
 
-        The kubelet writes kubelet-client-<time>.pem, then fails to link it (symlinks are not in Wine 8), and would ask
-        for another certificate again and again. Real Windows lets SYSTEM make links.
+        The kubelet writes kubelet-client-<time>.pem, then fails to link it (Wine 8 has no symlinks), and would request
+        certificates without end. On Windows, SYSTEM may create links.
         """
         done = threading.Event()
 
@@ -215,7 +215,7 @@ class Server(Machine):
     def _link(self, done: threading.Event) -> None:
         folder = self.path(PKI)
         current = folder / CURRENT
-        written = sorted(each for each in folder.glob("kubelet-client-*.pem") if each.name != CURRENT)
+        written = sorted(file for file in folder.glob("kubelet-client-*.pem") if file.name != CURRENT)
         if not written or current.exists():
             return
         while b"PRIVATE KEY" not in written[0].read_bytes():
@@ -224,7 +224,7 @@ class Server(Machine):
         self.run("sc.exe", "stop", "kubelet")
         current.symlink_to(written[0].name)
         self.linked.append(written[0].name)
-        for _ in range(20):  # a service that stops cannot be started yet
+        for _ in range(20):  # the service cannot start while it stops
             self.run("sc.exe", "start", "kubelet")
             if "RUNNING" in self.run("sc.exe", "query", "kubelet") or done.is_set():
                 return
@@ -232,17 +232,17 @@ class Server(Machine):
 
 
 def command(name: str, task: dict[str, Any]) -> str:
-    """What a registered task runs, for PowerShell; Failed where it is not one that SYSTEM runs with PowerShell."""
+    """Return a registered task's PowerShell command. Raises Failed unless SYSTEM runs it with PowerShell."""
     action, principal = task["action"], task["principal"]
-    words = _SCRIPT.fullmatch(action["Argument"])
-    if principal["UserId"] != "SYSTEM" or not action["Execute"].endswith("powershell.exe") or not words:
-        raise Failed(f"task {name} is not PowerShell's, run by SYSTEM: {action}, {principal}")
-    return f"& '{words[1]}'" if words[1] else words[2]
+    script = _SCRIPT.fullmatch(action["Argument"])
+    if principal["UserId"] != "SYSTEM" or not action["Execute"].endswith("powershell.exe") or not script:
+        raise Failed(f"task {name} does not run PowerShell as SYSTEM: {action}, {principal}")
+    return f"& '{script[1]}'" if script[1] else script[2]
 
 
 @contextmanager
 def no_runtime(program: Path, space: str, address: str = CRI) -> Iterator["subprocess.Popen[bytes]"]:
-    """A container runtime that is never ready, on the machine's loopback; it answers when this begins."""
+    """Run a container runtime that is never ready on the machine's loopback; it answers when the context begins."""
     words = ["nsenter", f"--net=/run/netns/{space}", str(program), address]
     running = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -254,7 +254,7 @@ def no_runtime(program: Path, space: str, address: str = CRI) -> Iterator["subpr
 
 
 def _answers(address: str) -> None:
-    """Wait until somebody takes calls where the runtime is to be; Failed where nobody does."""
+    """Wait until the address accepts connections. Raises Failed after RUNTIME_SECONDS."""
     host, port = address.split(":")
     end = time.monotonic() + RUNTIME_SECONDS
     while True:

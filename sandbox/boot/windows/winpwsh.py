@@ -1,4 +1,4 @@
-"""One winpwsh machine: its disk, and runs of PowerShell on it that have the stand-ins of Windows' modules."""
+"""One winpwsh machine: its disk, and runs of PowerShell with the stand-ins of Windows' modules."""
 
 import json
 import os
@@ -11,40 +11,40 @@ from typing import IO, Any
 
 MULLION = r"C:\Program Files\mullion"
 BOOKS = r"C:\fakes"
-"""Where stand-ins keep what they made and were asked."""
+"""Folder of the stand-ins' state and calls."""
 FOLDER = rf"{MULLION}\bundles\b"
-"""Where tests that have no loader put their bundle."""
+"""Bundle folder of tests without loader."""
 MODULES = Path(__file__).with_name("modules")
 WINE_CRASHED = 245
-"""Wine itself ended with a segmentation fault, seen once in about a hundred runs: not under test, so run again."""
+"""Exit code of a segmentation fault of Wine, seen in about 1 of 100 runs; such runs are repeated."""
 IDLE_SECONDS, ON_SECONDS = 9999, 180
 IDLE = ("cmd.exe", "/c", f"echo up& ping.exe -n {IDLE_SECONDS} 127.0.0.1 >NUL")
-"""Says that it is up (within ON_SECONDS), and takes so many seconds."""
+"""Prints `up` (within ON_SECONDS), then runs for IDLE_SECONDS."""
 IMPORT = rf"$env:PSModulePath = '{BOOKS}\modules;' + $env:PSModulePath; Import-Module windows -DisableNameChecking"
-"""Modules of Windows that a machine lacks; a runspace of its own finds them too."""
+"""Imports the stand-ins; PSModulePath makes new runspaces find them too."""
 
 
 @dataclass
 class Machine:
-    """One machine: its tool, its folder, and the environment of its runs."""
+    """One machine: path of winpwsh, folder, and words before the tool."""
 
     tool: str
     folder: Path
     entry: tuple[str, ...] = ()
-    """Words before the tool: where it runs, if not in the caller's own namespaces."""
+    """Words before the tool, which enter its namespaces; empty: the caller's."""
     _on: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
     @property
     def drive(self) -> Path:
-        """C:, as the host sees it."""
+        """Return the host's path of C:."""
         return self.folder / "drive_c"
 
     def path(self, windows: str) -> Path:
-        """The host's path of an absolute Windows path."""
+        """Return the host's path of an absolute Windows path."""
         return self.drive.joinpath(*windows.partition(":")[2].strip("\\").split("\\"))
 
     def start(self, command: str, seconds: int = 90) -> "subprocess.Popen[str]":
-        """A run of PowerShell that has the stand-ins; it ends with the command's exit code."""
+        """Start PowerShell with the stand-ins; it ends with the command's exit code."""
         whole = f"{IMPORT}; {command}; exit $LASTEXITCODE"
         words = ("-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", whole)
         return subprocess.Popen(
@@ -57,11 +57,11 @@ class Machine:
         )
 
     def output(self) -> IO[str] | int:
-        """Where a run writes to."""
+        """Return the target of a run's output."""
         return subprocess.PIPE
 
     def pwsh(self, command: str, seconds: int = 90, *, again: bool = True) -> tuple[int, str]:
-        """Exit code and output of a run."""
+        """Run a command; return exit code and output."""
         run = self.start(command, seconds)
         output = run.communicate(timeout=seconds + 20)[0]
         if run.returncode == WINE_CRASHED and again:
@@ -69,10 +69,10 @@ class Machine:
         return run.returncode, output
 
     def stay_on(self) -> None:
-        """Switch the machine on, so that it is on between runs too, until it is cut.
+        """Keep the machine on between runs, until `cut`.
 
-        Else Wine begins anew at each run: a second more of CPU time, another name, and no service runs on. And where a
-        run switches the machine on, services of Windows hold its output for as long as they live.
+        Otherwise each run starts Wine: a second of CPU time, another computer name, and services end. Services of a
+        machine that a run started would also hold the run's output open.
         """
         if self._on and self._on.poll() is None:
             return
@@ -82,43 +82,43 @@ class Machine:
             stderr=subprocess.DEVNULL,
             env={**os.environ, "WINPWSH_TIMEOUT": str(IDLE_SECONDS)},
         )
-        if said := self._on.stdout:
-            with said:
-                if not select.select([said], [], [], ON_SECONDS)[0]:
+        if output := self._on.stdout:
+            with output:
+                if not select.select([output], [], [], ON_SECONDS)[0]:
                     raise TimeoutError(f"the machine in {self.folder} was not on within {ON_SECONDS} s")
-                said.readline()
+                output.readline()
 
     def boot_task(self, seconds: int = 90) -> tuple[int, str]:
-        """What the boot task does."""
+        """Run the boot task."""
         return self.pwsh(rf"& '{MULLION}\loader.ps1'", seconds)
 
     def cut(self) -> None:
-        """The power goes."""
+        """Cut the power."""
         stop(self.tool, self.folder)
         if self._on:
             self._on.wait(30)
             self._on = None
 
     def node(self, seconds: int = 120) -> tuple[int, str]:
-        """What the boot task does once the bundle is current."""
+        """Run the executor, as the boot task does once the bundle is current."""
         return self.pwsh(self.run_node, seconds)
 
     @property
     def run_node(self) -> str:
-        """The command that starts the executor."""
+        """Return the command that starts the executor."""
         return rf"& '{FOLDER}\node.ps1'"
 
     def result(self) -> dict[str, Any]:
-        """The result file of the last run."""
+        """Return the result file of the last run."""
         return json.loads(self.path(r"C:\ProgramData\mullion\result.json").read_text())
 
     def asked(self) -> list[dict[str, Any]]:
-        """What the stand-ins were asked."""
+        """Return the recorded calls of the stand-ins."""
         file = self.path(rf"{BOOKS}\asked.jsonl")
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def kept(self, kind: str) -> dict[str, Any]:
-        """What the stand-ins of one kind keep; nothing where they were never asked."""
+        """Return the state of one kind of stand-ins; empty before their first call."""
         file = self.path(rf"{BOOKS}\{kind}.json")
         return json.loads(file.read_text()) if file.exists() else {}
 
@@ -127,21 +127,21 @@ ENTER = """hostname "$0"; for each in "$1"/*; do mount --bind "$each" "/etc/${ea
 
 
 def inside(space: str, name: str, etc: Path) -> tuple[str, ...]:
-    """Words before a machine's tool: in a network namespace, with a name, and files over /etc, which Wine reads.
+    """Return words before a machine's tool that enter a network namespace and set host name and files of /etc.
 
-    etc: a folder with such files: hosts, and resolv.conf where there is a name server.
+    etc: folder of files mounted over /etc, which Wine reads: hosts, and resolv.conf if there is a name server.
     """
-    own = ("nsenter", f"--net=/run/netns/{space}", "unshare", "--mount", "--uts", "--propagation", "private")
-    return (*own, "sh", "-ec", ENTER, name, str(etc))
+    namespaces = ("nsenter", f"--net=/run/netns/{space}", "unshare", "--mount", "--uts", "--propagation", "private")
+    return (*namespaces, "sh", "-ec", ENTER, name, str(etc))
 
 
 def stop(tool: str, folder: Path) -> None:
-    """End every process of a machine."""
+    """End all processes of a machine."""
     subprocess.run([tool, "stop", str(folder)], check=False, capture_output=True, timeout=60)
 
 
 def new_machine(tool: str, folder: Path) -> Machine:
-    """A fresh machine with the stand-ins."""
+    """Create a machine with the stand-ins."""
     subprocess.run([tool, "machine", str(folder)], check=True, capture_output=True, timeout=300)
     machine = Machine(tool, folder)
     shutil.copytree(MODULES, machine.path(rf"{BOOKS}\modules"))

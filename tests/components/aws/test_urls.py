@@ -17,12 +17,12 @@ REGION = "aws:index/getRegion:getRegion"
 
 
 @pytest.mark.parametrize("target", ["cloud", "sandbox"])
-def test_a_host_name_is_reached_over_https_and_a_whole_url_is_used_as_it_is(target: str) -> None:
+def test_service_url_adds_https_to_a_host_name_and_keeps_a_url(target: str) -> None:
     assert service_url("bundle_store", "b.s3.eu-west-1.amazonaws.com", target) == "https://b.s3.eu-west-1.amazonaws.com"
     assert service_url("bundle_store", "https://other:8443/base", target) == "https://other:8443/base"
 
 
-def test_plain_http_is_for_the_sandbox_alone_and_the_refusal_says_what_why_and_what_to_do() -> None:
+def test_service_url_refuses_plain_http_outside_the_sandbox_and_says_what_to_do() -> None:
     address = "http://b.s3.eu-west-1.amazonaws.com"
     assert service_url("bundle_store", address, "sandbox") == address
     with pytest.raises(ValueError, match=r"^facts\.bundle_store: .*http://b\.s3.*not https.*aws:endpoints.*--sandbox$"):
@@ -55,13 +55,13 @@ def recording(target: str) -> Recording:
 
 
 @pytest.mark.parametrize("what", PLAIN)
-def test_no_machine_of_a_real_cloud_is_given_plain_http(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_user_data_for_a_real_cloud_never_has_plain_http(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     answering_plain_http(monkeypatch, what)
     with pytest.raises(ValueError, match=rf"facts\.({PLAIN[what]}): the provider gives http://"):
         recording("cloud")
 
 
-def test_machines_of_the_sandbox_are_given_what_it_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_data_for_the_sandbox_has_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     for what in PLAIN:
         answering_plain_http(monkeypatch, what)
     found = recording("sandbox")

@@ -54,7 +54,7 @@ def instances(found: Recording) -> dict[str, Registered]:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_everything_taggable_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+def test_every_taggable_resource_has_tags_for_cluster_owner_expiry_and_urn(stack: str) -> None:
     spec = plan(stack).spec
     for each in recording(stack).resources.values():
         if not each.type.startswith("aws:") or each.type in UNTAGGABLE:
@@ -68,7 +68,7 @@ def test_everything_taggable_says_cluster_owner_expiry_and_urn(stack: str) -> No
         assert all(len(value) <= 256 for value in tags.values())
 
 
-def test_the_list_of_what_takes_no_tags_is_true() -> None:
+def test_untagged_types_are_those_that_take_no_tags() -> None:
     """Checked against the SDK, so that a type that learns tags is noticed."""
     for token in UNTAGGABLE:
         module, name = token.split(":")[1].split("/")[0], token.split(":")[2]
@@ -88,7 +88,7 @@ def test_generated_secrets_are_marked_and_never_compared(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) -> None:
+def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> None:
     for each in recording(stack).resources.values():
         marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
         if each.type == "aws:secretsmanager/secretVersion:SecretVersion":
@@ -99,7 +99,7 @@ def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) 
     assert [name for name, value in outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
 
 
-def test_the_order_of_pools_means_nothing() -> None:
+def test_the_order_of_pools_does_not_matter() -> None:
     pools = config("aws-prod")[CLUSTER]["pools"]
     turned = record("aws-prod", changed("aws-prod", pools=dict(reversed(pools.items()))))
     before = recording("aws-prod")
@@ -137,7 +137,7 @@ def test_instances_are_as_planned_and_hardened(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_user_data_is_a_loader_that_knows_bundle_machine_and_facts(stack: str) -> None:
+def test_user_data_is_a_loader_with_bundle_machine_and_facts(stack: str) -> None:
     buckets = {each.inputs["key"]: each for each in recording(stack).resources.values() if "bucketObject" in each.type}
     for group in plan(stack).machine_groups:
         assert group.bundle.key in buckets
@@ -215,7 +215,7 @@ def test_workers_wait_for_the_machine_max_unavailable_before_them() -> None:
     assert len({each.replacement_trigger for each in workers}) == 1
 
 
-def test_ignored_paths_exist_so_that_none_is_silently_useless() -> None:
+def test_every_ignored_path_exists() -> None:
     for each in instances(recording("aws-prod")).values():
         for path in set(each.ignore_changes) - {"userDataBase64"}:
             holder: Any = each.inputs
@@ -225,13 +225,13 @@ def test_ignored_paths_exist_so_that_none_is_silently_useless() -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_security_group_rules_are_the_rule_table_one_a_resource(stack: str) -> None:
+def test_security_group_rules_equal_the_rule_table(stack: str) -> None:
     found = {each.name for each in recording(stack).resources.values() if each.type.startswith("aws:vpc/securityGroup")}
     assert found == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_roles_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+def test_roles_have_the_least_rights(stack: str) -> None:
     policies = {
         each.name.removeprefix(f"{stack}-"): json.loads(each.inputs["policy"])["Statement"]
         for each in recording(stack).resources.values()
@@ -260,7 +260,7 @@ def test_roles_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
         assert rest == (["epoch.json"] if name == "control-plane" else []), "that the cluster was restored, for all"
 
 
-def test_machines_pull_from_the_clouds_registries_only_where_the_spec_asks_for_it() -> None:
+def test_machines_may_pull_from_ecr_only_if_the_spec_says_so() -> None:
     arns = {name: f"arn:aws-cn:x:::{name}" for name in ("bundles", "snapshots", "join", "pki", "desired-state")}
     for group in NODES:
         more = [each for each in statements(group, arns, registries=True) if each not in statements(group, arns)]
@@ -270,7 +270,7 @@ def test_machines_pull_from_the_clouds_registries_only_where_the_spec_asks_for_i
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_workers_alone_are_gated_and_the_pointer_waits_for_the_control_plane(stack: str) -> None:
+def test_only_workers_have_gates_and_the_pointer_waits_for_the_control_plane(stack: str) -> None:
     """Names of hooks are in the state: they stay the same."""
     pools = {f"{stack}-{machine.name}" for pool in plan(stack).pools for machine in pool.machines}
     for each in recording(stack).resources.values():
@@ -284,7 +284,7 @@ def test_workers_alone_are_gated_and_the_pointer_waits_for_the_control_plane(sta
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_who_may_be_a_node_is_published_before_machines_and_written_by_none_of_them(stack: str) -> None:
+def test_the_member_list_is_uploaded_before_machines_and_no_machine_may_write_it(stack: str) -> None:
     resources = recording(stack).resources
     [members] = [each for each in resources.values() if each.inputs.get("key") == "members.json"]
     listed = json.loads(members.inputs["content"])
@@ -300,7 +300,7 @@ def test_who_may_be_a_node_is_published_before_machines_and_written_by_none_of_t
             assert not any(place.endswith("bundles/*") for place in row["Resource"] if "s3:PutObject" in row["Action"])
 
 
-def test_older_snapshots_go_after_a_month() -> None:
+def test_older_versions_of_snapshots_expire_after_a_month() -> None:
     [rules] = [
         each.inputs["rules"] for each in recording("aws-prod").resources.values() if "bucketLifecycle" in each.type
     ]
@@ -371,7 +371,7 @@ def test_named_zones_are_used_and_not_looked_up() -> None:
     ],
     ids=lambda value: str(value),
 )
-def test_only_what_a_machine_must_become_replaces_it(fields: dict[str, Any], replaced: bool) -> None:
+def test_a_change_of_the_node_plan_replaces_a_worker_and_others_do_not(fields: dict[str, Any], replaced: bool) -> None:
     pools = config("aws-dev")[CLUSTER]["pools"]
     after = record("aws-dev", changed("aws-dev", pools={**pools, "web": {**pools["web"], **fields}}))
     assert after.errors == []
@@ -382,13 +382,13 @@ def test_only_what_a_machine_must_become_replaces_it(fields: dict[str, Any], rep
     assert instances(after)["aws-dev-linux-0"].replacement_trigger == before["aws-dev-linux-0"].replacement_trigger
 
 
-def test_a_wrong_spec_is_refused_by_the_program_without_a_resource() -> None:
+def test_an_invalid_spec_fails_before_any_resource_is_registered() -> None:
     found = record("aws-dev", changed("aws-dev", kubernetes="1.2.3"))
     assert found.errors and "kubernetes" in found.errors[0]
     assert not [each for each in found.resources.values() if each.custom]
 
 
-def test_protection_covers_what_cannot_be_made_again_and_nothing_that_rolls() -> None:
+def test_protect_covers_control_plane_vpc_and_stores_but_no_worker_or_bundle() -> None:
     protected = {each.name for each in recording("aws-prod").resources.values() if each.protect}
     machines = {f"aws-prod-{machine.name}" for machine in plan("aws-prod").control_plane.machines}
     stores = {f"aws-prod-{name}" for name in ("bundles", "snapshots", "pki", "desired-state", "join")}
@@ -398,14 +398,14 @@ def test_protection_covers_what_cannot_be_made_again_and_nothing_that_rolls() ->
     assert not [each for each in recording("aws-dev").resources.values() if each.protect]
 
 
-def test_the_nodes_load_balancer_has_planned_addresses_that_no_machine_has() -> None:
+def test_the_internal_load_balancer_has_planned_addresses_that_no_machine_has() -> None:
     balancer = next(each for each in recording("aws-prod").resources.values() if each.type.endswith(":LoadBalancer"))
     taken = {each["privateIpv4Address"] for each in balancer.inputs["subnetMappings"]}
     assert len(taken) == 3
     assert not taken & {str(machine.address) for machine in plan("aws-prod").machines}
 
 
-def test_a_region_with_fewer_zones_than_planned_is_named() -> None:
+def test_the_error_names_the_zones_of_a_region_with_too_few() -> None:
     network = {**config("aws-dev")[CLUSTER].get("network", {}), "zones": 3}
     few = {"aws:index/getAvailabilityZones:getAvailabilityZones": lambda *_: {"names": ["a", "b"], "id": "x"}}
     with pytest.MonkeyPatch.context() as patch:

@@ -26,7 +26,7 @@ STORE = "azure-native:storage:StorageAccount"
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_what_takes_tags_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+def test_every_taggable_resource_has_tags_for_cluster_owner_expiry_and_urn(stack: str) -> None:
     shapes, spec = clouds.of("azure").shapes, plan(stack).spec
     tagged = [each for each in recording(stack).resources.values() if each.type.startswith("azure-native:")]
     for each in (one for one in tagged if "tags" in shapes.inputs(one.type)):
@@ -37,7 +37,7 @@ def test_what_takes_tags_says_cluster_owner_expiry_and_urn(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_secrets_go_to_the_vault_and_to_windows_passwords_alone(stack: str) -> None:
+def test_secrets_are_only_in_the_vault_and_in_windows_passwords(stack: str) -> None:
     for each in recording(stack).resources.values():
         marked = [name for name, value in each.inputs.items() if isinstance(value, Secret) or _hidden(value)]
         allowed = {
@@ -82,7 +82,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_interfaces_have_the_planned_address_the_groups_of_their_machine_and_forward_for_routed_pods(
+def test_interfaces_have_the_planned_address_security_groups_and_ip_forwarding(
     stack: str,
 ) -> None:
     for group in plan(stack).machine_groups:
@@ -99,7 +99,7 @@ def test_interfaces_have_the_planned_address_the_groups_of_their_machine_and_for
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_an_extension_starts_the_loader_of_each_windows_machine_after_it_and_goes_with_it(stack: str) -> None:
+def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> None:
     windows = {
         f"{stack}-{one.name}": one.name
         for group in plan(stack).machine_groups
@@ -115,18 +115,18 @@ def test_an_extension_starts_the_loader_of_each_windows_machine_after_it_and_goe
         assert each.request.deletedWith == machines[name].urn
 
 
-def test_the_loader_is_copied_out_of_custom_data_and_what_it_says_is_the_extensions_answer() -> None:
+def test_the_extension_copies_the_loader_from_custom_data_and_returns_its_exit_code() -> None:
     assert r"Copy-Item C:\AzureData\CustomData.bin C:\AzureData\loader.ps1" in COMMAND
     assert COMMAND.endswith('exit $LASTEXITCODE"')
 
 
-def test_a_wave_waits_for_the_loader_of_the_one_before() -> None:
+def test_a_wave_waits_for_the_loader_extension_of_the_wave_before() -> None:
     found, started = of(recording("azure-prod"), MACHINE), of(recording("azure-prod"), EXTENSION)
     pool = [f"azure-prod-web-{index}" for index in range(3)]
     assert all(started[before].urn in found[each].dependencies for before, each in pairwise(pool))
 
 
-def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
+def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     found = of(recording("azure-prod"), MACHINE)
     members = [found[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
     assert all(each.ignore_changes == ["osProfile", "hardwareProfile", "storageProfile"] for each in members)
@@ -135,7 +135,7 @@ def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_security_groups_are_the_rule_table_and_end_with_a_rule_that_lets_in_nothing(stack: str) -> None:
+def test_security_groups_equal_the_rule_table_and_end_with_deny_all(stack: str) -> None:
     for group in (SecurityGroup.CONTROL_PLANE, SecurityGroup.WORKERS):
         rows = of(recording(stack), RULES)[f"{stack}-{group.value}"].inputs["securityRules"]
         wanted = {rule.name: rule for rule in plan(stack).rules if rule.group is group}
@@ -154,7 +154,7 @@ def test_the_security_groups_are_the_rule_table_and_end_with_a_rule_that_lets_in
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_identities_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+def test_identities_have_the_least_rights(stack: str) -> None:
     """What each is assigned: where, and under which condition."""
     rights = {name.removeprefix(f"{stack}-"): each.inputs for name, each in of(recording(stack), ASSIGNMENT).items()}
     assert {name for name in rights if name.startswith("workers-")} == {
@@ -175,7 +175,7 @@ def test_identities_may_do_what_their_machines_need_and_no_more(stack: str) -> N
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_stores_and_vault_are_closed_but_for_the_clusters_subnets_and_the_list(stack: str) -> None:
+def test_stores_and_vault_admit_only_the_clusters_subnets_and_the_allow_list(stack: str) -> None:
     [vault] = of(recording(stack), "azure-native:keyvault:Vault").values()
     assert vault.inputs["properties"]["enableRbacAuthorization"] is True
     assert vault.inputs["properties"]["networkAcls"]["defaultAction"] == "Deny"
@@ -189,7 +189,7 @@ def test_stores_and_vault_are_closed_but_for_the_clusters_subnets_and_the_list(s
         assert each.retain_on_delete is kept, name
 
 
-def test_snapshots_lie_in_a_resource_group_of_their_own_that_stays() -> None:
+def test_snapshots_are_in_a_separate_resource_group_that_is_retained() -> None:
     groups = of(recording("azure-dev"), "azure-native:resources:ResourceGroup")
     own, apart = groups["azure-dev"], groups["azure-dev-snapshots"]
     assert not own.retain_on_delete and apart.retain_on_delete
@@ -197,7 +197,7 @@ def test_snapshots_lie_in_a_resource_group_of_their_own_that_stays() -> None:
     assert store.inputs["resourceGroupName"] == apart.inputs["resourceGroupName"]
 
 
-def test_each_balancer_probes_readyz_and_makes_no_way_out() -> None:
+def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
     found = of(recording("azure-prod"), "azure-native:network:LoadBalancer")
     assert set(found) == {"azure-prod-api-internal"}
     inputs = found["azure-prod-api-internal"].inputs
@@ -228,7 +228,7 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
 @pytest.mark.parametrize(
     "cluster", ["a", "azure-dev", "a--b", "abcdefghijklmnopqrstuvwxyz", "a-b-c-d-e-f-g-h-i-j-k-l-mn"]
 )
-def test_names_that_are_the_whole_worlds_have_the_clusters_suffix_and_fit(cluster: str) -> None:
+def test_global_names_have_the_clusters_suffix_and_a_valid_length(cluster: str) -> None:
     assert re.fullmatch(r"[a-z0-9]{3,24}", account_name(cluster, "bundles", "bcdfgh"))
     assert account_name(cluster, "bundles", "bcdfgh") != account_name(cluster, "snapshots", "bcdfgh")
     assert re.fullmatch(r"(?!.*--)[a-z][a-z0-9-]{1,22}[a-z0-9]", vault_name(cluster, "bcdfgh"))
@@ -237,14 +237,14 @@ def test_names_that_are_the_whole_worlds_have_the_clusters_suffix_and_fit(cluste
     )
 
 
-def test_a_stores_list_has_public_ranges_and_the_smallest_ones_address_by_address() -> None:
+def test_a_stores_network_rules_have_public_ranges_and_single_addresses() -> None:
     allow = plan("azure-dev").spec.api.model_copy(
         update={"allow": [type(plan("azure-dev").network.cidr)(each) for each in ("198.51.100.4/31", "10.0.0.0/8")]}
     )
     assert addresses(allow.allow) == ["198.51.100.4", "198.51.100.5"]
 
 
-def test_the_administrators_password_is_such_as_azure_takes_and_its_key_is_rsa() -> None:
+def test_the_administrators_password_and_key_meet_azures_rules() -> None:
     made = password()
     assert 8 <= len(made) <= 123
     assert all(re.search(kind, made) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"-"))
@@ -252,14 +252,14 @@ def test_the_administrators_password_is_such_as_azure_takes_and_its_key_is_rsa()
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_bundle_comes_before_the_one_it_replaces_goes_since_the_pointer_would_go_with_that(stack: str) -> None:
+def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
     """A text has a fixed name, so its older blob goes first."""
     for name, each in of(recording(stack), "azure-native:storage:Blob").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_each_bundle_has_a_folder_of_its_own_that_is_another_when_the_bundle_is(stack: str) -> None:
+def test_a_changed_bundle_gets_a_new_folder(stack: str) -> None:
     """The provider makes no blob that is there, and older bundles stay."""
     blobs, stashes = (of(recording(stack), kind) for kind in ("azure-native:storage:Blob", "pulumi:index:Stash"))
     for group in plan(stack).machine_groups:

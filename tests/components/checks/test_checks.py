@@ -74,7 +74,7 @@ def test_the_good_document_has_no_problem() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
-def test_a_check_finds_its_case_at_its_path_and_lets_the_neighbour_pass(case: Case) -> None:
+def test_a_check_reports_its_case_at_its_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
     found = problems(changed(case.trips), config={**REGION, **case.config})
     hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
     assert hit, f"not found among {[(each.id, each.path) for each in found]}"
@@ -94,7 +94,7 @@ def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs()
 
 
 @pytest.mark.parametrize("row", CHECKS, ids=lambda row: row.id)
-def test_a_check_says_what_it_reads_in_paths_that_exist(row: Check) -> None:
+def test_a_check_reads_paths_that_exist(row: Check) -> None:
     from components.stack_files.validation_errors import annotation_at
 
     assert row.reads, "without them a broken part could not silence it"
@@ -114,7 +114,7 @@ def test_every_requirement_that_can_be_decided_here_has_a_check() -> None:
     assert DECIDABLE - covered == set()
 
 
-def test_errors_speak_of_the_values_that_were_written() -> None:
+def test_errors_contain_the_written_values() -> None:
     """IPP-02, IPP-03: both numbers are shown, whichever formula refuses."""
     from tests.components.spec.documents import linux
 
@@ -128,7 +128,7 @@ def test_five_nodes_with_a_hundred_pods_need_505_addresses() -> None:
 
 
 @pytest.mark.parametrize(("vcpu", "milli"), [(2, 500), (4, 500), (8, 800), (32, 3200)])
-def test_windows_keeps_the_larger_of_half_a_core_and_a_tenth(vcpu: int, milli: int) -> None:
+def test_windows_reserves_the_larger_of_half_a_core_and_a_tenth_of_the_cores(vcpu: int, milli: int) -> None:
     """RES-02."""
     assert reserves.windows_cpu_milli(vcpu) == milli
 

@@ -27,7 +27,7 @@ NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_what_takes_labels_says_cluster_owner_expiry_and_urn(stack: str) -> None:
+def test_every_resource_with_labels_has_cluster_owner_expiry_and_urn(stack: str) -> None:
     shapes, spec = clouds.of("gcp").shapes, plan(stack).spec
     labelled = [each for each in recording(stack).resources.values() if each.type.startswith("gcp:")]
     for each in (one for one in labelled if "labels" in shapes.inputs(one.type)):
@@ -39,14 +39,14 @@ def test_what_takes_labels_says_cluster_owner_expiry_and_urn(stack: str) -> None
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_names_are_such_as_compute_engine_takes(stack: str) -> None:
+def test_names_are_valid_for_compute_engine(stack: str) -> None:
     for each in recording(stack).resources.values():
         if each.type.startswith("gcp:compute/") and each.type != MEMBERSHIP:  # which has no name
             assert NAME.fullmatch(each.inputs["name"]), each.inputs["name"]
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_secrets_go_to_the_secret_store_and_to_the_kubeconfig_alone(stack: str) -> None:
+def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> None:
     for each in recording(stack).resources.values():
         marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
         if each.type == "gcp:secretmanager/secretVersion:SecretVersion":
@@ -83,7 +83,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_what_wants_a_restart_of_windows_is_done_before_its_first_start(stack: str) -> None:
+def test_settings_that_need_a_restart_are_made_before_the_first_boot_of_windows(stack: str) -> None:
     """The features of the plan, no more and no fewer; the executor finds them there, or installs them itself."""
     found = of(recording(stack), INSTANCE)
     for group in plan(stack).machine_groups:
@@ -95,7 +95,7 @@ def test_what_wants_a_restart_of_windows_is_done_before_its_first_start(stack: s
             assert group.bundle.sha256 not in script, "it needs nothing of the cluster"
 
 
-def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
+def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     found = of(recording("gcp-prod"), INSTANCE)
     members = [found[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
     assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
@@ -103,7 +103,7 @@ def test_control_planes_are_chained_and_never_change_with_the_stack() -> None:
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
 
 
-def test_a_control_plane_leaves_its_group_before_it_goes_and_its_successor_enters_it() -> None:
+def test_a_replaced_control_plane_leaves_and_joins_its_instance_group() -> None:
     """The group stays, since a load balancer holds it; only memberships are made of machines."""
     found = recording("gcp-prod")
     machines = {each.urn: each.name for each in of(found, INSTANCE).values() if "control-plane" in each.name}
@@ -119,7 +119,7 @@ def test_a_control_plane_leaves_its_group_before_it_goes_and_its_successor_enter
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_firewall_is_the_rule_table_and_knows_machines_by_their_accounts(stack: str) -> None:
+def test_the_firewall_equals_the_rule_table_and_matches_service_accounts(stack: str) -> None:
     found = of(recording(stack), FIREWALL)
     assert set(found) == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
     for rule in plan(stack).rules:
@@ -129,7 +129,7 @@ def test_the_firewall_is_the_rule_table_and_knows_machines_by_their_accounts(sta
         assert ranges == (None if isinstance(rule.peer, str) else [str(rule.peer)])
 
 
-def test_people_and_probes_reach_the_control_plane_itself_since_balancers_pass_packets_on() -> None:
+def test_firewall_rules_admit_people_and_probes_to_the_control_plane() -> None:
     rules = plan("gcp-ci").rules
     sources = {str(each.peer) for each in rules if each.ports == (6443, 6443) and not isinstance(each.peer, str)}
     assert sources == {"203.0.113.0/24", *map(str, Cloud.GCP.facts.probe_ranges)}
@@ -137,7 +137,7 @@ def test_people_and_probes_reach_the_control_plane_itself_since_balancers_pass_p
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_accounts_may_do_what_their_machines_need_and_no_more(stack: str) -> None:
+def test_service_accounts_have_the_least_rights(stack: str) -> None:
     rights = [each.inputs for each in of(recording(stack), BUCKET_RIGHT).values()]
     workers = [each for each in rights if "-workers-" in each["member"] or "-worker" in each["member"]]
     roles = {each.inputs["roleId"]: each.inputs["permissions"] for each in of(recording(stack), ROLE).values()}
@@ -181,7 +181,7 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_bundle_comes_before_the_one_it_replaces_goes_since_the_pointer_would_go_with_that(stack: str) -> None:
+def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
     """The pointer depends on it; and a run that is refused half-way would leave the cluster without one."""
     for name, each in of(recording(stack), "gcp:storage/bucketObject:BucketObject").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name

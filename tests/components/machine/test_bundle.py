@@ -64,7 +64,7 @@ def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tabl
     assert all(found[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
 
 
-def test_control_planes_alone_have_the_agent() -> None:
+def test_only_control_planes_have_the_agent() -> None:
     """Its code is not on machines that run what users bring."""
     plan = plan_cluster("dev", ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": POOLS}))
     with zipfile.ZipFile(io.BytesIO(plan.control_plane.bundle.content)) as archive:
@@ -74,12 +74,12 @@ def test_control_planes_alone_have_the_agent() -> None:
             assert not [name for name in archive.namelist() if name.startswith("agent/")], pool.name
 
 
-def test_what_a_caller_does_with_the_scripts_changes_no_later_bundle() -> None:
+def test_changing_the_returned_scripts_does_not_change_a_later_bundle() -> None:
     scripts("linux").clear()
     assert "node.py" in scripts("linux")
 
 
-def test_no_script_is_so_large_that_a_reader_gives_up() -> None:
+def test_no_script_exceeds_its_number_of_lines() -> None:
     lengths = {
         each.relative_to(CLOUD_INIT): len(each.read_text(encoding="ascii").splitlines())
         for family in ("linux", "windows")
@@ -110,7 +110,7 @@ PLACES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.subprocess
-def test_bundles_and_both_digests_are_the_same_wherever_they_are_made(tmp_path: Path) -> None:
+def test_bundles_and_both_digests_do_not_depend_on_the_machine(tmp_path: Path) -> None:
     """Another umask, time zone, locale, order of sets, and a copy of the files with other dates and modes."""
     found: dict[str, str] = {}
     for name, (umask, environment) in PLACES.items():
@@ -129,7 +129,7 @@ def test_bundles_and_both_digests_are_the_same_wherever_they_are_made(tmp_path: 
     assert found["here"] == found["elsewhere"]
 
 
-def test_the_two_digests_are_of_different_things() -> None:
+def test_the_two_digests_cover_different_changes() -> None:
     """Another script is another bundle of the same machine; another feature is another machine."""
     other = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("feature", "f", feature="X"),)),))
     assert bundle(PLAN, {"node.ps1": b"exit 1\n"}).sha256 != bundle(PLAN, SCRIPTS).sha256

@@ -124,7 +124,9 @@ def test_the_chain_holds_for_an_independent_verifier(ca: pki.KeyPair, administra
     ]
 
 
-def test_openssl_takes_authority_and_client_certificate(ca: pki.KeyPair, administrator: pki.KeyPair, tmp_path) -> None:
+def test_openssl_accepts_authority_and_client_certificate(
+    ca: pki.KeyPair, administrator: pki.KeyPair, tmp_path
+) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=ca["certificate"])
     client = tmp_path / "client.pem"
@@ -139,7 +141,7 @@ def test_a_client_certificate_never_outlives_its_authority() -> None:
     assert pki.not_after(leaf["certificate"]) == pki.not_after(authority["certificate"])
 
 
-def test_an_authority_with_another_kind_of_key_is_refused_by_name() -> None:
+def test_an_authority_without_an_ec_key_is_refused_by_name() -> None:
     rsa_key = rsa.generate_private_key(65537, 2048).private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
@@ -171,7 +173,7 @@ def test_the_ca_hash_is_the_one_kubeadm_documents() -> None:
     assert pki.ca_hash(KNOWN_CERTIFICATE) == KNOWN_HASH
 
 
-def test_the_service_account_key_is_rsa_because_kubeadm_1_20_refuses_another() -> None:
+def test_the_service_account_key_is_rsa_because_kubeadm_1_20_requires_it() -> None:
     """kubeadm#2756."""
     pair = pki.signing_key()
     assert pair["private"].startswith("-----BEGIN RSA PRIVATE KEY-----\n")

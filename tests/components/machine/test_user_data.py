@@ -108,7 +108,7 @@ def test_a_url_with_a_signature_or_a_password_is_refused(url: str) -> None:
         document(url, SHA, {}, {})
 
 
-def test_a_digest_that_is_none_is_refused() -> None:
+def test_an_invalid_digest_is_refused() -> None:
     with pytest.raises(ValueError, match="64 lower-case"):
         document("https://b/x", "sha256:" + SHA, {}, {})
 
@@ -119,7 +119,7 @@ def test_equal_documents_give_equal_user_data_in_any_order() -> None:
     assert user_data("linux", one, "aws") == user_data("linux", other, "aws")
 
 
-def test_comments_empty_lines_and_indentation_go_and_nothing_else() -> None:
+def test_only_comments_empty_lines_and_indentation_are_removed() -> None:
     assert without_comments("# a\n\n  # b\nx = 1  # kept\n    y \n'@\n") == "x = 1  # kept\ny \n'@\n"
 
 
@@ -132,7 +132,7 @@ def test_rendering_one_machine_costs_a_few_microseconds(family: OsFamily) -> Non
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-def test_windows_user_data_has_the_functions_of_its_own_cloud_alone(cloud: str) -> None:
+def test_windows_user_data_has_only_the_functions_of_its_cloud(cloud: str) -> None:
     text = user_data("windows", told(10), cloud)
     headers = re.findall(r"^function Get-(\w+)Header \{$", text, re.MULTILINE)
     assert [each.lower() for each in headers] == [cloud]

@@ -63,8 +63,8 @@ def test_every_program_of_a_minor_has_a_digest(minor: str) -> None:
         (releases.containerd_of, ("1.19.16", None), "Kubernetes releases has no row for '1.19'"),
     ],
 )
-def test_what_no_table_answers_names_the_table(lookup: object, arguments: tuple[str, ...], says: str) -> None:
-    with pytest.raises(releases.UnknownRelease, match=f"table {says}; it has "):
+def test_a_failed_lookup_names_the_table(lookup: object, arguments: tuple[str, ...], says: str) -> None:
+    with pytest.raises(releases.UnknownRelease, match=f"the table of {says}; it has "):
         lookup(*arguments)  # type: ignore[operator]
 
 

@@ -118,7 +118,7 @@ def test_drain_names_the_pods_that_remain_with_the_reason() -> None:
 def test_drain_names_an_evicted_pod_that_does_not_end() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
-    with pytest.raises(drain.Undrained, match=r"shop/a \(it does not end\)"):
+    with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
         run(api, 0.01)
     assert api.asked.count(("evict", "a")) == 1, "it was evicted, and only has to end"
 
@@ -165,5 +165,5 @@ def test_drain_asks_again_if_the_api_fails_after_the_cordon(error: Exception) ->
 
 
 def test_drain_fails_if_the_api_does_not_list_the_pods() -> None:
-    with pytest.raises(drain.Undrained, match=r"the API does not say \(reset by peer\)"):
+    with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

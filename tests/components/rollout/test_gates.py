@@ -112,18 +112,18 @@ def arrive(made: Rollout, name: str) -> None:
     asyncio.run(made.hooks["after_create"][0](args(name)))  # type: ignore[index]
 
 
-def test_a_member_goes_when_all_others_are_ready_and_is_drained() -> None:
+def test_a_worker_is_drained_and_deleted_if_all_others_are_ready() -> None:
     made = rolling(Machines(plan()), "web-0")
     leave(made, "web-0")
     assert made.__dict__["drained"] == [("web-0", 600)]
 
 
-def test_a_member_that_is_registered_counts_where_the_gate_asks_for_no_more() -> None:
+def test_a_registered_worker_passes_the_gate_registered() -> None:
     registered = {"web-2": {"state": "registered"}}
     leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
     made = rolling(Machines(plan(gate="ready"), registered), "web-0")
     made._nodes = _no_api  # type: ignore[method-assign]
-    with pytest.raises(RuntimeError, match="i-web-2 says registered"):
+    with pytest.raises(RuntimeError, match="i-web-2 reports registered"):
         leave(made, "web-0")
 
 
@@ -134,13 +134,15 @@ async def _no_api(_: Any) -> None:
 @pytest.mark.parametrize(
     ("record", "why"),
     [
-        (RUNNING, "web-2: i-web-2 says running downloads/kubelet"),
-        (FAILED, "web-2: i-web-2 says failed kubelet/kubelet-runs it stopped"),
+        (RUNNING, "web-2: i-web-2 reports running downloads/kubelet"),
+        (FAILED, "web-2: i-web-2 reports failed kubelet/kubelet-runs it stopped"),
         (ABSENT, "web-2: i-web-2 has no status record (404)"),
     ],
     ids=lambda value: value["state"] if isinstance(value, dict) else "",
 )
-def test_a_member_stays_while_another_is_not_ready_and_the_reason_is_named(record: dict[str, Any], why: str) -> None:
+def test_a_worker_is_not_deleted_while_another_is_not_ready_and_the_error_says_why(
+    record: dict[str, Any], why: str
+) -> None:
     made = rolling(Machines(plan(), {"web-2": record}), "web-0")
     with pytest.raises(RuntimeError, match="pool web cannot spare web-0") as caught:
         leave(made, "web-0")
@@ -149,7 +151,7 @@ def test_a_member_stays_while_another_is_not_ready_and_the_reason_is_named(recor
     assert "drained" not in made.__dict__
 
 
-def test_a_stopped_member_is_missing_and_one_that_was_never_made_is_not() -> None:
+def test_a_stopped_worker_is_missing_and_one_never_created_is_not() -> None:
     """A pool that grows and rolls at once: its new members come after the roll."""
     machines = Machines(plan(5), gone={"web-3", "web-4"})
     leave(rolling(machines, "web-0"), "web-0")
@@ -158,17 +160,19 @@ def test_a_stopped_member_is_missing_and_one_that_was_never_made_is_not() -> Non
         leave(rolling(machines, "web-0"), "web-0")
 
 
-def test_one_before_it_in_the_chain_that_is_gone_is_missing() -> None:
+def test_an_earlier_worker_without_an_instance_is_missing() -> None:
     with pytest.raises(RuntimeError, match="web-0: it has no instance"):
         leave(rolling(Machines(plan(), gone={"web-0"}), "web-1"), "web-1")
 
 
-def test_a_broken_member_may_go_itself() -> None:
+def test_a_broken_worker_may_be_deleted() -> None:
     leave(rolling(Machines(plan(), {"web-1": FAILED}), "web-1"), "web-1")
 
 
 @pytest.mark.parametrize(("unavailable", "broken", "goes"), [(2, 0, True), (2, 1, True), (2, 2, False), (1, 1, False)])
-def test_at_most_max_unavailable_are_missing_with_the_one_that_goes(unavailable: int, broken: int, goes: bool) -> None:
+def test_at_most_max_unavailable_workers_are_missing_including_the_deleted_one(
+    unavailable: int, broken: int, goes: bool
+) -> None:
     records = {f"web-{4 - index}": FAILED for index in range(broken)}
     made = rolling(Machines(plan(5, unavailable), records), "web-0")
     if goes:
@@ -178,7 +182,7 @@ def test_at_most_max_unavailable_are_missing_with_the_one_that_goes(unavailable:
         leave(made, "web-0")
 
 
-def test_two_that_go_at_once_do_not_both_count_on_each_other() -> None:
+def test_two_deletions_at_once_do_not_count_each_others_worker_as_ready() -> None:
     """max_unavailable 2, one broken: one of the pair may go, and the other sees that it does."""
     machines = Machines(plan(5, 2), {"web-4": FAILED})
     made = rolling(machines, "web-0", "web-1")
@@ -191,7 +195,7 @@ def test_two_that_go_at_once_do_not_both_count_on_each_other() -> None:
     assert [isinstance(each, RuntimeError) for each in results] == [False, True]
 
 
-def test_a_member_that_is_removed_is_none_of_those_that_may_be_missing() -> None:
+def test_a_removed_worker_does_not_count_as_missing() -> None:
     machines = Machines(plan(), {"web-1": FAILED})
     leave(rolling(machines), "web-3")
     machines.records["web-2"] = FAILED
@@ -199,7 +203,7 @@ def test_a_member_that_is_removed_is_none_of_those_that_may_be_missing() -> None
         leave(rolling(machines), "web-3")
 
 
-def test_a_pool_that_goes_whole_has_no_gate_but_its_nodes_are_drained() -> None:
+def test_a_removed_pool_has_no_gate_but_its_nodes_are_drained() -> None:
     made = rolling(Machines(plan(), {"web-1": FAILED}))
 
     async def old() -> None:
@@ -209,7 +213,7 @@ def test_a_pool_that_goes_whole_has_no_gate_but_its_nodes_are_drained() -> None:
     assert made.__dict__["drained"] == [("old-0", 600)]
 
 
-def test_when_the_whole_cluster_goes_nothing_is_asked() -> None:
+def test_destroying_the_cluster_calls_no_gate_and_drains_no_node() -> None:
     """Its registration is answered: so it is not being replaced, and yet it is deleted."""
     machines = Machines(plan(), {"web-1": FAILED})
     made = rolling(machines)
@@ -218,7 +222,7 @@ def test_when_the_whole_cluster_goes_nothing_is_asked() -> None:
     assert (machines.reads, "drained" in made.__dict__) == ([], False)
 
 
-def test_a_replaced_machine_is_waited_for_until_it_is_ready() -> None:
+def test_the_run_waits_for_a_replaced_machine_until_it_is_ready() -> None:
     machines = Machines(plan(), age=timedelta(minutes=3))
     made = rolling(machines, "web-0", simulated=False)
     leave(made, "web-0")
@@ -228,21 +232,21 @@ def test_a_replaced_machine_is_waited_for_until_it_is_ready() -> None:
     assert list(answers) == []
 
 
-def test_one_that_started_too_long_ago_is_given_up() -> None:
+def test_waiting_ends_for_a_machine_launched_too_long_ago() -> None:
     machines = Machines(plan(), age=timedelta(minutes=31))
     made = rolling(machines, "web-0", simulated=False)
     leave(made, "web-0")
     machines.records = {"web-0": RUNNING}
-    with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 says running"):
+    with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 reports running"):
         arrive(made, "web-0")
 
 
-def test_a_run_that_failed_is_given_up_at_once() -> None:
+def test_waiting_ends_at_once_for_a_failed_node_plan() -> None:
     machines = Machines(plan(), age=timedelta(0))
     made = rolling(machines, "web-0", simulated=False)
     leave(made, "web-0")
     machines.records = {"web-0": FAILED}
-    with pytest.raises(RuntimeError, match="No other machine of pool web goes now"):
+    with pytest.raises(RuntimeError, match="No other machine of pool web is replaced in this run"):
         arrive(made, "web-0")
 
 
@@ -259,13 +263,13 @@ def test_a_stopped_roll_names_the_machine_that_was_replaced_and_a_command_that_c
     assert "mullion roll aws-prod web --machine web-0 --sandbox" in str(caught.value)
 
 
-def test_a_new_member_keeps_nobody_waiting() -> None:
+def test_the_run_does_not_wait_for_an_additional_worker() -> None:
     machines = Machines(plan(), {"web-0": ABSENT})
     arrive(rolling(machines), "web-0")
     assert machines.reads == []
 
 
-def test_the_next_waits_for_one_that_is_still_booting() -> None:
+def test_the_next_deletion_waits_for_a_worker_that_is_still_booting() -> None:
     """One that a cut run made, and that was taken over, has no hook of its own."""
     machines = Machines(plan(), age=timedelta(minutes=3))
     machines.records = Answers({"web-0": iter([ABSENT, ABSENT, READY])})  # type: ignore[assignment]
@@ -273,7 +277,7 @@ def test_the_next_waits_for_one_that_is_still_booting() -> None:
     assert machines.reads.count("i-web-0") == 3
 
 
-def test_who_was_seen_ready_is_not_read_again_for_a_while() -> None:
+def test_a_ready_status_record_is_not_read_again_for_a_while() -> None:
     machines = Machines(plan(9))
     made = rolling(machines, "web-0", "web-1")
     for name in ("web-0", "web-1"):

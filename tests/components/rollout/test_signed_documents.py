@@ -11,7 +11,7 @@ from tests.components.node.samples import spec
 KEY = "a2V5"
 
 
-def test_a_serial_is_a_whole_number_though_the_engine_hands_on_floats() -> None:
+def test_a_serial_is_an_integer_although_the_engine_passes_floats() -> None:
     text = signed_documents.pointer_document(KEY, "https://x", "1" * 64, "1.37.1", 1795285494.0, "1.36.3")
     assert '"serial": 1795285494,' in text
     body = json.loads(text)
@@ -21,7 +21,7 @@ def test_a_serial_is_a_whole_number_though_the_engine_hands_on_floats() -> None:
     assert isinstance(json.loads(signed_documents.members_document(KEY, [], 5.0))["serial"], int)
 
 
-def test_members_are_all_planned_machines_with_what_their_nodes_shall_have() -> None:
+def test_members_are_all_planned_machines_with_labels_and_taints() -> None:
     fields = {"count": 2, "labels": {"team": "b", "x": ""}, "taints": ["os=windows:NoSchedule", "gpu:NoExecute"]}
     listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", fields)))
     assert [each["name"] for each in listed] == ["control-plane-0", "pool-0", "pool-1"]
@@ -32,7 +32,7 @@ def test_members_are_all_planned_machines_with_what_their_nodes_shall_have() -> 
     assert {each["pods"] for each in listed} == {None}, "overlay: the controller manager gives them out"
 
 
-def test_members_have_planned_pod_ranges_where_the_cloud_routes_pods() -> None:
+def test_members_have_planned_pod_ranges_in_l2bridge_mode() -> None:
     listed = signed_documents.members(plan_cluster("dev", spec("windows-2019", network={"mode": "l2bridge"})))
     ranges = [each["pods"] for each in listed]
     assert all(each.endswith("/24") for each in ranges)

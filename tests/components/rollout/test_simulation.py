@@ -12,7 +12,7 @@ URL = "https://127.0.0.1:4711"
     ("target", "told", "simulated"),
     [("sandbox", None, True), ("sandbox", URL, False), ("cloud", None, False)],
 )
-def test_machines_are_only_written_down_in_a_sandbox_that_is_not_booted(
+def test_machines_are_simulated_only_in_an_unbooted_sandbox(
     target: str, told: str | None, simulated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = {simulation.BOOTED: told}

@@ -82,14 +82,14 @@ OLD = "1.35.8"
         ([WANTED], None, WANTED),
     ],
 )
-def test_pools_have_the_version_that_the_slowest_control_plane_has(
+def test_pools_have_the_oldest_version_that_the_control_plane_reports(
     reported: list[str], desired: tuple[str, str] | None, pools: str, warned: list[str]
 ) -> None:
     assert version(Stores(reported, desired=desired)) == pools
     assert bool(warned) is (pools != WANTED)
 
 
-def test_a_cluster_that_is_made_now_asks_nobody() -> None:
+def test_a_new_cluster_reads_no_status_records() -> None:
     assert version(Stores(["9.9.9"]), begins=True) == WANTED
 
 
@@ -99,12 +99,12 @@ def test_a_cluster_that_is_made_now_asks_nobody() -> None:
         (["1.34.4"] * 3, (WANTED, "1.34.4"), "from 1.34.4 to 1.36.4 is more than one minor version; write a 1.35"),
         (["1.36.4", "1.37.0"], None, "1.36.4 is older than 1.37.0"),
         ([WANTED], ("1.37.0", WANTED), "1.36.4 is older than 1.37.0"),
-        ([], (OLD, OLD), "none of the control plane's 3 machines report which version they have"),
-        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot go from 1.35.8 to 1.36.4"),
+        ([], (OLD, OLD), "none of the control plane's 3 machines report their version"),
+        ([OLD, OLD], (OLD, OLD), "2 of the control plane's 3 machines .* cannot be upgraded from 1.35.8 to 1.36.4"),
         ([OLD], None, "1 of the control plane's 3 machines"),
     ],
 )
-def test_what_the_control_plane_cannot_do_ends_the_run(
+def test_the_run_fails_if_the_control_plane_cannot_be_upgraded(
     reported: list[str], desired: tuple[str, str] | None, said: str
 ) -> None:
     with pytest.raises(pulumi.RunError, match=said):
@@ -119,26 +119,26 @@ def reach(found: Upgrade) -> None:
     asyncio.run(hooks["after_update"][0](None))
 
 
-def test_the_run_ends_when_all_of_the_control_plane_is_there() -> None:
+def test_the_run_ends_when_every_control_plane_machine_reports_the_version() -> None:
     older, all_of_it = [OLD] * 3, [WANTED] * 3
     stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, OLD, WANTED], all_of_it)
     reach(made(stores, simulated=False))
     assert stores.looks == [all_of_it]
 
 
-def test_one_that_does_not_get_there_is_said_with_what_it_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_reported_versions_after_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(upgrade, "MACHINE_UPGRADE_SECONDS", 0)
     for simulated in (True, False):
         with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
             reach(made(Stores([OLD] * 3), simulated=simulated))
 
 
-def test_another_change_of_the_pointer_waits_for_nothing() -> None:
+def test_a_change_of_the_pointer_without_an_upgrade_does_not_wait() -> None:
     stores = Stores([WANTED] * 3)
     reach(made(stores, simulated=False))
 
 
-def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     def gone(*_: object) -> None:
         raise UnknownArtifact("artifacts.json has no kubernetes-node 1.35.8 for windows; nearest are 1.35.7")
 
@@ -148,7 +148,7 @@ def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.Mo
     found.version = held
     pool: Any = SimpleNamespace(name="web")
     with pytest.raises(
-        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Put back"
+        pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Keep the artifacts"
     ):
         found.pool(pool)
 
@@ -165,5 +165,5 @@ def test_what_the_older_version_needs_must_still_be_known(monkeypatch: pytest.Mo
         (["1.36.4", "1.37.0"], "1.38.0", True),
     ],
 )
-def test_hops_are_up_and_by_one_minor(known: list[str], wanted: str, refused: bool) -> None:
+def test_an_upgrade_goes_up_by_one_minor(known: list[str], wanted: str, refused: bool) -> None:
     assert bool(refusal(known, wanted)) is refused

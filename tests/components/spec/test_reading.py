@@ -95,7 +95,7 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("id", "change", "path", "fix"), FORM_CASES, ids=lambda value: str(value)[:40])
-def test_a_wrong_form_is_named_with_its_path_and_the_way_out(id: str, change: Any, path: str, fix: str) -> None:
+def test_an_error_of_the_form_has_the_path_and_the_correction(id: str, change: Any, path: str, fix: str) -> None:
     found = problems(changed(change))
     assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem, no bogus ones beside it"
     assert fix in found[0].fix
@@ -206,7 +206,7 @@ BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
 
 
 @pytest.mark.parametrize(("meaning", "change", "expected"), BROKEN, ids=[meaning for meaning, *_ in BROKEN])
-def test_a_part_that_cannot_be_read_causes_no_other_error(meaning: str, change: Any, expected: Any) -> None:
+def test_a_broken_part_causes_no_further_errors(meaning: str, change: Any, expected: Any) -> None:
     assert said(changed(change)) == expected, meaning
 
 
@@ -282,7 +282,7 @@ def test_other_names_are_refused(name: str) -> None:
     assert [each.id for each in problems(GOOD, name=name)] == ["cluster-name"]
 
 
-def test_a_value_that_holds_itself_is_an_error_not_an_endless_loop() -> None:
+def test_a_value_that_contains_itself_is_an_error() -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
     assert said(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
@@ -294,7 +294,7 @@ def test_an_encrypted_value_is_never_shown() -> None:
     assert "cipher" not in str(failure.value)
 
 
-def test_what_a_program_hands_over_reads_like_a_file() -> None:
+def test_values_of_a_program_are_read_like_those_of_a_file() -> None:
     from ipaddress import IPv4Network
 
     from components.spec.models import Cloud, OperatingSystem
@@ -305,7 +305,7 @@ def test_what_a_program_hands_over_reads_like_a_file() -> None:
     assert read_stack("a", {**REGION, CLUSTER: written}).spec == read_stack("a", {**REGION, CLUSTER: GOOD}).spec
 
 
-def test_reading_leaves_the_document_alone() -> None:
+def test_reading_does_not_change_the_document() -> None:
     document = changed({"netwrk": 1, "kubernetes": 1.32})
     before = repr(document)
     problems(document)

@@ -49,6 +49,20 @@ def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project:
     assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
 
 
+def test_a_pin_is_found_in_the_conventional_file_that_no_stack_file_names(project: Path) -> None:
+    (project / "artifacts.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows"}]))
+    refuse_unready(_stack(kubernetes="1.37.1"))
+    inline = {**ENTRY, "version": "1.37.2"}
+    versions = [each.version for each in _stack(artifacts={"entries": [inline]}).spec.artifacts.entries]
+    assert versions == ["1.37.1", "1.37.1", "1.37.2"]
+
+
+def test_a_named_file_is_read_in_the_place_of_the_conventional_one(project: Path) -> None:
+    (project / "artifacts.json").write_text(json.dumps([ENTRY]))
+    (project / "own.json").write_text("[]")
+    assert _stack(artifacts={"file": "own.json"}).spec.artifacts.entries == []
+
+
 def test_an_absolute_name_needs_no_project(project: Path) -> None:
     (project / "own.json").write_text(json.dumps([ENTRY]))
     document, wrong = with_file({"artifacts": {"file": str(project / "own.json")}}, Path("/nowhere"))
@@ -65,9 +79,9 @@ def test_a_relative_name_without_a_project_says_what_to_write(tmp_path: Path) ->
     ("content", "id", "says"),
     [
         (None, "artifact-file-unreadable", "No such file"),
-        (b"{", "artifact-file-unreadable", "no JSON"),
-        (b"\xff\xfe[\x00", "artifact-file-unreadable", "no JSON"),
-        (b"[" * 100_000, "artifact-file-unreadable", "no JSON"),
+        (b"{", "artifact-file-unreadable", "it is not JSON"),
+        (b"\xff\xfe[\x00", "artifact-file-unreadable", "it is not JSON"),
+        (b"[" * 100_000, "artifact-file-unreadable", "it is not JSON"),
         (b'{"name": "x"}', "wrong-type", "a list of entries"),
     ],
 )
@@ -86,8 +100,8 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "no digest": ({"sha256": None}, "", "wrong-value", "exactly one"),
     "another word": ({"sha256": None, "digest": "none"}, ".digest", "wrong-value", "sha256 or sha512"),
     "another system": ({"os": "linus"}, ".os", "wrong-value", "linux, windows"),
-    "a signed URL": ({"url": "https://files.example/x?sig=1"}, ".url", "wrong-value", "plain address"),
-    "a user": ({"url": "https://me:pw@files.example/x"}, ".url", "wrong-value", "plain address"),
+    "a signed URL": ({"url": "https://files.example/x?sig=1"}, ".url", "wrong-value", "write https://host/path"),
+    "a user": ({"url": "https://me:pw@files.example/x"}, ".url", "wrong-value", "write https://host/path"),
     "no URL": ({"url": "files.example/x"}, ".url", "wrong-value", "https://host/path"),
     "another key": ({"sha265": "x"}, ".sha265", "unknown-key", "write sha256"),
     "a size as text": ({"size": "many"}, ".size", "wrong-type", "whole number"),
@@ -115,7 +129,7 @@ def test_a_wrong_inline_entry_is_named_by_its_place_in_the_spec(
 
 
 @pytest.mark.parametrize("url", ["https://me:hunter2@files.example/x", "https://files.example/x?sig=hunter2"])
-def test_what_may_be_a_secret_in_a_url_is_not_shown(url: str) -> None:
+def test_user_and_query_of_a_url_are_not_shown(url: str) -> None:
     [found] = problems(changed({"artifacts": {"mirror": url}}))
     assert "files.example" in str(found)
     assert "hunter2" not in str(found)
@@ -132,7 +146,7 @@ def test_a_mirror_is_a_plain_http_url(mirror: str) -> None:
     assert (found.id, found.path) == ("wrong-value", "artifacts.mirror")
 
 
-def test_what_has_no_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
+def test_a_download_without_a_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
     reason = {"download-without-digest": "we check it by hand"}
     for acknowledge in ({}, reason):
         stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)

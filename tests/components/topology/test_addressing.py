@@ -72,7 +72,7 @@ def test_a_change_of_api_access_moves_no_machine() -> None:
     assert private.edge == () and len(public.edge) == 3
 
 
-def test_pools_that_meet_are_named_with_a_slot_that_is_free() -> None:
+def test_overlapping_pools_are_reported_with_a_free_slot() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
     [meeting] = addressing.meetings(plan, pools)

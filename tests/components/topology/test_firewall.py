@@ -72,7 +72,7 @@ def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_every_way_exists_in_every_shape(cluster: ClusterSpec) -> None:
+def test_every_path_is_complete_in_every_cluster(cluster: ClusterSpec) -> None:
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     found = ways(cluster, plan, firewall.rules(cluster))
     assert [each for each in found if each.missing] == []
@@ -98,7 +98,7 @@ def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_t
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> None:
+def test_a_path_is_incomplete_without_a_needed_rule(cluster: ClusterSpec) -> None:
     """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
     if cluster is SHAPES["routed"]:
         return  # what is open to pods covers much else; its own test drops those rules
@@ -113,7 +113,7 @@ def test_without_any_one_needed_rule_a_way_is_missing(cluster: ClusterSpec) -> N
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_without_any_one_route_or_gateway_a_way_is_missing(cluster: ClusterSpec) -> None:
+def test_a_path_is_incomplete_without_a_route_or_gateway(cluster: ClusterSpec) -> None:
     plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
     for table in plan.tables:
         if table.name == "edge" and not plan.gateways:

@@ -20,7 +20,7 @@ def stored() -> Path:
     return Path(str(bundle_files.asset(BUNDLE).path))
 
 
-def test_a_bundle_is_stored_once_in_a_folder_of_the_users_own() -> None:
+def test_a_bundle_is_written_once_to_a_folder_that_only_the_user_reads() -> None:
     first = stored()
     written = first.stat().st_mtime_ns
     assert stored().stat().st_mtime_ns == written
@@ -28,12 +28,12 @@ def test_a_bundle_is_stored_once_in_a_folder_of_the_users_own() -> None:
     assert first.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_what_was_changed_is_written_again_even_at_the_same_size() -> None:
+def test_a_changed_file_is_rewritten_even_if_its_size_is_the_same() -> None:
     stored().write_bytes(b"x" * len(BUNDLE.content))
     assert stored().read_bytes() == BUNDLE.content
 
 
-def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+def test_a_symbolic_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.write_bytes(BUNDLE.content)
     path = stored()

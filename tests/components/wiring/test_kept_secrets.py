@@ -177,7 +177,7 @@ ROTATED = [  # step, the operations it may cause, outputs and files of the contr
 
 
 @pytest.mark.parametrize(("step", "operations", "outputs", "files"), ROTATED, ids=[each[0] for each in ROTATED])
-def test_a_raised_generation_changes_that_item_and_what_derives_from_it_only(
+def test_a_raised_generation_replaces_only_that_value_and_values_derived_from_it(
     runs: dict[str, Run], step: str, operations: dict[str, str], outputs: set[str], files: set[str]
 ) -> None:
     names = [name for name, _ in STEPS]
@@ -219,7 +219,7 @@ def test_encryption_keys_are_listed_newest_first_and_old_ones_stay(runs: dict[st
     assert {len(base64.b64decode(each, validate=True)) for each in (old, newest)} == {32}, "secretbox takes 32 bytes"
 
 
-def test_of_service_account_keys_the_newest_and_the_one_before_are_there(runs: dict[str, Run]) -> None:
+def test_the_two_newest_service_account_keys_are_kept(runs: dict[str, Run]) -> None:
     """What the one before signed is good until the next raise; each has its number, which is its age."""
     first, second, third = (runs[each].files["service-account-keys"] for each in ("first", "service account", "signer"))
     assert [[each["number"] for each in keys] for keys in (first, second, third)] == [[1], [2, 1], [3, 2]]

@@ -7,13 +7,13 @@ from components.wiring.tags import LONGEST, descendant, label, tag_value, urn_di
 ROOT = "urn:pulumi:prod::mullion::mullion:index:MixedCluster::prod"
 
 
-def test_a_descendants_urn_is_the_engines_own() -> None:
+def test_descendant_returns_the_engines_urn() -> None:
     types = "mullion:aws:Workers$aws:ec2/instance:Instance"
     expected = f"urn:pulumi:prod::mullion::mullion:index:MixedCluster${types}::prod-web-0"
     assert descendant(ROOT, types, "prod-web-0") == expected
 
 
-def test_a_tag_value_has_only_characters_that_every_service_takes() -> None:
+def test_a_tag_value_has_only_characters_that_every_service_allows() -> None:
     value = tag_value(descendant(ROOT, "mullion:aws:Api$aws:lb/listener:Listener", "prod-api-public"))
     assert re.fullmatch(r"[\w .:/=+@-]+", value)
 
@@ -26,7 +26,7 @@ def test_a_long_urn_keeps_its_head_and_ends_in_a_digest_of_the_whole() -> None:
     assert re.fullmatch(r"[\w .:/=+@-]+", one)
 
 
-def test_a_label_is_lower_case_and_has_a_digest_in_the_urns_place() -> None:
+def test_a_label_is_lower_case_and_has_a_digest_instead_of_the_urn() -> None:
     assert label(("mullion:expires", "2026-12-24T18:00:00Z")) == ("mullion_expires", "2026-12-24t18_00_00z")
     assert len(label(("k", "v" * 100))[1]) == 63
     assert re.fullmatch(r"[0-9a-f]{40}", urn_digest("urn:pulumi:a::b::c::d"))

@@ -22,7 +22,7 @@ STACKS = (
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_urns_are_those_on_record_since_names_are_identity(stack: str) -> None:
+def test_urns_equal_the_golden_file(stack: str) -> None:
     """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
     urns = sorted(each.urn for each in recording(stack).resources.values())
     assert len(set(urns)) == len(recording(stack).resources)
@@ -92,7 +92,7 @@ def _registered(stack: str, options: str) -> Recording:
         *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
     ],
 )
-def test_every_property_is_one_that_the_sdk_knows_in_its_type(stack: str, options: str) -> None:
+def test_every_property_has_the_type_that_the_sdk_declares(stack: str, options: str) -> None:
     cloud = clouds.of(stack.partition("-")[0])
     found = _registered(stack, options).resources.values()
     ours = [each for each in found if each.type.startswith(f"{cloud.name}:")]
@@ -148,7 +148,7 @@ HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits
 
 
 @pytest.mark.parametrize("name", clouds.CLOUDS)
-def test_the_page_of_a_cloud_has_the_same_headings_and_what_plan_prints(name: str) -> None:
+def test_the_page_of_a_cloud_quotes_the_output_of_plan(name: str) -> None:
     page, stack = (ROOT / "docs" / f"{name}.md").read_text(), f"{name}-dev"
     found, planned = recording(stack), plan(stack)
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS

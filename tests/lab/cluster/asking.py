@@ -1,4 +1,4 @@
-"""Questions to a cluster of the lab, by its administrator on a control plane."""
+"""Queries of a lab cluster, by its administrator on a control plane."""
 
 import base64
 import json
@@ -10,24 +10,24 @@ from sandbox.boot.machine import KUBECTL, Machine
 from tests.awaited import until
 
 IMAGE = "ghcr.io/flannel-io/flannel:v0.28.9"
-"""The one image here that has a shell: busybox."""
+"""The only image with a shell (busybox)."""
 TURN = "/var/lib/mullion/turn"
 LIBRARIES = "/node/lib/x86_64-linux-gnu"
 CURL = (
     *(f"{LIBRARIES}/ld-linux-x86-64.so.2", "--library-path", LIBRARIES),
     *("/node/bin/curl", "--silent", "--show-error", "--max-time", "5"),
 )
-"""The node's own curl, in a pod that has the node's /usr as /node."""
+"""The node's curl, in a pod with the node's /usr at /node."""
 
 
 def nodes(head: Machine) -> dict[str, Any]:
-    """Node objects by name."""
+    """Return Node objects by name."""
     items = json.loads(head.kubectl("get", "nodes", "--output", "json"))["items"]
     return {each["metadata"]["name"]: each for each in items}
 
 
 def condition(node: dict[str, Any], name: str) -> str:
-    """A condition's status; Unknown where there is none yet."""
+    """Return a condition's status; Unknown if the Node does not have it yet."""
     found = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
     return found[0] if found else "Unknown"
 
@@ -44,25 +44,25 @@ def etcdctl(head: Machine, *words: str) -> Any:
 
 
 def stored(head: Machine, secret: str) -> bytes:
-    """A Secret of the namespace `default` as etcd has it."""
+    """Return the bytes of a Secret of namespace `default` in etcd."""
     found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
     return base64.b64decode(found["kvs"][0]["value"])
 
 
 def agent(head: Machine) -> dict[str, Any]:
-    """What a control plane's agent says in the status record."""
+    """Return the agent's part of a control plane's status record."""
     return head.status().get("agent") or {}
 
 
 def at_rest(head: Machine) -> bool:
-    """The machine has no turn, its executor ended well, and its agent waits for nothing and misses nothing."""
+    """Return whether the machine has no turn, its record says ready, and its agent has no errors and does not wait."""
     said = agent(head)
     idle = not head.file(TURN).exists() and (said.get("waits_for"), said.get("errors")) == ("", {})
     return idle and head.status()["state"] == "ready"
 
 
 def all_ready(head: Machine, count: int) -> dict[str, Any] | None:
-    """Node objects by name, if there are so many and each is Ready."""
+    """Return Node objects by name if there are `count` and all are Ready, else None."""
     found = nodes(head)
     return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
 

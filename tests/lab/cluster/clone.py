@@ -1,4 +1,4 @@
-"""A clone of its own in which commands boot a stack's machines."""
+"""A clone in which commands boot a stack's machines."""
 
 import subprocess
 import sys
@@ -20,7 +20,7 @@ LONGEST = 900
 
 
 class Clone:
-    """A clone of its own in which commands run."""
+    """A clone in which commands run."""
 
     def __init__(self, folder: Path, stack: str, cluster: dict[str, Any] | None = None) -> None:
         """cluster: of a stack on AWS that the repository does not have."""
@@ -36,7 +36,7 @@ class Clone:
             (folder / "stacks" / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"config": config}))
 
     def mullion(self, *words: str) -> str:
-        """What a command prints; the test fails where it does."""
+        """Run a command, which must succeed; return its output."""
         argv = [sys.executable, "-c", IN_CLONE, str(self.folder), *words]
         ran = subprocess.run(
             argv, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST,
@@ -46,10 +46,10 @@ class Clone:
         return ran.stdout
 
     def machines(self) -> dict[str, dict[str, str]]:
-        """Each machine as `sandbox ls` tells it, without a process: who waits asks often."""
+        """Return the machines of `sandbox ls` without a process, for tests that poll."""
         with closing(CloudState(supervision.cloud_state_file(self.sandbox))) as cloud_state:
             return sandbox_boot.machines(cloud_state)
 
     def remains(self) -> dict[str, list[str]]:
-        """What is on this host of its machines."""
+        """Return leftovers of its machines on this host."""
         return left(self.folder, supervision.namespace(self.sandbox), self.groups)

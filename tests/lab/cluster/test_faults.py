@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from operations.commands.reboot_all import THERE
+from operations.commands.reboot_all import ENOUGH
 from operations.engine.locate import Engine
 from tests.awaited import until
 from tests.lab.cluster.clone import Clone
@@ -89,7 +89,7 @@ def healed(clone: Clone) -> None:
             clone.mullion("sandbox", "cut", STACK, name, "--undo")
 
     def whole() -> bool:
-        return all(each["power"] == "on" and each["record"] in THERE for each in booting(clone).values())
+        return all(each["power"] == "on" and each["record"] in ENOUGH for each in booting(clone).values())
 
     until(whole, "each machine is as planned again", RETURN_SECONDS)
 

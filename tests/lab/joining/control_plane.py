@@ -88,8 +88,8 @@ class ControlPlane:
 
         def ask() -> Any:
             try:
-                # not `call`: its threads are those of the whole process, and this one is in the namespace
-                return KubernetesApi(access)._call(method, path, body, kind)
+                # not `call`, whose threads are outside the network namespace
+                return KubernetesApi(access).ask(method, path, body, kind)
             except (Refused, Unreachable) as error:
                 return error
 

@@ -45,7 +45,7 @@ def test_faults_are_planned_listed_and_deleted(cloud_state, mullion: Run) -> Non
     listed = mullion("sandbox", "fault", "small", "--list")
     assert "throttle" in listed.stdout
     assert "InternalFailure" in listed.stdout
-    assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault waits in the sandbox of small\n"
+    assert mullion("sandbox", "fault", "small", "--clear").stdout == "no fault is planned in the sandbox of small\n"
     assert faults.planned(cloud_state) == []
 
 

@@ -12,6 +12,7 @@ from lab import cluster as programs
 from operations.console.exits import Exit, Stop
 from operations.engine import workspace
 from operations.stacks import boot_overlay, boot_site, stack_files, target
+from operations.stacks.target import Target
 from sandbox.cloud_state import SERVICES, CloudState
 
 Run = Callable[..., Result]
@@ -141,3 +142,12 @@ def test_what_cannot_be_done_says_what_to_do_instead(
 
 def test_stopping_what_is_not_booted_is_no_fault(built: Path, mullion: Run) -> None:
     assert mullion("sandbox", "stop", "small").stdout == "the sandbox of small was not booted\n"
+
+
+def test_machines_that_cannot_boot_are_refused_before_programs_are_asked_for(built: Path) -> None:
+    target.remember("small", Target("sandbox"))
+    (target.sandbox_folder("small")).mkdir(parents=True)
+    CloudState(target.world_file("small")).close()
+    with pytest.raises(Stop, match="remove them first, mullion down small --sandbox") as stop:
+        boot_overlay.choose("small", stack_files.written("small"), None)
+    assert stop.value.code is Exit.REFUSED

@@ -1,6 +1,6 @@
-"""What the real AWS answers to what our program or a user's spec could ask: type, inputs, code and words of a row.
+"""Refusals of AWS for calls that a program or spec could make: type, inputs, code and text of a row.
 
-`$name` stands for the id of a thing that the test makes before (test_refusals_by_the_api.py: SCENES).
+`$name` stands for the id of a resource that the test creates before (test_refusals_by_the_api.py: SCENES).
 """
 
 import base64

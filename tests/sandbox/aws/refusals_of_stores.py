@@ -1,4 +1,4 @@
-"""What Route 53, IAM, S3 and Secrets Manager answer, in the rows of refusals.py."""
+"""Refusals of Route 53, IAM, S3 and Secrets Manager, as rows of refusals.py."""
 
 import json
 from typing import Any

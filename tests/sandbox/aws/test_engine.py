@@ -1,4 +1,4 @@
-"""The real Pulumi engine on the sandbox, with a small program of its own."""
+"""The real Pulumi engine on the sandbox, with a small program."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,7 +75,7 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) -> None:
-    """The life of a stack; each preview_and_up also asserts that the preview said what the up then did."""
+    """Life of a stack; each preview_and_up also asserts that preview and up are equal."""
     made = runner.preview_and_up()
     assert {operation for operation, _ in made.values()} == {"create"}
     assert len(runner.cloud_state.resources()) == len(made)
@@ -86,7 +86,7 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
 
     assert runner.preview_and_up() == {}, "a second up changes nothing"
     runner.stack.refresh()
-    assert runner.run(runner.stack.preview) == {}, "the world and the state agree"
+    assert runner.run(runner.stack.preview) == {}, "cloud state and engine state agree"
 
     changed = runner.preview_and_up(owner="them", bundle="v2", size="m6i.xlarge", machines=3)
     assert changed == {
@@ -95,7 +95,7 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
         "Instance m0": ("update", ("instanceType",)),
         "Instance m1": ("update", ("instanceType",)),
         "Instance m2": ("create", ()),
-    }, "changes are in place, and named"
+    }, "changes are in place, with their properties"
 
     before = {record.name: record.id for record in runner.cloud_state.resources(INSTANCES)}
     replaced = runner.preview_and_up(encrypted=False)
@@ -116,13 +116,13 @@ def test_up_change_replace_destroy_and_up_again(runner: Runner, tmp_path: Path) 
 
 
 def _no_secret_outside(folder: Path) -> None:
-    """Everywhere but in the secrets file: state, checkpoints, history, world, plugin home."""
+    """All files but the secrets file: state, checkpoints, history, cloud state, plugin home."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.name != "world.secrets"]
     assert not [file for file in files if VALUE.encode() in file.read_bytes()]
 
 
-def test_a_refusal_is_what_the_user_reads(runner: Runner) -> None:
-    """The engine's error has AWS's code and the resource's name, and no stack trace; what was made stays made."""
+def test_the_engine_shows_the_refusal_to_the_user(runner: Runner) -> None:
+    """The engine's error has AWS's code and the resource's name without stack trace; created resources stay."""
     runner.settings |= {"machines": 1, "bundle": "x"}
     program = small_cloud
 
@@ -144,7 +144,7 @@ def test_a_refusal_is_what_the_user_reads(runner: Runner) -> None:
     assert [operation.urn.rsplit("::", 1)[-1] for operation in errors] == ["outside"]
 
 
-def test_wrong_inputs_stop_the_preview_with_their_path(runner: Runner) -> None:
+def test_an_invalid_input_stops_the_preview_with_its_path(runner: Runner) -> None:
     def wrong() -> None:
         import pulumi_aws as aws
 

@@ -1,4 +1,4 @@
-"""Faults and changes behind the program's back, as the real engine meets them."""
+"""Faults, and changes behind the engine's back, with the real engine."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,21 +35,21 @@ def runner(tmp_path: Path, engine: Engine) -> Iterator[Runner]:
 
 
 def _types(runner: Runner) -> tuple[list[str], list[str]]:
-    """What the world has, and what the state has."""
+    """Return resources of the cloud state and of the engine's state."""
     state = runner.stack.export_stack().deployment or {}
     known = [each["type"] for each in state.get("resources", []) if each["type"].startswith("aws:")]
     return [each.type for each in runner.cloud_state.resources()], known
 
 
 @pytest.mark.parametrize(("kind", "made"), [("die-after", [VPC]), ("die-before", [])])
-def test_a_provider_that_dies_leaves_world_and_state_as_a_real_one_would(runner: Runner, kind, made) -> None:
+def test_a_provider_that_dies_leaves_cloud_state_and_engine_state_as_a_real_one(runner: Runner, kind, made) -> None:
     faults.plan(runner.cloud_state, kind, type="Vpc")
     with pytest.raises(auto.errors.CommandError):
         runner.stack.up()
     assert _types(runner) == (made, [])
 
 
-def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner: Runner) -> None:
+def test_the_next_up_makes_a_failed_call_and_a_throttled_call_is_retried(runner: Runner) -> None:
     faults.plan(runner.cloud_state, "fail", type="Eip")
     faults.plan(runner.cloud_state, "throttle", type="Vpc", amount=4)
     with pytest.raises(auto.errors.CommandError, match="creating Eip eip: InternalFailure"):
@@ -58,12 +58,12 @@ def test_a_failed_call_is_made_by_the_next_up_and_a_throttled_one_at_once(runner
     assert runner.run(runner.stack.up) == {"Eip eip": ("create", ())}
 
 
-def test_a_refresh_sees_what_was_changed_and_what_is_gone(runner: Runner) -> None:
+def test_a_refresh_reads_changed_and_deleted_resources(runner: Runner) -> None:
     runner.stack.up()
     [vpc], [eip] = runner.cloud_state.resources(VPC), runner.cloud_state.resources(EIP)
     tamper.change(runner.cloud_state, vpc, {"tags.owner": "them", "enableDnsHostnames": True})
     tamper.remove(runner.cloud_state, eip)
-    assert runner.run(runner.stack.preview) == {}, "without a refresh nobody knows"
+    assert runner.run(runner.stack.preview) == {}, "without a refresh the engine does not see them"
     runner.stack.refresh()
     assert _types(runner) == ([VPC], [VPC])
     done = runner.preview_and_up()

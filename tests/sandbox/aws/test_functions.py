@@ -1,4 +1,4 @@
-"""The provider's functions."""
+"""Functions of the provider."""
 
 import re
 
@@ -35,7 +35,7 @@ def test_a_public_image_has_an_id_of_its_own_in_each_region(invoke, name) -> Non
     assert here["value"] != there["value"]
 
 
-def test_no_two_images_are_one(invoke) -> None:
+def test_all_images_have_different_ids(invoke) -> None:
     assert len({invoke("getParameter", name=name)["value"] for name in PARAMETERS}) == len(PARAMETERS)
 
 
@@ -51,12 +51,12 @@ def test_every_region_has_zones_with_ids(invoke, region) -> None:
     assert all(name.startswith(region) for name in zones["names"])
 
 
-def test_zones_can_be_left_out(invoke) -> None:
+def test_zones_can_be_excluded(invoke) -> None:
     zones = invoke("getAvailabilityZones", excludeNames=["eu-west-1a"], excludeZoneIds=["euw1-az2"])
     assert zones["names"] == ["eu-west-1c"]
 
 
-def test_the_caller_is_a_user_of_an_account_that_is_nobodys(invoke) -> None:
+def test_the_caller_is_a_user_of_an_account_that_does_not_exist(invoke) -> None:
     assert invoke("getCallerIdentity")["accountId"] == "000000000000"
     assert invoke("getRegion")["region"] == "eu-west-1"
     assert invoke("getPartition")["partition"] == "aws"
@@ -73,7 +73,7 @@ def test_an_unknown_function_is_refused_by_name(account) -> None:
         account.provider.invoke("aws:ec2/getVpc:getVpc", {})
 
 
-def test_services_have_names_and_in_a_world_of_plain_http_whole_urls(account) -> None:
+def test_services_are_host_names_or_urls_with_plain_http(account) -> None:
     service, region = "aws:index/getService:getService", "aws:index/getRegion:getRegion"
     bucket = {"bucket": "bundles"}
 
@@ -92,6 +92,6 @@ def test_services_have_names_and_in_a_world_of_plain_http_whole_urls(account) ->
 
 
 @pytest.mark.parametrize("arguments", [{}, {"reverseDnsName": "com.amazonaws.eu-west-1.s3"}])
-def test_a_service_is_known_by_its_id_alone(invoke, arguments) -> None:
+def test_a_service_is_found_by_its_id_alone(invoke, arguments) -> None:
     with pytest.raises(Refusal, match="serviceId alone"):
         invoke("getService", **arguments)

@@ -1,4 +1,4 @@
-"""Computed outputs look like the real provider's, and a preview promises exactly what an up gives."""
+"""Computed outputs have the form of the real provider, and a preview equals the up."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ HEX = r"0[0-9a-f]{16}"
 
 @pytest.fixture
 def everything(account: Account, network: Any, machine: Any) -> dict[str, Thing]:
-    """One thing of every type of the sandbox, by class name."""
+    """One resource of each type, by class name."""
     made = {"Vpc": network.vpc, "Subnet": network.subnet, "SecurityGroup": network.group}
 
     def make(short: str, **inputs: Any) -> Thing:
@@ -126,13 +126,13 @@ OUTPUTS = {
 }
 
 
-def test_every_type_can_be_made_and_its_id_looks_like_the_real_ones(everything) -> None:
+def test_every_type_can_be_created_with_an_id_in_the_form_of_aws(everything) -> None:
     assert set(everything) == {token.rsplit(":", 1)[-1] for token in TYPES}
     for short, pattern in IDS.items():
         assert re.fullmatch(pattern, everything[short].id), (short, everything[short].id)
 
 
-def test_computed_outputs_look_like_the_real_ones(everything) -> None:
+def test_computed_outputs_have_the_form_of_aws(everything) -> None:
     for short, patterns in OUTPUTS.items():
         for name, pattern in patterns.items():
             assert re.fullmatch(pattern, everything[short].outputs[name]), (
@@ -142,7 +142,7 @@ def test_computed_outputs_look_like_the_real_ones(everything) -> None:
             )
 
 
-def test_a_preview_promises_no_other_value_than_up_gives(account, everything) -> None:
+def test_a_preview_returns_the_values_of_the_up_or_unknown(account, everything) -> None:
     for short, thing in everything.items():
         id, promised = account.provider.create(thing.urn, thing.inputs, preview=True)
         assert id == "", short
@@ -159,16 +159,16 @@ def test_a_preview_changes_nothing(account) -> None:
     assert account.cloud_state.operations() == []
 
 
-def test_everything_made_is_gone_after_deletion_in_reverse(account, everything) -> None:
+def test_all_resources_can_be_deleted_in_reverse_order(account, everything) -> None:
     for record in reversed(account.cloud_state.resources()):
         account.delete(Thing(record.urn, record.id, record.inputs, record.outputs))
     assert account.cloud_state.resources() == []
     assert account.cloud_state.objects("bundles") == {}
     left = account.cloud_state.connection.execute("SELECT kind, until IS NULL FROM claims").fetchall()
-    assert left == [("secret", 0)], "only the secret's name is kept, for its recovery window"
+    assert left == [("secret", 0)], "only the secret's name stays taken, for its recovery window"
 
 
-def test_reading_everything_back_gives_what_up_gave(account, everything) -> None:
+def test_a_refresh_returns_the_outputs_of_up(account, everything) -> None:
     for short, thing in everything.items():
         inputs, outputs = account.provider.read(thing.urn, thing.id, thing.outputs, thing.inputs)
         assert plain(inputs) == plain(thing.inputs), short
@@ -176,7 +176,7 @@ def test_reading_everything_back_gives_what_up_gave(account, everything) -> None
         assert outputs == thing.outputs, short
 
 
-def test_default_tags_are_on_everything_taggable(account, everything) -> None:
+def test_all_taggable_resources_have_the_default_tags(account, everything) -> None:
     account.provider.configure({"region": "eu-west-1", "defaultTags": '{"tags": {"owner": "us"}}'})
     vpc = account.create("Vpc", "tagged", cidrBlock="10.40.0.0/16", tags={"a": "b"})
     assert vpc.outputs["tagsAll"] == {"owner": "us", "a": "b"}
@@ -187,7 +187,7 @@ def test_default_tags_are_on_everything_taggable(account, everything) -> None:
 TYPE_OF = {token.rsplit(":", 1)[-1]: token for token in TYPES}
 
 
-def test_ids_are_the_same_for_the_same_world_and_sequence(account, tmp_path) -> None:
+def test_ids_depend_on_seed_and_sequence_alone(account, tmp_path) -> None:
     twin = Account(CloudState(tmp_path / "twin", seed="test"), AWS, REGION)
     first, second = (one.create("Vpc", "v", cidrBlock="10.0.0.0/16").id for one in (account, twin))
     assert first == second
@@ -201,7 +201,7 @@ def test_a_secret_value_is_always_marked_secret(account) -> None:
     assert version.outputs["secretString"] == Secret("plain by mistake")
 
 
-def test_an_update_keeps_what_the_cloud_chose(account, machine) -> None:
+def test_an_update_keeps_values_chosen_by_the_cloud(account, machine) -> None:
     first = machine()
     second = account.update(first, tags={"a": "b"}, instanceType="m6i.xlarge")
     changed = {name for name in second.outputs if second.outputs[name] != first.outputs.get(name)}
@@ -220,7 +220,7 @@ def test_a_new_object_version_has_another_etag(account) -> None:
     assert account.cloud_state.objects(bucket.id)["k"].content == b"two"
 
 
-def test_the_log_has_every_call_with_its_simulated_time(account, everything) -> None:
+def test_the_log_has_all_calls_with_simulated_times(account, everything) -> None:
     operations = account.cloud_state.operations()
     assert len(operations) == len(everything)
     assert {operation.kind for operation in operations} == {"create"}

@@ -21,7 +21,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("pattern", "resource", "context", "allowed"), CASES.values(), ids=CASES)
-def test_a_variable_in_a_resource_stands_for_the_callers_value(
+def test_a_policy_variable_stands_for_the_callers_value(
     pattern: str, resource: str, context: dict[str, str], allowed: bool
 ) -> None:
     statement = {"Effect": "Allow", "Action": "s3:PutObject", "Resource": pattern}

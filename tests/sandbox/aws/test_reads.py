@@ -1,4 +1,4 @@
-"""The provider's functions that look at what there is: strict where the real ones are."""
+"""Functions of the provider that read the cloud state, as strict as the real ones."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def invoke(account: Account) -> Any:
     ("kind", "readable"),
     [("application/json", True), ("text/plain", True), ("application/octet-stream", False), ("application/zip", False)],
 )
-def test_an_object_has_a_body_where_people_can_read_it(
+def test_an_object_has_a_body_if_its_content_is_text(
     account: Account, invoke: Any, kind: str, *, readable: bool
 ) -> None:
     account.create("Bucket", "b", bucket="store")
@@ -30,13 +30,13 @@ def test_an_object_has_a_body_where_people_can_read_it(
 
 
 @pytest.mark.parametrize("bucket", ["store", "nowhere"])
-def test_an_object_that_is_not_there_is_not_found(account: Account, invoke: Any, bucket: str) -> None:
+def test_an_unknown_object_is_not_found(account: Account, invoke: Any, bucket: str) -> None:
     account.create("Bucket", "b", bucket="store")
     with pytest.raises(Refusal, match=r"Object \(x\): operation error S3: HeadObject, .* 404, NotFound"):
         invoke("getObject", bucket=bucket, key="x")
 
 
-def test_objects_are_listed_below_a_prefix_in_their_order(account: Account, invoke: Any) -> None:
+def test_objects_are_listed_by_prefix_in_order(account: Account, invoke: Any) -> None:
     account.create("Bucket", "b", bucket="store")
     for number, key in enumerate(("etcd/2", "etcd/1", "founding/0")):
         account.create("BucketObjectv2", f"o{number}", bucket="store", key=key, content="x")
@@ -61,7 +61,7 @@ def test_instances_are_found_by_network_tag_and_state(invoke: Any, network: Any,
         assert invoke("getInstances", **none)["ids"] == []
 
 
-def test_an_instance_says_when_it_was_started(invoke: Any, machine: Any) -> None:
+def test_an_instance_has_its_launch_time(invoke: Any, machine: Any) -> None:
     made = machine("m0")
     assert invoke("getInstance", instanceId=made.id)["launchTime"].endswith("Z")
     with pytest.raises(Refusal, match=r"InvalidInstanceID\.NotFound"):
@@ -77,7 +77,7 @@ def test_an_instance_says_when_it_was_started(invoke: Any, machine: Any) -> None
         ("getInstance", {"instanceId": "i", "instanceTags": {}}, "not instanceTags"),
     ],
 )
-def test_what_the_sandbox_would_overlook_is_refused(
+def test_arguments_that_the_sandbox_does_not_support_are_refused(
     invoke: Any, machine: Any, short: str, arguments: dict[str, Any], said: str
 ) -> None:
     machine("m0")

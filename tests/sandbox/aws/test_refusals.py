@@ -31,7 +31,7 @@ SUBNETS = [
 
 
 @pytest.mark.parametrize(("cidr", "code"), SUBNETS)
-def test_a_subnet_lies_in_its_vpc_and_overlaps_no_other(account, network, cidr, code) -> None:
+def test_a_subnet_is_in_its_vpc_and_overlaps_no_other(account, network, cidr, code) -> None:
     assert account.refused(lambda: account.create("Subnet", "b", vpcId=network.vpc.id, cidrBlock=cidr)).code == code
 
 
@@ -51,7 +51,7 @@ DUPLICATES: list[tuple[dict[str, Any], bool]] = [
 
 
 @pytest.mark.parametrize(("change", "same"), DUPLICATES)
-def test_a_security_group_has_each_rule_once(account, network, change, same) -> None:
+def test_a_duplicate_rule_of_a_security_group_is_refused(account, network, change, same) -> None:
     rule = RULE | {"securityGroupId": network.group.id}
     account.create("SecurityGroupIngressRule", "one", **rule)
     account.create("SecurityGroupEgressRule", "other way", **rule)
@@ -62,7 +62,7 @@ def test_a_security_group_has_each_rule_once(account, network, change, same) -> 
         assert again().id.startswith("sgr-")
 
 
-def test_an_update_may_not_make_two_rules_one(account, network) -> None:
+def test_an_update_to_a_duplicate_rule_is_refused(account, network) -> None:
     rule = RULE | {"securityGroupId": network.group.id}
     account.create("SecurityGroupIngressRule", "one", **rule)
     other = account.create("SecurityGroupIngressRule", "two", **(rule | {"toPort": 7000}))
@@ -78,7 +78,7 @@ def test_a_tcp_rule_has_a_range_of_ports(account, network, ports) -> None:
 
 
 def _holding(account: Any, network: Any, machine: Any) -> dict[str, tuple[Any, str]]:
-    """What something else holds, and the code of the refusal to delete it."""
+    """Create resources in use; return them with the code of the refusal to delete them."""
     machine()
     other = account.create("SecurityGroup", "other", vpcId=network.vpc.id)
     peer = {"referencedSecurityGroupId": other.id, "ipProtocol": "-1"}
@@ -114,7 +114,7 @@ HELD = ("vpc", "subnet", "group of a machine", "group named by a rule", "route t
 
 
 @pytest.mark.parametrize("what", [*HELD, "role", "target group", "zone"])
-def test_what_is_in_use_is_not_deleted(account, network, machine, what) -> None:
+def test_a_resource_in_use_is_not_deleted(account, network, machine, what) -> None:
     thing, code = _holding(account, network, machine)[what]
     assert account.refused(lambda: account.delete(thing)).code == code
 
@@ -129,13 +129,13 @@ def test_a_gateway_stays_while_machines_have_public_addresses(account, network, 
     account.delete(gateway)
 
 
-def test_a_vpc_goes_when_nothing_is_left_in_it(account, network) -> None:
+def test_an_empty_vpc_is_deleted(account, network) -> None:
     for thing in (network.group, network.subnet, network.vpc):
         account.delete(thing)
     assert account.cloud_state.resources() == []
 
 
-def test_names_in_a_vpc_and_on_a_balancer_are_taken_once(account, network) -> None:
+def test_duplicate_names_in_a_vpc_and_on_a_balancer_are_refused(account, network) -> None:
     def again(short: str, /, **inputs: Any) -> str:
         account.create(short, "one", **inputs)
         return account.refused(lambda: account.create(short, "two", **inputs)).code
@@ -153,7 +153,7 @@ def test_names_in_a_vpc_and_on_a_balancer_are_taken_once(account, network) -> No
     assert again("Zone", **zone) == "ConflictingDomainExists"
 
 
-def test_creates_are_not_idempotent_where_aws_makes_a_second_one(account) -> None:
+def test_a_second_create_makes_a_second_resource(account) -> None:
     first, second = (account.create("Vpc", "same", cidrBlock="10.0.0.0/16") for _ in range(2))
     assert first.id != second.id
     assert len(account.cloud_state.resources("aws:ec2/vpc:Vpc")) == 2
@@ -194,17 +194,17 @@ MISSING: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("change", "code"), MISSING)
-def test_a_machine_refers_to_what_exists_and_fits(account, machine, change, code) -> None:
+def test_a_machine_with_an_invalid_reference_is_refused(account, machine, change, code) -> None:
     assert account.refused(lambda: machine(**change)).code == code
 
 
-def test_machines_and_their_groups_are_in_one_vpc(account, machine) -> None:
+def test_a_machine_with_a_group_of_another_vpc_is_refused(account, machine) -> None:
     elsewhere = account.create("Vpc", "elsewhere", cidrBlock="10.30.0.0/16")
     group = account.create("SecurityGroup", "far", vpcId=elsewhere.id)
     assert account.refused(lambda: machine(vpcSecurityGroupIds=[group.id])).code == "InvalidParameter"
 
 
-def test_a_balancer_has_one_subnet_a_zone(account, network) -> None:
+def test_a_balancer_has_one_subnet_per_zone(account, network) -> None:
     second = account.create(
         "Subnet", "b", vpcId=network.vpc.id, cidrBlock="10.20.1.0/24", availabilityZone="eu-west-1a"
     )
@@ -215,12 +215,12 @@ def test_a_balancer_has_one_subnet_a_zone(account, network) -> None:
     assert refusal.code == "ValidationError", "an application load balancer needs two zones"
 
 
-def test_deleting_what_is_gone_already_is_no_error(account, network) -> None:
+def test_deleting_a_missing_resource_is_no_error(account, network) -> None:
     account.delete(network.group)
     account.delete(network.group)
 
 
-def test_updating_what_is_gone_is_refused(account, network) -> None:
+def test_updating_a_missing_resource_is_refused(account, network) -> None:
     account.delete(network.group)
     assert account.refused(lambda: account.update(network.group, tags={"a": "b"})).code == "NotFound"
 

@@ -1,4 +1,4 @@
-"""The refusals of refusals.py, and those that come with a second thing, a quota, an update or a deletion."""
+"""Refusals of refusals.py, and those that need a second resource, a quota, an update or a deletion."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ BEFORE = {
     "fixed address of a public balancer": "gateway",
     "taken address of a balancer": "machine",
 }
-"""What else must be there for a row to be refused."""
+"""Resources that a row needs to be refused."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_call_that_aws_refuses_is_refused_with_its_code(account, scene, case) 
     assert (refusal.code, words in refusal.message) == (code, True), str(refusal)
 
 
-def test_there_are_at_least_forty_kinds_of_them() -> None:
+def test_the_table_has_at_least_forty_refusals() -> None:
     assert len(ROWS) >= 40
     assert len({(code, words) for _, _, code, words in ROWS.values()}) >= 40
 
@@ -101,7 +101,7 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", QUOTAS.rows)
-def test_one_more_than_the_quota_is_refused(account, scene, name) -> None:
+def test_a_resource_beyond_the_quota_is_refused(account, scene, name) -> None:
     short, inputs = OVER[name]
     given = _inputs(short, inputs, scene)
     if short == "NatGateway":
@@ -112,7 +112,7 @@ def test_one_more_than_the_quota_is_refused(account, scene, name) -> None:
     account.create(short, "more", **given)
 
 
-def test_the_quotas_that_nobody_changed_are_those_of_aws(account) -> None:
+def test_unchanged_quotas_are_the_defaults_of_aws(account) -> None:
     for number in range(QUOTAS.limit(account.cloud_state, "VPCs per region")):
         account.create("Vpc", f"v{number}", cidrBlock="10.0.0.0/16")
     refusal = account.refused(lambda: account.create("Vpc", "sixth", cidrBlock="10.0.0.0/16"))
@@ -121,7 +121,7 @@ def test_the_quotas_that_nobody_changed_are_those_of_aws(account) -> None:
     account.create("Vpc", "elsewhere", cidrBlock="10.0.0.0/16")
 
 
-def test_a_machine_that_grows_counts_to_the_quota_as_it_will_be(account, scene) -> None:
+def test_a_resized_machine_counts_to_the_quota_with_its_new_size(account, scene) -> None:
     account.cloud_state.set_setting(f"quota/{VCPUS}", "6")
     machine = scene("machine")
     scene("far machine")
@@ -131,7 +131,7 @@ def test_a_machine_that_grows_counts_to_the_quota_as_it_will_be(account, scene) 
     account.update(machine, instanceType="m6i.xlarge")
 
 
-def test_the_sandbox_reads_names_of_types_as_the_products_table_has_them() -> None:
+def test_the_sandbox_and_the_catalogue_read_instance_types_alike() -> None:
     for name, size in instance_sizes.AWS.items():
         architecture = {"amd64": "x86_64"}.get(size.architecture, size.architecture)
         assert offerings.exists(name) and offerings.is_standard(name), name
@@ -159,14 +159,14 @@ def test_every_type_has_two_zones_in_every_region(region: str) -> None:
         assert len(offerings.offering(region, name)) >= min(2, len(zones(region)) - 1), (region, name)
 
 
-def test_a_balancer_made_without_groups_takes_none_later(account, scene) -> None:
+def test_a_balancer_created_without_security_groups_accepts_none_later(account, scene) -> None:
     balancer, group = scene("nlb"), scene("group").id
     refusal = account.refused(lambda: account.update(balancer, securityGroups=[group]))
     assert refusal.code == "InvalidConfigurationRequest"
     assert "created without security groups" in refusal.message
 
 
-def test_targets_are_in_the_vpc_and_groups_at_one_balancer(account, scene) -> None:
+def test_targets_are_in_the_vpc_and_target_groups_at_one_balancer(account, scene) -> None:
     target = {"targetGroupArn": scene("targets").id, "targetId": scene("far machine").id}
     refusal = account.refused(lambda: account.create("TargetGroupAttachment", "t", **target))
     assert (refusal.code, "not in the target group VPC" in refusal.message) == ("InvalidTarget", True)
@@ -176,7 +176,7 @@ def test_targets_are_in_the_vpc_and_groups_at_one_balancer(account, scene) -> No
     assert refusal.code == "TargetGroupAssociationLimit"
 
 
-def test_what_is_protected_from_deletion_stays(account, scene) -> None:
+def test_a_resource_with_deletion_protection_is_not_deleted(account, scene) -> None:
     balancer = account.update(scene("nlb"), enableDeletionProtection=True)
     machine = account.update(scene("machine"), disableApiTermination=True)
     for thing in (balancer, machine):
@@ -215,7 +215,7 @@ VALUES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", VALUES)
-def test_a_value_that_the_provider_refuses_fails_the_preview(account, case) -> None:
+def test_a_value_that_the_provider_refuses_stops_the_preview(account, case) -> None:
     short, inputs, path = VALUES[case]
     plain = {"ami": AMI, "instanceType": "m6i.large"} if short == "Instance" else {}
     assert list(account.failures(short, **(plain | inputs))) == [path]

@@ -23,7 +23,7 @@ def test_a_taken_name_is_refused(account, short) -> None:
     assert account.refused(lambda: account.create(short, "two", **inputs)).code == code
 
 
-def test_a_record_exists_once_under_its_full_name(account) -> None:
+def test_a_duplicate_record_is_refused_by_its_full_name(account) -> None:
     zone = account.create("Zone", "z", name="c.internal")
     record = {"zoneId": zone.id, "type": "A", "ttl": 60, "records": ["10.0.0.1"]}
     account.create("Record", "one", name="api", **record)
@@ -89,7 +89,7 @@ REFERENCES: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("short", "inputs", "code"), REFERENCES)
-def test_references_to_what_does_not_exist_are_refused(account, short, inputs, code) -> None:
+def test_references_to_missing_resources_are_refused(account, short, inputs, code) -> None:
     assert account.refused(lambda: account.create(short, "x", **inputs)).code == code
 
 
@@ -112,25 +112,25 @@ def _statement(**changes: Any) -> str:
         _statement(Principal="*"),
     ],
 )
-def test_a_policy_that_is_none_is_malformed(account, policy) -> None:
+def test_an_invalid_policy_is_malformed(account, policy) -> None:
     role = account.create("Role", "r", assumeRolePolicy=TRUST)
     refusal = account.refused(lambda: account.create("RolePolicy", "p", role=role.id, policy=policy))
     assert refusal.code == "MalformedPolicyDocument"
 
 
 @pytest.mark.parametrize("policy", ["nothing", _statement(Principal="*"), _statement(Resource=None)])
-def test_a_trust_policy_names_a_principal_and_no_resource(account, policy) -> None:
+def test_a_trust_policy_needs_a_principal_and_no_resource(account, policy) -> None:
     refusal = account.refused(lambda: account.create("Role", "r", assumeRolePolicy=policy))
     assert refusal.code == "MalformedPolicyDocument"
 
 
-def test_a_bucket_policy_names_a_principal(account) -> None:
+def test_a_bucket_policy_needs_a_principal(account) -> None:
     bucket = account.create("Bucket", "b")
     refusal = account.refused(lambda: account.create("BucketPolicy", "p", bucket=bucket.id, policy=POLICY))
     assert refusal.code == "MalformedPolicy"
 
 
-def test_tags_that_one_service_takes_another_may_not(account) -> None:
+def test_rules_of_tags_differ_by_service(account) -> None:
     urn = {"urn": "urn:pulumi:dev::mullion::a$b::c"}
     account.create("Vpc", "v", cidrBlock="10.0.0.0/16", tags=urn)
     bucket = account.create("Bucket", "b")

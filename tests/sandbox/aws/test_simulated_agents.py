@@ -1,4 +1,4 @@
-"""A booted control plane of the sandbox follows the desired-state pointer, and says which version it reached."""
+"""Simulated control planes follow the desired-state pointer and report the version that they reached."""
 
 import io
 import json
@@ -23,12 +23,12 @@ BEGUN = "1.35.4"
 
 
 def plan(version: str) -> str:
-    """A bundle's plan with a download of this version."""
+    """Return a bundle's plan with a download of this version."""
     return json.dumps({"url": f"https://dl.k8s.io/release/v{version}/bin/linux/amd64/kubelet"})
 
 
 def bundle(version: str) -> bytes:
-    """A bundle that makes this version."""
+    """Return a bundle of this version."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("plan.json", plan(version))
@@ -40,7 +40,7 @@ class PointerFollower:
 
     def __init__(self, account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
         self.account = account
-        anywhere = replace(MACHINES, obstacles=())  # tests/sandbox/aws/test_simulated_boot.py has those
+        anywhere = replace(MACHINES, obstacles=())  # tested in test_simulated_boot.py
         account.provider.cloud = replace(AWS, settle=settling(anywhere))
         monkeypatch.setattr("sandbox.simulated_boot._bundle", lambda *_: "")
         monkeypatch.setattr("sandbox.simulated_boot._kubernetes", lambda *_: BEGUN)
@@ -67,7 +67,7 @@ class PointerFollower:
         document = user_data.document(f"{STORE}/bundles/x.zip", "0" * 64, {"name": "control-plane-0"}, facts)
         given = {"ami": AMI, "instanceType": "m6i.large", "subnetId": subnet, "iamInstanceProfile": "node"}
         self.machine = account.create(
-            "Instance", "control-plane-0", **given, userData=user_data.user_data("linux", document)
+            "Instance", "control-plane-0", **given, userData=user_data.user_data("linux", document, "aws")
         )
         self.role = role
 
@@ -94,7 +94,7 @@ def follower(account: Account, monkeypatch: pytest.MonkeyPatch) -> PointerFollow
     return PointerFollower(account, monkeypatch)
 
 
-def test_it_begins_with_the_version_of_its_bundle_and_goes_where_the_pointer_says(follower: PointerFollower) -> None:
+def test_a_control_plane_starts_with_its_bundles_version_and_follows_the_pointer(follower: PointerFollower) -> None:
     assert (follower.says()["kubernetes"], follower.says()["bundle"]) == (BEGUN, "0" * 64)
     for serial, version in enumerate(("1.35.5", "1.36.4", "1.36.4"), start=1):
         follower.point(version, serial)
@@ -110,7 +110,7 @@ def test_it_begins_with_the_version_of_its_bundle_and_goes_where_the_pointer_say
         ("1.34.4", 5, KEY, "it asks for 1.34.4 from 1.35.4, and a hop is one minor version"),
     ],
 )
-def test_a_pointer_that_does_not_count_changes_nothing_and_is_named(
+def test_an_invalid_pointer_changes_nothing_and_is_reported(
     follower: PointerFollower, version: str, serial: int, key: str, reason: str
 ) -> None:
     follower.point(BEGUN, 2)
@@ -119,15 +119,15 @@ def test_a_pointer_that_does_not_count_changes_nothing_and_is_named(
     assert follower.says()["message"] == f"the desired-state pointer is refused: {reason}"
 
 
-def test_a_pointer_counts_once_its_key_is_there_too(follower: PointerFollower) -> None:
-    """Pointer and key are changed in any order."""
+def test_a_pointer_is_applied_once_its_key_is_there(follower: PointerFollower) -> None:
+    """The order in which pointer and key change does not matter."""
     follower.point("1.36.4", 3, "a newer key")
     assert follower.says()["kubernetes"] == BEGUN
     follower.account.update(follower.key, secretString="a newer key")
     assert follower.says()["kubernetes"] == "1.36.4"
 
 
-def test_one_that_may_not_read_the_pointer_stays_as_it_is(follower: PointerFollower) -> None:
+def test_a_control_plane_without_the_right_to_read_the_pointer_does_not_change(follower: PointerFollower) -> None:
     elsewhere = {"Effect": "Allow", "Action": "s3:*", "Resource": "arn:aws:s3:::bundles/status/*"}
     follower.account.update(follower.policy, policy=json.dumps({"Version": "2012-10-17", "Statement": elsewhere}))
     follower.point("1.36.4", 3)
@@ -135,7 +135,7 @@ def test_one_that_may_not_read_the_pointer_stays_as_it_is(follower: PointerFollo
     assert "may not s3:GetObject on arn:aws:s3:::bundles/desired-state.json" in follower.says()["message"]
 
 
-def test_one_that_is_gone_follows_no_more(follower: PointerFollower) -> None:
+def test_a_deleted_control_plane_does_not_follow_the_pointer(follower: PointerFollower) -> None:
     follower.account.delete(follower.machine)
     follower.point("1.36.4", 3)
     assert follower.says()["kubernetes"] == BEGUN

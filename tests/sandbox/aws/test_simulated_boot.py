@@ -1,4 +1,4 @@
-"""A booted machine writes its status record, if its role, its routes, its firewall and its bundle let it."""
+"""A simulated machine writes its status record if role, routes, firewall and bundle allow it."""
 
 import base64
 import hashlib
@@ -29,7 +29,7 @@ def _policy(effect: str, action: str, resource: str, **more: Any) -> str:
 def _user_data(family: Any = "linux", sha256: str = SHA256, role: str = ROLE, **machine: str) -> str:
     facts = {"bundle_store": STORE, "status_url": f"{STORE}/status/{role}%3A"}
     document = user_data.document(f"{STORE}/{KEY}", sha256, {"name": "web-0", **machine}, facts)
-    return user_data.user_data(family, document)
+    return user_data.user_data(family, document, "aws")
 
 
 Resources = dict[str, Thing]
@@ -38,7 +38,7 @@ PLAIN_HTTP = {"Condition": {"Bool": {"aws:SecureTransport": "false"}}, "Principa
 
 @pytest.fixture
 def resources(account: Account) -> Resources:
-    """All that a machine with a public address needs."""
+    """All resources that a machine with a public address needs."""
     made: Resources = {}
 
     def make(name: str, short: str, /, **inputs: Any) -> str:
@@ -86,7 +86,7 @@ def _records(account: Account) -> list[str]:
 
 @pytest.mark.parametrize("family", ["linux", "windows"])
 @pytest.mark.parametrize("encoded", [False, True])
-def test_a_machine_that_can_do_all_it_must_writes_its_status(account, resources, family, encoded) -> None:
+def test_a_machine_without_obstacles_writes_its_status(account, resources, family, encoded) -> None:
     text = _user_data(family, role=resources["role"].outputs["uniqueId"])
     given = {"userDataBase64": base64.b64encode(text.encode()).decode(), "userData": None} if encoded else {}
     machine = _machine(account, resources, **({"userData": text} | given))
@@ -99,7 +99,7 @@ def test_a_machine_that_can_do_all_it_must_writes_its_status(account, resources,
     assert (boot.instance, boot.machine, boot.state, boot.reason) == (machine.id, "web-0", "ready", "")
 
 
-def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, resources) -> None:
+def test_each_instance_has_its_own_record_which_stays(account, resources) -> None:
     first, second = _machine(account, resources), None
     account.delete(first)
     second = _machine(account, resources)
@@ -108,7 +108,7 @@ def test_each_instance_has_a_record_of_its_own_and_nobody_removes_it(account, re
     assert [boot.state for boot in account.cloud_state.boots()] == ["ready", "ready"]
 
 
-def test_while_a_worlds_machines_are_real_the_sandbox_writes_nothing_in_their_place(account, resources) -> None:
+def test_the_sandbox_simulates_nothing_while_machines_are_booted(account, resources) -> None:
     with account.cloud_state.transaction():
         account.cloud_state.set_setting(BOOTED, "yes")
     _machine(account, resources)
@@ -177,7 +177,7 @@ FAILURES: dict[str, tuple[Callable[[Account, Resources], dict[str, Any]], str]] 
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_a_machine_that_cannot_waits_and_the_world_says_why(account, resources, case) -> None:
+def test_a_machine_with_an_obstacle_waits_with_the_reason(account, resources, case) -> None:
     change, reason = FAILURES[case]
     _machine(account, resources, **change(account, resources))
     [boot] = account.cloud_state.boots()
@@ -186,14 +186,14 @@ def test_a_machine_that_cannot_waits_and_the_world_says_why(account, resources, 
 
 
 @pytest.mark.parametrize("data", ["#!/bin/sh", base64.b64encode(_user_data().encode()).decode()])
-def test_user_data_that_is_no_loader_boots_nothing(account, resources, data) -> None:
-    """Among it what was encoded twice: the metadata service decodes once."""
+def test_user_data_without_a_loader_boots_nothing(account, resources, data) -> None:
+    """Also user-data that was encoded twice: the metadata service decodes once."""
     _machine(account, resources, userData=None, userDataBase64=base64.b64encode(data.encode()).decode())
     [boot] = account.cloud_state.boots()
     assert (boot.state, "no document of Mullion" in boot.reason) == ("dead", True)
 
 
-def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, resources) -> None:
+def test_a_waiting_machine_boots_once_the_obstacle_is_gone(account, resources) -> None:
     account.delete(resources["route"])
     _machine(account, resources)
     route = {
@@ -206,7 +206,7 @@ def test_a_machine_that_waits_goes_on_when_the_way_is_free(account, resources) -
     assert len(_records(account)) == 1
 
 
-def test_a_machine_that_waits_and_is_deleted_is_dead(account, resources) -> None:
+def test_a_deleted_waiting_machine_is_dead(account, resources) -> None:
     account.delete(resources["route"])
     account.delete(_machine(account, resources))
     [boot] = account.cloud_state.boots()
@@ -232,10 +232,10 @@ def test_net_05_a_route_of_pods_names_the_interface_of_a_machine_and_a_table_is_
     pods = {"routeTableId": resources["table"].id, "networkInterfaceId": interface}
     account.create("Route", "pods", **pods, destinationCidrBlock="10.244.3.0/24")
     refused = account.refused(lambda: account.create("Route", "more", **pods, destinationCidrBlock="10.244.4.0/24"))
-    assert refused.code == "RouteLimitExceeded", "the local route, the way out, and one of pods"
+    assert refused.code == "RouteLimitExceeded", "the local route, the default route, and one of pods"
 
 
-def test_a_private_machine_goes_out_by_nat_if_that_can(account, resources) -> None:
+def test_a_private_machine_boots_through_a_nat_gateway_with_a_route(account, resources) -> None:
     account.delete(resources["route"])
     inside, edge, table = (
         resources["subnet"].id,
@@ -277,6 +277,6 @@ STATEMENTS: list[tuple[list[dict[str, Any]], bool]] = [
 
 
 @pytest.mark.parametrize(("statements", "allowed"), STATEMENTS)
-def test_policies_are_evaluated_as_iam_does(statements, allowed) -> None:
+def test_policies_are_evaluated_as_by_iam(statements, allowed) -> None:
     reason = refused([{"Statement": statements}], "s3:GetObject", "arn:aws:s3:::b/k", ME)
     assert (reason == "") is allowed, reason

@@ -1,4 +1,4 @@
-"""Worlds with machines, for tests of what boots and keeps them."""
+"""Cloud states with machines, for tests of the supervisor."""
 
 from sandbox.aws.network import INSTANCE
 from sandbox.cloud_state import CloudState
@@ -8,7 +8,7 @@ DOCUMENT = '{{"bundle": {{}}, "machine": {{"name": "{}", "pool": "{}"}}, "facts"
 
 
 def has(cloud_state: CloudState, **machines: str) -> None:
-    """Let the world have these machines of AWS and no others: name=instance."""
+    """Let the cloud state hold exactly these machines of AWS: name=instance."""
     with cloud_state.transaction():
         for record in cloud_state.resources(INSTANCE):
             cloud_state.remove(record.sequence)

@@ -14,7 +14,7 @@ HTTP = {"protocol": "HTTP", "path": "/readyz", "matcher": "200"}
 
 @asynccontextmanager
 async def target(name: str, *, ready: bool) -> AsyncIterator[tuple[str, int]]:
-    """A server that says its name, and over HTTP whether it is ready; where it listens."""
+    """Start a server that answers its name, and its readiness over HTTP; return its address."""
     handled: list[asyncio.Task[None]] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,7 +40,7 @@ async def asked(port: int) -> str:
 
 
 async def served(forwarder: Forwarder, times: int) -> list[str]:
-    """Who answered, once the first checks are done."""
+    """Return the names of answering targets after the first health checks."""
     serving = asyncio.create_task(balancers.serve(forwarder))
     try:
         for _ in range(200):
@@ -61,7 +61,7 @@ async def free_port() -> int:
     return port
 
 
-def test_connections_go_in_turn_to_targets_that_pass_their_check() -> None:
+def test_connections_go_in_turn_to_healthy_targets() -> None:
     async def run() -> list[str]:
         async with target("a", ready=True) as a, target("b", ready=False) as b, target("c", ready=True) as c:
             return await served(Forwarder("127.0.0.1", await free_port(), HTTP, [a, b, c]), 4)
@@ -86,7 +86,7 @@ def test_a_target_that_does_not_answer_fails_its_check() -> None:
     assert asyncio.run(run()) == (False, True, False)
 
 
-def test_a_way_in_listens_elsewhere_asks_nobody_for_health_and_leads_to_its_targets() -> None:
+def test_a_forwarder_with_a_listener_forwards_without_health_checks() -> None:
     async def run() -> tuple[str, set[tuple[str, int]]]:
         listener = socket.create_server(("127.0.0.1", 0))
         async with target("a", ready=False) as place:
@@ -101,13 +101,13 @@ def test_a_way_in_listens_elsewhere_asks_nobody_for_health_and_leads_to_its_targ
     assert asyncio.run(run()) == ("a", set())
 
 
-def test_a_client_that_ended_its_half_still_gets_its_answer_whatever_is_collected_meanwhile() -> None:
+def test_a_client_that_ended_its_half_still_gets_its_answer_after_garbage_collection() -> None:
     async def run() -> bytes:
         may_answer = asyncio.Event()
         handled: list[asyncio.Task[None]] = []
 
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            if asked := await reader.read():  # up to the end, which comes through
+            if asked := await reader.read():  # up to the end of the stream, which the forwarder copies
                 await may_answer.wait()
                 writer.write(b"answer to " + asked)
             await balancers._close(writer)
@@ -124,7 +124,7 @@ def test_a_client_that_ended_its_half_still_gets_its_answer_whatever_is_collecte
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(b"all of it")
             writer.write_eof()
-            while len(handled) < 2:  # the health check's, and this
+            while len(handled) < 2:  # the health check's connection, and this one
                 await asyncio.sleep(0.02)
             await asyncio.sleep(0.2)
             gc.collect()

@@ -17,7 +17,7 @@ NODES, GATEWAY, RESOLVER = "10.20.0.0/16", "10.20.0.1", "10.20.0.2"
 
 @pytest.fixture
 def cloud_state(tmp_path: Path) -> CloudState:
-    """A worker and a control plane with a load balancer, each in a group of its own."""
+    """A worker and a control plane with a load balancer, each in its own security group."""
     cloud_state = CloudState(tmp_path / "world.db")
     balancer = {"subnetMappings": [{"privateIpv4Address": "10.20.0.9"}], "securityGroups": ["sg-b"]}
     inward = {"securityGroupId": "sg-w", "ipProtocol": "tcp", "fromPort": 10250, "toPort": 10250}
@@ -42,7 +42,7 @@ def machine(cloud_state: CloudState, id: str) -> Record:
     return found
 
 
-def test_a_group_as_a_peer_is_its_machines_and_load_balancers(cloud_state: CloudState) -> None:
+def test_a_group_as_peer_stands_for_its_machines_and_load_balancers(cloud_state: CloudState) -> None:
     assert permissions(cloud_state, machine(cloud_state, "i-w")) == [
         Permission(True, "tcp", 10250, 10250, ("10.20.0.4",)),
         Permission(False, "-1", 0, 0, ("0.0.0.0/0",)),
@@ -58,14 +58,14 @@ def lines(text: str, chain: str) -> list[str]:
     return [each.strip() for each in found[1].strip().splitlines()]
 
 
-def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(cloud_state: CloudState) -> None:
+def test_traffic_without_a_rule_is_dropped(cloud_state: CloudState) -> None:
     found = permissions(cloud_state, machine(cloud_state, "i-w"))
     text = firewalls.rules(found, NODES, GATEWAY, RESOLVER, routed=False)
     assert lines(text, "in")[3:] == [
         f"ip saddr {GATEWAY} accept",
         "ip saddr { 10.20.0.4 } tcp dport 10250-10250 accept",
         "drop",
-    ], "no rule lets VXLAN in, so nothing of pods comes in either"
+    ], "no rule allows VXLAN, so traffic of pods is dropped"
     assert lines(text, "out")[3:] == [
         f"ip daddr {{ {RESOLVER}, 169.254.169.254 }} accept",
         "accept",
@@ -76,7 +76,7 @@ def test_only_what_a_rule_names_comes_in_and_the_rest_is_dropped(cloud_state: Cl
     ]
 
 
-def test_pods_pass_as_vxlan_does_and_not_where_the_cloud_routes_them() -> None:
+def test_traffic_of_pods_passes_as_vxlan_unless_the_cloud_routes_it() -> None:
     found = [Permission(True, "udp", 4789, 4789, ("10.20.0.4",))]
     of_pods = {f"ip saddr != {NODES} accept", f"ip daddr != {NODES} accept"}
     overlay = firewalls.rules(found, NODES, GATEWAY, RESOLVER, routed=False)
@@ -84,6 +84,6 @@ def test_pods_pass_as_vxlan_does_and_not_where_the_cloud_routes_them() -> None:
     assert (of_pods <= set(lines(overlay, "in")), of_pods & set(lines(routed, "in"))) == (True, set())
 
 
-def test_without_a_way_out_over_https_the_stores_are_out_of_reach() -> None:
+def test_the_stores_are_unreachable_without_an_egress_rule_for_https() -> None:
     found = [Permission(False, "tcp", 53, 53, ("0.0.0.0/0",))]
     assert f"ip daddr {GATEWAY} accept" not in firewalls.rules(found, NODES, GATEWAY, RESOLVER, routed=True)

@@ -1,4 +1,4 @@
-"""What a booted Linux machine is told at its power-on: without machines."""
+"""User-data of a booted Linux machine at power-on, without a machine."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from lab.linuxnode import machine as linuxnode
 from sandbox.boot.machine import Machine
 
 
-def test_a_machine_whose_cable_is_out_boots_with_the_user_data_that_it_had_and_a_new_one_does_not(
+def test_a_disconnected_machine_boots_with_its_old_user_data_unless_it_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     network: Any = None

@@ -1,4 +1,4 @@
-"""What booted machines download and pull: files of several versions, and images from what containerd keeps."""
+"""Downloads and images of booted machines: files of several versions, and blobs of containerd."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 def put(folder: Path, content: bytes) -> str:
-    """The digest of a blob that containerd has from now on."""
+    """Add a blob to containerd's store; return its digest."""
     name = hashlib.sha256(content).hexdigest()
     (folder / mirror.IMAGES / BLOBS).mkdir(parents=True, exist_ok=True)
     (folder / mirror.IMAGES / BLOBS / name).write_bytes(content)
@@ -25,7 +25,7 @@ def put(folder: Path, content: bytes) -> str:
 
 
 def version(folder: Path, number: str) -> Path:
-    """What is made of a version: one download of its own, one that others have, and one image."""
+    """Create a version's folder: a download of its own, one that other versions have, and an image."""
     (folder / mirror.DOWNLOADS / "dl.example").mkdir(parents=True)
     for name in (number, "shared"):
         (folder / mirror.DOWNLOADS / "dl.example" / name).write_text(f"made for {number}")
@@ -38,7 +38,7 @@ def version(folder: Path, number: str) -> Path:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Iterator[HTTPConnection]:
-    """A connection to the mirror of two versions."""
+    """Connect to the mirror of two versions."""
     made = [version(tmp_path / each, each) for each in ("2", "1")]
     server = mirror.server("127.0.0.1", made, 0)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -61,7 +61,7 @@ def answer(connection: HTTPConnection, url: str, method: str = "GET") -> tuple[H
     ("path", "said"),
     [("1", b"made for 1"), ("2", b"made for 2"), ("shared", b"made for 2"), ("3", None), ("", None), ("../1", None)],
 )
-def test_downloads_of_every_version_are_there_and_of_one_thing_the_first(
+def test_the_mirror_has_downloads_of_all_versions_and_the_first_version_wins(
     asked: HTTPConnection, path: str, said: bytes | None
 ) -> None:
     response, content = answer(asked, f"/dl.example/{path}")
@@ -69,7 +69,7 @@ def test_downloads_of_every_version_are_there_and_of_one_thing_the_first(
 
 
 @pytest.mark.parametrize("number", ["1", "2"])
-def test_an_image_is_pulled_by_its_name_as_containerd_does_through_a_mirror(asked: HTTPConnection, number: str) -> None:
+def test_an_image_is_pulled_by_name_as_containerd_does_through_a_mirror(asked: HTTPConnection, number: str) -> None:
     head, _ = answer(asked, f"/v2/pause/manifests/{number}?ns=registry.k8s.io", "HEAD")
     digest = head.getheader("Docker-Content-Digest")
     assert (head.status, head.getheader("Content-Type")) == (200, MANIFEST)
@@ -92,5 +92,5 @@ def test_an_image_is_pulled_by_its_name_as_containerd_does_through_a_mirror(aske
         "/v2/",
     ],
 )
-def test_what_no_version_has_is_not_there(asked: HTTPConnection, url: str) -> None:
+def test_an_unknown_file_or_image_is_not_found(asked: HTTPConnection, url: str) -> None:
     assert answer(asked, url)[0].status == 404

@@ -59,13 +59,13 @@ def cloud_state(tmp_path: Path) -> CloudState:
         ("s3.eu-west-1.amazonaws.com.example.org", None),
     ],
 )
-def test_names_of_the_zone_the_services_and_load_balancers_are_known_and_no_others(
+def test_names_of_zones_services_and_load_balancers_resolve_and_no_others(
     cloud_state: CloudState, name: str, expected: list[str] | None
 ) -> None:
     assert name_server.addresses(cloud_state, name, SERVICES) == expected
 
 
-def test_an_answer_repeats_the_question_and_has_every_address() -> None:
+def test_an_answer_repeats_the_question_and_has_all_addresses() -> None:
     said = name_server.answer(
         question("API.c.internal"), lambda name: ["10.0.0.1", "10.0.0.2"] if name == "api.c.internal" else None
     )
@@ -75,14 +75,16 @@ def test_an_answer_repeats_the_question_and_has_every_address() -> None:
     assert (bytes([10, 0, 0, 1]) in said, said.endswith(bytes([10, 0, 0, 2]))) == (True, True)
 
 
-def test_a_name_without_such_an_address_exists_and_an_unknown_one_does_not() -> None:
+def test_a_name_without_ipv6_address_exists_and_an_unknown_name_does_not() -> None:
     ipv6 = name_server.answer(question("a.internal", kind=28), lambda _: ["10.0.0.1"])
-    assert (ipv6[3] & 0xF, struct.unpack_from(">H", ipv6, 6)[0]) == (0, 0), "no error, no answer: A may be asked for"
+    assert (ipv6[3] & 0xF, struct.unpack_from(">H", ipv6, 6)[0]) == (0, 0), (
+        "no error and no answer: the name may have A records"
+    )
     unknown = name_server.answer(question("b.internal"), lambda _: None)
     assert unknown[3] & 0xF == 3, "NXDOMAIN"
 
 
 @pytest.mark.parametrize("message", [b"", b"\0" * 12, question("a.b")[:14]], ids=["empty", "no question", "cut"])
-def test_what_is_no_question_is_not_answered(message: bytes) -> None:
+def test_an_invalid_message_is_not_answered(message: bytes) -> None:
     with pytest.raises((ValueError, IndexError, struct.error)):
         name_server.answer(message, lambda _: ["10.0.0.1"])

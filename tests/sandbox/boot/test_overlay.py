@@ -1,4 +1,4 @@
-"""lab.yaml over stacks: still specs of ours, and other plans only where lab.yaml says so."""
+"""lab.yaml merged over stacks: valid specs, and plans that differ only as lab.yaml says."""
 
 import json
 from typing import Any
@@ -25,7 +25,7 @@ def config(name: str, kubernetes: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kubernetes", ["1.37.1", "1.31.14", "1.24.17"])
 @pytest.mark.parametrize("name", STACKS)
-def test_every_stack_can_be_made_bootable_by_ordinary_options(
+def test_the_overlay_of_every_stack_is_a_valid_spec(
     name: str, kubernetes: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     entries = tmp_path_factory.mktemp("lab") / "artifacts.json"
@@ -39,11 +39,11 @@ def test_every_stack_can_be_made_bootable_by_ordinary_options(
         text = str(configuration(machines))
         assert ("'SystemdCgroup': False" in text, "'SystemdCgroup': True" in text) == (True, False)
         assert machines.kubelet.config["cgroupDriver"] == "cgroupfs"
-        assert ("failCgroupV1" in machines.kubelet.config) == (kubernetes != "1.24.17"), "where the version has it"
+        assert ("failCgroupV1" in machines.kubelet.config) == (kubernetes != "1.24.17"), "if the version has it"
 
 
 @pytest.mark.parametrize("kubernetes", ["1.37.1", "1.24.17"])
-def test_a_docker_pool_with_cri_dockerd_gets_the_endpoint_too_by_field_or_by_flag(
+def test_a_docker_pool_with_cri_dockerd_gets_the_runtime_endpoint_by_field_or_flag(
     kubernetes: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     entries = tmp_path_factory.mktemp("lab") / "artifacts.json"
@@ -61,7 +61,7 @@ def test_a_docker_pool_with_cri_dockerd_gets_the_endpoint_too_by_field_or_by_fla
     assert (f'"--container-runtime-endpoint", "tcp://{CRI}"' in text) == (kubernetes == "1.24.17")
 
 
-def test_windows_pools_get_a_runtime_that_is_not_ready_and_all_else_stays_as_it_is() -> None:
+def test_the_overlay_changes_only_the_runtime_of_windows_pools() -> None:
     plain = config("aws-dev", "1.37.1")["mullion:cluster"]
     made = bootable(plain, "lab.json")
     runtime = {"kubelet": {"config": {"containerRuntimeEndpoint": f"tcp://{CRI}"}}, "rollout": {"gate": "registered"}}
@@ -73,9 +73,9 @@ def test_windows_pools_get_a_runtime_that_is_not_ready_and_all_else_stays_as_it_
 
 
 GONE = {"cgroups", "node-ready"}
-"""Steps of Ubuntu alone: it has control groups v2. And of pools whose gate is `ready`."""
+"""Steps of Ubuntu alone, which has control groups v2, and of pools with gate `ready`."""
 COME = {"package-iptables", "package-conntrack", "package-ethtool", "package-socat", "package-nftables", "mirrors-*"}
-"""Steps of Debian alone: what its image lacks. And where images come from."""
+"""Steps of Debian alone, for packages that its image lacks, and the source of images."""
 TOUCHED = {
     "containerd-config": {"content"},
     "kubelet-patch": {"content"},
@@ -85,7 +85,7 @@ TOUCHED = {
     "kubeadm-init": {"input"},
     "kubelet-config": {"content"},
 }
-"""Fields of steps that lab.yaml changes, beside the addresses of downloads."""
+"""Fields of steps that lab.yaml changes, besides URLs of downloads."""
 IN_THE_PATCH = {
     *("cgroupDriver", "evictionHard", "failCgroupV1", "failSwapOn", "imageGCHighThresholdPercent", "resolvConf")
 }
@@ -97,7 +97,7 @@ def steps(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", STACKS)
-def test_each_machines_plan_differs_from_the_plain_stacks_in_those_fields_alone(
+def test_the_overlay_changes_only_these_fields_of_each_machines_plan(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     entries = tmp_path_factory.mktemp("lab") / "artifacts.json"

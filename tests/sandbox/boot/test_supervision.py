@@ -1,4 +1,4 @@
-"""Who keeps a booted sandbox, and what comes after who was killed."""
+"""Lock of the supervisor, and clean-up after one that was killed."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ HOLD += "with supervision.supervisor_lock(Path(sys.argv[1])):\n    print('held',
 
 
 @pytest.mark.subprocess
-def test_one_process_keeps_a_sandbox_and_who_is_killed_keeps_it_no_more(tmp_path: Path) -> None:
+def test_one_process_holds_the_supervisor_lock_until_it_is_killed(tmp_path: Path) -> None:
     words = [sys.executable, "-c", HOLD, str(tmp_path)]
     with subprocess.Popen(words, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -32,7 +32,7 @@ def test_one_process_keeps_a_sandbox_and_who_is_killed_keeps_it_no_more(tmp_path
     assert supervision.supervisor_pid(tmp_path) is None
 
 
-def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too(
+def test_clean_stops_machines_of_a_killed_supervisor_and_removes_disks_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended: list[str] = []
@@ -52,9 +52,9 @@ def test_what_a_killed_keeper_left_is_ended_and_its_disks_stay_until_they_go_too
 
 
 @pytest.mark.subprocess
-def test_a_number_that_became_another_processs_is_no_machine(tmp_path: Path) -> None:
+def test_a_machine_does_not_run_if_its_process_id_belongs_to_another_process(tmp_path: Path) -> None:
     (tmp_path / "pid").write_text(str(os.getpid()))
-    assert not machine.running(tmp_path), "or a cut would kill somebody else"
+    assert not machine.running(tmp_path), "or a cut would kill another process"
     words = [sys.executable, "-c", "import time; time.sleep(60)", str(tmp_path)]
     with subprocess.Popen(words) as process:
         (tmp_path / "pid").write_text(str(process.pid))

@@ -1,4 +1,4 @@
-"""Who keeps machines as their world has them: new ones are booted, gone ones are cut, and wishes are granted."""
+"""The supervisor: boots new machines, stops deleted ones, applies desired power."""
 
 import time
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from tests.sandbox.boot.cloud_states import has
 
 @dataclass
 class Machine:
-    """One that notes what is done to it."""
+    """A machine that records calls."""
 
     done: list[str]
     boots: int
@@ -37,7 +37,7 @@ class Machine:
 
 @dataclass
 class FakeCluster:
-    """One whose machines boot at once."""
+    """A cluster whose machines boot at once."""
 
     cloud_state: CloudState
     cloud_services: CloudServices = CLOUD_SERVICES
@@ -47,7 +47,7 @@ class FakeCluster:
     windows: tuple[str, ...] = ()
     rules: str = "one"
     boots: int = 2
-    """How often each machine boots; then its disk is gone."""
+    """Number of boots of each machine before a boot fails."""
 
     def not_bootable(self, record: Record) -> str:
         return "nothing runs it" if record.id in self.windows else ""
@@ -66,20 +66,20 @@ class FakeCluster:
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    """A cluster with firewalls and cables that note what is asked of them."""
-    here = FakeCluster(CloudState(tmp_path / "world.db"))
+    """A cluster that records calls of firewalls and cables."""
+    fake = FakeCluster(CloudState(tmp_path / "world.db"))
 
     def note(what: str) -> Any:
-        return lambda *words, **more: here.done.setdefault(what, []).append(f"{words} {more}")
+        return lambda *words, **more: fake.done.setdefault(what, []).append(f"{words} {more}")
 
     monkeypatch.setattr(firewalls, "apply", note("firewall"))
     monkeypatch.setattr(network, "connect", note("connect"))
     monkeypatch.setattr(network, "throttle", note("throttle"))
-    return here
+    return fake
 
 
 def settled(watcher: Supervisor) -> dict[str, str]:
-    """Look until nothing boots any more; the machines' states."""
+    """Reconcile until no machine boots; return the machines' states."""
     for _ in range(200):
         watcher.reconcile()
         if not watcher._booting and all(each.state != "boots" for each in watcher.statuses.values()):
@@ -88,7 +88,7 @@ def settled(watcher: Supervisor) -> dict[str, str]:
     return {name: each.state for name, each in watcher.statuses.items()}
 
 
-def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(cluster: FakeCluster) -> None:
+def test_the_supervisor_boots_created_machines_and_stops_deleted_ones(cluster: FakeCluster) -> None:
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1", two="i-2")
     assert settled(watcher) == {"one": "on", "two": "on"}
@@ -97,11 +97,13 @@ def test_a_machine_that_up_makes_is_booted_and_one_that_it_deletes_is_cut(cluste
     has(cluster.cloud_state, two="i-3")
     assert settled(watcher) == {"two": "on"}
     assert cluster.done["one"] == ["boot", "cut", "remove"]
-    assert cluster.done["two"] == ["boot", "cut", "remove", "boot"], "another instance of that name has another disk"
+    assert cluster.done["two"] == ["boot", "cut", "remove", "boot"], (
+        "another instance of the same name has another disk"
+    )
     assert machine_status.statuses(cluster.cloud_state)["two"].instance == "i-3"
 
 
-def test_wishes_are_granted_once_and_said_to_be(cluster: FakeCluster) -> None:
+def test_the_supervisor_applies_desired_power_once_and_reports_it(cluster: FakeCluster) -> None:
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1")
     settled(watcher)
@@ -116,8 +118,8 @@ def test_wishes_are_granted_once_and_said_to_be(cluster: FakeCluster) -> None:
     assert cluster.done["throttle"] == ["('net', 'i-1', '1mbit') {}"]
 
 
-def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(cluster: FakeCluster) -> None:
-    """Cut, isolated or slowed, then rolled or scaled away: what comes in its place boots with its cable in."""
+def test_a_successor_of_the_same_name_has_the_default_power(cluster: FakeCluster) -> None:
+    """A machine that was cut, isolated or throttled is replaced: its successor boots with its cable in."""
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1", two="i-2")
     settled(watcher)
@@ -130,9 +132,7 @@ def test_the_next_machine_of_a_name_has_no_wish_of_the_one_before(cluster: FakeC
     assert "('net', 'i-3')" not in str(cluster.done)
 
 
-def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_it(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_status_has_the_time_of_the_last_power_on(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1")
     cluster.boots, told = 3, list[str]()
@@ -145,7 +145,7 @@ def test_when_a_machine_was_put_on_last_is_told_and_its_cut_changes_nothing_of_i
     assert told == [f"2026-01-02T03:04:0{second}Z" for second in (0, 1, 1, 3, 3)]
 
 
-def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(cluster: FakeCluster) -> None:
+def test_a_status_has_the_reason_if_a_machine_fails_or_cannot_boot(cluster: FakeCluster) -> None:
     cluster.windows = ("i-w",)
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1", web="i-w")
@@ -159,7 +159,7 @@ def test_a_boot_that_fails_and_a_machine_that_cannot_boot_say_why(cluster: FakeC
     }
 
 
-def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(cluster: FakeCluster) -> None:
+def test_the_supervisor_loads_changed_firewall_rules_only(cluster: FakeCluster) -> None:
     watcher = Supervisor(cluster)  # type: ignore[arg-type]
     has(cluster.cloud_state, one="i-1")
     settled(watcher)
@@ -170,5 +170,5 @@ def test_a_changed_rule_reaches_the_machines_and_an_unchanged_one_is_left_alone(
     assert cluster.done["firewall"][1:] == ["('net-x', 'two') {}"]
 
 
-def test_the_pause_is_short_enough_not_to_miss_a_machine_between_two_waves() -> None:
+def test_the_supervisor_reads_the_cloud_state_more_often_than_waves_follow() -> None:
     assert supervisor.PAUSE < 1

@@ -1,4 +1,4 @@
-"""Windows machines, for what has to run on them."""
+"""Fixtures of Windows machines."""
 
 from tests.cloud_init.conftest import pytest_configure, winpwsh
 

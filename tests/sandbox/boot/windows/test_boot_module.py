@@ -1,4 +1,4 @@
-"""What starts user-data at a boot of a Windows machine that has no network, under PowerShell for Windows."""
+"""Start of user-data on a Windows machine without network, under PowerShell for Windows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,21 +17,21 @@ STARTS = {"Start-Ec2Launch v1": MARK, "Start-Ec2Launch v2": MARK, "Start-Metadat
 
 @pytest.fixture
 def isolated(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
-    """A machine in a network that has nothing, not even an address."""
+    """A machine in an empty network, without an address."""
     here = new_machine(winpwsh, tmp_path / "machine")
     here.entry = ("unshare", "--net")
     yield here
     here.cut()
 
 
-def test_a_machine_without_its_cable_goes_on_only_where_its_user_data_was_started_before(isolated: Machine) -> None:
+def test_a_disconnected_machine_continues_only_if_its_user_data_was_started_before(isolated: Machine) -> None:
     tried = "; ".join(f"try {{ {each}; 'went on' }} catch {{ 'failed' }}" for each in STARTS)
     assert isolated.pwsh(f"Import-Module boot; {tried}") == (0, "failed\n" * 3)
     for mark in STARTS.values():
         isolated.path(mark).parent.mkdir(parents=True, exist_ok=True)
         isolated.path(mark).write_text("")
     assert isolated.pwsh(f"Import-Module boot; {tried}") == (0, "went on\n" * 3)
-    assert isolated.path(LAUNCHED).read_text() == "", "nothing was started"
+    assert isolated.path(LAUNCHED).read_text() == "", "no user-data was started"
 
 
 def test_azures_extension_runs_its_command_once_for_its_settings(isolated: Machine) -> None:
@@ -40,4 +40,4 @@ def test_azures_extension_runs_its_command_once_for_its_settings(isolated: Machi
     assert isolated.path(r"C:\ran.txt").read_text().split() == ["2"]
     isolated.cut()
     isolated.pwsh(f"Import-Module boot; {start}")
-    assert isolated.path(r"C:\ran.txt").read_text().split() == ["2"], "not at a restart"
+    assert isolated.path(r"C:\ran.txt").read_text().split() == ["2"], "not again at a restart"

@@ -1,4 +1,4 @@
-"""A Windows machine of a booted world on a Windows Server: one that is a winpwsh machine, reached by commands alone."""
+"""A Windows machine of a booted sandbox on a Windows Server: a winpwsh machine that is reached by commands alone."""
 
 import json
 import os
@@ -51,7 +51,7 @@ while True:
 
 @pytest.fixture
 def cloud_state(tmp_path: Path) -> CloudState:
-    """An instance, and a rule that lets it ask for pages."""
+    """A cloud state with an instance, and an egress rule for port 8080."""
     found = {"bundle": {}, "machine": {"name": "web-0", "pool": "web"}, "facts": {"cloud": "aws"}}
     inputs: dict[str, Any] = {
         "userData": f"<powershell>\n$Document = @'\n{json.dumps(found)}\n'@\n{SCRIPT}</powershell>\n",
@@ -80,7 +80,7 @@ def cloud_state(tmp_path: Path) -> CloudState:
 
 @pytest.fixture
 def cluster(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BootedCluster]:
-    """The world's network with its metadata service."""
+    """The cluster's network with its metadata service."""
     if why := lacking():
         pytest.skip(why)
     net = f"host{os.getpid()}"
@@ -102,7 +102,7 @@ def cluster(cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def server(winpwsh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder of a Windows Server for web-0, and the file that names it."""
+    """The folder of a Windows Server for web-0, which the hosts' file names."""
     folder, space, link = tmp_path / "server", f"winserver{os.getpid()}", f"win{os.getpid()}"
     folder.mkdir()
     about = {"tool": winpwsh, "space": space, "interface": "eth1", "card": "Ethernet 2"}
@@ -126,7 +126,7 @@ def server(winpwsh: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def asked(server: Path) -> list[str]:
-    """What was asked of the server, apart from PowerShell."""
+    """Return the commands that the server got, without PowerShell."""
     return [each for each in (server / "asked").read_text().split() if each != "powershell"]
 
 
@@ -135,7 +135,7 @@ def kept(server: Path, kind: str) -> dict[str, Any]:
 
 
 def reaches(server: Path, address: str, port: int) -> bool:
-    """Whether somebody takes a call of the server."""
+    """Return whether the server can connect to an address."""
 
     def call() -> bool:
         try:
@@ -147,7 +147,7 @@ def reaches(server: Path, address: str, port: int) -> bool:
     return network_namespaces.within(f"winserver{os.getpid()}", call)
 
 
-def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place(
+def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_address(
     cluster: BootedCluster, server: Path
 ) -> None:
     machine = cluster.machine("web-0")
@@ -161,11 +161,11 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert kept(server, "routes")["169.254.169.254/32"]["NextHop"] == GATEWAY
     task = kept(server, "tasks")["sandbox-launch"]
     assert (task["principal"]["UserId"], task["trigger"]["AtStartup"]) == ("SYSTEM", True)
-    # around it
+    # services around the machine
     assert machine.user_data().decode() == machine.record.inputs["userData"]
     assert kept(server, "portproxy")["rule"].endswith(f"connectaddress={cable.RUNTIME} connectport=10233")
-    assert reaches(server, cable.RUNTIME, int(CRI.split(":")[1])), "the container runtime that is never ready"
-    # its firewall: only what a rule lets out, and metadata
+    assert reaches(server, cable.RUNTIME, int(CRI.split(":")[1])), "it reaches the container runtime"
+    # its firewall: traffic with a rule, and metadata
     listeners = [
         network_namespaces.within(cluster.net, partial(socket.create_server, (GATEWAY, port))) for port in (8080, 8081)
     ]
@@ -175,16 +175,16 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     network.connect(cluster.net, "i-1", connected=True)
     for each in listeners:
         each.close()
-    # on it
+    # commands on the machine
     found = machine.run("cmd.exe", "/c", "echo", "a b", "&", "exit", "7")
     assert (found.returncode, "a b" in found.stdout + found.stderr) == (7, True)
-    assert machine.run("ping.exe", "-n", "60", "127.0.0.1", seconds=2).returncode == 124, "ended after its time"
+    assert machine.run("ping.exe", "-n", "60", "127.0.0.1", seconds=2).returncode == 124, "killed after 2 s"
     assert machine.read(r"C:\ProgramData\mullion\loader.log") == ran.encode()
-    with pytest.raises(RuntimeError, match="web-0 is a Windows Server of its own"):
+    with pytest.raises(RuntimeError, match="web-0 is a Windows Server, so its file"):
         machine.file(r"C:\ProgramData\mullion\loader.log")
 
     machine.cut()
-    assert f"win{os.getpid()}" in network.run("link"), "its link is this host's again"
+    assert f"win{os.getpid()}" in network.run("link"), "its link is in this host's namespace again"
     machine.boot()
     assert asked(server) == ["new", "start", "stop", "start"], "the disk is new at the first boot alone"
     assert machine.read(r"C:\Program Files\sandbox\launched.txt") == b"v2\n", "EC2Launch runs user-data once"
@@ -193,13 +193,13 @@ def test_a_windows_server_boots_from_the_machines_user_data_at_its_planned_place
     assert asked(server)[-1] == "stop"
 
 
-def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
+def test_clean_stops_a_server_of_a_killed_supervisor_and_returns_its_link(
     cluster: BootedCluster, server: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = cluster.machine("web-0")
     assert isinstance(machine, WindowsHost)
     machine.boot()
-    with pytest.raises(RuntimeError, match="another stack that runs uses its Windows Server"):
+    with pytest.raises(RuntimeError, match="another booted stack uses its Windows Server"):
         WindowsHost(cluster, machine.record, "web-0", tmp_path / "other", machine.space, {}, host=machine.host).boot()
     monkeypatch.setattr(supervision, "disks", lambda folder: cluster.folder)
     monkeypatch.setattr(supervision, "namespace", lambda folder: cluster.net)
@@ -209,7 +209,7 @@ def test_what_a_killed_keeper_left_is_ended_and_the_link_comes_back(
     assert not reaches(server, GATEWAY, 8080)
 
 
-def test_a_server_that_never_answers_is_told_with_its_last_words_and_left_off(
+def test_a_server_that_never_answers_is_reported_with_its_last_output_and_off(
     cluster: BootedCluster, server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host, "BOOT_SECONDS", 3)
@@ -219,20 +219,20 @@ def test_a_server_that_never_answers_is_told_with_its_last_words_and_left_off(
         cluster.machine("web-0").boot()
     assert asked(server) == ["new", "start", "stop"]
     cluster.machine("web-0").cut()
-    assert asked(server) == ["new", "start", "stop"], "what is off needs no cut"
+    assert asked(server) == ["new", "start", "stop"], "a server that is off is not stopped again"
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "power": ({"start": ["sh", "-c", "echo no such domain >&2; exit 3"]}, "ended with 3: no such domain"),
     "a program": ({"new": ["/no/virsh"]}, "No such file or directory: '/no/virsh'"),
-    "Windows": ({"powershell": ["echo", "runs on Unix"]}, "is no PowerShell of Windows"),
+    "Windows": ({"powershell": ["echo", "runs on Unix"]}, "is not PowerShell of Windows"),
     "its interface": ({"link": "tap999", "powershell": ["echo", "runs on Win32NT"]}, 'Cannot find device "tap999"'),
     "its card": ({"card": "Ethernet 3"}, "'InterfaceAlias' equal to 'Ethernet 3'"),
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_server_that_lacks_something_is_told_and_left_off(
+def test_a_server_that_lacks_a_program_or_card_is_reported_and_off(
     what: str, cluster: BootedCluster, server: Path, tmp_path: Path
 ) -> None:
     changes, said = BROKEN[what]

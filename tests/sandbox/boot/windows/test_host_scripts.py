@@ -1,4 +1,4 @@
-"""What runs in Windows PowerShell 5.1 on a Windows Server: its rules are those of a node's scripts."""
+"""Lint of scripts for Windows PowerShell 5.1 on a Windows Server, with the rules of a node's scripts."""
 
 import json
 from pathlib import Path
@@ -24,16 +24,14 @@ CARDS: dict[str, list[str]] = {
     "Set-NetIPInterface": ["Dhcp", "InterfaceMetric"],
     "Import-Module": [],
 }
-"""Beside those that a node's scripts use: of Windows Server 2019 too (learn.microsoft.com, NetTCPIP, DnsClient)."""
+"""Cmdlets besides those of a node's scripts, in Windows Server 2019 too (learn.microsoft.com, NetTCPIP, DnsClient)."""
 
 
-def test_scripts_for_a_windows_server_hold_nothing_that_windows_powershell_5_1_lacks(
-    winpwsh: str, tmp_path: Path
-) -> None:
+def test_scripts_for_a_windows_server_use_only_features_of_windows_powershell_5_1(winpwsh: str, tmp_path: Path) -> None:
     machine = new_machine(winpwsh, tmp_path / "machine")
     for name, text in (("host.ps1", host.SCRIPT.read_text()), ("boot.ps1", host.BOOT.read_text())):
         machine.path(r"C:\scripts").mkdir(exist_ok=True)
-        # the lint takes functions of a script alone
+        # the lint expects a script of functions alone
         (machine.path(r"C:\scripts") / name).write_text(text.replace("Export-ModuleMember -Function *", ""))
     commands = {name: [*known, *COMMON] for name, known in {**COMMANDS, **CARDS}.items()}
     forbidden = [each for each in FORBIDDEN if each != "Invoke-WebRequest"]

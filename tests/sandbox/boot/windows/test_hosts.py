@@ -1,4 +1,4 @@
-"""Which Windows machines have a real Windows Server: the file that tells it, and what is wrong with it."""
+"""The file of real Windows Servers, and its faults."""
 
 import re
 from pathlib import Path
@@ -20,20 +20,20 @@ WEB: dict[str, Any] = {
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that the variable names."""
+    """The file that MULLION_WINDOWS_HOSTS names."""
     path = tmp_path / "hosts.yaml"
     monkeypatch.setenv(HOSTS, str(path))
     monkeypatch.delenv(windows.TOOL, raising=False)
     return path
 
 
-def test_a_machine_of_the_file_boots_on_its_host_and_others_where_there_is_a_program(
+def test_a_machine_of_the_file_boots_on_its_host_and_others_under_winpwsh(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text(yaml.safe_dump({"web-0": WEB}))
     assert hosts.hosts() == {"web-0": Host.model_validate(WEB)}
     assert hosts.why_not("web-0") == ""
-    assert HOSTS in hosts.why_not("web-1"), "both ways are named"
+    assert HOSTS in hosts.why_not("web-1"), "the reason names both variables"
     assert windows.TOOL in hosts.why_not("web-1")
     monkeypatch.setenv(windows.TOOL, "/winpwsh")
     assert hosts.why_not("web-1") == ""
@@ -42,10 +42,10 @@ def test_a_machine_of_the_file_boots_on_its_host_and_others_where_there_is_a_pro
 
 
 WRONG: dict[str, tuple[str, str]] = {
-    "no YAML": ("web-0: {", "it is not YAML: "),
+    "no YAML": ("web-0: {", "not YAML: "),
     "empty": (
         "",
-        "as a whole: Input should be a valid dictionary; write the name of each machine, and in it powershell",
+        "as a whole: Input should be a valid dictionary; write the name of each machine, with keys powershell",
     ),
     "a host that is none": (
         "web-0: ssh",
@@ -57,7 +57,7 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a key that a host has not": (
         yaml.safe_dump({"web-0": {**WEB, "reset": ["virsh", "reset", "web-0"]}}),
-        "web-0.reset: a host has no such key; it has powershell, link, card, new, start, stop",
+        "web-0.reset: unknown key; a host has powershell, link, card, new, start, stop",
     ),
     "a command in one text": (
         yaml.safe_dump({"web-0": {**WEB, "start": "virsh start web-0"}}),
@@ -73,34 +73,33 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a host for two": (
         yaml.safe_dump({"web-0": WEB, "web-1": {**WEB, "link": "tap4"}}),
-        "web-0 and web-1 have the same powershell; give each machine a Windows Server of its own",
+        "web-0 and web-1 have the same powershell; give each machine its own Windows Server",
     ),
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_with_the_file_is_told_with_its_place_and_what_to_write(what: str, file: Path) -> None:
+def test_a_fault_of_the_file_is_reported_with_path_and_fix(what: str, file: Path) -> None:
     text, said = WRONG[what]
     file.write_text(text)
     with pytest.raises(ValueError, match=re.escape(said)) as raised:
         hosts.hosts()
     assert str(file) in str(raised.value)
-    assert hosts.why_not("web-0") == str(raised.value), "a machine is not booted for it"
+    assert hosts.why_not("web-0") == str(raised.value), "the fault is the reason why a machine does not boot"
 
 
-def test_a_file_that_is_not_there_or_has_no_full_path_is_told(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (
-        hosts.why_not("web-0")
-        == f"{file}: No such file or directory; let {HOSTS} name a file that can be read, or unset it"
-    )
+def test_a_missing_file_or_a_relative_path_is_reported(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert hosts.why_not("web-0") == f"{file}: No such file or directory; set {HOSTS} to a readable file, or unset it"
     monkeypatch.setenv(HOSTS, "hosts.yaml")
-    assert f"{HOSTS} needs a path from the root on" in hosts.why_not("web-0")
+    assert f"{HOSTS} needs an absolute path" in hosts.why_not("web-0")
 
 
-def test_a_host_that_another_running_stack_uses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_another_booted_stack_uses_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts.tempfile, "gettempdir", lambda: str(tmp_path))
     one, other = Host.model_validate(WEB), Host.model_validate({**WEB, "powershell": ["ssh", "other"]})
-    refused = pytest.raises(Failed, match=r"another stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that one")
+    refused = pytest.raises(
+        Failed, match=r"another booted stack .* \(ssh Administrator@192.0.2.7 powershell\); stop that stack"
+    )
     with hosts.taken(one), hosts.taken(other), refused, hosts.taken(one):
         pass
     with hosts.taken(one):

@@ -1,4 +1,4 @@
-"""What starts user-data at a boot of a Windows machine, by its cloud: without Windows."""
+"""The command that starts user-data at a boot, by cloud, without Windows."""
 
 import base64
 import json
@@ -25,7 +25,7 @@ def cloud_state(tmp_path: Path) -> CloudState:
 
 
 def told(cloud_state: CloudState, command: str) -> None:
-    """Let the machine's extension have this command."""
+    """Set the command of the machine's extension."""
     with cloud_state.transaction():
         cloud_state.put_secret(MACHINE, "protectedSettings", json.dumps({"commandToExecute": command}))
 
@@ -39,22 +39,22 @@ def started(cloud_state: CloudState, disk: Path, cloud: str = "azure") -> str:
     return launch.launch(cloud, cloud_state.path, RECORD, put)
 
 
-def test_on_azure_the_extensions_command_runs_over_the_custom_data_on_the_disk(
+def test_on_azure_the_extensions_command_runs_after_custom_data_is_on_the_disk(
     cloud_state: CloudState, tmp_path: Path
 ) -> None:
     told(cloud_state, COMMAND)
     disk = tmp_path / "disk"
     words = started(cloud_state, disk).removeprefix("Start-CustomScript '").removesuffix("'")
-    assert COMMAND.endswith(f'-Command "{words}"'), "the program's own"
+    assert COMMAND.endswith(f'-Command "{words}"'), "as the program writes it"
     assert (disk / "AzureData" / "CustomData.bin").read_bytes() == b"the loader"
 
 
-def test_a_text_of_any_kind_is_one_word_of_powershell() -> None:
+def test_quoted_makes_any_text_one_powershell_string() -> None:
     assert launch.quoted("a 'b' $c") == "'a ''b'' $c'"
 
 
 @pytest.mark.parametrize("command", ["", "cmd.exe /c start", COMMAND.replace("-NoProfile ", "")])
-def test_on_azure_a_command_that_is_not_one_of_windows_powershell_is_a_fault(
+def test_on_azure_a_command_of_another_program_fails_the_boot(
     command: str, cloud_state: CloudState, tmp_path: Path
 ) -> None:
     told(cloud_state, command)
@@ -62,15 +62,15 @@ def test_on_azure_a_command_that_is_not_one_of_windows_powershell_is_a_fault(
         started(cloud_state, tmp_path / "disk")
 
 
-def test_on_azure_nothing_starts_without_an_extension(
+def test_on_azure_a_boot_without_extension_fails(
     cloud_state: CloudState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launch, "EXTENSION_SECONDS", 0)
-    with pytest.raises(Failed, match="no extension starts anything on web-0"):
+    with pytest.raises(Failed, match="web-0 has no extension"):
         started(cloud_state, tmp_path / "disk")
 
 
-def test_elsewhere_a_service_of_the_machine_starts_it_at_each_boot_and_ec2_names_the_machine(
+def test_on_aws_and_gcp_a_service_starts_user_data_and_ec2_names_the_machine(
     cloud_state: CloudState, tmp_path: Path
 ) -> None:
     disk = tmp_path / "disk"

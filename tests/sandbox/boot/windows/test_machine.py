@@ -1,4 +1,4 @@
-"""The order of things at a booted Windows machine's power-on and power cut: without Windows."""
+"""Order of calls at power-on and power cut of a Windows machine, without Windows."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -16,7 +16,7 @@ from sandbox.boot.windows.server import Failed, Server
 
 @pytest.fixture
 def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is done to machines, in order."""
+    """Calls in order."""
     noted: list[str] = []
 
     def note(what: str) -> Callable[..., None]:
@@ -45,7 +45,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def web(folder: Path) -> WindowsMachine:
-    """A Windows worker of a site that has nothing else."""
+    """A Windows worker in a fake network."""
     network: Any = SimpleNamespace(
         cloud_state=SimpleNamespace(path=folder / "world.db"),
         address=lambda record: "10.20.0.9",
@@ -57,10 +57,10 @@ def web(folder: Path) -> WindowsMachine:
 
 
 BOOT = ["runtime answers", "Windows starts its services", "tasks run"]
-"""Else the kubelet ends at once, as it finds no runtime, and Wine's service manager says for ever that it runs."""
+"""Order of a boot: a kubelet without runtime ends at once, which Wine's service manager does not notice."""
 
 
-def test_at_each_boot_the_container_runtime_is_there_before_windows_starts_the_kubelet(
+def test_each_boot_starts_the_container_runtime_before_windows_starts_the_kubelet(
     tmp_path: Path, done: list[str]
 ) -> None:
     here = web(tmp_path)
@@ -69,11 +69,11 @@ def test_at_each_boot_the_container_runtime_is_there_before_windows_starts_the_k
         here.cut()
     life = [*BOOT, "runtime ends"]
     assert [each for each in done if each != "power goes"] == ["new disk of windows-2019", *life, *life]
-    assert done[-1] == "power goes", "also of what was about to start"
+    assert done[-1] == "power goes", "also of processes that were about to start"
     assert (here.folder / WITH).is_file()
 
 
-def test_a_machine_that_does_not_boot_says_why_and_leaves_no_runtime(
+def test_a_failed_boot_raises_its_reason_and_ends_the_runtime(
     tmp_path: Path, done: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(self: Server) -> None:

@@ -1,4 +1,4 @@
-"""What a Windows machine of a booted world does at its boot, and what is ended of it: without Windows."""
+"""Tasks, disk and clean-up of a Windows machine under Wine, without Windows."""
 
 import json
 import subprocess
@@ -36,13 +36,13 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("what", COMMANDS)
-def test_a_registered_task_is_run_as_the_scheduler_would(what: str) -> None:
+def test_a_registered_task_runs_as_by_the_task_scheduler(what: str) -> None:
     found, words = COMMANDS[what]
     assert command("mullion", found) == words
 
 
 @pytest.mark.parametrize("what", STRANGE)
-def test_a_task_that_is_not_systems_powershell_is_a_fault_of_who_registered_it(what: str) -> None:
+def test_a_task_that_does_not_run_powershell_as_system_is_refused(what: str) -> None:
     with pytest.raises(Failed, match="task mullion"):
         command("mullion", STRANGE[what])
 
@@ -51,7 +51,7 @@ def server(folder: Path, tool: str = "winpwsh") -> Server:
     return Server(tool=tool, folder=folder, space="net-x", address="10.20.0.9", launch=lambda: "Start-Ec2Launch v2")
 
 
-def test_tasks_that_come_again_are_known_with_their_pause(tmp_path: Path) -> None:
+def test_repeated_tasks_are_returned_with_their_interval(tmp_path: Path) -> None:
     here = server(tmp_path)
     assert here.repeated() == {}
     book = here.path(r"C:\fakes\tasks.json")
@@ -63,7 +63,7 @@ def test_tasks_that_come_again_are_known_with_their_pause(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("os", registry.REVISIONS)
-def test_a_machine_is_the_windows_server_that_its_plan_wants(os: str, tmp_path: Path) -> None:
+def test_a_machine_reports_the_windows_server_of_its_plan(os: str, tmp_path: Path) -> None:
     (tmp_path / "system.reg").write_text("WINE REGISTRY Version 2\n")
     registry.install(tmp_path, os)
     found = hive(tmp_path / "system.reg")[registry.CURRENT_VERSION]
@@ -73,7 +73,7 @@ def test_a_machine_is_the_windows_server_that_its_plan_wants(os: str, tmp_path: 
     assert os.rpartition("-")[2] in found["ProductName"]
 
 
-def test_every_operating_system_of_windows_pools_can_be_one_here() -> None:
+def test_every_operating_system_of_windows_pools_has_a_revision() -> None:
     from components.releases.systems import WINDOWS
 
     assert {name: f"10.0.{build}" for name, (build, _) in registry.REVISIONS.items()} == {
@@ -81,7 +81,7 @@ def test_every_operating_system_of_windows_pools_can_be_one_here() -> None:
     }
 
 
-def test_what_a_cloud_puts_on_a_new_disk_stays_as_the_machine_has_it(tmp_path: Path) -> None:
+def test_a_file_of_the_cloud_is_written_to_a_new_disk_only(tmp_path: Path) -> None:
     here, path = server(tmp_path), r"C:\AzureData\CustomData.bin"
     here.put(path, b"first")
     here.put(path, b"again")
@@ -89,7 +89,7 @@ def test_what_a_cloud_puts_on_a_new_disk_stays_as_the_machine_has_it(tmp_path: P
 
 
 @pytest.mark.subprocess
-def test_what_a_killed_keeper_left_of_a_windows_machine_is_ended_by_the_tool_that_ran_it(
+def test_clean_stops_a_windows_machine_of_a_killed_supervisor_with_its_tool(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool, said = tmp_path / "winpwsh", tmp_path / "said"

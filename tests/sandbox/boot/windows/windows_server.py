@@ -1,4 +1,4 @@
-"""What a test has instead of a Windows Server: a winpwsh machine in a network of its own, reached by commands alone.
+"""A stand-in for a Windows Server: a winpwsh machine in its own network, reached by commands alone.
 
     python -m tests.sandbox.boot.windows.windows_server FOLDER new|start|stop
     python -m tests.sandbox.boot.windows.windows_server FOLDER powershell WORD...
@@ -19,14 +19,14 @@ from sandbox.boot.windows.server import command
 from sandbox.boot.windows.winpwsh import BOOKS, Machine, inside, new_machine
 
 BOOTS = 2
-"""How often nobody answers after power came."""
+"""Calls of PowerShell that fail after power-on."""
 STDIN = ["-NoProfile", "-NonInteractive", "-ExecutionPolicy", "Bypass", "-Command", "-"]
 LINE = re.compile(r"& \(\[ScriptBlock\]::Create\([^\n]*'[A-Za-z0-9+/=]*'\)\)\)\)\n")
 INPUT = r"C:\stdin.txt"
 
 
 class Windows(Machine):
-    """The machine; services that a run starts may keep its output, so that is a file."""
+    """The machine; its output is a file, because services that a run starts hold it open."""
 
     said: "IO[str] | int" = subprocess.DEVNULL
 
@@ -35,7 +35,7 @@ class Windows(Machine):
 
 
 class Refused(Exception):
-    """What the command says; its exit code is 255, as ssh's is."""
+    """An error of the command, with exit code 255 as of ssh."""
 
 
 class Server:
@@ -49,15 +49,15 @@ class Server:
         (etc / "hosts").write_text("127.0.0.1 localhost winserver\n")
         self.machine = Windows(self.about["tool"], folder / "machine", inside(self.about["space"], "winserver", etc))
         self.on = folder / "on"
-        """Exists while it has power: how often nobody answered, since."""
+        """File that exists while it has power, with the number of failed calls since power-on."""
 
     def new(self) -> None:
-        """A new disk."""
+        """Create a new disk."""
         if self.on.exists():
             raise Refused("the machine is running")
         subprocess.run(["rm", "-rf", str(self.folder / "machine")], check=True)
         made = new_machine(self.about["tool"], self.folder / "machine")
-        # the sandbox has to bring its own
+        # the sandbox must provide its own
         subprocess.run(["rm", "-rf", str(made.path(rf"{BOOKS}\modules\boot"))], check=True)
         stand_ins = made.path(rf"{BOOKS}\modules\card")
         stand_ins.mkdir()

@@ -59,9 +59,12 @@ function New-ScheduledTaskPrincipal {
 function New-ScheduledTaskSettingsSet {
     [CmdletBinding()]
     param(
-        [TimeSpan] $ExecutionTimeLimit, [ValidateSet('Parallel', 'Queue', 'IgnoreNew')] [string] $MultipleInstances
+        [TimeSpan] $ExecutionTimeLimit, [ValidateSet('Parallel', 'Queue', 'IgnoreNew')] [string] $MultipleInstances,
+        [ValidateRange(0, 10)] [int] $Priority = 7
     )
-    @{ ExecutionTimeLimit = $ExecutionTimeLimit.TotalSeconds; MultipleInstances = $MultipleInstances }
+    @{
+        ExecutionTimeLimit = $ExecutionTimeLimit.TotalSeconds; MultipleInstances = $MultipleInstances; Priority = $Priority
+    }
 }
 
 function Register-ScheduledTask {
@@ -85,7 +88,7 @@ function Get-ScheduledTask {
     [pscustomobject] @{
         State = if ($task.disabled) { 'Disabled' } else { 'Ready' }; Principal = [pscustomobject] $task.principal
         Actions = @([pscustomobject] @{ Execute = $task.action.Execute; Arguments = $task.action.Argument })
-        Triggers = @([pscustomobject] $task.trigger)
+        Triggers = @([pscustomobject] $task.trigger); Settings = [pscustomobject] $task.settings
     }
 }
 

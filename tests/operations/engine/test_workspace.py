@@ -1,0 +1,55 @@
+"""What the engine needs for a real account: said all at once, before the first question."""
+
+from pathlib import Path
+
+import pytest
+
+from operations.console.exits import Exit, Stop
+from operations.engine import workspace
+from tests.operations.conftest import STACK
+
+
+@pytest.fixture(autouse=True)
+def empty(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An environment without a backend or a passphrase."""
+    for name in (
+        "PULUMI_BACKEND_URL",
+        "PULUMI_CONFIG_PASSPHRASE",
+        "PULUMI_CONFIG_PASSPHRASE_FILE",
+        "PULUMI_ACCESS_TOKEN",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PULUMI_HOME", str(clone / "pulumi"))
+
+
+def test_a_missing_backend_and_a_missing_passphrase_are_said(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Stop, match="pulumi login") as stop:
+        workspace.refuse_unusable("small")
+    assert stop.value.code is Exit.USAGE
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "file:///tmp")
+    with pytest.raises(Stop, match="set PULUMI_CONFIG_PASSPHRASE_FILE"):
+        workspace.refuse_unusable("small")
+
+
+@pytest.mark.parametrize(
+    ("text", "environment"),
+    [
+        (STACK, {"PULUMI_BACKEND_URL": "https://api.pulumi.com"}),
+        (STACK, {"PULUMI_ACCESS_TOKEN": "pul-1"}),
+        (STACK, {"PULUMI_BACKEND_URL": "file:///tmp", "PULUMI_CONFIG_PASSPHRASE": ""}),
+        (f"secretsprovider: awskms://alias/x\n{STACK}", {"PULUMI_BACKEND_URL": "s3://states"}),
+    ],
+)
+def test_nothing_is_refused_where_nothing_is_missing(
+    text: str, environment: dict[str, str], clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(text)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    workspace.refuse_unusable("small")
+
+
+def test_a_backend_that_the_project_names_needs_no_login(clone: Path) -> None:
+    with (clone / "Pulumi.yaml").open("a") as project:
+        project.write("\nbackend: {url: https://api.pulumi.com}\n")
+    workspace.refuse_unusable("small")
