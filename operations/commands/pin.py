@@ -49,7 +49,7 @@ def pin(wanted: Wanted, file: str | None) -> None:
         print(f"pinned {each['name']} {each['version']} for {each['os']}{size}\n  {_digest(each)}")
         print(f"  {each['url']}\n  digest from: {each['source']}")
     if path.parent == REPOSITORY and path.name == FILE:
-        print("\nStacks without artifacts.file take these entries from now on; the next: mullion up STACK")
+        print("\nStacks without artifacts.file take these entries from now on; the next `mullion up` uses them")
 
 
 def _path(file: str | None) -> Path:
