@@ -22,7 +22,7 @@ CONFIG = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
 
 
 @pytest.mark.subprocess
-def test_a_copy_of_components_and_scripts_alone_serves_its_schema(tmp_path: Path) -> None:
+def test_a_copy_of_components_and_cloud_init_serves_its_schema(tmp_path: Path) -> None:
     for folder in ("components", "cloud-init"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     # as the plugin host starts it: with the plugin's folder, from elsewhere, and an engine's address
@@ -45,7 +45,7 @@ def recorded(program: Any) -> Recording:
     return found
 
 
-def test_children_and_invokes_use_the_provider_the_cluster_is_given() -> None:
+def test_children_and_invokes_use_the_provider_of_the_cluster() -> None:
     def program() -> None:
         mine = pulumi_aws.Provider("mine", region="eu-central-1")
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
@@ -55,7 +55,7 @@ def test_children_and_invokes_use_the_provider_the_cluster_is_given() -> None:
     assert {each.request.provider.split("::")[-2] for each in made} == {"mine"}
 
 
-def test_with_an_explicit_provider_no_region_is_needed_in_the_config() -> None:
+def test_an_explicit_provider_replaces_the_region_in_the_config() -> None:
     def program() -> None:
         mine = pulumi_aws.Provider("mine", region="eu-central-1")
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
@@ -66,7 +66,7 @@ def test_with_an_explicit_provider_no_region_is_needed_in_the_config() -> None:
     assert set(found.resources) == set(recorded(program).resources)
 
 
-def test_inside_another_component_tags_name_the_whole_way() -> None:
+def test_tags_have_the_whole_urn_inside_another_component() -> None:
     class Platform(pulumi.ComponentResource):
         def __init__(self) -> None:
             super().__init__("shop:index:Platform", "shop")
@@ -80,7 +80,7 @@ def test_inside_another_component_tags_name_the_whole_way() -> None:
         assert "shop:index:Platform$mullion:index:MixedCluster$" in each.urn
 
 
-def test_one_program_may_build_two_clusters() -> None:
+def test_one_program_can_build_two_clusters() -> None:
     def program() -> None:
         for name in ("blue", "green"):
             MixedCluster(name, CONFIG[CLUSTER])

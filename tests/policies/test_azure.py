@@ -89,12 +89,12 @@ def broken(each: Resource) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_things_as_they_should_be_break_no_rule(kind: str) -> None:
+def test_valid_resources_break_no_rule(kind: str) -> None:
     assert broken(resource(kind)) == {}
 
 
 @pytest.mark.parametrize(("rule", "kind", "path", "value", "says"), CASES, ids=lambda each: str(each)[:40])
-def test_one_change_breaks_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
+def test_each_change_breaks_exactly_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
     changed = inside(path, value)(resource(kind))
     assert changed
     found = broken(changed)
@@ -102,7 +102,7 @@ def test_one_change_breaks_one_rule(rule: str, kind: str, path: str, value: Any,
     assert any(says in wrong for wrong in found[rule]), found
 
 
-def test_windows_bundles_are_read_in_the_folders_that_they_have_on_azure() -> None:
+def test_the_rules_read_windows_bundles_in_their_folders_on_azure() -> None:
     [stored] = [each for each in resources("azure-prod") if each.urn.endswith("Blob::azure-prod-bundle-web")]
     changed = planned(no_memory)(stored)
     assert changed
@@ -110,7 +110,7 @@ def test_windows_bundles_are_read_in_the_folders_that_they_have_on_azure() -> No
     assert wrong.startswith("pool web reserves no memory")
 
 
-def test_every_type_of_azure_that_a_rule_is_for_is_tried() -> None:
+def test_every_azure_type_of_a_rule_has_a_case() -> None:
     apart = {"azure-native:storage:Blob", "azure-native:network:SecurityRule"}
     """Read as the objects and rules of the other types are."""
     rules = [each for each in RULES if isinstance(each, ResourceRule) and each.name != "tags-present"]

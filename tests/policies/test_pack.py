@@ -188,7 +188,7 @@ def refusal(run: auto.Stack) -> str:
     return str(stop.value)
 
 
-def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Callable[..., auto.Stack]) -> None:
+def test_the_engine_loads_the_pack_and_reports_no_violation_of_aws_ci(stack: Callable[..., auto.Stack]) -> None:
     run, said = stack("aws-ci"), list[str]()
     broken: list[auto.PolicyEvent] = []
 
@@ -207,7 +207,7 @@ def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Ca
     [("aws-ci", CARELESS), pytest.param("gcp-ci", CARELESS_ON_GCP, marks=pytest.mark.soak)],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_preview_names_every_broken_rule_of_what_the_cloud_has(
+def test_a_preview_names_every_broken_resource_rule(
     stack: Callable[..., auto.Stack], name: str, careless: tuple[Careless, ...]
 ) -> None:
     text = refusal(stack(name, careless))
@@ -217,18 +217,18 @@ def test_a_preview_names_every_broken_rule_of_what_the_cloud_has(
     assert "abc12d" not in text
 
 
-def test_a_preview_names_every_broken_rule_over_the_stack(stack: Callable[..., auto.Stack]) -> None:
+def test_a_preview_names_every_broken_stack_rule(stack: Callable[..., auto.Stack]) -> None:
     text = refusal(stack("aws-prod", [careless_as_a_whole]))
     assert {each for each in names(object) if f"[{each}]" in text} == names(StackRule), text
 
 
-def test_the_engine_itself_ends_a_preview_by_the_rule_s_name(stack: Callable[..., auto.Stack]) -> None:
+def test_pulumi_preview_fails_with_the_name_of_the_rule(stack: Callable[..., auto.Stack]) -> None:
     run = stack("aws-ci", [open_stores])
     with pytest.raises(auto.CommandError, match="stores-encrypted"):
         run.preview(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
 
 
-def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
+def test_a_preview_that_replaces_all_control_planes_is_refused_and_names_them(
     stack: Callable[..., auto.Stack],
 ) -> None:
     careless = list[Transformation]()
@@ -240,7 +240,7 @@ def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
     assert "[control-planes-together]" in text
 
 
-def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
+def test_up_refuses_a_secret_unknown_in_preview_before_the_machine_is_created(
     stack: Callable[..., auto.Stack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stack("aws-ci", [late])

@@ -20,12 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("preview", [True, False], ids=["preview", "up"])
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_stacks_of_this_repository_break_no_rule(stack: str, preview: bool) -> None:
+def test_the_repositorys_stacks_break_no_rule(stack: str, preview: bool) -> None:
     assert broken(resources(stack, preview=preview)) == {}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_one_change_breaks_one_rule(case: Case) -> None:
+def test_each_change_breaks_exactly_one_rule(case: Case) -> None:
     changed = [
         case.change(each) if (each.type, each.name) == (case.type, case.name) else each
         for each in resources(case.stack)
@@ -60,7 +60,7 @@ def test_unknown_values_break_no_rule_because_up_runs_the_rules_again(stack: str
     assert broken(unknown) == {}
 
 
-def test_the_api_is_open_to_the_allow_list_through_its_own_group_alone() -> None:
+def test_only_the_apis_security_group_admits_the_allow_list() -> None:
     ports = {
         each.properties["fromPort"]
         for each in resources("aws-ci")
@@ -71,7 +71,7 @@ def test_the_api_is_open_to_the_allow_list_through_its_own_group_alone() -> None
     assert broken(closed).keys() == {"api-by-allow-list"}
 
 
-def test_an_unprotected_stack_may_look_its_images_up() -> None:
+def test_an_unprotected_stack_may_use_unpinned_images() -> None:
     loose = tuple(
         given(ami="ami-0")(replace(each, inputs_from={})) or each if each.type == INSTANCE else each
         for each in resources("aws-dev")

@@ -11,7 +11,7 @@ from operations.stacks.paths import REPOSITORY
 from tools import setup
 
 
-def test_the_stamp_is_the_same_for_the_python_of_the_venv_and_the_one_it_is_made_of(
+def test_the_stamp_does_not_depend_on_the_path_of_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stamps = [setup.stamp(step) for step in setup.STEPS]
@@ -19,7 +19,7 @@ def test_the_stamp_is_the_same_for_the_python_of_the_venv_and_the_one_it_is_made
     assert [setup.stamp(step) for step in setup.STEPS] == stamps
 
 
-def test_the_venv_is_never_made_by_its_own_python() -> None:
+def test_the_venv_is_not_created_by_its_own_python() -> None:
     made_by = setup.STEPS[0].commands[0][0]
     assert not Path(made_by).is_relative_to(setup.VENV)
 
@@ -37,7 +37,7 @@ def test_make_clean_names_the_stacks_that_are_still_built(tmp_path: Path) -> Non
 
 
 @pytest.mark.subprocess
-def test_make_demo_looks_at_the_stack_before_it_builds_programs() -> None:
+def test_make_demo_checks_the_stack_before_it_builds_programs() -> None:
     words = ["make", "--dry-run", "demo", f"PYTHON={sys.executable}"]
     steps = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     assert -1 < steps.index("operations.stacks.boot_overlay aws-dev") < steps.index("-m lab cluster")

@@ -69,12 +69,12 @@ def _title(case: Case) -> str:
     return "-".join([*BY_ID[case.id].requirements, case.id, case.path]) if case.id in BY_ID else case.id
 
 
-def test_the_good_document_has_no_problem() -> None:
+def test_the_sample_document_has_no_problem() -> None:
     assert problems(GOOD) == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
-def test_a_check_reports_its_case_at_its_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
+def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
     found = problems(changed(case.trips), config={**REGION, **case.config})
     hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
     assert hit, f"not found among {[(each.id, each.path) for each in found]}"
@@ -82,7 +82,7 @@ def test_a_check_reports_its_case_at_its_path_and_accepts_the_nearest_valid_valu
     assert case.id not in {id for id, _ in said(changed(case.passes))}, "the neighbour must pass this check"
 
 
-def test_no_check_is_without_a_case() -> None:
+def test_every_check_has_a_case() -> None:
     assert {case.id for case in CASES} == set(BY_ID)
 
 
@@ -94,7 +94,7 @@ def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs()
 
 
 @pytest.mark.parametrize("row", CHECKS, ids=lambda row: row.id)
-def test_a_check_reads_paths_that_exist(row: Check) -> None:
+def test_the_paths_that_a_check_reads_exist(row: Check) -> None:
     from components.stack_files.validation_errors import annotation_at
 
     assert row.reads, "without them a broken part could not silence it"
@@ -109,7 +109,7 @@ def test_a_check_reads_paths_that_exist(row: Check) -> None:
         assert any(annotation_at(tuple(path.split("."))) is not None for path in paths), read
 
 
-def test_every_requirement_that_can_be_decided_here_has_a_check() -> None:
+def test_every_requirement_about_the_spec_has_a_check() -> None:
     covered = {need for row in (*CHECKS, *ROWS) for need in row.requirements}
     assert DECIDABLE - covered == set()
 
@@ -141,11 +141,11 @@ def test_allocatable_is_capacity_without_reserves_and_hard_eviction() -> None:
     assert reserves.allocatable_cpu_milli(web, 4) == 3500
 
 
-def test_the_control_plane_keeps_its_name() -> None:
+def test_a_check_refuses_a_pool_named_control_plane() -> None:
     assert f"pool-named-{CONTROL_PLANE}" in BY_ID
 
 
-def test_concerns_do_not_share_checks() -> None:
+def test_no_check_is_in_two_tables() -> None:
     assert sum(len(rows) for rows in TABLES.values()) == len(CHECKS)
 
 

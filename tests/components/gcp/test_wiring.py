@@ -83,7 +83,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_settings_that_need_a_restart_are_made_before_the_first_boot_of_windows(stack: str) -> None:
+def test_windows_features_are_installed_by_the_sysprep_script_before_the_first_boot(stack: str) -> None:
     """The features of the plan, no more and no fewer; the executor finds them there, or installs them itself."""
     found = of(recording(stack), INSTANCE)
     for group in plan(stack).machine_groups:

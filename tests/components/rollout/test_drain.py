@@ -90,7 +90,7 @@ def test_drain_keeps_pods_that_are_deleted_with_the_machine(stays: dict[str, Any
     assert set(api.pods) == {"a"}
 
 
-def test_drain_asks_again_until_the_disruption_budget_allows_the_eviction() -> None:
+def test_drain_retries_until_the_disruption_budget_allows_the_eviction() -> None:
     api = Api(pod("a"))
     api.status = lambda name, tries: 429 if tries < 4 else 201
     run(api)
@@ -108,14 +108,14 @@ def test_drain_accepts_a_pod_that_is_already_gone() -> None:
     assert run(api) == "1 pods were evicted"
 
 
-def test_drain_names_the_pods_that_remain_with_the_reason() -> None:
+def test_the_error_of_drain_names_the_remaining_pods_and_the_reason() -> None:
     api = Api(pod("a"), pod("b"))
     api.status = lambda name, tries: 429 if name == "b" else 201
     with pytest.raises(drain.Undrained, match=r"node web-1 after 0 s: shop/b \(429: it would violate the budget\)$"):
         run(api, 0.01)
 
 
-def test_drain_names_an_evicted_pod_that_does_not_end() -> None:
+def test_the_error_of_drain_names_an_evicted_pod_that_does_not_terminate() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
     with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
@@ -158,12 +158,12 @@ class Breaking(Api):
 
 
 @pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
-def test_drain_asks_again_if_the_api_fails_after_the_cordon(error: Exception) -> None:
+def test_drain_retries_if_the_api_fails_after_the_cordon(error: Exception) -> None:
     api = Breaking(2, error)
     assert run(api) == "1 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a")]
 
 
-def test_drain_fails_if_the_api_does_not_list_the_pods() -> None:
+def test_drain_fails_if_the_api_never_lists_the_pods() -> None:
     with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -133,7 +133,7 @@ def test_the_error_names_the_reported_versions_after_the_time_limit(monkeypatch:
             reach(made(Stores([OLD] * 3), simulated=simulated))
 
 
-def test_a_change_of_the_pointer_without_an_upgrade_does_not_wait() -> None:
+def test_a_changed_pointer_without_an_upgrade_does_not_wait() -> None:
     stores = Stores([WANTED] * 3)
     reach(made(stores, simulated=False))
 
@@ -165,5 +165,7 @@ def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch
         (["1.36.4", "1.37.0"], "1.38.0", True),
     ],
 )
-def test_an_upgrade_goes_up_by_one_minor(known: list[str], wanted: str, refused: bool) -> None:
+def test_an_upgrade_is_refused_beyond_the_next_minor_or_to_an_older_version(
+    known: list[str], wanted: str, refused: bool
+) -> None:
     assert bool(refusal(known, wanted)) is refused

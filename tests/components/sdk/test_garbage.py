@@ -17,7 +17,7 @@ from components.sdk.garbage import THRESHOLDS
     ],
     ids=["a program that uses the component", "mullion"],
 )
-def test_only_our_own_programs_collect_rarely(program: str, rarely: bool) -> None:
+def test_garbage_collection_is_rare_in_mullion_and_unchanged_in_other_programs(program: str, rarely: bool) -> None:
     told = f"import atexit, gc; atexit.register(lambda: print(*gc.get_threshold())); {program}"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, timeout=60)
     assert not done.returncode, done.stderr

@@ -217,7 +217,7 @@ def plan_of(group: MachineGroup) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", [path for path in OPTIONS if path not in SEEN_ELSEWHERE])
-def test_a_change_of_an_option_has_the_effect_of_the_table(path: str) -> None:
+def test_changing_an_option_has_the_effect_that_the_table_says(path: str) -> None:
     before = merged(SAMPLE, CONTEXT.get(path, {}))
     after = merged(with_value(before, path, VALUES[path]), WITH_IT.get(path, {}))
     first = planned(before)
@@ -246,7 +246,7 @@ def test_raising_rotation_images_looks_images_up_again() -> None:
     assert triggers[0] != triggers[1]
 
 
-def test_effects_are_found_by_the_name_of_a_pool_and_for_groups_of_options() -> None:
+def test_effect_takes_pool_names_and_groups_of_options() -> None:
     assert general_path("pools.web.size") == "pools.*.size"
     assert effect("pools.web.size") is Effect.REPLACED
     assert effect("pools.web.kubelet.system_reserved") is Effect.REPLACED

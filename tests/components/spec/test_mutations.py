@@ -75,7 +75,7 @@ def mutated(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=150, deadline=None)
 @given(document=mutated())
-def test_a_mutated_document_reads_or_is_refused_in_words(document: Any) -> None:
+def test_a_mutated_document_is_read_or_refused_with_id_path_and_fix(document: Any) -> None:
     for each in problems(document):
         assert each.id in IDS
         assert all((each.path, each.wrong, each.fix)), each
@@ -84,5 +84,5 @@ def test_a_mutated_document_reads_or_is_refused_in_words(document: Any) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(document=values)
-def test_anything_at_all_reads_or_is_refused_in_words(document: Any) -> None:
+def test_any_value_is_read_or_refused_with_a_message(document: Any) -> None:
     assert all(str(each) for each in problems(document))

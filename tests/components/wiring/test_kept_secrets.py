@@ -205,13 +205,13 @@ def test_every_certificate_verifies_against_the_stored_authority_after_each_rota
             pki.verify(leaf["certificate"], pair["certificate"])
 
 
-def test_the_control_planes_secret_has_kubeadms_files_and_fits_every_cloud(runs: dict[str, Run]) -> None:
+def test_the_control_planes_secret_has_kubeadms_files_and_is_below_every_clouds_limit(runs: dict[str, Run]) -> None:
     assert list(runs["first"].files) == MEMBERS
     size = len(runs["signer"].outputs["control_plane_secret"])
     assert size < 25_600, "Key Vault takes 25 KiB, Secrets Manager and Secret Manager 64 KiB"
 
 
-def test_encryption_keys_are_listed_newest_first_and_old_ones_stay(runs: dict[str, Run]) -> None:
+def test_encryption_keys_are_listed_newest_first_and_older_ones_are_kept(runs: dict[str, Run]) -> None:
     (old,) = runs["first"].files["encryption-keys"]
     newest, kept = runs["encryption"].files["encryption-keys"]
     assert kept == old, "Secrets were written with it"
@@ -230,7 +230,7 @@ def test_the_two_newest_service_account_keys_are_kept(runs: dict[str, Run]) -> N
         assert key.public_key().public_bytes(*form).decode() == each["public"]
 
 
-def test_the_suffix_is_six_lower_case_letters_that_stay(runs: dict[str, Run]) -> None:
+def test_the_suffix_is_six_lower_case_letters_and_never_changes(runs: dict[str, Run]) -> None:
     assert re.fullmatch("[a-z]{6}", runs["first"].outputs["suffix"])
     assert {run.outputs["suffix"] for run in runs.values()} == {runs["first"].outputs["suffix"]}
 
@@ -242,7 +242,9 @@ def test_all_stashes_are_children_of_the_component(runs: dict[str, Run]) -> None
     assert all(each["ignoreChanges"] == ["input"] for each in kept.values())
 
 
-def test_a_bare_rotation_of_the_authorities_is_refused_and_changes_nothing(lab: Lab, runs: dict[str, Run]) -> None:
+def test_raising_rotation_certificate_authorities_is_refused_and_changes_nothing(
+    lab: Lab, runs: dict[str, Run]
+) -> None:
     before = {name: each["id"] for name, each in stashes(lab.state()).items()}
     settled = STEPS[-1][1]
     others = {"service_account": 2, "encryption": 2, "administrator": 2, "desired_state": 2}

@@ -92,7 +92,7 @@ def _registered(stack: str, options: str) -> Recording:
         *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
     ],
 )
-def test_every_property_has_the_type_that_the_sdk_declares(stack: str, options: str) -> None:
+def test_every_property_has_the_type_declared_by_the_sdk(stack: str, options: str) -> None:
     cloud = clouds.of(stack.partition("-")[0])
     found = _registered(stack, options).resources.values()
     ours = [each for each in found if each.type.startswith(f"{cloud.name}:")]
@@ -111,7 +111,7 @@ REQUIRED = {
 
 
 @pytest.mark.parametrize("name", REQUIRED)
-def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) -> None:
+def test_the_types_of_the_sdk_find_misspelt_and_missing_properties(name: str) -> None:
     """At the top and further in."""
     check = clouds.of(name).shapes.check
     found = recording(f"{name}-dev").resources.values()
@@ -129,7 +129,7 @@ def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) ->
 FACADE = "cluster.py"
 
 
-def test_the_facade_alone_chooses_a_cloud_and_no_cloud_names_another() -> None:
+def test_only_cluster_py_imports_the_clouds_and_no_cloud_names_another() -> None:
     """What differs in data (sizes, images, limits) are tables with a row for each; code of a cloud is in its folder."""
     for path in sorted((ROOT / "components").rglob("*.py")):
         text, place = path.read_text(), path.relative_to(ROOT / "components")
@@ -165,5 +165,5 @@ def _plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
+def test_preview_registers_the_same_resources(stack: str) -> None:
     assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)
