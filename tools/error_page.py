@@ -1,4 +1,4 @@
-"""Renders docs/errors.md: the one table of errors that both executors read, and which steps end with which of them."""
+"""Renders docs/errors.md: the table of errors that both executors read, and the errors of each step."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ GROUPS = {
 EVERY_STEP = (
     "reference-unresolved", "step-invalid", "not-reached", "step-timeout", "file-failed", "disk-full", "unexpected",
 )  # fmt: skip
-"""What a step of any kind can end with."""
+"""Errors that a step of any kind can end with."""
 
 ENDS: dict[str, tuple[str, ...]] = {
     "api-version": ("wait-timeout",),
@@ -77,7 +77,7 @@ WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"), 
 
 
 def render() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     rows = json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]
     parts = [HEADER]
     for group, title in GROUPS.items():
@@ -91,7 +91,7 @@ def render() -> str:
 
 
 def windows_steps() -> list[Step]:
-    """Every step of the Windows plans, each name once, in their order."""
+    """Return every step of the Windows plans, each name once, in the order of the plans."""
     found: dict[str, Step] = {}
     for stack, pool in WINDOWS:
         groups = plan_cluster(stack, read_stack(stack, stack_files.config(stack)).spec).pools

@@ -20,7 +20,7 @@ FOLDERS = (
     *("cloud-init", "components", "docs", "lab", "operations", "policies", "sandbox", "stacks", "tests", "tools"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )
-"""Where ids are cited."""
+"""Folders and files that are searched for citations."""
 
 SUFFIXES = frozenset({".go", ".json", ".md", ".ps1", ".psm1", ".py", ".sh", ".yaml"})
 

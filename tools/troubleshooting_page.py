@@ -1,4 +1,4 @@
-"""Renders docs/troubleshooting.md: what goes wrong on Windows nodes everywhere, and what Mullion does about each."""
+"""Renders docs/troubleshooting.md: common problems of Windows nodes, and what Mullion does about each."""
 
 from dataclasses import dataclass
 
@@ -18,20 +18,20 @@ NODE` fetches its logs. `node.ps1 -Check` on the machine says what differs from 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that goes wrong. `how` begins with what becomes of it."""
+    """A problem. `how` begins with the outcome: prevented, repaired, reported, ..."""
 
     title: str
     needs: str
-    """Requirement IDs."""
+    """Requirement ids, separated by spaces."""
     how: str
     steps: tuple[str, ...] = ()
-    """Steps of a Windows plan that do it."""
+    """Steps of a Windows plan that prevent or repair the problem."""
     errors: tuple[str, ...] = ()
-    """Names of errors.json that say so."""
+    """Names in errors.json that report the problem."""
     checks: tuple[str, ...] = ()
-    """Checks of the spec that refuse or warn before."""
+    """Ids of checks that refuse the stack file or warn."""
     proofs: tuple[str, ...] = ()
-    """Tests that show it: file::test, or file::row where a table has the tests; below tests/."""
+    """Tests that prove it, as file::test, or file::row if the test is a table; paths are relative to tests/."""
 
 
 _SERVICES = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down")
@@ -221,7 +221,7 @@ ITEMS: tuple[Item, ...] = (
 
 
 def render() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     lines = ["| what | what becomes of it | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
     for each in ITEMS:
         cells = (each.title, each.how, _code(each.steps), _code(each.errors), _code(each.checks), each.needs)

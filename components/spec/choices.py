@@ -14,7 +14,7 @@ class Cloud(str, Enum):
 
     @property
     def facts(self) -> CloudFacts:
-        """What differs between the clouds."""
+        """The row of `CLOUDS` for this cloud."""
         return CLOUDS[self.value]
 
 

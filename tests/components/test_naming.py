@@ -1,4 +1,4 @@
-"""Names that fit what a cloud takes, and stay apart."""
+"""Names cut to a cloud's limit, which stay distinct."""
 
 from components.naming import within
 

@@ -1,4 +1,4 @@
-"""MixedCluster as a package: for other languages, inside other components, with providers of one's own."""
+"""MixedCluster as a component package: its schema, explicit providers, and use inside other components."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ CONFIG = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
 def test_a_copy_of_components_and_cloud_init_serves_its_schema(tmp_path: Path) -> None:
     for folder in ("components", "cloud-init"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    # as the plugin host starts it: with the plugin's folder, from elsewhere, and an engine's address
+    # as the plug-in host starts it: the package's folder and the engine's address as arguments, another work folder
     command = [sys.executable, str(tmp_path / "components"), "127.0.0.1:1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as plugin:
         try:

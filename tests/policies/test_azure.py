@@ -1,4 +1,4 @@
-"""Rules for Azure's types, one resource at a time: as it should be it breaks none, and each change breaks one."""
+"""Rules for Azure's types, one resource at a time: a valid resource breaks none, and each change breaks one."""
 
 import base64
 from typing import Any
@@ -75,7 +75,7 @@ CASES: tuple[tuple[str, str, str, Any, str], ...] = (
 
 
 def resource(kind: str) -> Resource:
-    """A thing of a type as it should be, with its tags."""
+    """Return a valid resource of a type, with its tags."""
     urn = f"urn:pulumi:s::p::{TYPES.replace(AZURE_MACHINE, kind)}::s-one"
     tags = {"Name": "s-one", "mullion:cluster": "s", "mullion:urn": urn.replace("$", "+")}
     kept = frozenset(("osProfile", "hardwareProfile", "storageProfile"))
@@ -83,7 +83,7 @@ def resource(kind: str) -> Resource:
 
 
 def broken(each: Resource) -> dict[str, list[str]]:
-    """What is wrong with it, by rule."""
+    """Return rule -> violations of the resource."""
     found = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
     return {name: wrong for name, wrong in found.items() if wrong}
 
@@ -112,7 +112,7 @@ def test_the_rules_read_windows_bundles_in_their_folders_on_azure() -> None:
 
 def test_every_azure_type_of_a_rule_has_a_case() -> None:
     apart = {"azure-native:storage:Blob", "azure-native:network:SecurityRule"}
-    """Read as the objects and rules of the other types are."""
+    """Types without a sample here: the rules read them as they read the corresponding types of other clouds."""
     rules = [each for each in RULES if isinstance(each, ResourceRule) and each.name != "tags-present"]
     types = {kind for each in rules for kind in each.types if kind.startswith("azure-native:")}
     assert types <= GOOD.keys() | apart

@@ -1,4 +1,4 @@
-"""The pack in the real engine, which starts it by our own program: aws-ci passes, and each broken rule is named."""
+"""The policy pack in the real engine, started by policies/bin: aws-ci passes, and each broken rule is named."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ Transformation = Callable[[ResourceTransformationArgs], ResourceTransformationRe
 
 @dataclass(frozen=True)
 class Careless:
-    """Inputs that every resource of a type is given, with all its options for changes dropped; the rules they break."""
+    """A transformation that sets inputs of every resource of a type and drops `ignore_changes`; the rules it breaks."""
 
     type: str
     props: dict[str, Any]
@@ -81,7 +81,7 @@ CARELESS = (
         {"no-secret-in-objects"},
     ),
 )
-"""Each kind of resource without the care that a rule wants."""
+"""Transformations that break every resource rule of AWS."""
 
 CARELESS_ON_GCP = (
     Careless(
@@ -120,11 +120,11 @@ NOT_THERE = {
     "aws-ci": {"volumes-encrypted", "machines-shielded"},
     "gcp-ci": {"volumes-encrypted", "disks-encrypted", "metadata-hardened"},
 }
-"""Rules for what a cloud's stacks have not."""
+"""Rules about types of resources that a stack does not contain."""
 
 
 def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Break every rule over the stack."""
+    """Break every stack rule."""
     props, opts = dict(args.props), args.opts
     if args.type_ == INSTANCE:
         props["ami"], opts.protect = "ami-0123456789abcdef0", False
@@ -137,36 +137,36 @@ def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformat
 
 
 def open_stores(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Leave stores reachable in the open."""
+    """Allow public ACLs on the stores."""
     closed = args.type_.endswith(":BucketPublicAccessBlock")
     return ResourceTransformationResult({**args.props, "block_public_acls": False}, args.opts) if closed else None
 
 
 def elsewhere(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Give every control plane another key pair, which AWS takes for a new machine only."""
+    """Give every control plane another key pair, which replaces the machine on AWS."""
     machine = args.type_ == INSTANCE and "control-plane" in args.name
     return ResourceTransformationResult({**args.props, "key_name": "operators"}, args.opts) if machine else None
 
 
 def late(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Put a secret where only `up` knows it: beside the name of a store."""
+    """Put a secret into user-data whose value is known only during `up`, since it contains the name of a store."""
     if args.type_ != INSTANCE:
         return None
-    told = pulumi.Output.from_input(args.props["user_data"]).apply("{}\n# --token abc12d.0123456789abcdef".format)
-    return ResourceTransformationResult({**args.props, "user_data": told}, args.opts)
+    user_data = pulumi.Output.from_input(args.props["user_data"]).apply("{}\n# --token abc12d.0123456789abcdef".format)
+    return ResourceTransformationResult({**args.props, "user_data": user_data}, args.opts)
 
 
 @pytest.fixture
 def stack(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., auto.Stack]:
-    """Give `stack(name, careless)`: a stack of this repository in a world of its own."""
+    """Return `stack(name, careless)`, which opens a stack of this repository in a sandbox of its own."""
     monkeypatch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
     for variable, value in policy_preview.environment().items():
         monkeypatch.setenv(variable, value)
 
     def made(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
         def program() -> None:
-            for each in careless:
-                pulumi.runtime.register_stack_transformation(each)
+            for transformation in careless:
+                pulumi.runtime.register_stack_transformation(transformation)
             runpy.run_path(str(REPOSITORY / "__main__.py"))
 
         found = Stack(name, tmp_path)
@@ -189,7 +189,7 @@ def refusal(run: auto.Stack) -> str:
 
 
 def test_the_engine_loads_the_pack_and_reports_no_violation_of_aws_ci(stack: Callable[..., auto.Stack]) -> None:
-    run, said = stack("aws-ci"), list[str]()
+    run, output = stack("aws-ci"), list[str]()
     broken: list[auto.PolicyEvent] = []
 
     def hear(event: auto.EngineEvent) -> None:
@@ -197,9 +197,9 @@ def test_the_engine_loads_the_pack_and_reports_no_violation_of_aws_ci(stack: Cal
             broken.append(event.policy_event)
 
     policy_preview.check("aws-ci", run, hear)
-    run.up(on_event=hear, on_output=said.append, color="never", policy_packs=policy_preview.PACKS)
+    run.up(on_event=hear, on_output=output.append, color="never", policy_packs=policy_preview.PACKS)
     assert broken == []
-    assert any("mullion@v0.1.0" in line for line in said), "the engine says which packs it ran"
+    assert any("mullion@v0.1.0" in line for line in output), "the engine prints the packs it ran"
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,6 @@ def test_up_refuses_a_secret_unknown_in_preview_before_the_machine_is_created(
         run.up(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
     assert "abc12d" not in str(refused.value)
     assert CloudState(tmp_path / "world.db").resources(INSTANCE) == []
-    # the program that was cut is collected here, not in somebody else's test
+    # collect the interrupted program here: its clean-up raises, and would fail a later test
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     gc.collect()

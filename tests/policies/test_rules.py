@@ -1,4 +1,4 @@
-"""Every rule: the stacks of this repository pass all of them, and one change of one resource breaks exactly one."""
+"""The repository's stacks pass every rule, and each change of one resource breaks exactly one rule."""
 
 import base64
 from dataclasses import replace
@@ -38,7 +38,7 @@ def test_each_change_breaks_exactly_one_rule(case: Case) -> None:
 
 def test_every_rule_has_a_case_that_breaks_it_and_resources_that_pass_it() -> None:
     apart = {"volumes-encrypted"}
-    """The program makes no volume of its own."""
+    """Rules without a case: the program creates no separate volume."""
     assert {each.name for each in RULES} == {each.rule for each in CASES} | apart
     types = {each.type for stack in ("aws-prod", "gcp-prod") for each in resources(stack)}
     for rule in RULES:
@@ -81,7 +81,7 @@ def test_an_unprotected_stack_may_use_unpinned_images() -> None:
 
 @pytest.mark.parametrize("case", [each for each in CASES if each.rule == "images-pinned"], ids=str)
 def test_a_control_plane_keeps_its_image_when_the_spec_names_another(case: Case) -> None:
-    """It ignores the change, so the engine shows the image it has, and no Stash that it came from."""
+    """A control plane ignores the change, so the engine shows the old image, without the Stash that it came from."""
     kept = tuple(
         case.change(each) or each if machines.is_control_plane(each.urn) and each.type == case.type else each
         for each in resources(case.stack)

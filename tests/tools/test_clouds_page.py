@@ -1,4 +1,4 @@
-"""The pages of the clouds: the same headings, checks that exist, and a table with every cloud."""
+"""The pages of the clouds: the same headings, existing checks, and a table with every cloud."""
 
 import re
 

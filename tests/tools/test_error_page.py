@@ -1,4 +1,4 @@
-"""docs/errors.md says of every step of a Windows node which numbers it can end with."""
+"""docs/errors.md lists, for every step of a Windows node, the error numbers it can end with."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""tools/setup.py and `make clean`: what a clone's set-up remembers, and what is said before it goes."""
+"""tools/setup.py: its stamps and interpreter. Makefile: what `clean` prints, and the order of `demo`."""
 
 import shutil
 import subprocess
@@ -31,9 +31,9 @@ def test_make_clean_names_the_stacks_that_are_still_built(tmp_path: Path) -> Non
         (tmp_path / ".mullion" / stack).mkdir(parents=True)
     (tmp_path / ".mullion" / "one" / "world.json").write_text("{}")
     words = ["make", "clean", f"PYTHON={sys.executable}"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "stack one is still built; after make venv: mullion down one" in done.stdout
-    assert "stack two" not in done.stdout
+    process = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "stack one is still built; after make venv: mullion down one" in process.stdout
+    assert "stack two" not in process.stdout
 
 
 @pytest.mark.subprocess

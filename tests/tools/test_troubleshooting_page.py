@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md names steps, errors and checks that exist, and every item of the seeds' list."""
+"""docs/troubleshooting.md names existing steps, errors, checks and tests, and covers every listed requirement."""
 
 import json
 import re

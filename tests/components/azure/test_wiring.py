@@ -1,4 +1,4 @@
-"""The Azure wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+"""The Azure wiring: inputs and options of every registered resource, recorded without an engine."""
 
 import base64
 import re
@@ -49,7 +49,7 @@ def test_secrets_are_only_in_the_vault_and_in_windows_passwords(stack: str) -> N
             assert marked in ([], allowed.get(each.type, [])), f"{each.urn} holds a secret"
         if each.type == MACHINE:
             windows = "adminPassword" in each.inputs["osProfile"]
-            assert bool(marked) is windows, "customData is no secret, and holds none"
+            assert bool(marked) is windows, "customData is not secret, so it must contain no secret"
 
 
 def _hidden(value: Any) -> bool:
@@ -110,7 +110,9 @@ def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> N
     assert {name: each.inputs["vmName"] for name, each in found.items()} == windows
     for name, each in found.items():
         assert each.inputs["protectedSettings"].value == {"commandToExecute": COMMAND}
-        assert not each.property_dependencies.get("vmName"), "else the engine would delete it before the drain"
+        assert not each.property_dependencies.get("vmName"), (
+            "such a dependency would make the engine delete the extension before the drain"
+        )
         assert machines[name].urn in each.dependencies
         assert each.request.deletedWith == machines[name].urn
 
@@ -155,7 +157,7 @@ def test_security_groups_equal_the_rule_table_and_end_with_deny_all(stack: str) 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_identities_have_the_least_rights(stack: str) -> None:
-    """What each is assigned: where, and under which condition."""
+    """Checks roles, scopes and conditions of the assignments."""
     rights = {name.removeprefix(f"{stack}-"): each.inputs for name, each in of(recording(stack), ASSIGNMENT).items()}
     assert {name for name in rights if name.startswith("workers-")} == {
         *("workers-read", "workers-written", "workers-join-read"),
@@ -253,14 +255,14 @@ def test_the_administrators_password_and_key_meet_azures_rules() -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
-    """A text has a fixed name, so its older blob goes first."""
+    """A blob of text has a fixed name, so the older one is deleted first."""
     for name, each in of(recording(stack), "azure-native:storage:Blob").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_changed_bundle_gets_a_new_folder(stack: str) -> None:
-    """The provider makes no blob that is there, and older bundles stay."""
+    """The provider refuses to create a blob that exists, and older bundles are kept."""
     blobs, stashes = (of(recording(stack), kind) for kind in ("azure-native:storage:Blob", "pulumi:index:Stash"))
     for group in plan(stack).machine_groups:
         name = f"{stack}-bundle-{group.name}"

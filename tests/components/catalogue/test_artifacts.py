@@ -1,4 +1,4 @@
-"""Artefacts: each pinned or said to be unknown, each from its publisher, and all that any plan needs."""
+"""Artefacts: each has its publisher's URL and a digest or `unknown`; every plan's downloads have an entry."""
 
 import json
 import re
@@ -38,7 +38,7 @@ URLS = {
         f"4"
     ),
 }
-"""How the publisher's address of each artefact begins."""
+"""Start of the publisher's URL of each artefact."""
 
 LENGTHS = {"sha256": 64, "sha512": 128}
 
@@ -48,7 +48,7 @@ def test_every_entry_has_the_publishers_url_one_digest_and_its_source(entry: dic
     """SRV-02."""
     assert entry["os"] in ("linux", "windows")
     assert entry["url"].startswith(URLS[entry["name"]].format_map(entry)), "right host, name, version and system"
-    assert len(entry["source"]) > 10, "where the digest was read"
+    assert len(entry["source"]) > 10, "the source of the digest"
     (kind,) = {"sha256", "sha512", "digest"} & entry.keys()
     if kind == "digest":
         assert entry["digest"] == artifacts.UNKNOWN
@@ -65,7 +65,7 @@ def test_files_and_digests_of_entries_are_unique() -> None:
     digests = [each[kind] for each in ENTRIES for kind in LENGTHS if kind in each]
     assert len(keys) == len(set(keys))
     assert len({each["url"] for each in ENTRIES}) == len(ENTRIES)
-    assert len(digests) == len(set(digests)), "a digest that stands twice was copied to the wrong row"
+    assert len(digests) == len(set(digests)), "a digest that occurs twice was copied to the wrong row"
 
 
 def test_entries_are_sorted_one_to_a_line() -> None:
@@ -94,8 +94,8 @@ def test_every_minor_has_a_patch_with_digests_and_the_newest_have_three(minor: s
 def test_every_download_of_every_supported_combination_has_an_entry(minor: str, os: str | None) -> None:
     kubernetes = next(each for each in artifacts.versions("kubernetes-node") if releases.minor(each) == minor)
     subject = role("dev", spec(os, kubernetes=kubernetes), "pool" if os else None)
-    for each in wanted(subject):
-        assert artifacts.find(each.name, each.version, subject.system).is_pinned, each
+    for download in wanted(subject):
+        assert artifacts.find(download.name, download.version, subject.system).is_pinned, download
 
 
 def test_find_returns_url_and_digest() -> None:
@@ -108,7 +108,7 @@ def test_find_returns_url_and_digest() -> None:
 def test_versions_lists_what_every_system_has_oldest_first() -> None:
     both = artifacts.versions("kubernetes-node")
     assert both[0] == "1.20.15"
-    assert both.index("1.33.9") < both.index("1.33.10"), "sorted as numbers, not as text"
+    assert both.index("1.33.9") < both.index("1.33.10"), "sorted as numbers"
     assert both == artifacts.versions("kubernetes-node", "linux") == artifacts.versions("kubernetes-node", "windows")
     assert artifacts.versions("runc", "windows") == ()
     assert artifacts.versions("nothing") == ()
@@ -144,9 +144,9 @@ OWN = {
 
 
 def _downloads(**options: object) -> dict[str, dict[str, object]]:
-    """Download steps of a Windows pool by name."""
-    made = plan("windows-2019", artifacts=options)
-    return {each.name: dict(each.fields) for each in made.steps if each.kind == "artifact"}
+    """Return name -> fields of the download steps of a Windows pool."""
+    node_plan = plan("windows-2019", artifacts=options)
+    return {each.name: dict(each.fields) for each in node_plan.steps if each.kind == "artifact"}
 
 
 def test_a_users_entry_replaces_the_built_in_one_in_the_plan() -> None:
@@ -158,7 +158,7 @@ def test_a_users_entry_replaces_the_built_in_one_in_the_plan() -> None:
 
 @pytest.mark.parametrize("mirror", ["https://mirror.example/k8s", "http://10.0.0.5:8080/", "https://mirror.example"])
 def test_a_mirror_is_put_before_the_host_and_keeps_the_digests(mirror: str) -> None:
-    """<mirror>/<host>/<path>."""
+    """The form is <mirror>/<host>/<path>."""
     ours, theirs = _downloads(), _downloads(mirror=mirror)
     for name, fields in ours.items():
         assert theirs[name]["url"] == f"{mirror.rstrip('/')}/{str(fields['url']).removeprefix('https://')}"

@@ -1,4 +1,4 @@
-"""Instance types: figures of known ones, and that the tables are whole."""
+"""Instance types: their vCPUs and memory, and complete tables."""
 
 import pytest
 
@@ -58,7 +58,7 @@ def test_every_family_has_sizes_and_no_type_is_listed_twice() -> None:
 
 
 def test_default_sizes_are_known_and_amd64() -> None:
-    """OS-04: a default never trips a check."""
+    """OS-04: no check refuses a default."""
     for cloud, table in instance_sizes.TABLES.items():
         found = [table.get(name) for name in defaults.SIZES[cloud].values()]
         assert all(each and each.architecture == "amd64" for each in found), cloud

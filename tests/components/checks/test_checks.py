@@ -1,4 +1,4 @@
-"""Each check on its own: it finds what it is for, where it is, and nothing beside it."""
+"""Each check reports its problem at the right path, and accepts the nearest valid value."""
 
 import re
 
@@ -59,13 +59,13 @@ DECIDABLE = frozenset(
         "SVC-07",
     }
 )
-"""Rows of the requirements that a spec alone can keep or break."""
+"""Requirements that can be checked by reading a spec alone."""
 
 BY_ID = {row.id: row for row in CHECKS}
 
 
 def _title(case: Case) -> str:
-    """Requirements, check, path."""
+    """Return requirements, check and path of a case, as its test id."""
     return "-".join([*BY_ID[case.id].requirements, case.id, case.path]) if case.id in BY_ID else case.id
 
 
@@ -76,10 +76,10 @@ def test_the_sample_document_has_no_problem() -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
 def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
     found = problems(changed(case.trips), config={**REGION, **case.config})
-    hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
-    assert hit, f"not found among {[(each.id, each.path) for each in found]}"
-    assert hit[0].severity is BY_ID[case.id].severity
-    assert case.id not in {id for id, _ in said(changed(case.passes))}, "the neighbour must pass this check"
+    reported = [each for each in found if (each.id, each.path) == (case.id, case.path)]
+    assert reported, f"not found among {[(each.id, each.path) for each in found]}"
+    assert reported[0].severity is BY_ID[case.id].severity
+    assert case.id not in {id for id, _ in said(changed(case.passes))}, "the nearest valid value must pass this check"
 
 
 def test_every_check_has_a_case() -> None:
@@ -97,14 +97,14 @@ def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs()
 def test_the_paths_that_a_check_reads_exist(row: Check) -> None:
     from components.stack_files.validation_errors import annotation_at
 
-    assert row.reads, "without them a broken part could not silence it"
+    assert row.reads, "else the check would run on options that could not be read"
     for read in row.reads:
         if read == "region":
             continue
-        groups = ("control_plane", "pools.web") if read.startswith("<machines>") else ("",)
+        parts = ("control_plane", "pools.web") if read.startswith("<machines>") else ("",)
         paths = [
-            read.replace("<machines>", each).replace("<pool>", "web").replace("*", "web").removesuffix(".<key>")
-            for each in groups
+            read.replace("<machines>", part).replace("<pool>", "web").replace("*", "web").removesuffix(".<key>")
+            for part in parts
         ]
         assert any(annotation_at(tuple(path.split("."))) is not None for path in paths), read
 
@@ -115,7 +115,7 @@ def test_every_requirement_about_the_spec_has_a_check() -> None:
 
 
 def test_errors_contain_the_written_values() -> None:
-    """IPP-02, IPP-03: both numbers are shown, whichever formula refuses."""
+    """IPP-02, IPP-03: the error shows the numbers of both formulas."""
     from tests.components.spec.documents import linux
 
     wrong = {each.id: each.wrong for each in problems(changed(linux(count=249)))}["pods-too-few-node-ranges"]
@@ -123,7 +123,7 @@ def test_errors_contain_the_written_values() -> None:
 
 
 def test_five_nodes_with_a_hundred_pods_need_505_addresses() -> None:
-    """IPP-03: the guide's own example."""
+    """IPP-03: the example of the guide."""
     assert addresses.pod_addresses([(5, 100)]) == 505
 
 

@@ -1,4 +1,4 @@
-"""The GCP wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+"""The GCP wiring: inputs and options of every registered resource, recorded without an engine."""
 
 import re
 from itertools import pairwise
@@ -52,7 +52,7 @@ def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> 
         if each.type == "gcp:secretmanager/secretVersion:SecretVersion":
             assert marked == ["secretData"]
         elif each.type == "gcp:storage/bucketObject:BucketObject":
-            assert marked in ([], ["content"]), "the SDK itself marks it, whatever it is"
+            assert marked in ([], ["content"]), "the SDK marks every content as secret"
         elif each.type != "pulumi:index:Stash":
             assert marked == [], f"{each.urn} holds a secret"
     assert [name for name, value in recording(stack).outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
@@ -60,7 +60,7 @@ def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02, NET-05: names, addresses, disks, shielded, one service account for each group."""
+    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each group."""
     found = of(recording(stack), INSTANCE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
     assert set(found) == set(planned)
@@ -76,7 +76,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert account.startswith(f"{stack}-{group.group.value}"[:20]), account
         key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
         assert group.bundle.sha256 in inputs["metadata"][key]
-        assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script itself"
+        assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script without that tag"
         for manager in ("disable-address-manager", "disable-account-manager"):
             assert (inputs["metadata"].get(manager) == "true") is group.os.is_windows
         assert found[name].ignore_changes[:1] == ["metadata"] and found[name].delete_before_replace
@@ -84,7 +84,7 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_windows_features_are_installed_by_the_sysprep_script_before_the_first_boot(stack: str) -> None:
-    """The features of the plan, no more and no fewer; the executor finds them there, or installs them itself."""
+    """The script installs exactly the features of the node plan; the executor installs those that are missing."""
     found = of(recording(stack), INSTANCE)
     for group in plan(stack).machine_groups:
         for machine in group.machines:
@@ -92,7 +92,7 @@ def test_windows_features_are_installed_by_the_sysprep_script_before_the_first_b
             wanted = {each.fields["feature"] for each in group.node_plan.steps if each.kind == "feature"}
             assert set(re.findall(r"Install-WindowsFeature -Name '(\w+)'", script)) == wanted
             assert bool(wanted) is group.os.is_windows
-            assert group.bundle.sha256 not in script, "it needs nothing of the cluster"
+            assert group.bundle.sha256 not in script, "the script does not depend on the cluster"
 
 
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
@@ -104,7 +104,7 @@ def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
 
 
 def test_a_replaced_control_plane_leaves_and_joins_its_instance_group() -> None:
-    """The group stays, since a load balancer holds it; only memberships are made of machines."""
+    """The load balancer refers to the group, so the group stays; only memberships depend on machines."""
     found = recording("gcp-prod")
     machines = {each.urn: each.name for each in of(found, INSTANCE).values() if "control-plane" in each.name}
     entered = of(found, MEMBERSHIP)
@@ -182,6 +182,6 @@ def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> No
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
-    """The pointer depends on it; and a run that is refused half-way would leave the cluster without one."""
+    """Else a run that fails half-way would leave the cluster without the bundle that the pointer names."""
     for name, each in of(recording(stack), "gcp:storage/bucketObject:BucketObject").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name

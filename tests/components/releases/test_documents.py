@@ -1,4 +1,4 @@
-"""Fields, flags and feature gates: known in exactly the minors that have them."""
+"""Fields, flags and feature gates are known in exactly the minors that have them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MINORS = releases.supported_minors()
 
 
 def _minors(table: object) -> list[str]:
-    """Minors for which a question is answered with yes."""
+    """Return the minors for which `table` returns a true value."""
     return [minor for minor in MINORS if table(minor)]  # type: ignore[operator]
 
 
@@ -117,9 +117,9 @@ def test_a_feature_gate_is_known_in_the_minors_that_have_it(gate: str, minors: l
 
 
 def test_a_feature_gate_added_by_a_patch_is_unknown_to_earlier_patches() -> None:
-    asked = ("1.29.15", "1.30.10", "1.31.4", "1.31.7", "1.31.14", "1.32.2", "1.32.3", "1.33.0")
-    known = [each for each in asked if "OrderedNamespaceDeletion" in releases.gates("kubelet", each)]
-    assert known == ["1.31.7", "1.31.14", "1.32.3", "1.33.0"]
+    patches = ("1.29.15", "1.30.10", "1.31.4", "1.31.7", "1.31.14", "1.32.2", "1.32.3", "1.33.0")
+    having = [each for each in patches if "OrderedNamespaceDeletion" in releases.gates("kubelet", each)]
+    assert having == ["1.31.7", "1.31.14", "1.32.3", "1.33.0"]
 
 
 def test_a_locked_feature_gate_stays_locked_until_it_is_removed() -> None:

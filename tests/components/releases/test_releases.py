@@ -1,4 +1,4 @@
-"""Version tables: complete for every supported minor, and clear where they end."""
+"""Version tables: complete for every supported minor; a failed lookup names the table."""
 
 import pytest
 
@@ -109,7 +109,7 @@ def test_run_07_the_pause_image_follows_minor_and_build(version: str, os: str, i
     ],
 )
 def test_the_control_plane_images_equal_those_that_kubeadm_lists(version: str, etcd: str, coredns: str) -> None:
-    """As the programs of these versions said, given our configuration."""
+    """Expected: the output of `kubeadm config images list` of these versions with Mullion's configuration."""
     programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
     names = {*(f"{each}:v{version}" for each in programs), etcd, coredns}
     assert set(releases.control_plane_images(version)) == {f"registry.k8s.io/{each}" for each in names}

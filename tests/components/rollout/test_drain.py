@@ -1,4 +1,4 @@
-"""Draining a node: cordon, evictions within PodDisruptionBudgets and time, and errors of the API."""
+"""Draining a node: cordon, evictions within PodDisruptionBudgets and the time limit, and errors of the API."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,13 +13,13 @@ NODE = "web-1"
 
 
 def pod(name: str, **more: Any) -> dict[str, Any]:
-    """A pod of a ReplicaSet on the node."""
+    """Return a pod of a ReplicaSet on the node."""
     metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "ownerReferences": [{"kind": "ReplicaSet"}]}
     return {"metadata": {**metadata, **more.pop("metadata", {})}, "status": {"phase": "Running"}, **more}
 
 
 class Api:
-    """An API with one node. status: status code of an eviction, by pod name and number of tries."""
+    """An API with one node. `status(name, tries)` returns the status code of that try to evict a pod."""
 
     def __init__(self, *pods: dict[str, Any], known: bool = True, modern: bool = True) -> None:
         self.pods = {each["metadata"]["name"]: each for each in pods}
@@ -120,11 +120,11 @@ def test_the_error_of_drain_names_an_evicted_pod_that_does_not_terminate() -> No
     api.pods = Stubborn(api.pods)
     with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
         run(api, 0.01)
-    assert api.asked.count(("evict", "a")) == 1, "it was evicted, and only has to end"
+    assert api.asked.count(("evict", "a")) == 1, "the pod is already evicted, and only terminating"
 
 
 class Stubborn(dict[str, Any]):
-    """Pods that do not end after their eviction."""
+    """Pods that stay in the state Terminating after their eviction."""
 
     def __delitem__(self, name: str) -> None:
         self[name]["metadata"]["deletionTimestamp"] = "2026-11-21T15:00:00Z"
@@ -144,7 +144,7 @@ def test_drain_raises_other_errors_of_the_api() -> None:
 
 
 class Breaking(Api):
-    """An API that fails so many times with this error when asked for pods."""
+    """An API whose first `times` requests for pods fail with `error`."""
 
     def __init__(self, times: int, error: Exception) -> None:
         super().__init__(pod("a"))

@@ -1,4 +1,4 @@
-"""Calls of the Kubernetes API: over TLS both ways, by the name in its certificate, with errors a person can act on."""
+"""Calls of the Kubernetes API: mutual TLS, the name in its certificate, and errors with address, status and message."""
 
 import asyncio
 import os
@@ -26,13 +26,13 @@ OURS, THEIRS = pki.certificate_authority("kubernetes"), pki.certificate_authorit
 
 
 def api(port: int, *, ca: Any = OURS, signer: Any = OURS, name: str = NAME, host: str = "127.0.0.1") -> KubernetesApi:
-    """An API client that trusts one authority, and shows a certificate of another."""
+    """Return an API client that trusts `ca` and has a certificate signed by `signer`."""
     pair = pki.administrator_certificate(signer, "dev")
     return KubernetesApi(Access(f"https://{host}:{port}", name, ca["certificate"], pair))
 
 
 def asked(port: int, path: str = "/api/v1/nodes", **differs: Any) -> Any:
-    """The document that a call returns."""
+    """Call the API, and return the document it answers."""
     return asyncio.run(api(port, **differs).call("GET", path))
 
 
@@ -84,7 +84,7 @@ def test_a_name_that_dns_does_not_resolve_has_its_own_error(websocket: bool, mon
 
 @contextmanager
 def websockets(folder: Path, status: int = 0) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
-    """An API that answers exec and port-forward; or refuses them with this status. Gives port, and what it was sent."""
+    """Serve exec and port-forward, or refuse both with `status`. Yields the port and what clients sent: path, data."""
     heard: list[tuple[str, bytes]] = []
 
     def refuse(connection: ServerConnection, request: Any) -> Any:
@@ -157,7 +157,7 @@ def test_the_client_key_is_not_printed_nor_left_in_a_file_or_an_open_pipe(
 
 @pytest.mark.subprocess
 def test_importing_the_program_imports_no_http_client() -> None:
-    """So `pulumi up` and `mullion plan` start as fast and as small as without it."""
+    """An import would slow down the start of `pulumi up` and `mullion plan`."""
     code = "import sys, components.cluster; print(sorted({'httpx', 'websockets'} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""Which version the pools have in a run, and which changes of version there are."""
+"""The version of pools in a run, and the changes of version that are allowed."""
 
 import asyncio
 from types import SimpleNamespace
@@ -16,17 +16,17 @@ WANTED = "1.36.4"
 
 
 class Begins:
-    """Stands in for the Output: keeps what is to be done with it."""
+    """A stand-in of an Output whose `apply` returns the function it is given."""
 
     def apply(self, decide: Any) -> Any:
         return decide
 
 
 class Stores:
-    """What the control plane reports, look by look, and what the pointer says."""
+    """Versions that the control plane reports, read by read, and the pointer."""
 
     def __init__(self, *reported: list[str], desired: tuple[str, str] | None = None) -> None:
-        """desired: the control plane's version and that of the pools."""
+        """`desired`: the pointer's versions of the control plane and of the pools."""
         self.looks, self.pointer = list(reported), Desired(*desired) if desired else None
 
     async def reported(self) -> list[str]:
@@ -38,13 +38,13 @@ class Stores:
 
 @pytest.fixture(autouse=True)
 def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the program warned of."""
-    said: list[str] = []
+    """Return the list that collects the program's warnings."""
+    warnings: list[str] = []
     monkeypatch.setattr(upgrade, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(upgrade, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(upgrade, "POLL_SECONDS", 0)
-    monkeypatch.setattr(pulumi, "warn", said.append)
-    return said
+    monkeypatch.setattr(pulumi, "warn", warnings.append)
+    return warnings
 
 
 def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
@@ -54,9 +54,9 @@ def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
         pools=["web"],
         control_plane=SimpleNamespace(machines=[1, 2, 3]),
     )
-    found = Upgrade(plan, Begins(), simulated=simulated)  # type: ignore[arg-type]
-    found.source = stores
-    return found
+    upgraded = Upgrade(plan, Begins(), simulated=simulated)  # type: ignore[arg-type]
+    upgraded.source = stores
+    return upgraded
 
 
 def version(stores: Stores, *, begins: bool = False) -> str:
@@ -72,13 +72,13 @@ OLD = "1.35.8"
     [
         ([WANTED] * 3, (WANTED, OLD), WANTED),
         ([OLD] * 3, (OLD, OLD), OLD),
-        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three is not there yet
+        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three still has the older version
         (["1.36.3"] * 3, ("1.36.3", "1.36.3"), "1.36.3"),
-        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the silent one may still have the older version
+        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the one that does not report may still have the older version
         ([], (WANTED, OLD), OLD),
-        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all of them were there once
-        ([], (WANTED, WANTED), WANTED),  # none reports, and nothing is asked for anew
-        ([], None, WANTED),  # the run that makes the cluster was cut off
+        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all had the version at the end of an earlier run
+        ([], (WANTED, WANTED), WANTED),  # none reports, and the pointer already has the version
+        ([], None, WANTED),  # the run that creates the cluster was interrupted
         ([WANTED], None, WANTED),
     ],
 )
@@ -115,7 +115,7 @@ def reach(found: Upgrade) -> None:
     decide: Any = found.version
     asyncio.run(decide(False))
     hooks: Any = found.hooks
-    assert hooks["after_update"] == hooks["after_create"], "some clouds make the pointer anew"
+    assert hooks["after_update"] == hooks["after_create"], "some clouds replace the pointer instead of updating it"
     asyncio.run(hooks["after_update"][0](None))
 
 

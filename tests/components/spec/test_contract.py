@@ -1,4 +1,4 @@
-"""The contract itself, and the files made from it."""
+"""The models of the options, and the files generated from them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -37,11 +37,13 @@ def test_every_option_and_every_model_is_documented() -> None:
 def test_the_description_of_an_option_names_its_computed_default() -> None:
     from components.stack_files.schema import FILLED
 
-    told = {f"{model}.{name}": field.description for model, name, field in _fields()}
+    descriptions = {f"{model}.{name}": field.description for model, name, field in _fields()}
     silent = {"ClusterSpec.network", "ClusterSpec.control_plane"}
     for model, names in FILLED.items():
         for name in names:
-            assert "default" in told[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, f"{model}.{name}"
+            assert "default" in descriptions[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, (
+                f"{model}.{name}"
+            )
 
 
 @pytest.mark.parametrize(
@@ -56,13 +58,13 @@ def test_the_description_of_an_option_names_its_computed_default() -> None:
 def test_nat_gateways_are_zonal_on_aws_with_three_control_planes_behind_nat(
     cloud: str, machines: int, egress: str, gateways: str
 ) -> None:
-    asked = {"cloud": cloud, "control_plane": {"count": machines}, "network": {"egress": egress}}
-    spec = ClusterSpec.model_validate({"kubernetes": "1.36.4", **asked})
+    options = {"cloud": cloud, "control_plane": {"count": machines}, "network": {"egress": egress}}
+    spec = ClusterSpec.model_validate({"kubernetes": "1.36.4", **options})
     assert spec.network.nat_gateways.value == gateways
 
 
 def test_every_option_in_the_table_of_filled_defaults_gets_a_value() -> None:
-    """A field without a default that `defaults.py` fills must be optional in the schema and in ClusterArgs."""
+    """FILLED lists the fields that `defaults.py` fills; the schema and ClusterArgs make them optional."""
     from components.stack_files.schema import FILLED
 
     smallest = {"cloud": "aws", "kubernetes": "1.36.4", "pools": {"linux": {"os": "ubuntu-24.04"}}}

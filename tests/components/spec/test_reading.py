@@ -1,4 +1,4 @@
-"""The form of a stack: everything wrong with it at once, in words, and nothing that is not."""
+"""Reading a stack: all problems are reported together, with path and fix, and none twice."""
 
 from datetime import date, datetime, timezone
 from typing import Any
@@ -97,7 +97,7 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
 @pytest.mark.parametrize(("id", "change", "path", "fix"), FORM_CASES, ids=lambda value: str(value)[:40])
 def test_an_error_of_form_names_the_path_and_the_fix(id: str, change: Any, path: str, fix: str) -> None:
     found = problems(changed(change))
-    assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem, no bogus ones beside it"
+    assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem"
     assert fix in found[0].fix
 
 
@@ -143,33 +143,33 @@ def test_all_problems_are_reported_together_errors_first() -> None:
     ]
     text = str(failure.value)
     assert text.startswith("aws_test: 12 errors\n")
-    for each in failure.value.problems:
-        assert all(part in text for part in (each.id, each.path, each.wrong, each.fix))
+    for problem in failure.value.problems:
+        assert all(part in text for part in (problem.id, problem.path, problem.wrong, problem.fix))
 
 
 BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
     (
-        "a pool without its system is not judged by a system it never named",
+        "a pool with an invalid os gets no errors that depend on the os",
         web(os="windows-2016", runtime="docker", kubelet={"priority_class": "IDLE_PRIORITY_CLASS"}, disk_gb=25),
         {("wrong-value", "pools.web.os")},
     ),
     (
-        "a broken service range does not make the DNS address wrong",
+        "an invalid service range causes no error about the DNS address",
         net(services="10.300.0.0/12", dns="10.200.0.10"),
         {("wrong-value", "network.services")},
     ),
     (
-        "a pool that cannot be read does not leave the cluster without Linux",
+        "an unreadable Linux pool causes no error about a missing Linux pool",
         {"pools": Only(web=GOOD["pools"]["web"], linux=7)},
         {("wrong-type", "pools.linux")},
     ),
     (
-        "a broken size is not looked up",
+        "an invalid size is not looked up",
         web(size=5, kubelet={"kube_reserved": {"memory": "300Gi"}}),
         {("value-unquoted", "pools.web.size")},
     ),
     (
-        "a broken pool does not hide another pool's faults",
+        "an invalid pool does not hide errors of another pool",
         both(linux(os="ubuntu"), web(max_pods=253, size="m7g.large")),
         {
             ("wrong-value", "pools.linux.os"),
@@ -178,27 +178,27 @@ BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
         },
     ),
     (
-        "one bad range in a list silences the checks of that list alone",
+        "an invalid range in a list silences only the checks of that list",
         net(outside=["x", "10.244.0.0/16"], pods="11.0.0.0/16"),
         {("wrong-value", "network.outside.0"), ("range-not-private", "network.pods")},
     ),
     (
-        "a service range too small for a DNS address is said once",
+        "a service range too small for a DNS address is reported once",
         net(services="10.96.0.0/30"),
         {("services-too-small", "network.services")},
     ),
     (
-        "an option that is not built is refused even when it is incomplete",
+        "an option that is not built is refused even if it is incomplete",
         net(existing={"subnets": []}),
         {("missing-key", "network.existing.network"), ("not-built-existing-network", "network.existing")},
     ),
     (
-        "a pool's name is judged whatever the pool holds",
+        "a pool's name is checked even if its options are invalid",
         {"pools": {"Win": {"os": "windows"}}},
         {("wrong-value", "pools.Win.os"), ("pool-name-form", "pools.Win")},
     ),
     (
-        "several items of one list are all taken out",
+        "several invalid items of a list are each reported",
         {"api": {"access": "public", "allow": ["x", "203.0.113.0/24", "y"]}},
         {("wrong-value", "api.allow.0"), ("wrong-value", "api.allow.2")},
     ),

@@ -1,4 +1,4 @@
-"""Stack files: those in the repository, and files that are wrong as YAML."""
+"""Stack files: those in the repository, and files with invalid YAML."""
 
 import json
 import sys
@@ -20,7 +20,9 @@ def test_the_repositorys_stacks_are_valid_and_acknowledge_every_warning(name: st
     stack = read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml"))
     assert stack.name == name
     assert [each.id for each in stack.warnings if each.acknowledged is None] == []
-    assert {each.id for each in stack.warnings} == set(stack.spec.acknowledge), "no acknowledgement is left over"
+    assert {each.id for each in stack.warnings} == set(stack.spec.acknowledge), (
+        "every acknowledgement belongs to a warning"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +49,7 @@ def test_the_repositorys_stacks_have_the_designed_options() -> None:
 
 
 def _laughs(form: str) -> str:
-    """Nine levels of aliases, each ten times the one before."""
+    """Return a YAML bomb: nine levels of aliases, each ten times as large as the one before."""
     levels = [f"  a{i}: &a{i} " + form.format(", ".join([f"*a{i - 1}"] * 10)) for i in range(1, 10)]
     return "\n".join(["config:", "  a0: &a0 {x: 1}", *levels]) + "\n"
 

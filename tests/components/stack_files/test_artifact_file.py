@@ -1,4 +1,4 @@
-"""artifacts.file: read with the stack, part of the spec from then on, and exact about what is wrong in it."""
+"""artifacts.file: its entries become part of the spec; errors name the entry and the key."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ ENTRY: dict[str, Any] = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of Pulumi.yaml, which relative names start from."""
+    """Return a folder with Pulumi.yaml, against which relative paths are resolved."""
     (tmp_path / "Pulumi.yaml").touch()
     monkeypatch.setattr(artifact_file.with_file, "__defaults__", (tmp_path,))
     return tmp_path
@@ -44,7 +44,7 @@ def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project:
         ("1.37.1", "windows"),
         ("1.37.2", "linux"),
     ]
-    assert stack.warnings == (), "both programs have a digest now"
+    assert stack.warnings == (), "the entries give both programs a digest"
     found = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
     assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
 
@@ -153,7 +153,7 @@ def test_a_download_without_a_digest_is_a_warning_for_plan_and_an_error_for_up()
     for acknowledge in ({}, reason):
         stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)
         found = [each for each in stack.warnings if each.id == "download-without-digest"]
-        assert len(found) == 2, "for each system one"
+        assert len(found) == 2, "one for each operating system"
         assert {each.fix for each in found} == {"run: mullion pin kubernetes-node 1.37.1"}
         with pytest.raises(SpecError) as refused:
             refuse_unready(stack)

@@ -1,4 +1,4 @@
-"""Subnets and addresses: properties that hold for every cluster, and the borders."""
+"""Subnets and addresses: properties that hold for every cluster, and limits."""
 
 from ipaddress import IPv4Address, IPv4Network
 
@@ -30,15 +30,15 @@ names = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 def test_subnets_are_inside_the_node_range_and_do_not_overlap(
     prefix: int, zones: int, egress: str, access: ApiAccess
 ) -> None:
-    """IPP-05, inside the cluster's own network."""
+    """IPP-05, within the cluster's network."""
     plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}", zones=zones, egress=egress), access, Cloud.AWS)
     ranges = [each.cidr for each in plan.subnets]
     assert all(each.subnet_of(plan.cidr) for each in ranges)
     assert not any(a.overlaps(b) for i, a in enumerate(ranges) for b in ranges[i + 1 :])
-    assert all(16 <= each.prefixlen <= 28 for each in ranges), "AWS takes subnets of /16 to /28"
-    assert all(each.prefixlen <= 27 for each in (s.cidr for s in plan.edge)), "a load balancer wants a /27"
+    assert all(16 <= each.prefixlen <= 28 for each in ranges), "AWS accepts subnets of /16 to /28"
+    assert all(each.prefixlen <= 27 for each in (s.cidr for s in plan.edge)), "a load balancer needs a /27"
     routed = [name for table in plan.tables for name in table.subnets]
-    assert sorted(routed) == sorted(each.name for each in plan.subnets), "each subnet has exactly one table"
+    assert sorted(routed) == sorted(each.name for each in plan.subnets), "each subnet has exactly one route table"
 
 
 @given(pools=st.dictionaries(names, st.integers(0, 40), max_size=6), zones=st.integers(1, 3))
@@ -76,7 +76,7 @@ def test_overlapping_pools_are_reported_with_a_free_slot() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
     [meeting] = addressing.meetings(plan, pools)
-    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is the one to move"
+    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is to be moved"
     assert meeting.free is not None
     moved = {**pools, "b": pool(3, slot=meeting.free)}
     assert list(addressing.meetings(plan, moved)) == []
@@ -122,7 +122,7 @@ def test_the_default_node_range_is_private() -> None:
 
 @given(prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX), zones=st.integers(1, 3))
 def test_net_05_each_node_address_has_a_pod_range_of_its_own(prefix: int, zones: int) -> None:
-    """IPP-02. The smallest range of pods that the check takes: a /24 for each address of the node range."""
+    """IPP-02, with the smallest pod range that the check accepts: a /24 for each address of the node range."""
     routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
     plan = addressing.network_plan(routed, ApiAccess.PRIVATE, Cloud.AWS)
     addresses = [addressing.control_plane_address(plan, index) for index in range(3)]

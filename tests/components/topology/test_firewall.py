@@ -1,4 +1,4 @@
-"""The one rule table: who reaches whom, and nobody else."""
+"""The firewall rule table: it opens every path that a cluster needs, and none to the internet."""
 
 import re
 from dataclasses import replace
@@ -57,7 +57,7 @@ def test_no_rule_admits_the_internet(cluster: ClusterSpec) -> None:
     allowed = set(cluster.api.allow if cluster.api.access.value == "public" else [])
     assert {rule.peer for rule in inbound} == allowed | pods
     if pods:
-        return  # the whole range of ports is open to them, and to nodes
+        return  # NodePorts: the whole range is open to these sources and to nodes
     ports = {rule.ports for rule in firewall.rules(cluster) if rule.ingress}
     assert not any(low <= port <= high for low, high in ports for port in (22, 3389, 5985, 5986))
 
@@ -99,14 +99,14 @@ def test_net_05_routed_pods_are_admitted_by_their_range_but_not_to_etcd() -> Non
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_a_path_is_incomplete_if_a_needed_rule_is_removed(cluster: ClusterSpec) -> None:
-    """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
+    """Each rule except those for NodePorts and etcd is needed by some path, so removing it must be reported."""
     if cluster is SHAPES["routed"]:
-        return  # what is open to pods covers much else; its own test drops those rules
+        return  # rules for pods cover other paths too; the test of routed pods removes them
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
-        # with several allowed ranges, one less still lets people in
+        # with several allowed ranges, people still get in if one is removed
         quiet = quiet or (dropped.group is SecurityGroup.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
         missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
         assert bool(missing) != quiet, dropped.name
@@ -117,7 +117,7 @@ def test_a_path_is_incomplete_if_a_route_or_gateway_is_removed(cluster: ClusterS
     plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
     for table in plan.tables:
         if table.name == "edge" and not plan.gateways:
-            continue  # load balancers only; they have no way out to lose
+            continue  # subnets of load balancers only: no path to the internet starts there
         cut = replace(plan, tables=tuple(replace(t, routes=()) if t is table else t for t in plan.tables))
         assert any(each.missing for each in ways(cluster, cut, rules)), table.name
     for gateway in plan.gateways:

@@ -1,4 +1,4 @@
-"""Tags carry a resource's URN in a form that AWS takes, and from which the resource can be found."""
+"""The URN in a resource's tags: in characters that AWS accepts, and sufficient to find the resource."""
 
 import re
 

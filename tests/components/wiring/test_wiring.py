@@ -1,4 +1,4 @@
-"""What holds of every cloud's wiring, on a recording monitor."""
+"""Properties of the wiring of every cloud, recorded by a monitor without an engine."""
 
 import json
 import re
@@ -23,7 +23,7 @@ STACKS = (
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_urns_equal_the_golden_file(stack: str) -> None:
-    """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
+    """A changed URN replaces resources of existing clusters: add an alias, then run `make generate`."""
     urns = sorted(each.urn for each in recording(stack).resources.values())
     assert len(set(urns)) == len(recording(stack).resources)
     assert urns == (ROOT / "tests" / "golden" / "urns" / f"{stack}.txt").read_text().splitlines()
@@ -38,7 +38,7 @@ def test_every_resource_has_a_parent_below_the_cluster(stack: str) -> None:
         above = each
         while above.parent in by_urn:
             above = by_urn[above.parent]
-        assert above.type == "mullion:index:MixedCluster", f"{each.urn} hangs below {above.urn}"
+        assert above.type == "mullion:index:MixedCluster", f"{each.urn} is a child of {above.urn}"
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -71,16 +71,16 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "tags": {"environment": "production"},
     },
 }
-"""What a stack may say that makes other resources, or gives them other properties; some stacks have it of their own."""
+"""Options that add resources or properties; some of the repository's stacks set them too."""
 
 
 def _registered(stack: str, options: str) -> Recording:
-    """The stack with these options."""
+    """Return the recording of the stack with these options."""
     if not OPTIONS[options]:
         return recording(stack)
     cloud = stack.partition("-")[0]
-    asked = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
-    found = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], asked)})
+    changes = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
+    found = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], changes)})
     assert found.errors == []
     return found
 
@@ -107,12 +107,12 @@ REQUIRED = {
     "azure": ("azure-native:network:Subnet", "virtualNetworkName"),
     "gcp": ("gcp:compute/subnetwork:Subnetwork", "network"),
 }
-"""A type of each cloud, and an input that its SDK asks for."""
+"""A type of each cloud, and an input that its SDK requires."""
 
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_the_types_of_the_sdk_find_misspelt_and_missing_properties(name: str) -> None:
-    """At the top and further in."""
+    """At the top level and in a nested object."""
     check = clouds.of(name).shapes.check
     found = recording(f"{name}-dev").resources.values()
     machine = next(each for each in found if each.type == commands.CLOUDS[name].machine)
@@ -130,7 +130,7 @@ FACADE = "cluster.py"
 
 
 def test_only_cluster_py_imports_the_clouds_and_no_cloud_names_another() -> None:
-    """What differs in data (sizes, images, limits) are tables with a row for each; code of a cloud is in its folder."""
+    """Differences in data (sizes, images, limits) are tables with a row for each cloud; code is in a cloud's folder."""
     for path in sorted((ROOT / "components").rglob("*.py")):
         text, place = path.read_text(), path.relative_to(ROOT / "components")
         imported = set(re.findall(r"from components\.(aws|azure|gcp)\b", text))
@@ -153,10 +153,10 @@ def test_the_page_of_a_cloud_quotes_the_output_of_plan(name: str) -> None:
     found, planned = recording(stack), plan(stack)
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
     numbers = re.search(r"(\d+) machines, (\d+) (?:security group|firewall) rules,\s(\d+) resources", page)
-    assert numbers, "the numbers that `plan --resources` prints"
+    assert numbers, "the page has no numbers from `plan --resources`"
     assert tuple(map(int, numbers.groups())) == (len(planned.machines), len(planned.rules), len(found.resources))
     policies = re.findall(r"^ *```json\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
-    assert all(json.loads(each) for each in policies), "can be pasted"
+    assert all(json.loads(each) for each in policies), "each policy is a JSON object, so it can be pasted"
     assert policies or re.search(r"^ *```(?:sh|yaml)\n", page.partition("## Set-up")[0], re.MULTILINE)
 
 
