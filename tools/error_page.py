@@ -70,7 +70,7 @@ ENDS: dict[str, tuple[str, ...]] = {
     "task": (),
     "wait": ("wait-timeout",),
 }
-"""What else, by the kind of step, on Windows."""
+"""Further errors that a step on Windows can end with, by its kind."""
 
 WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"), ("azure-dev", "web"))
 """Stacks and pools whose plans have every step that a Windows node can have."""
@@ -92,21 +92,21 @@ def render() -> str:
 
 def windows_steps() -> list[Step]:
     """Return every step of the Windows plans, each name once, in the order of the plans."""
-    found: dict[str, Step] = {}
+    steps: dict[str, Step] = {}
     for stack, pool in WINDOWS:
         groups = plan_cluster(stack, read_stack(stack, stack_files.config(stack)).spec).pools
         plan = next(each.node_plan for each in groups if each.name == pool)
-        found |= {each.name: each for each in plan.steps if each.name not in found}
-    return list(found.values())
+        steps |= {each.name: each for each in plan.steps if each.name not in steps}
+    return list(steps.values())
 
 
 def _steps(codes: dict[str, int]) -> Iterator[str]:
     yield "| step | kind | numbers |"
     yield "|---|---|---|"
-    for each in windows_steps():
-        own = each.fields.get("error")
-        names = (own,) if own else ENDS[each.kind]
-        yield f"| `{each.name}` | {each.kind} | {_codes(codes, names)} |"
+    for step in windows_steps():
+        own = step.fields.get("error")
+        names = (own,) if own else ENDS[step.kind]
+        yield f"| `{step.name}` | {step.kind} | {_codes(codes, names)} |"
 
 
 def _codes(codes: dict[str, int], names: Iterable[str]) -> str:

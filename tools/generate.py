@@ -49,8 +49,8 @@ def urns(stack: str) -> str:
     from components.stack_files.stack import stack_file_config
     from operations.recorder.recorder import record
 
-    found = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
-    return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))
+    recorded = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
+    return "".join(f"{each}\n" for each in sorted(each.urn for each in recorded.resources.values()))
 
 
 STACKS = (

@@ -92,7 +92,7 @@ DERIVED = {
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
 }
-"""Defaults that depend on something."""
+"""Option -> its default in words, where the default depends on other options, on the cloud or on a table."""
 
 KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "map", "array": "list"}
 
@@ -221,7 +221,7 @@ def _looks_like_number(value: Any) -> bool:
 def effect(option: Option) -> str:
     """Return the effect of changing an option on a built cluster. Raises ValueError if change_effects has no row."""
     path = option.path.replace("[]", "").replace("NAME", "*")
-    found = change_effects.effect(path)
-    if found is None:
+    changing = change_effects.effect(path)
+    if changing is None:
         raise ValueError(f"components/spec/change_effects.py has no effect of {path}")
-    return f"{found.value}. {change_effects.note(path)}".removesuffix(". ")
+    return f"{changing.value}. {change_effects.note(path)}".removesuffix(". ")

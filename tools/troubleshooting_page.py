@@ -223,9 +223,9 @@ ITEMS: tuple[Item, ...] = (
 def render() -> str:
     """Return the page, in Markdown."""
     lines = ["| what | what becomes of it | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
-    for each in ITEMS:
-        cells = (each.title, each.how, _code(each.steps), _code(each.errors), _code(each.checks), each.needs)
-        cells += (_code(each.proofs),)
+    for item in ITEMS:
+        cells = (item.title, item.how, _code(item.steps), _code(item.errors), _code(item.checks), item.needs)
+        cells += (_code(item.proofs),)
         lines.append(f"| {' | '.join(cells)} |")
     return HEADER + "\n".join(lines) + "\n"
 

@@ -30,7 +30,7 @@ class OperatingSystem(str, Enum):
 
     @property
     def is_windows(self) -> bool:
-        """True for Windows Server, False for Linux."""
+        """Whether the system is Windows Server, not Linux."""
         return self.value.startswith("windows")
 
 

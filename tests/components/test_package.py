@@ -40,9 +40,9 @@ def test_a_copy_of_components_and_cloud_init_serves_its_schema(tmp_path: Path) -
 
 
 def recorded(program: Any) -> Recording:
-    found = record("aws-dev", CONFIG, program=program)
-    assert found.errors == []
-    return found
+    recording = record("aws-dev", CONFIG, program=program)
+    assert recording.errors == []
+    return recording
 
 
 def test_children_and_invokes_use_the_provider_of_the_cluster() -> None:
@@ -50,9 +50,9 @@ def test_children_and_invokes_use_the_provider_of_the_cluster() -> None:
         mine = pulumi_aws.Provider("mine", region="eu-central-1")
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
 
-    made = [each for each in recorded(program).resources.values() if each.type.startswith("aws:")]
-    assert len(made) > 40
-    assert {each.request.provider.split("::")[-2] for each in made} == {"mine"}
+    resources = [each for each in recorded(program).resources.values() if each.type.startswith("aws:")]
+    assert len(resources) > 40
+    assert {each.request.provider.split("::")[-2] for each in resources} == {"mine"}
 
 
 def test_an_explicit_provider_replaces_the_region_in_the_config() -> None:
@@ -61,9 +61,9 @@ def test_an_explicit_provider_replaces_the_region_in_the_config() -> None:
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
 
     without = {key: value for key, value in CONFIG.items() if key != "aws:region"}
-    found = record("aws-dev", without, program=program)
-    assert found.errors == []
-    assert set(found.resources) == set(recorded(program).resources)
+    recording = record("aws-dev", without, program=program)
+    assert recording.errors == []
+    assert set(recording.resources) == set(recorded(program).resources)
 
 
 def test_tags_have_the_whole_urn_inside_another_component() -> None:
@@ -73,11 +73,11 @@ def test_tags_have_the_whole_urn_inside_another_component() -> None:
             MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(parent=self))
             self.register_outputs({})
 
-    made = [each for each in recorded(Platform).resources.values() if "tags" in each.inputs]
-    assert len(made) > 30
-    for each in made:
-        assert each.inputs["tags"]["mullion:urn"] == each.urn.replace("$", "+")
-        assert "shop:index:Platform$mullion:index:MixedCluster$" in each.urn
+    resources = [resource for resource in recorded(Platform).resources.values() if "tags" in resource.inputs]
+    assert len(resources) > 30
+    for resource in resources:
+        assert resource.inputs["tags"]["mullion:urn"] == resource.urn.replace("$", "+")
+        assert "shop:index:Platform$mullion:index:MixedCluster$" in resource.urn
 
 
 def test_one_program_can_build_two_clusters() -> None:

@@ -84,8 +84,8 @@ def resource(kind: str) -> Resource:
 
 def broken(each: Resource) -> dict[str, list[str]]:
     """Return rule -> violations of the resource."""
-    found = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    violations = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
+    return {name: wrong for name, wrong in violations.items() if wrong}
 
 
 @pytest.mark.parametrize("kind", GOOD)
@@ -97,9 +97,9 @@ def test_valid_resources_break_no_rule(kind: str) -> None:
 def test_each_change_breaks_exactly_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
     changed = inside(path, value)(resource(kind))
     assert changed
-    found = broken(changed)
-    assert found.keys() == {rule}
-    assert any(says in wrong for wrong in found[rule]), found
+    violations = broken(changed)
+    assert violations.keys() == {rule}
+    assert any(says in wrong for wrong in violations[rule]), violations
 
 
 def test_the_rules_read_windows_bundles_in_their_folders_on_azure() -> None:
@@ -112,7 +112,7 @@ def test_the_rules_read_windows_bundles_in_their_folders_on_azure() -> None:
 
 def test_every_azure_type_of_a_rule_has_a_case() -> None:
     apart = {"azure-native:storage:Blob", "azure-native:network:SecurityRule"}
-    """Types without a sample here: the rules read them as they read the corresponding types of other clouds."""
+    """Types without a sample here: the rules read them as they read other objects and firewall rules."""
     rules = [each for each in RULES if isinstance(each, ResourceRule) and each.name != "tags-present"]
     types = {kind for each in rules for kind in each.types if kind.startswith("azure-native:")}
     assert types <= GOOD.keys() | apart

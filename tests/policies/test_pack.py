@@ -163,18 +163,18 @@ def stack(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calla
     for variable, value in policy_preview.environment().items():
         monkeypatch.setenv(variable, value)
 
-    def made(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
+    def open_stack(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
         def program() -> None:
             for transformation in careless:
                 pulumi.runtime.register_stack_transformation(transformation)
             runpy.run_path(str(REPOSITORY / "__main__.py"))
 
-        found = Stack(name, tmp_path)
-        found.edit(**fields)
-        found._stack.workspace.program = program
-        return found._stack
+        opened = Stack(name, tmp_path)
+        opened.edit(**fields)
+        opened._stack.workspace.program = program
+        return opened._stack
 
-    return made
+    return open_stack
 
 
 def names(*kinds: type) -> set[str]:

@@ -31,9 +31,9 @@ def test_each_change_breaks_exactly_one_rule(case: Case) -> None:
         for each in resources(case.stack)
     ]
     assert changed != list(resources(case.stack)), f"{case.stack} has no {case.type} {case.name}"
-    found = broken(tuple(each for each in changed if each is not None))
-    assert found.keys() == {case.rule}
-    assert any(case.says in wrong for wrong in found[case.rule]), found
+    violations = broken(tuple(each for each in changed if each is not None))
+    assert violations.keys() == {case.rule}
+    assert any(case.says in wrong for wrong in violations[case.rule]), violations
 
 
 def test_every_rule_has_a_case_that_breaks_it_and_resources_that_pass_it() -> None:

@@ -64,9 +64,9 @@ def test_user_data_for_a_real_cloud_never_has_plain_http(monkeypatch: pytest.Mon
 def test_user_data_for_the_sandbox_has_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     for what in PLAIN:
         answering_plain_http(monkeypatch, what)
-    found = recording("sandbox")
-    assert found.errors == []
-    machines = [each for each in found.resources.values() if each.type == "aws:ec2/instance:Instance"]
+    recorded = recording("sandbox")
+    assert recorded.errors == []
+    machines = [each for each in recorded.resources.values() if each.type == "aws:ec2/instance:Instance"]
     for machine in machines:
         document = MACHINES.document(machine.inputs)
         assert document is not None

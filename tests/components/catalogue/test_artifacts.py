@@ -99,10 +99,10 @@ def test_every_download_of_every_supported_combination_has_an_entry(minor: str, 
 
 
 def test_find_returns_url_and_digest() -> None:
-    found = artifacts.find("kubernetes-node", "1.32.13", "windows")
-    assert found.url == "https://dl.k8s.io/v1.32.13/kubernetes-node-windows-amd64.tar.gz"
-    assert found.digest.startswith("sha512:")
-    assert found.file_name == "kubernetes-node-windows-amd64.tar.gz"
+    artifact = artifacts.find("kubernetes-node", "1.32.13", "windows")
+    assert artifact.url == "https://dl.k8s.io/v1.32.13/kubernetes-node-windows-amd64.tar.gz"
+    assert artifact.digest.startswith("sha512:")
+    assert artifact.file_name == "kubernetes-node-windows-amd64.tar.gz"
 
 
 def test_versions_lists_what_every_system_has_oldest_first() -> None:
@@ -175,13 +175,13 @@ def test_a_changed_mirror_replaces_no_machine_but_a_changed_digest_does(os: str)
 
 def test_a_url_on_the_mirror_itself_is_kept() -> None:
     entry = {**OWN, "url": "https://mirror.example/own/node.tar.gz"}
-    found = _downloads(entries=[entry], mirror="https://mirror.example/")
-    assert found["download-kubernetes-node"]["url"] == entry["url"]
+    downloads = _downloads(entries=[entry], mirror="https://mirror.example/")
+    assert downloads["download-kubernetes-node"]["url"] == entry["url"]
 
 
 def test_the_artifacts_that_a_cluster_needs_are_listed_once() -> None:
-    found = needed("dev", spec("windows-2022", {"count": 3}))
-    keys = [(each.name, each.os) for each in found]
+    listed = needed("dev", spec("windows-2022", {"count": 3}))
+    keys = [(each.name, each.os) for each in listed]
     assert len(keys) == len(set(keys))
     both = {("kubernetes-node", "linux"), ("kubernetes-node", "windows")}
     assert both | {("runc", "linux"), ("nssm", "windows")} <= set(keys)

@@ -60,8 +60,8 @@ def test_every_family_has_sizes_and_no_type_is_listed_twice() -> None:
 def test_default_sizes_are_known_and_amd64() -> None:
     """OS-04: no check refuses a default."""
     for cloud, table in instance_sizes.TABLES.items():
-        found = [table.get(name) for name in defaults.SIZES[cloud].values()]
-        assert all(each and each.architecture == "amd64" for each in found), cloud
+        sizes = [table.get(name) for name in defaults.SIZES[cloud].values()]
+        assert all(each and each.architecture == "amd64" for each in sizes), cloud
 
 
 def test_no_instance_type_is_listed_for_two_clouds() -> None:

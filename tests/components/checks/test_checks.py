@@ -11,7 +11,7 @@ from components.spec.form import ROWS
 from components.spec.report import Severity
 from components.stack_files.stack import CLUSTER, read_stack
 from tests.components.checks.cases import CASES
-from tests.components.spec.documents import GOOD, REGION, Case, changed, problems, said
+from tests.components.spec.documents import GOOD, REGION, Case, changed, problems, reported
 
 DECIDABLE = frozenset(
     {
@@ -75,11 +75,13 @@ def test_the_sample_document_has_no_problem() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
 def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
-    found = problems(changed(case.trips), config={**REGION, **case.config})
-    reported = [each for each in found if (each.id, each.path) == (case.id, case.path)]
-    assert reported, f"not found among {[(each.id, each.path) for each in found]}"
-    assert reported[0].severity is BY_ID[case.id].severity
-    assert case.id not in {id for id, _ in said(changed(case.passes))}, "the nearest valid value must pass this check"
+    all_problems = problems(changed(case.trips), config={**REGION, **case.config})
+    matching = [each for each in all_problems if (each.id, each.path) == (case.id, case.path)]
+    assert matching, f"not found among {[(each.id, each.path) for each in all_problems]}"
+    assert matching[0].severity is BY_ID[case.id].severity
+    assert case.id not in {id for id, _ in reported(changed(case.passes))}, (
+        "the nearest valid value must pass this check"
+    )
 
 
 def test_every_check_has_a_case() -> None:

@@ -86,10 +86,10 @@ async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> No
 
 def rolling(machines: Machines, *planned: str, simulated: bool = True) -> Rollout:
     """Return a rollout in which these machines are about to be replaced."""
-    made = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
+    rollout = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
     for name in planned:
-        made.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
-    return made
+        rollout.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
+    return rollout
 
 
 def args(name: str, pool: str = "web") -> Any:
@@ -98,33 +98,33 @@ def args(name: str, pool: str = "web") -> Any:
     return SimpleNamespace(name=f"aws-prod-{name}", id=f"i-{name}", old_outputs=outputs, new_outputs=outputs)
 
 
-def leave(made: Rollout, *names: str) -> None:
+def leave(rollout: Rollout, *names: str) -> None:
     """Run the before-delete hooks of machines at the same time."""
 
     async def all_of_them() -> None:
-        await asyncio.gather(*(made.hooks["before_delete"][0](args(name)) for name in names))  # type: ignore[index]
+        await asyncio.gather(*(rollout.hooks["before_delete"][0](args(name)) for name in names))  # type: ignore[index]
 
     asyncio.run(all_of_them())
 
 
-def arrive(made: Rollout, name: str) -> None:
+def arrive(rollout: Rollout, name: str) -> None:
     """Run the after-create hook of a machine."""
-    asyncio.run(made.hooks["after_create"][0](args(name)))  # type: ignore[index]
+    asyncio.run(rollout.hooks["after_create"][0](args(name)))  # type: ignore[index]
 
 
 def test_a_worker_is_drained_and_deleted_if_all_others_are_ready() -> None:
-    made = rolling(Machines(plan()), "web-0")
-    leave(made, "web-0")
-    assert made.__dict__["drained"] == [("web-0", 600)]
+    rollout = rolling(Machines(plan()), "web-0")
+    leave(rollout, "web-0")
+    assert rollout.__dict__["drained"] == [("web-0", 600)]
 
 
 def test_a_registered_worker_passes_the_gate_registered() -> None:
     registered = {"web-2": {"state": "registered"}}
     leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
-    made = rolling(Machines(plan(gate="ready"), registered), "web-0")
-    made._nodes = _no_api  # type: ignore[method-assign]
+    rollout = rolling(Machines(plan(gate="ready"), registered), "web-0")
+    rollout._nodes = _no_api  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="i-web-2 reports registered"):
-        leave(made, "web-0")
+        leave(rollout, "web-0")
 
 
 async def _no_api(_: Any) -> None:
@@ -143,12 +143,12 @@ async def _no_api(_: Any) -> None:
 def test_a_worker_is_not_deleted_while_another_is_not_ready_and_the_error_says_why(
     record: dict[str, Any], why: str
 ) -> None:
-    made = rolling(Machines(plan(), {"web-2": record}), "web-0")
+    rollout = rolling(Machines(plan(), {"web-2": record}), "web-0")
     with pytest.raises(RuntimeError, match="pool web cannot spare web-0") as caught:
-        leave(made, "web-0")
+        leave(rollout, "web-0")
     assert why in str(caught.value)
     assert "--machine web-2" in str(caught.value)
-    assert "drained" not in made.__dict__
+    assert "drained" not in rollout.__dict__
 
 
 def test_a_stopped_worker_is_missing_and_one_never_created_is_not() -> None:
@@ -174,21 +174,21 @@ def test_at_most_max_unavailable_workers_are_missing_including_the_deleted_one(
     unavailable: int, broken: int, goes: bool
 ) -> None:
     records = {f"web-{4 - index}": FAILED for index in range(broken)}
-    made = rolling(Machines(plan(5, unavailable), records), "web-0")
+    rollout = rolling(Machines(plan(5, unavailable), records), "web-0")
     if goes:
-        leave(made, "web-0")
+        leave(rollout, "web-0")
         return
     with pytest.raises(RuntimeError, match="cannot spare"):
-        leave(made, "web-0")
+        leave(rollout, "web-0")
 
 
 def test_two_deletions_at_once_do_not_count_each_others_worker_as_ready() -> None:
     """With max_unavailable 2 and one broken worker, only one of two concurrent deletions is allowed."""
     machines = Machines(plan(5, 2), {"web-4": FAILED})
-    made = rolling(machines, "web-0", "web-1")
+    rollout = rolling(machines, "web-0", "web-1")
 
     async def both() -> list[Any]:
-        going = [made.hooks["before_delete"][0](args(name)) for name in ("web-0", "web-1")]  # type: ignore[index]
+        going = [rollout.hooks["before_delete"][0](args(name)) for name in ("web-0", "web-1")]  # type: ignore[index]
         return list(await asyncio.gather(*going, return_exceptions=True))
 
     results = asyncio.run(both())
@@ -204,61 +204,61 @@ def test_a_removed_worker_does_not_count_as_missing() -> None:
 
 
 def test_a_removed_pool_has_no_gate_but_its_nodes_are_drained() -> None:
-    made = rolling(Machines(plan(), {"web-1": FAILED}))
+    rollout = rolling(Machines(plan(), {"web-1": FAILED}))
 
     async def old() -> None:
-        await made.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
+        await rollout.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
 
     asyncio.run(old())
-    assert made.__dict__["drained"] == [("old-0", 600)]
+    assert rollout.__dict__["drained"] == [("old-0", 600)]
 
 
 def test_destroying_the_cluster_calls_no_gate_and_drains_no_node() -> None:
     """Its registration is answered, so it is not being replaced: its deletion means `down`."""
     machines = Machines(plan(), {"web-1": FAILED})
-    made = rolling(machines)
-    made.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
-    leave(made, "web-0")
-    assert (machines.reads, "drained" in made.__dict__) == ([], False)
+    rollout = rolling(machines)
+    rollout.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
+    leave(rollout, "web-0")
+    assert (machines.reads, "drained" in rollout.__dict__) == ([], False)
 
 
 def test_the_run_waits_for_a_replaced_machine_until_it_is_ready() -> None:
     machines = Machines(plan(), age=timedelta(minutes=3))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     answers = iter([ABSENT, RUNNING, READY])
     machines.records = Answers({"web-0": answers})  # type: ignore[assignment]
-    arrive(made, "web-0")
+    arrive(rollout, "web-0")
     assert list(answers) == []
 
 
 def test_waiting_ends_for_a_machine_launched_too_long_ago() -> None:
     machines = Machines(plan(), age=timedelta(minutes=31))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     machines.records = {"web-0": RUNNING}
     with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 reports running"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
 
 
 def test_waiting_ends_at_once_for_a_failed_node_plan() -> None:
     machines = Machines(plan(), age=timedelta(0))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     machines.records = {"web-0": FAILED}
     with pytest.raises(RuntimeError, match="No other machine of pool web is replaced in this run"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
 
 
 def test_a_stopped_roll_names_the_machine_that_was_replaced_and_a_command_that_can_be_pasted() -> None:
     machines = Machines(plan())
-    made = rolling(machines, "web-0", "web-1")
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", "web-1")
+    leave(rollout, "web-0")
     machines.records = {"web-0": FAILED}
     with pytest.raises(RuntimeError, match="web-0 is not ready"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
     with pytest.raises(RuntimeError, match="pool web cannot spare web-1") as caught:
-        leave(made, "web-1")
+        leave(rollout, "web-1")
     assert "replaced in this run: web-0 (not ready)." in str(caught.value)
     assert "mullion roll aws-prod web --machine web-0 --sandbox" in str(caught.value)
 
@@ -279,10 +279,10 @@ def test_the_next_deletion_waits_for_a_worker_that_is_still_booting() -> None:
 
 def test_a_ready_status_record_is_not_read_again_for_a_while() -> None:
     machines = Machines(plan(9))
-    made = rolling(machines, "web-0", "web-1")
+    rollout = rolling(machines, "web-0", "web-1")
     for name in ("web-0", "web-1"):
-        leave(made, name)
-        arrive(made, name)
+        leave(rollout, name)
+        arrive(rollout, name)
     assert sorted(machines.reads) == [f"i-web-{index}" for index in range(9)]
 
 

@@ -47,7 +47,7 @@ def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return warnings
 
 
-def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
+def upgrade_of(stores: Stores, *, simulated: bool = True) -> Upgrade:
     plan: Any = SimpleNamespace(
         name="c",
         spec=SimpleNamespace(kubernetes=WANTED),
@@ -60,7 +60,7 @@ def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
 
 
 def version(stores: Stores, *, begins: bool = False) -> str:
-    decide: Any = made(stores).version
+    decide: Any = upgrade_of(stores).version
     return asyncio.run(decide(begins))
 
 
@@ -111,10 +111,10 @@ def test_the_run_fails_if_the_control_plane_cannot_be_upgraded(
         version(Stores(reported, desired=desired))
 
 
-def reach(found: Upgrade) -> None:
-    decide: Any = found.version
+def reach(upgraded: Upgrade) -> None:
+    decide: Any = upgraded.version
     asyncio.run(decide(False))
-    hooks: Any = found.hooks
+    hooks: Any = upgraded.hooks
     assert hooks["after_update"] == hooks["after_create"], "some clouds replace the pointer instead of updating it"
     asyncio.run(hooks["after_update"][0](None))
 
@@ -122,7 +122,7 @@ def reach(found: Upgrade) -> None:
 def test_the_run_ends_when_every_control_plane_machine_reports_the_version() -> None:
     older, all_of_it = [OLD] * 3, [WANTED] * 3
     stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, OLD, WANTED], all_of_it)
-    reach(made(stores, simulated=False))
+    reach(upgrade_of(stores, simulated=False))
     assert stores.looks == [all_of_it]
 
 
@@ -130,12 +130,12 @@ def test_the_error_names_the_reported_versions_after_the_time_limit(monkeypatch:
     monkeypatch.setattr(upgrade, "MACHINE_UPGRADE_SECONDS", 0)
     for simulated in (True, False):
         with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
-            reach(made(Stores([OLD] * 3), simulated=simulated))
+            reach(upgrade_of(Stores([OLD] * 3), simulated=simulated))
 
 
 def test_a_changed_pointer_without_an_upgrade_does_not_wait() -> None:
     stores = Stores([WANTED] * 3)
-    reach(made(stores, simulated=False))
+    reach(upgrade_of(stores, simulated=False))
 
 
 def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,13 +144,13 @@ def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch
 
     monkeypatch.setattr(upgrade, "pool_at", gone)
     held: Any = SimpleNamespace(apply=lambda at: at(OLD))
-    found = made(Stores([OLD] * 3))
-    found.version = held
+    upgraded = upgrade_of(Stores([OLD] * 3))
+    upgraded.version = held
     pool: Any = SimpleNamespace(name="web")
     with pytest.raises(
         pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Keep the artifacts"
     ):
-        found.pool(pool)
+        upgraded.pool(pool)
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,6 @@ def problems(document: Any, name: str = "aws-test", config: Change = REGION) -> 
         return failure.problems
 
 
-def said(document: Any) -> set[tuple[str, str]]:
+def reported(document: Any) -> set[tuple[str, str]]:
     """Return id and path of each problem."""
     return {(each.id, each.path) for each in problems(document)}

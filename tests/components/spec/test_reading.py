@@ -24,7 +24,7 @@ from tests.components.spec.documents import (
     net,
     plane,
     problems,
-    said,
+    reported,
     web,
 )
 
@@ -96,9 +96,9 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
 
 @pytest.mark.parametrize(("id", "change", "path", "fix"), FORM_CASES, ids=lambda value: str(value)[:40])
 def test_an_error_of_form_names_the_path_and_the_fix(id: str, change: Any, path: str, fix: str) -> None:
-    found = problems(changed(change))
-    assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem"
-    assert fix in found[0].fix
+    all_problems = problems(changed(change))
+    assert [(each.id, each.path) for each in all_problems] == [(id, path)], "exactly one problem"
+    assert fix in all_problems[0].fix
 
 
 def test_every_rule_of_form_about_the_spec_has_a_case() -> None:
@@ -207,14 +207,14 @@ BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
 
 @pytest.mark.parametrize(("meaning", "change", "expected"), BROKEN, ids=[meaning for meaning, *_ in BROKEN])
 def test_a_broken_part_causes_no_further_errors(meaning: str, change: Any, expected: Any) -> None:
-    assert said(changed(change)) == expected, meaning
+    assert reported(changed(change)) == expected, meaning
 
 
 def test_a_stack_needs_a_cluster_and_a_region() -> None:
     assert [each.id for each in problems(None)] == ["cluster-missing"]
     assert [each.id for each in problems("aws")] == ["wrong-type"]
-    found = problems(GOOD, config={})
-    assert [(each.id, each.path) for each in found] == [("region-missing", "aws:region")]
+    all_problems = problems(GOOD, config={})
+    assert [(each.id, each.path) for each in all_problems] == [("region-missing", "aws:region")]
     assert [each.id for each in problems(GOOD, config={"aws:region": "Ireland"})] == ["region-form"]
 
 
@@ -285,7 +285,7 @@ def test_invalid_cluster_names_are_refused(name: str) -> None:
 def test_a_value_that_contains_itself_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
-    assert said(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
+    assert reported(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
 
 
 def test_an_encrypted_value_is_never_shown() -> None:

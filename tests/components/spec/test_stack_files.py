@@ -9,7 +9,7 @@ import pytest
 from components.spec.models import OperatingSystem
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
-from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, said, web
+from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, reported, web
 
 STACKS = Path(__file__).parents[3] / "stacks"
 NAMES = sorted(path.name.split(".")[1] for path in STACKS.glob("Pulumi.*.yaml"))
@@ -142,4 +142,4 @@ def test_a_huge_count_is_refused_at_once(count: int) -> None:
 
 
 def test_an_empty_size_is_refused() -> None:
-    assert said(changed(web(size=""))) == {("wrong-value", "pools.web.size")}
+    assert reported(changed(web(size=""))) == {("wrong-value", "pools.web.size")}

@@ -45,8 +45,8 @@ def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project:
         ("1.37.2", "linux"),
     ]
     assert stack.warnings == (), "the entries give both programs a digest"
-    found = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
-    assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
+    artifact = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
+    assert (artifact.digest, artifact.url, artifact.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
 
 
 def test_artifacts_json_is_read_if_the_stack_file_names_no_file(project: Path) -> None:
@@ -90,9 +90,9 @@ def test_an_unreadable_file_is_reported_as_one_problem(
 ) -> None:
     if content is not None:
         (project / "own.json").write_bytes(content)
-    [found] = problems(changed({"artifacts": {"file": "own.json"}}))
-    assert (found.id, found.path.partition(":")[0]) == (id, "artifacts.file")
-    assert says in f"{found.wrong} {found.fix}"
+    [problem] = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert (problem.id, problem.path.partition(":")[0]) == (id, "artifacts.file")
+    assert says in f"{problem.wrong} {problem.fix}"
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
@@ -116,25 +116,25 @@ def test_the_error_for_an_invalid_entry_names_its_index_in_the_file(
     project: Path, change: dict[str, Any], field: str, id: str, says: str
 ) -> None:
     (project / "own.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows", **change}]))
-    found = problems(changed({"artifacts": {"file": "own.json"}}))
-    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.file[1]{field}")]
-    assert says in f"{found[0].wrong} {found[0].fix}"
+    all_problems = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert [(each.id, each.path) for each in all_problems] == [(id, f"artifacts.file[1]{field}")]
+    assert says in f"{all_problems[0].wrong} {all_problems[0].fix}"
 
 
 @pytest.mark.parametrize(("change", "field", "id", "says"), WRONG.values(), ids=WRONG)
 def test_the_error_for_an_invalid_inline_entry_names_its_path_in_the_spec(
     change: dict[str, Any], field: str, id: str, says: str
 ) -> None:
-    found = problems(changed({"artifacts": {"entries": [{**ENTRY, **change}]}}))
-    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.entries.0{field}")]
-    assert says in f"{found[0].wrong} {found[0].fix}"
+    all_problems = problems(changed({"artifacts": {"entries": [{**ENTRY, **change}]}}))
+    assert [(each.id, each.path) for each in all_problems] == [(id, f"artifacts.entries.0{field}")]
+    assert says in f"{all_problems[0].wrong} {all_problems[0].fix}"
 
 
 @pytest.mark.parametrize("url", ["https://me:hunter2@files.example/x", "https://files.example/x?sig=hunter2"])
 def test_errors_do_not_show_the_user_and_query_of_a_url(url: str) -> None:
-    [found] = problems(changed({"artifacts": {"mirror": url}}))
-    assert "files.example" in str(found)
-    assert "hunter2" not in str(found)
+    [problem] = problems(changed({"artifacts": {"mirror": url}}))
+    assert "files.example" in str(problem)
+    assert "hunter2" not in str(problem)
 
 
 @pytest.mark.parametrize("artifacts", [[], 3, {"file": 3}, {"entries": 3}, {"file": "x", "entries": {}}])
@@ -144,17 +144,17 @@ def test_malformed_artifacts_are_reported_as_problems(artifacts: Any) -> None:
 
 @pytest.mark.parametrize("mirror", ["mirror.example", "ftp://mirror.example", "https://me@mirror.example", "https://"])
 def test_a_mirror_must_be_an_http_url_without_a_user(mirror: str) -> None:
-    [found] = problems(changed({"artifacts": {"mirror": mirror}}))
-    assert (found.id, found.path) == ("wrong-value", "artifacts.mirror")
+    [problem] = problems(changed({"artifacts": {"mirror": mirror}}))
+    assert (problem.id, problem.path) == ("wrong-value", "artifacts.mirror")
 
 
 def test_a_download_without_a_digest_is_a_warning_for_plan_and_an_error_for_up() -> None:
     reason = {"download-without-digest": "we check it by hand"}
     for acknowledge in ({}, reason):
         stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)
-        found = [each for each in stack.warnings if each.id == "download-without-digest"]
-        assert len(found) == 2, "one for each operating system"
-        assert {each.fix for each in found} == {"run: mullion pin kubernetes-node 1.37.1"}
+        unpinned = [each for each in stack.warnings if each.id == "download-without-digest"]
+        assert len(unpinned) == 2, "one for each operating system"
+        assert {each.fix for each in unpinned} == {"run: mullion pin kubernetes-node 1.37.1"}
         with pytest.raises(SpecError) as refused:
             refuse_unready(stack)
         assert {each.severity for each in refused.value.problems} == {Severity.ERROR}

@@ -74,11 +74,11 @@ def test_overlay_and_kubelet_ports_are_open_to_nodes_only() -> None:
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_every_path_is_complete_in_every_cluster(cluster: ClusterSpec) -> None:
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
-    found = ways(cluster, plan, firewall.rules(cluster))
-    assert [each for each in found if each.missing] == []
+    paths = ways(cluster, plan, firewall.rules(cluster))
+    assert [each for each in paths if each.missing] == []
     pods = "pods of workers 8080/tcp" if cluster is SHAPES["routed"] else "workers 4789/udp"
     assert {"API", "bundle store", "secret store", "downloads", "kubelet of workers", pods} <= {
-        each.destination for each in found
+        each.destination for each in paths
     }
 
 

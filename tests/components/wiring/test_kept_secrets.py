@@ -278,8 +278,8 @@ def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Ru
     places |= {str(each): each.read_text(errors="replace") for each in folder.rglob("*") if each.is_file()}
     assert any(name.endswith("ci.json") for name in places), "the state file is among the searched files"
     assert runs["first"].outputs["ca_hash"] in places["log"], "the log contains values that are not secret"
-    found = {name for name, text in places.items() for value in values if value in text}
-    assert not found
+    leaking = {name for name, text in places.items() for value in values if value in text}
+    assert not leaking
     for name, each in stashes(lab.state()).items():
         if name != "ci-suffix":
             assert set(each["outputs"]["output"]) == {SECRET, "ciphertext"}, f"{name} is encrypted as a whole"
