@@ -58,7 +58,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("service-failed",),
         proofs=(
             "components/node/test_windows.py::test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy",
-            "conformance/cases/windows_parts.yaml::a service that was deleted and is still held open",
+            "conformance/cases/windows_parts.yaml::a deleted service with open handles",
         ),
     ),
     Item(
@@ -160,7 +160,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("image-refused", "build-refused"),
         checks=("several-windows-builds", "windows-before-kubernetes"),
         proofs=(
-            "conformance/cases/joining.yaml::an image of another build ends the run with both builds",
+            "conformance/cases/joining.yaml::an image of another build fails the run with both builds",
             "windows_plans/events.py::Windows is another one (OS-05)",
         ),
     ),
@@ -205,7 +205,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
         proofs=(
-            "conformance/cases/windows.yaml::a page file of a fixed size takes the place of one that Windows chooses",
+            "conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",
         ),
     ),
     Item(
