@@ -45,7 +45,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
         errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
         proofs=(
-            "windows_plans/test_whole.py::test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says",
+            "windows_plans/test_whole.py::test_a_node_becomes_ready_with_one_restart_and_a_second_run_sets_nothing_and_its_state_equals_its_golden",
             "windows_plans/events.py::the kubelet dies (OPS-01)",
         ),
     ),
@@ -100,8 +100,8 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
         steps=("pod-range", "stale-network", "source-vip"),
         proofs=(
-            "windows_plans/events.py::the pod range is another one (OPS-04)",
-            "windows_plans/events.py::the source VIP is one of before (OPS-04)",
+            "windows_plans/events.py::the pod range changes (OPS-04)",
+            "windows_plans/events.py::the source VIP is of an earlier range (OPS-04)",
         ),
     ),
     Item(
@@ -141,7 +141,7 @@ ITEMS: tuple[Item, ...] = (
         proofs=(
             "windows_plans/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
             "windows_plans/events.py::the address comes back late (NET-14)",
-            "windows_plans/events.py::a nat network of Docker's is there (NET-02)",
+            "windows_plans/events.py::Docker left a NAT network (NET-02)",
         ),
     ),
     Item(
@@ -161,7 +161,7 @@ ITEMS: tuple[Item, ...] = (
         checks=("several-windows-builds", "windows-before-kubernetes"),
         proofs=(
             "conformance/cases/joining.yaml::an image of another build fails the run with both builds",
-            "windows_plans/events.py::Windows is another one (OS-05)",
+            "windows_plans/events.py::Windows has another build (OS-05)",
         ),
     ),
     Item(
