@@ -79,7 +79,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("cni-config",),
         proofs=(
             "components/node/test_windows.py::test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges",
-            "lab/test_cni.py::test_net_10_every_form_of_both_networks_is_known",
+            "lab/test_cni.py::test_net_10_every_form_of_both_networks_is_accepted",
         ),
     ),
     Item(

@@ -44,7 +44,7 @@ class Real:
     def refused(self, flags: Iterable[str]) -> frozenset[str]:
         """Return unknown flags; --version ends the program before it acts."""
         wanted = sorted(flags)
-        # no flag takes @ for a number, a truth value or a duration: what is wrong then is the value, not the name
+        # no flag accepts @ as a number, boolean or duration, so the error is about the value if the name exists
         said = self.each([f"--{each}=@", "--version"] for each in wanted)
         return frozenset(
             flag for flag, text in zip(wanted, said, strict=True) if re.search(rf"unknown flag: --{flag}\b", text)

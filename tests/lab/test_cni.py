@@ -25,7 +25,7 @@ def _of_windows(rendered: tuple[Rendered, ...]) -> dict[str, Any]:
 
 
 def _every_form(kubernetes: str) -> list[Any]:
-    """Both networks on each cloud for both runtimes."""
+    """Return the files of both networks on each cloud for both runtimes."""
     return [
         filled(cni.windows(role("dev", ClusterSpec.model_validate(document), "web")))
         for cloud in ("aws", "azure", "gcp")
@@ -51,7 +51,7 @@ def _check(windows: Windows, program: Path, *confs: Any) -> tuple[int, str]:
     return said.code, said.text
 
 
-def test_net_09_windows_plug_ins_know_every_field_and_every_policy(
+def test_net_09_windows_plug_ins_accept_every_field_and_every_policy(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows
 ) -> None:
     """Both HNS (Docker) and HCN (containerd), in the types of win-overlay, win-bridge and hcsshim."""
@@ -65,7 +65,7 @@ def test_net_09_windows_plug_ins_know_every_field_and_every_policy(
     ]
 
 
-def test_net_10_every_form_of_both_networks_is_known(kubernetes: str, program: Find, windows: Windows) -> None:
+def test_net_10_every_form_of_both_networks_is_accepted(kubernetes: str, program: Find, windows: Windows) -> None:
     confs = _every_form(kubernetes)
     code, text = _check(windows, program(CNI_CHECK, "windows"), *confs)
     assert code == 0, text
@@ -108,7 +108,7 @@ def _wrong_version(conf: dict[str, Any]) -> None:
 def test_a_misspelt_policy_field_or_version_is_refused(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows, spoil: Any
 ) -> None:
-    """Prove that the checks above find faults."""
+    """Proves that the checks above find faults."""
     conf = _of_windows(rendered)["defaults-windows-2019"]
     spoil(conf)
     code, text = _check(windows, program(CNI_CHECK, "windows"), conf)
@@ -116,9 +116,9 @@ def test_a_misspelt_policy_field_or_version_is_refused(
 
 
 def test_fln_05_host_local_reserves_the_source_address_once(kubernetes: str, program: Find, windows: Windows) -> None:
-    """Called as by the executor: network name, pod range of the node, folder of reservations."""
+    """Called as the executor does: network name, pod range of the node, folder of reservations."""
     windows.install(program("host-local", "windows"), r"C:\lab\host-local.exe")
-    kept = f"{HOST_LOCAL_STATE}/{kubernetes}"  # all versions are judged on one machine
+    kept = f"{HOST_LOCAL_STATE}/{kubernetes}"  # all versions are tested on one machine
     ipam = {"type": "host-local", "ranges": [[{"subnet": VALUES["node.pod_subnet"]}]], "dataDir": kept}
     conf = {"cniVersion": "1.0.0", "name": "flannel.4096", "ipam": ipam}
     windows.path(r"C:\lab\ipam.json").write_text(json.dumps(conf), encoding="ascii")
@@ -132,7 +132,7 @@ def test_fln_05_host_local_reserves_the_source_address_once(kubernetes: str, pro
 
 
 @pytest.mark.parametrize("plugin", ["win-overlay", "win-bridge"])
-def test_the_plug_ins_take_the_cni_versions_of_the_files(
+def test_the_plug_ins_support_the_cni_versions_of_the_files(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows, plugin: str
 ) -> None:
     place = windows.install(program(plugin, "windows"), rf"C:\lab\{plugin}.exe")

@@ -63,7 +63,7 @@ def test_every_config_is_read_without_a_warning(
 def test_a_misspelt_key_is_found(
     rendered: tuple[Rendered, ...], os: str, program: Find, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Prove that the check above finds faults."""
+    """Proves that the check above finds faults."""
     machine = request.getfixturevalue("windows") if os == "windows" else None
     config = next(iter(_files(rendered, os).values()))
     wrong = config.replace("conf_dir =", "conf_dirr =")

@@ -38,11 +38,11 @@ def arguments(rendered: tuple[Rendered, ...], part: str) -> Iterator[tuple[str, 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_srv_13_every_argument_of_ours_is_taken(
+def test_srv_13_every_planned_argument_is_accepted(
     name: str, kubernetes: str, parts: Mapping[str, Real], rendered: tuple[Rendered, ...]
 ) -> None:
     found = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
-    assert found or name == "kube-scheduler", "it gets arguments of ours"
+    assert found or name == "kube-scheduler", "the plan has arguments for it"
     answers = parts[name].each([*words, "--version"] for _, words in found)
     wrong = {
         machine: said[-500:]
@@ -53,11 +53,11 @@ def test_srv_13_every_argument_of_ours_is_taken(
 
 
 def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: str, parts: Mapping[str, Real]) -> None:
-    """A flag missing in the table is refused to users although it exists; a wrong flag ends a control plane."""
+    """Users cannot set a flag that the table lacks; a flag that exists only in the table ends a control plane."""
     known = releases.control_plane_flags(kubernetes)
     listed = frozenset[str]().union(*(each.known_flags() for each in parts.values()))
     assert listed <= known
-    nowhere = known - listed  # or hidden from help: whoever takes it says so
+    nowhere = known - listed  # or hidden from help: passing it shows whether it exists
     for each in parts.values():
         nowhere &= each.refused(nowhere)
     assert nowhere == frozenset()
@@ -75,7 +75,7 @@ def test_a_wrong_row_of_the_table_fails(
         test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes, parts)
 
 
-def test_srv_13_flags_that_are_gone_are_refused_by_all_three(kubernetes: str, parts: Mapping[str, Real]) -> None:
+def test_srv_13_removed_flags_are_refused_by_all_three(kubernetes: str, parts: Mapping[str, Real]) -> None:
     minors = releases.supported_minors()
     before = minors[: minors.index(releases.minor(kubernetes))]
     once = frozenset[str]().union(*map(releases.control_plane_flags, before))

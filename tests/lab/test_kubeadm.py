@@ -70,7 +70,7 @@ def test_every_document_is_accepted(kubernetes: str, judge: Judge, rendered: tup
     assert api == {releases.release(kubernetes).kubeadm_api}
 
 
-def test_every_field_of_the_table_is_known(kubernetes: str, judge: Judge) -> None:
+def test_every_field_of_the_table_is_accepted(kubernetes: str, judge: Judge) -> None:
     api = releases.release(kubernetes).kubeadm_api
     for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
         said = judge(of_fields(api, kind, releases.fields(kind, kubernetes)))
@@ -78,7 +78,7 @@ def test_every_field_of_the_table_is_known(kubernetes: str, judge: Judge) -> Non
         assert not re.findall(r".*cannot unmarshal.*", said.text), f"{kind}: {said.text[-800:]}"
 
 
-def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str, judge: Judge) -> None:
+def test_every_field_missing_in_the_table_is_refused(kubernetes: str, judge: Judge) -> None:
     api = releases.release(kubernetes).kubeadm_api
     for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
         known = releases.fields(kind, kubernetes)
@@ -113,7 +113,7 @@ def dry_run(program: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> D
         command = [program("kubeadm", "linux"), "init", "phase", *phase, "--config", config, "--dry-run"]
         said = run(command, tmp_path)
         if "unknown flag: --dry-run" in said.text:
-            pytest.skip("kubeadm of this version cannot try this phase")
+            pytest.skip("kubeadm of this version has no dry run of this phase")
         return said
 
     return run_phase
@@ -128,7 +128,7 @@ def _written(folder: Path, name: str) -> Any:
     return yaml.safe_load(found.read_text())
 
 
-def test_the_static_pods_carry_every_argument_and_volume_of_ours(
+def test_the_static_pods_have_every_planned_argument_and_volume(
     rendered: tuple[Rendered, ...], dry_run: DryRun, tmp_path: Path
 ) -> None:
     plane = next(each for each in _planes(rendered) if each.variant == "everything")
@@ -145,17 +145,17 @@ def test_the_static_pods_carry_every_argument_and_volume_of_ours(
         assert volumes <= {each["hostPath"]["path"] for each in pod["spec"]["volumes"]}
 
 
-def test_the_kubelet_takes_what_kubeadm_makes_of_our_patch(
+def test_the_kubelet_accepts_its_configuration_after_kubeadm_applied_our_patch(
     kubernetes: str, rendered: tuple[Rendered, ...], dry_run: DryRun, program: Find, tmp_path: Path
 ) -> None:
     kubelet = Real("kubelet", "linux", program("kubelet", "linux"), tmp_path)
     plane = next(each for each in _planes(rendered) if each.variant == "everything")
     if not plane.has("kubelet-patch"):
-        pytest.skip("kubeadm of this version takes no patch for the kubelet; the kubelet reads a whole file of ours")
+        pytest.skip("kubeadm of this version accepts no patch for the kubelet, whose whole file is planned")
     said = dry_run(plane, "kubelet-start")
     assert said.code == 0, said.text
     whole, patch = _written(tmp_path, "config.yaml"), plane.content("kubelet-patch")
-    assert {key: whole[key] for key in patch} == patch, "every field of ours, whatever kubeadm has for it"
+    assert {key: whole[key] for key in patch} == patch, "every planned field wins over kubeadm's own"
     extra = on_any_machine(kubernetes, kubelet)
     said = kubelet.read({**extra, **whole}, plane.command("kubelet", "kubelet"))
     assert kubelet.objections(said) == []

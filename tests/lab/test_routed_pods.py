@@ -65,7 +65,7 @@ def space(missing: Callable[[str, str], NoReturn]) -> Iterator[Callable[[str], s
 
 
 def attach(cloud: str, node: str, machine: Machine, nodes: IPv4Network) -> None:
-    """A node in the cloud's network, which is its default route and routes the node's pods to it."""
+    """Connect a node to the cloud's network, which is its default route and routes the node's pods to it."""
     link = f"n{machine.index}"
     sh(*within(cloud, "ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", node))
     sh(*within(cloud, "ip", "link", "set", link, "up"))
@@ -117,4 +117,4 @@ def test_net_05_routed_pods_of_two_nodes_reach_each_other_by_their_own_addresses
         assert server.stdout is not None
         assert server.stdout.readline() == "up\n"
         sh(*within(caller, "python3", "-c", CALL, other))
-        assert server.communicate(timeout=60)[0].strip() == address, "nobody translated it on the way"
+        assert server.communicate(timeout=60)[0].strip() == address, "the address was not translated on the way"

@@ -60,7 +60,7 @@ def test_the_service_mode_and_priority_of_windows_are_flags_of_windows_alone(kub
         assert real.refused(own) == (own if real.os == "linux" else frozenset())
 
 
-def test_ops_03_the_log_runner_takes_its_flags_and_keeps_what_a_service_says(
+def test_ops_03_the_log_runner_accepts_its_flags_and_keeps_the_output_of_a_service(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows
 ) -> None:
     for machine in rendered:

@@ -1,4 +1,4 @@
-"""Real clusters: a stack is made by `mullion up --sandbox` with lab.yaml over it, and its machines boot for real."""
+"""Real clusters: `mullion up --sandbox` creates a stack merged with lab.yaml, and its machines really boot."""
 
 import json
 import os
@@ -29,23 +29,24 @@ THREE: dict[str, Any] = {
     "network": {"zones": 3},
     "pools": {"linux": {"os": "ubuntu-24.04", "count": 1}},
 }
-"""As aws-prod, small."""
+"""A small version of aws-prod."""
 
 
 def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
-    """A stack of the repository, or `three`, with this Kubernetes and what booting here needs. artifacts: digests."""
+    """Return a stack of the repository, or `three`, with this Kubernetes version and the settings for booting here.
+    artifacts: file of digests."""
     file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
     whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
     made = bootable(cluster, str(artifacts))
-    # what a stack accepts of its own version may be another's
+    # warnings accepted for the stack's own version may differ from those of this version
     return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
 
 
 def boot(machines: Sequence[Machine], seconds: float) -> None:
-    """Boot machines one after the other, and wait until each says that it is ready."""
+    """Boot machines one after the other, and wait until each is ready."""
     for each in machines:
         each.boot()
     for each in machines:
@@ -63,11 +64,11 @@ for module in (stack_files, target, workspace):
 from operations.__main__ import main
 main()
 """
-"""The command as a process of its own, in the folder that its first word names."""
+"""The command as a separate process, in the folder that its first argument names."""
 
 
 def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
-    """Run a command that makes machines anew and waits for them; boot these as they come, with empty disks."""
+    """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear."""
     folder, known, made = booted.folder.parent, {name: each.record.id for name, each in booted.machines.items()}, []
     argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
     with (
@@ -96,7 +97,7 @@ def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Ma
 
 
 def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the stack's cluster and run `mullion up`, which makes no machine anew."""
+    """Edit the stack's cluster and run `mullion up`, which replaces no machine."""
     place = booted.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
     whole = yaml.safe_load(place.read_text(encoding="utf-8"))
     edit(whole["config"]["mullion:cluster"])
@@ -106,7 +107,7 @@ def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], N
 
 @contextmanager
 def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[BootedCluster]:
-    """A stack's cloud, in which nothing has booted yet. later: versions that its machines can download too."""
+    """Create a stack's cloud, in which no machine has booted. later: more versions that its machines can download."""
     folder.mkdir(exist_ok=True)
     versions, file = (kubernetes, *later), folder / "artifacts.json"
     file.write_text(json.dumps(programs.entries(versions)), encoding="ascii")
@@ -116,4 +117,4 @@ def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[B
         with booted_cluster(cloud_state, net, folder / "machines", versions) as here:
             yield here
         cloud_state.close()
-        shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images
+        shutil.rmtree(folder / "machines")  # each disk contains a gigabyte of images

@@ -1,4 +1,4 @@
-"""Images that booted machines pull: what containerd keeps of an import has an index with every name."""
+"""Images that booted machines pull: the registry serves the index, manifest and layers of each."""
 
 import json
 

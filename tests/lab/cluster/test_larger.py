@@ -1,4 +1,4 @@
-"""Larger stacks, booted by the command: each machine reaches its pool's gate, and `mullion verify` finds no fault."""
+"""Larger stacks, booted by the command: each machine reaches its pool's gate, and `mullion verify` finds no failure."""
 
 import json
 from typing import Any
@@ -20,11 +20,12 @@ BOTH_RUNTIMES: dict[str, Any] = {
         "legacy": {"os": "windows-2019", "runtime": "docker", "count": 1},
     },
 }
-"""Three control planes, and Windows with containerd and with Docker: by cri-dockerd from Kubernetes 1.24 on."""
+"""Three control planes, and Windows workers with containerd and with Docker (through cri-dockerd from Kubernetes 1.24
+on)."""
 STACKS: dict[str, dict[str, Any] | None] = {"runtimes": BOTH_RUNTIMES, "aws-prod": None}
-"""By name; nothing where the repository has it."""
+"""Clusters by stack name; None for a stack of the repository."""
 LINUX = ("control-plane-", "linux-")
-"""How names of machines begin."""
+"""Prefixes of machine names."""
 
 
 @pytest.mark.parametrize("stack", STACKS)

@@ -1,4 +1,4 @@
-"""One Windows worker of the program's own, joined to a real API server: what all tests of this folder look at."""
+"""One Windows worker of the program, joined to a real API server, for all tests of this folder."""
 
 import hashlib
 import json
@@ -54,22 +54,22 @@ SPEC: dict[str, Any] = {
 
 @dataclass
 class JoinedWorker:
-    """What there is: the cloud, its API server, and the one worker, whose plan has been made true."""
+    """The cloud, its API server, and the one worker, whose plan has run."""
 
     lab: Lab
     plane: ControlPlane
     worker: Server
     kubernetes: str
     folder: Path
-    """The clone that the stack belongs to."""
+    """Folder of the clone with the stack."""
 
     @property
     def node(self) -> dict[str, Any]:
-        """The worker's Node object."""
+        """Return the worker's Node object."""
         return self.plane.call("GET", f"/api/v1/nodes/{self.worker.name}")
 
     def boot(self) -> None:
-        """Power on, until its plan is true or says why not."""
+        """Power on, and wait until its plan succeeds or fails."""
         with self.worker.links():
             self.worker.power_on()
 
@@ -82,7 +82,7 @@ def joined(
     engine: Engine,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[JoinedWorker]:
-    """The worker joined, with all that it needed."""
+    """Return the joined worker with its cloud and API server."""
     if why := lacking():
         missing("linuxnode", why)
     if not WINPWSH:
@@ -115,7 +115,7 @@ def joined(
 
 
 def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
-    """Entries of what machines that do not boot here download, and nobody published a digest of."""
+    """Yield `artifacts` entries for downloads of machines that do not boot here, which have no published digest."""
     for known in downloads.needed("lab", worker.spec):
         if not known.is_pinned and known.os == "linux":
             pinned = {"name": known.name, "version": known.version, "os": known.os, "url": known.url}
@@ -123,7 +123,7 @@ def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
 
 
 def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
-    """The control plane's programs by name, and the runtime's; those of Windows are there too."""
+    """Return the control plane's programs by name, and the runtime's; the Windows programs must also be built."""
     found = {"kubeadm": program("kubeadm", "linux")}
     for each in windows.REAL - {"kubectl"}:
         program(each, "windows")
