@@ -56,8 +56,8 @@ def test_every_config_is_read_without_a_warning(
     files = _files(rendered, os)
     assert len(files) > 1
     for name, config in files.items():
-        said = dump(path, config, tmp_path, machine)
-        assert _objections(config, said) == [], name
+        judgement = dump(path, config, tmp_path, machine)
+        assert _objections(config, judgement) == [], name
 
 
 def test_a_misspelt_key_is_found(
@@ -68,5 +68,5 @@ def test_a_misspelt_key_is_found(
     config = next(iter(_files(rendered, os).values()))
     wrong = config.replace("conf_dir =", "conf_dirr =")
     assert wrong != config
-    said = dump(program("containerd", os), wrong, tmp_path, machine)
-    assert _objections(wrong, said)
+    judgement = dump(program("containerd", os), wrong, tmp_path, machine)
+    assert _objections(wrong, judgement)

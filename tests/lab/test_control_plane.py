@@ -41,12 +41,12 @@ def arguments(rendered: tuple[Rendered, ...], part: str) -> Iterator[tuple[str, 
 def test_srv_13_every_planned_argument_is_accepted(
     name: str, kubernetes: str, parts: Mapping[str, Real], rendered: tuple[Rendered, ...]
 ) -> None:
-    found = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
-    assert found or name == "kube-scheduler", "the plan has arguments for it"
-    answers = parts[name].each([*words, "--version"] for _, words in found)
+    with_arguments = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
+    assert with_arguments or name == "kube-scheduler", "the plan has arguments for it"
+    answers = parts[name].each([*words, "--version"] for _, words in with_arguments)
     wrong = {
         machine: said[-500:]
-        for (machine, _), said in zip(found, answers, strict=True)
+        for (machine, _), said in zip(with_arguments, answers, strict=True)
         if f"Kubernetes v{kubernetes}" not in said
     }
     assert wrong == {}
@@ -54,10 +54,10 @@ def test_srv_13_every_planned_argument_is_accepted(
 
 def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: str, parts: Mapping[str, Real]) -> None:
     """Users cannot set a flag that the table lacks; a flag that exists only in the table ends a control plane."""
-    known = releases.control_plane_flags(kubernetes)
+    table = releases.control_plane_flags(kubernetes)
     listed = frozenset[str]().union(*(each.known_flags() for each in parts.values()))
-    assert listed <= known
-    nowhere = known - listed  # or hidden from help: passing it shows whether it exists
+    assert listed <= table
+    nowhere = table - listed  # or hidden from help: passing it shows whether it exists
     for each in parts.values():
         nowhere &= each.refused(nowhere)
     assert nowhere == frozenset()
@@ -67,8 +67,8 @@ def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: s
 def test_a_wrong_row_of_the_table_fails(
     wrong: str, kubernetes: str, parts: Mapping[str, Real], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = releases.control_plane_flags(kubernetes)
-    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values())) & known
+    table = releases.control_plane_flags(kubernetes)
+    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values())) & table
     rows = listed | {"webhook-port"} if wrong == "one flag too many" else listed - {"advertise-address"}
     monkeypatch.setattr(releases, "control_plane_flags", lambda version: rows)
     with pytest.raises(AssertionError):

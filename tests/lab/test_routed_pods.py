@@ -89,10 +89,10 @@ def add_pod(node: str, pod: str, machine: Machine, conf: dict[str, Any], program
         asked |= {"prevResult": result} if result else {}
         words = {"COMMAND": "ADD", "CONTAINERID": pod, "NETNS": f"/run/netns/{pod}", "IFNAME": "eth0"}
         variables = {f"CNI_{name}": each for name, each in (words | {"PATH": str(programs)}).items()}
-        said = sh(
+        output = sh(
             *within(node, str(programs / plugin["type"])), input=json.dumps(asked), env={**os.environ, **variables}
         )
-        result = json.loads(said)
+        result = json.loads(output)
     return result["ips"][0]["address"].partition("/")[0]
 
 

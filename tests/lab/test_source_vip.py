@@ -76,10 +76,10 @@ def test_ops_04_srv_11_the_reservations_of_the_real_host_local_over_runs_boots_a
         place.parent.mkdir(parents=True)
         place.symlink_to(program("host-local", "windows"))
         driver = Driver(machine)
-        found: dict[str, list[str]] = {}
+        failures: dict[str, list[str]] = {}
         for number, (name, (runs, kept)) in enumerate(LIVES.items()):
             plan = _plan(HERE, _pod(HERE))
             case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
-            found[name] = on_windows.play(case, driver, downloads, cloud, number)
+            failures[name] = on_windows.play(case, driver, downloads, cloud, number)
         driver.kill()
-    assert {name: problems for name, problems in found.items() if problems} == {}
+    assert {name: problems for name, problems in failures.items() if problems} == {}

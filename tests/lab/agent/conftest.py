@@ -25,13 +25,13 @@ def served(
     kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
     """Return the API of one cluster, set up by kubeadm."""
-    found = {"kubeadm": program("kubeadm", "linux")} | {name: built(name, kubernetes, missing) for name in PROGRAMS}
-    made = Served(found, kubernetes, tmp_path_factory.mktemp("served"))
+    paths = {"kubeadm": program("kubeadm", "linux")} | {name: built(name, kubernetes, missing) for name in PROGRAMS}
+    processes = Served(paths, kubernetes, tmp_path_factory.mktemp("served"))
     try:
-        made.start()
-        yield made
+        processes.start()
+        yield processes
     finally:
-        made.stop()
+        processes.stop()
 
 
 @pytest.fixture

@@ -147,8 +147,8 @@ class Served:
         """Return whether the API answers and has a cluster's namespaces, which it creates after it reports ready."""
         died = [name for name, each in self.running.items() if each.poll() is not None]
         assert not died, f"{died}\n{self._log()}"
-        made = self.kubectl("get", "namespaces", "--output", "name", check=False).split()
-        return self.kubectl("get", "--raw", "/readyz", check=False) == "ok" and {*made} >= NAMESPACES
+        namespaces = self.kubectl("get", "namespaces", "--output", "name", check=False).split()
+        return self.kubectl("get", "--raw", "/readyz", check=False) == "ok" and {*namespaces} >= NAMESPACES
 
     def _log(self) -> str:
         """Return the end of each process's output."""
@@ -163,28 +163,34 @@ class Served:
         kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
         body = {**kind, "metadata": {"generateName": "csr-"}, "spec": spec}
 
-        def made() -> str:
+        def created() -> str:
             answer = self.call(as_user, "POST", REQUESTS, body)
             if answer.get("code") == 401:  # the API does not accept a token until a moment after its creation
                 return ""
             assert answer["kind"] == "CertificateSigningRequest", answer
             return answer["metadata"]["name"]
 
-        return until(made, "the request is accepted")
+        return until(created, "the request is accepted")
 
     def call(self, who: Mapping[str, Any], method: str, path: str, body: Any = None) -> Any:
         """Return the API's answer for this identity: a document, also if it refuses."""
         words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method]
         words += ["--header", "Content-Type: application/json", f"{self.url}{path}"]
         words += ["--config", "-"]
-        told = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
-        told += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
+        options = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
+        options += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
         if body is not None:
             place = self.folder / "body.json"
             place.write_text(json.dumps(body))
-            told.append(f'data = "@{place}"')
+            options.append(f'data = "@{place}"')
         ended = subprocess.run(
-            words, check=True, capture_output=True, text=True, timeout=60, input="\n".join(told), env=dict(os.environ)
+            words,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            input="\n".join(options),
+            env=dict(os.environ),
         )
         return json.loads(ended.stdout)
 
@@ -204,8 +210,8 @@ class Served:
         build = build.subject_name(x509.Name([x509.NameAttribute(*each) for each in pairs]))
         if names:
             build = build.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        made = build.sign(self.client_key, hashes.SHA256())
-        return made.public_bytes(serialization.Encoding.PEM).decode()
+        signed = build.sign(self.client_key, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def held_ports(count: int) -> list[socket.socket]:

@@ -31,11 +31,11 @@ def steps(node: ModuleType, served: Served, root: Path, monkeypatch: pytest.Monk
     place.write_bytes(Path(served.administrator).read_bytes())
 
     def make(**cluster: Any) -> tuple[Any, dict[str, Any]]:
-        (phase,) = [each for each in plan_node("dev", spec(**cluster), None).phases if each.name == "addons"]
-        for each in (each for each in phase.steps if each.kind == "file"):
-            path = root / each.fields["path"].lstrip("/")
+        (phase,) = [phase for phase in plan_node("dev", spec(**cluster), None).phases if phase.name == "addons"]
+        for step in (step for step in phase.steps if step.kind == "file"):
+            path = root / step.fields["path"].lstrip("/")
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(each.fields["content"]))
+            path.write_text(json.dumps(step.fields["content"]))
         run = run_module.Run(root, {"machine": {}, "facts": {}}, {})
         run.try_for(600)
         return run, {**phase.steps[-1].fields, "kubeconfig": str(place)}

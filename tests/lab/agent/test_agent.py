@@ -58,8 +58,8 @@ def client(served: Served, etcdctl: Path) -> list[str]:
 
 def condition(served: Served, name: str) -> str:
     """Return the state of a certificate request."""
-    found = json.loads(served.kubectl("get", "csr", name, "--output", "json"))
-    return "".join(each["type"] for each in found["status"].get("conditions") or [])
+    request = json.loads(served.kubectl("get", "csr", name, "--output", "json"))
+    return "".join(each["type"] for each in request["status"].get("conditions") or [])
 
 
 def test_a_planned_member_gets_its_certificates_and_no_other_machine_does(
@@ -73,8 +73,8 @@ def test_a_planned_member_gets_its_certificates_and_no_other_machine_does(
     signing.reconcile(round_of(module, run, api, planned))
     assert (condition(served, good), condition(served, evil)) == ("Approved", "Denied")
     node = served.issued(good)
-    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-0"}}
-    assert served.call(node, "POST", "/api/v1/nodes", made)["kind"] == "Node"
+    own_node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-0"}}
+    assert served.call(node, "POST", "/api/v1/nodes", own_node)["kind"] == "Node"
     own = [x509.DNSName("web-0"), x509.IPAddress(ip_address("10.20.1.4"))]
     asked = {
         served.request(served.pem("web-0"), CLIENT, node): "Approved",
@@ -139,8 +139,8 @@ def simulated(api: Any, name: str, instance: str, well: bool) -> None:
 def beats(api: Any, names: list[str]) -> dict[str, str]:
     """Return when each of these Nodes last reported that it is healthy; only Nodes that did."""
     nodes = {each["metadata"]["name"]: each for each in api.call("GET", "/api/v1/nodes")["items"]}
-    said = {name: each for name in names for each in nodes[name]["status"].get("conditions", [])}
-    return {name: each["lastHeartbeatTime"] for name, each in said.items() if each["status"] == "True"}
+    ready = {name: each for name in names for each in nodes[name]["status"].get("conditions", [])}
+    return {name: each["lastHeartbeatTime"] for name, each in ready.items() if each["status"] == "True"}
 
 
 @pytest.mark.usefixtures("kubelets")
@@ -151,13 +151,13 @@ def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_a
     are deleted, three are only silent, and two report as healthy."""
     names = [f"sim-{each:03}" for each in range(100)]
     instances = {name: f"i-{place:017x}" for place, name in enumerate(names)}
-    kept, lost, silent = names[:90], names[90:95], names[95:98]
+    planned_names, lost, silent = names[:90], names[90:95], names[95:98]
     well = [name for name in names if name not in (*lost, *silent)]
     for name, instance in instances.items():
         simulated(api, name, instance, name in well)
     planned = [
         member(name, f"10.20.2.{place}", labels={"place": f"{place}"}, taints=[TAINT], pods=f"10.99.{place}.0/24")
-        for place, name in enumerate(kept)
+        for place, name in enumerate(planned_names)
     ]
     first = until(
         lambda: beats(api, well) if len(beats(api, well)) == len(well) else {}, "all report that they are healthy"
@@ -171,13 +171,13 @@ def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_a
         module("members").reconcile(seen)
 
     settle(api, much_later)
-    found = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
-    assert sorted(found) == [name for name in names if name not in lost]
+    remaining = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
+    assert sorted(remaining) == [name for name in names if name not in lost]
     for each in planned:
-        node = found[each["name"]]
+        node = remaining[each["name"]]
         assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (each["labels"]["place"], each["pods"])
         assert [one for one in node["spec"]["taints"] if one["key"] == TAINT["key"]] == [TAINT]
-    assert "place" not in found[names[-1]]["metadata"].get("labels", {})
+    assert "place" not in remaining[names[-1]]["metadata"].get("labels", {})
     until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "all report again meanwhile")
     leases = served.kubectl("get", "leases", "--namespace", "kube-node-lease", "--output", "name").split()
     assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "and by their leases"
@@ -189,9 +189,9 @@ def test_the_lease_and_the_memory_are_kept_and_one_of_two_writers_is_refused(
     first, second = (module("leases").Lease(name) for name in ("cp-0", "cp-1"))
     assert [first.hold(api), second.hold(api), first.hold(api)] == [True, False, True]
     memory = module("memory")
-    one, other = memory.Memory(api), memory.Memory(api)
-    earlier = dict(one.values)  # members of other tests on the same API server, whichever ran before
-    assert one.write(turn="cp-0")
+    writer, other = memory.Memory(api), memory.Memory(api)
+    earlier = dict(writer.values)  # members of other tests on the same API server, whichever ran before
+    assert writer.write(turn="cp-0")
     assert not other.write(turn="cp-1")
     assert memory.keep(api, applied="x")
     assert memory.Memory(api).values == {**earlier, "turn": "cp-0", "applied": "x"}
@@ -230,9 +230,9 @@ def test_a_snapshot_of_etcd_is_complete_and_stored(
     served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, root: Path
 ) -> None:
     file = root / "snapshot"
-    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}
+    config = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}
     run.root = Path("/")
-    key = module("snapshots").make(run, told, "timer", 0.0)
+    key = module("snapshots").make(run, config, "timer", 0.0)
     stored = cloud.objects[f"/snapshots/{key}"]
     assert hashlib.sha256(stored).hexdigest() in key
     assert len(stored) > 10_000
@@ -241,15 +241,15 @@ def test_a_snapshot_of_etcd_is_complete_and_stored(
 def test_a_deleted_etcd_member_is_removed_by_its_name(
     served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any
 ) -> None:
-    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}}
+    config = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}}
     ask = module("etcd").etcdctl
-    ask(run, told, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
+    ask(run, config, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
     # a member has a name only once it starts; this one is found by its planned name
-    before = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
+    before = json.loads(ask(run, config, "member", "list", "--write-out", "json").stdout)["members"]
     unnamed = next(each for each in before if not each.get("name"))
-    ask(run, told, "member", "remove", f"{unnamed['ID']:x}")
-    module("etcd").leave(run, told, "a-worker")
-    after = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
+    ask(run, config, "member", "remove", f"{unnamed['ID']:x}")
+    module("etcd").leave(run, config, "a-worker")
+    after = json.loads(ask(run, config, "member", "list", "--write-out", "json").stdout)["members"]
     assert [each["name"] for each in after] == ["one"]
 
 

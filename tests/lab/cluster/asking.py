@@ -28,8 +28,8 @@ def nodes(head: Machine) -> dict[str, Any]:
 
 def condition(node: dict[str, Any], name: str) -> str:
     """Return a condition's status; Unknown if the Node does not have it yet."""
-    found = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
-    return found[0] if found else "Unknown"
+    statuses = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
+    return statuses[0] if statuses else "Unknown"
 
 
 def etcdctl(head: Machine, *words: str) -> Any:
@@ -45,8 +45,8 @@ def etcdctl(head: Machine, *words: str) -> Any:
 
 def stored(head: Machine, secret: str) -> bytes:
     """Return the bytes of a Secret of namespace `default` in etcd."""
-    found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
-    return base64.b64decode(found["kvs"][0]["value"])
+    answer = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
+    return base64.b64decode(answer["kvs"][0]["value"])
 
 
 def agent(head: Machine) -> dict[str, Any]:
@@ -56,15 +56,15 @@ def agent(head: Machine) -> dict[str, Any]:
 
 def at_rest(head: Machine) -> bool:
     """Return whether no turn is held, the machine's record is ready, and its agent has no errors and does not wait."""
-    said = agent(head)
-    idle = not head.file(TURN).exists() and (said.get("waits_for"), said.get("errors")) == ("", {})
+    report = agent(head)
+    idle = not head.file(TURN).exists() and (report.get("waits_for"), report.get("errors")) == ("", {})
     return idle and head.status()["state"] == "ready"
 
 
 def all_ready(head: Machine, count: int) -> dict[str, Any] | None:
     """Return Node objects by name if there are `count` and all are Ready, else None."""
-    found = nodes(head)
-    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
+    items = nodes(head)
+    return items if len(items) == count and all(condition(each, "Ready") == "True" for each in items.values()) else None
 
 
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:

@@ -40,9 +40,9 @@ def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
-    made = bootable(cluster, str(artifacts))
+    document = bootable(cluster, str(artifacts))
     # warnings accepted for the stack's own version may differ from those of this version
-    return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
+    return {"config": {**whole["config"], "mullion:cluster": {**document, "acknowledge": {}}}}
 
 
 def boot(machines: Sequence[Machine], seconds: float) -> None:
@@ -69,31 +69,33 @@ main()
 
 def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
     """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear."""
-    folder, known, made = booted.folder.parent, {name: each.record.id for name, each in booted.machines.items()}, []
+    folder = booted.folder.parent
+    instances = {name: machine.record.id for name, machine in booted.machines.items()}
+    machines: list[Machine] = []
     argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
     with (
-        (folder / "command.log").open("w+", encoding="utf-8") as said,
+        (folder / "command.log").open("w+", encoding="utf-8") as log,
         subprocess.Popen(
             argv,
             cwd=REPOSITORY,
             env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=log,
             stderr=subprocess.STDOUT,
         ) as command,
     ):
         while command.poll() is None:
-            for each in booted.cloud_state.resources(INSTANCE):
-                name = booted.document(each)["machine"]["name"]
-                if known.get(name, each.id) != each.id:
-                    known[name] = each.id
+            for record in booted.cloud_state.resources(INSTANCE):
+                name = booted.document(record)["machine"]["name"]
+                if instances.get(name, record.id) != record.id:
+                    instances[name] = record.id
                     booted.remove(name)
-                    made.append(booted.machine(name))
-                    made[-1].boot()
+                    machines.append(booted.machine(name))
+                    machines[-1].boot()
             time.sleep(0.2)
-        said.seek(0)
-        assert command.returncode == ends, said.read()
-    return made
+        log.seek(0)
+        assert command.returncode == ends, log.read()
+    return machines
 
 
 def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:

@@ -29,31 +29,31 @@ def booted(
     clone = Clone(tmp_path_factory.mktemp("boot"), request.param)
     clone.mullion("up", clone.stack, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
-        said = clone.mullion("sandbox", "boot", clone.stack)
+        output = clone.mullion("sandbox", "boot", clone.stack)
         for each in supervision.disks(clone.sandbox).iterdir():
-            kept = each / "cgroups"  # Windows machines have none
-            clone.groups += [Path(line) for line in (kept.read_text().splitlines() if kept.exists() else ())]
-        yield clone, said
+            groups = each / "cgroups"  # Windows machines have none
+            clone.groups += [Path(line) for line in (groups.read_text().splitlines() if groups.exists() else ())]
+        yield clone, output
     finally:
         clone.mullion("down", clone.stack, "--sandbox", "--yes")
 
 
 def test_the_command_prints_each_machines_progress_and_the_nodes(booted: tuple[Clone, str], kubernetes: str) -> None:
-    _, said = booted
+    _, output = booted
     for name in ("control-plane-0", "linux-0"):
-        assert f"{name}: ready" in said
+        assert f"{name}: ready" in output
         assert any(
-            line.startswith(name) and " Ready " in line and f"v{kubernetes}" in line for line in said.splitlines()
+            line.startswith(name) and " Ready " in line and f"v{kubernetes}" in line for line in output.splitlines()
         )
-    assert (f"web-0: not booted: {why_not('web-0')}" if why_not("web-0") else "web-0: registered") in said
-    assert "Imitated:" in said
+    assert (f"web-0: not booted: {why_not('web-0')}" if why_not("web-0") else "web-0: registered") in output
+    assert "Imitated:" in output
 
 
 def test_verify_finds_a_working_cluster_and_leaves_no_object_in_it(booted: tuple[Clone, str]) -> None:
     clone, _ = booted
-    found = json.loads(clone.mullion("verify", clone.stack, "--json"))
-    assert found["failed"] == 0
-    passed = {row["check"] for row in found["rows"] if row["verdict"] == "passed"}
+    report = json.loads(clone.mullion("verify", clone.stack, "--json"))
+    assert report["failed"] == 0
+    passed = {row["check"] for row in report["rows"] if row["verdict"] == "passed"}
     assert passed >= {"SMK-02", "SMK-03", "SMK-04", "SMK-05", "SMK-06", "SMK-07", "SMK-08", "SMK-09", "SMK-10"}
     assert passed >= {"SMK-01", "SMK-12", "SMK-13", "SMK-14", "metadata", "packet-size"}
 
@@ -73,9 +73,9 @@ def test_verify_after_a_reboot_of_each_machine_and_by_a_suite_with_a_kubeconfig_
     suite, before = clone.folder / "e2e.test", clone.machines()
     suite.write_text(SUITE.format(kubectl=build.place(kubectl)))
     suite.chmod(0o755)
-    found = json.loads(clone.mullion("verify", clone.stack, "--json", "--reboot", "--upstream", str(suite)))
-    assert found["failed"] == 0
-    rows = [(row["check"], row["verdict"], row["where"].endswith(", rebooted")) for row in found["rows"]]
+    report = json.loads(clone.mullion("verify", clone.stack, "--json", "--reboot", "--upstream", str(suite)))
+    assert report["failed"] == 0
+    rows = [(row["check"], row["verdict"], row["where"].endswith(", rebooted")) for row in report["rows"]]
     assert rows[-1] == ("SMK-15", "passed", False)
     # rows that name pods differ: pods are new each time
     first, again = ({row[:2] for row in rows[:-1] if row[2] is rebooted} for rebooted in (False, True))

@@ -100,15 +100,15 @@ def cut(cluster: Cluster, kubernetes: str) -> BootedCluster:
 
 
 def test_the_cluster_is_founded_once_by_the_machine_that_claimed_it(cut: BootedCluster) -> None:
-    found = records(cut)
-    assert [each["state"] for each in found] == ["claimed", "founded"]
-    assert len({each["owner"] for each in found}) == 1
+    founding = records(cut)
+    assert [each["state"] for each in founding] == ["claimed", "founded"]
+    assert len({each["owner"] for each in founding}) == 1
 
 
 def test_every_machine_is_a_ready_node(cut: BootedCluster) -> None:
     head = cut.machine(cut.machine_names("control-plane")[0])
-    found = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
-    assert sorted(found) == sorted(cut.machines)
+    objects = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
+    assert sorted(objects) == sorted(cut.machines)
 
 
 def test_etcd_has_exactly_three_voting_members(cut: BootedCluster) -> None:
@@ -120,12 +120,12 @@ def test_etcd_has_exactly_three_voting_members(cut: BootedCluster) -> None:
 
 def test_the_api_server_accepts_the_manifests_of_add_ons_strictly(cut: BootedCluster) -> None:
     head = cut.machine(cut.machine_names("control-plane")[0])
-    for each in sorted(head.file("/etc/mullion/addons").glob("*.json")):
-        said = head.kubectl(
+    for manifest in sorted(head.file("/etc/mullion/addons").glob("*.json")):
+        applied = head.kubectl(
             "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=true",
-            "--filename", f"/etc/mullion/addons/{each.name}",
+            "--filename", f"/etc/mullion/addons/{manifest.name}",
         )  # fmt: skip
-        assert said.count("serverside-applied") == len(json.loads(each.read_text())["items"]), each.name
+        assert applied.count("serverside-applied") == len(json.loads(manifest.read_text())["items"]), manifest.name
 
 
 def test_core_dns_and_kube_proxy_select_linux(cut: BootedCluster) -> None:
@@ -138,8 +138,8 @@ def test_core_dns_and_kube_proxy_select_linux(cut: BootedCluster) -> None:
 def test_no_machine_has_a_token_or_key_in_a_log_or_a_public_file(cut: BootedCluster) -> None:
     secret = {
         line
-        for name, each in cut.machines.items()
-        for path in (each.folder / "upper/etc/kubernetes/pki").rglob("*.key")
+        for name, machine in cut.machines.items()
+        for path in (machine.folder / "upper/etc/kubernetes/pki").rglob("*.key")
         for line in path.read_text().splitlines()
         if "-----" not in line
     }
@@ -150,14 +150,16 @@ def test_no_machine_has_a_token_or_key_in_a_log_or_a_public_file(cut: BootedClus
         for text in cut.cloud_state.secret_values(one.id).values()
     )
     assert len(secret) > 20
-    for each in cut.machines.values():
-        journal = each.run("journalctl", "--unit=mullion", "--unit=mullion-agent", "--no-pager", "--output=cat").stdout
+    for machine in cut.machines.values():
+        journal = machine.run(
+            "journalctl", "--unit=mullion", "--unit=mullion-agent", "--no-pager", "--output=cat"
+        ).stdout
         public = [
             path.read_text(errors="replace")
             for folder in ("etc/mullion", "var/lib/mullion", "opt/mullion")
-            for path in (each.folder / "upper" / folder).rglob("*")
+            for path in (machine.folder / "upper" / folder).rglob("*")
             if path.is_file() and path.stat().st_mode & 0o044
         ]
-        for text in (journal, each.console(), *public):
-            assert token.rpartition(".")[2] not in text, each.name
-            assert not [line for line in secret if line in text], each.name
+        for text in (journal, machine.console(), *public):
+            assert token.rpartition(".")[2] not in text, machine.name
+            assert not [line for line in secret if line in text], machine.name

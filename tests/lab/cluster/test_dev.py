@@ -43,23 +43,23 @@ def head(dev: BootedCluster) -> Machine:
 
 
 def test_every_machine_booted_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: BootedCluster) -> None:
-    for each in dev.machines.values():
-        given = each.record.inputs["userData"].encode()
-        assert each.user_data() == given
-        assert each.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == given
-        assert each.status()["bundle"] == dev.document(each.record)["bundle"]["sha256"]
+    for machine in dev.machines.values():
+        user_data = machine.record.inputs["userData"].encode()
+        assert machine.user_data() == user_data
+        assert machine.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == user_data
+        assert machine.status()["bundle"] == dev.document(machine.record)["bundle"]["sha256"]
 
 
 def test_every_node_is_ready_and_as_planned(dev: BootedCluster, head: Machine, kubernetes: str) -> None:
-    found = until(lambda: all_ready(head, 2), "both nodes are Ready")
-    for name, each in dev.machines.items():
-        node, told = found[name], dev.document(each.record)["machine"]
+    objects = until(lambda: all_ready(head, 2), "both nodes are Ready")
+    for name, machine in dev.machines.items():
+        node, plan = objects[name], dev.document(machine.record)["machine"]
         addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
-        assert (addresses["InternalIP"], addresses["Hostname"]) == (told["address"], name)
+        assert (addresses["InternalIP"], addresses["Hostname"]) == (plan["address"], name)
         assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
-        assert node["metadata"]["labels"]["mullion.dev/pool"] == told["pool"]
-        zone = each.record.outputs["availabilityZone"]
-        assert node["spec"]["providerID"] == f"aws:///{zone}/{each.record.id}"
+        assert node["metadata"]["labels"]["mullion.dev/pool"] == plan["pool"]
+        zone = machine.record.outputs["availabilityZone"]
+        assert node["spec"]["providerID"] == f"aws:///{zone}/{machine.record.id}"
         assert node["spec"]["podCIDR"].endswith(".0/24"), "IPP-02"
     # the controller removes a Node's not-ready taints a moment after it is Ready
     planned = {("node-role.kubernetes.io/control-plane", "NoSchedule")}
@@ -91,8 +91,8 @@ def test_add_ons_are_applied_and_run(head: Machine) -> None:
         head.kubectl("rollout", "status", kind, "--namespace", namespace, "--timeout=300s", seconds=310)
     applied = json.loads(head.file("/etc/mullion/addons/flannel.json").read_text())["items"]
     (settings,) = (each for each in applied if each["kind"] == "ConfigMap")
-    there = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
-    assert there["data"] == settings["data"]
+    config = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
+    assert config["data"] == settings["data"]
 
 
 def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(
@@ -114,17 +114,20 @@ def test_the_windows_worker_booted_with_its_user_data_and_its_node_is_as_planned
 ) -> None:
     """SCH-02, SRV-12, RES-06: taints, labels, build, address, providerID, pod range, allocatable."""
     assert windows_node.user_data() == windows_node.record.inputs["userData"].encode()
-    told, node = dev.document(windows_node.record), nodes(head)[windows_node.name]
-    assert (windows_node.status()["state"], windows_node.status()["bundle"]) == ("registered", told["bundle"]["sha256"])
+    document, node = dev.document(windows_node.record), nodes(head)[windows_node.name]
+    assert (windows_node.status()["state"], windows_node.status()["bundle"]) == (
+        "registered",
+        document["bundle"]["sha256"],
+    )
     labels, zone = node["metadata"]["labels"], windows_node.record.outputs["availabilityZone"]
     wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.17763", "team": "web"}
     assert {name: labels.get(name) for name in wanted} == wanted
-    assert labels["mullion.dev/pool"] == told["machine"]["pool"]
+    assert labels["mullion.dev/pool"] == document["machine"]["pool"]
     assert ("os", "windows", "NoSchedule") in {(e["key"], e.get("value"), e["effect"]) for e in node["spec"]["taints"]}
     assert node["spec"]["providerID"] == f"aws:///{zone}/{windows_node.record.id}"
     assert node["spec"]["podCIDR"].endswith(".0/24")
     addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
-    assert (addresses["InternalIP"], addresses["Hostname"]) == (told["machine"]["address"], windows_node.name)
+    assert (addresses["InternalIP"], addresses["Hostname"]) == (document["machine"]["address"], windows_node.name)
     assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
     capacity, allocatable = (memory_bytes(node["status"][each]["memory"]) for each in ("capacity", "allocatable"))
     assert capacity - allocatable >= memory_bytes("2Gi"), "resources of Windows itself are reserved (RES-01)"
@@ -135,8 +138,8 @@ def test_the_windows_worker_booted_with_its_user_data_and_its_node_is_as_planned
 def test_cp_06_the_windows_worker_has_one_certificate_by_a_request_that_the_agent_approved(
     head: Machine, windows_node: Machine
 ) -> None:
-    found = json.loads(head.kubectl("get", "certificatesigningrequests", "--output", "json"))["items"]
-    mine = [each for each in found if each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"]
+    requests = json.loads(head.kubectl("get", "certificatesigningrequests", "--output", "json"))["items"]
+    mine = [each for each in requests if each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"]
     approved = [
         each["spec"]["username"] for each in mine for one in each["status"]["conditions"] if one["type"] == "Approved"
     ]
@@ -184,7 +187,7 @@ def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: BootedCluste
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.cut()
     # by now all writes are done
-    before, told = json.loads(head.file(RESULT).read_text())["started"], head.status()["time"]
+    before, recorded = json.loads(head.file(RESULT).read_text())["started"], head.status()["time"]
     head.boot()
 
     def came_true_again() -> bool:
@@ -192,9 +195,9 @@ def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: BootedCluste
         return result["started"] != before and (result["state"], result["code"]) == ("done", 0)
 
     until(came_true_again, "its plan is done again")
-    until(lambda: head.status()["time"] != told and head.status()["state"] == "ready", "its record says ready")
+    until(lambda: head.status()["time"] != recorded and head.status()["state"] == "ready", "its record says ready")
     # a moment after its start the API server does not know its roles yet
-    kept = until(
+    value = until(
         lambda: head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}"), "the API allows the request"
     )
-    assert kept == "b"
+    assert value == "b"

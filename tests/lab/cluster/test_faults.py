@@ -102,8 +102,8 @@ def faults(clone: Clone, seed: int, steps: int) -> None:
         machine = draw.choice(sorted(booting(clone)))
         (step,) = draw.choices(kinds, weights)
         began = time.monotonic()
-        said = step(clone, draw, machine)
-        sys.stdout.write(f"seed {seed}, step {number + 1} of {steps}: {said} ({time.monotonic() - began:.0f} s)\n")
+        event = step(clone, draw, machine)
+        sys.stdout.write(f"seed {seed}, step {number + 1} of {steps}: {event} ({time.monotonic() - began:.0f} s)\n")
     healed(clone)
     assert json.loads(clone.mullion("verify", STACK, "--json"))["failed"] == 0
 

@@ -36,10 +36,10 @@ Cluster = Callable[[str, str], BootedCluster]
 @pytest.fixture(scope="module")
 def booted(cluster: Cluster, kubernetes: str) -> BootedCluster:
     """Return a cluster with one control plane and one worker."""
-    made = cluster(STACK, kubernetes)
-    machines = [made.machine(made.machine_names(pool)[0]) for pool in ("control-plane", "linux")]
+    booted_cluster = cluster(STACK, kubernetes)
+    machines = [booted_cluster.machine(booted_cluster.machine_names(pool)[0]) for pool in ("control-plane", "linux")]
     boot(machines, READY_SECONDS)
-    return made
+    return booted_cluster
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +51,19 @@ def test_the_agent_approves_the_planned_machines_and_reports_it(booted: BootedCl
     """CP-05: only the agent approves; every kubelet has its serving certificate."""
 
     def settled() -> bool:
-        said = agent(head)
-        return bool(said["active"] and said["serials"]["members"] and said["snapshots"]["newest"]) and at_rest(head)
+        state = agent(head)
+        return bool(state["active"] and state["serials"]["members"] and state["snapshots"]["newest"]) and at_rest(head)
 
     until(settled, "the agent follows the members, and a snapshot exists")
     bindings = ("get", "clusterrolebindings", "--output", "name")
     until(lambda: "node-autoapprove" not in head.kubectl(*bindings), "the automatic approval is removed")
 
     def served() -> bool:
-        found = json.loads(head.kubectl(*REQUESTS))["items"]
-        issued = {each["spec"]["username"] for each in found if each["status"].get("certificate")}
-        serving = {each["spec"]["username"] for each in found if each["spec"]["signerName"].endswith("kubelet-serving")}
+        requests = json.loads(head.kubectl(*REQUESTS))["items"]
+        issued = {each["spec"]["username"] for each in requests if each["status"].get("certificate")}
+        serving = {
+            each["spec"]["username"] for each in requests if each["spec"]["signerName"].endswith("kubelet-serving")
+        }
         return {f"system:node:{name}" for name in booted.machines} <= issued & serving
 
     until(served, "kubelets have their certificates")
@@ -166,8 +168,8 @@ def _set_event_ttl(booted: BootedCluster, kubernetes: str, value: str) -> None:
 def _began(head: Machine) -> dict[str, int]:
     """Return when each static pod's container started, in ns since 1970; empty while one of the four does not run."""
     listed = head.run("/usr/local/bin/crictl", "ps", "--state", "Running", "--output", "json").stdout
-    found = {each["metadata"]["name"]: int(each["createdAt"]) for each in json.loads(listed)["containers"]}
-    return {name: found[name] for name in STATIC} if found.keys() >= STATIC else {}
+    started = {each["metadata"]["name"]: int(each["createdAt"]) for each in json.loads(listed)["containers"]}
+    return {name: started[name] for name in STATIC} if started.keys() >= STATIC else {}
 
 
 def _certificate(head: Machine, name: str) -> x509.Certificate:
@@ -184,11 +186,11 @@ def _age(head: Machine, authority: str, name: str, days: int) -> None:
     old, end = _certificate(head, name), datetime.now(timezone.utc) + timedelta(days=days)
     key = serialization.load_pem_private_key(head.file(f"{PKI}/{authority}.key").read_bytes(), None)
     assert isinstance(key, ec.EllipticCurvePrivateKey), "docs/pki.md"
-    made = x509.CertificateBuilder(old.issuer, old.subject, old.public_key(), x509.random_serial_number())
-    made = made.not_valid_before(end - timedelta(days=365)).not_valid_after(end)
+    builder = x509.CertificateBuilder(old.issuer, old.subject, old.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(end - timedelta(days=365)).not_valid_after(end)
     for each in old.extensions:
-        made = made.add_extension(each.value, each.critical)
-    pem = made.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+        builder = builder.add_extension(each.value, each.critical)
+    pem = builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
     head.file(f"{PKI}/{name}.crt").write_bytes(pem)
 
 

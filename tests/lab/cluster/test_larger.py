@@ -37,11 +37,11 @@ def test_every_machine_is_as_planned_and_verify_finds_no_fault(
     clone = Clone(tmp_path_factory.mktemp("larger"), stack, own)
     clone.mullion("up", stack, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
-        said = clone.mullion("sandbox", "boot", stack)
+        output = clone.mullion("sandbox", "boot", stack)
         of_windows = "registered" if windows.tool() else "absent"
         states = {name: each["record"] for name, each in clone.machines().items()}
         assert states == {name: "ready" if name.startswith(LINUX) else of_windows for name in states}
-        assert sum(line.startswith("control-plane-") and " Ready " in line for line in said.splitlines()) == 3
+        assert sum(line.startswith("control-plane-") and " Ready " in line for line in output.splitlines()) == 3
         assert json.loads(clone.mullion("verify", stack, "--json"))["failed"] == 0
     finally:
         clone.mullion("down", stack, "--sandbox", "--yes", "--confirm", stack)

@@ -15,15 +15,15 @@ def left(folder: Path, net: str, groups: list[Path]) -> dict[str, list[str]]:
     """Return leftovers on this host: of machines below the folder, in the network `net`; groups: their control
     groups."""
     processes: list[str] = []
-    for each in Path("/proc").glob("[0-9]*/mountinfo"):
+    for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
-            if str(folder) in each.read_text():
-                processes.append(each.parent.name)
+            if str(folder) in mounts.read_text():
+                processes.append(mounts.parent.name)
         except OSError:
             continue  # the process has ended
     spaces = [line.split()[0] for line in network.run("netns", "list").splitlines()]
     return {
-        "control groups": [str(each) for each in groups if each.exists()],
+        "control groups": [str(group) for group in groups if group.exists()],
         "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line],
         "network namespaces": [name for name in spaces if name.startswith(net)],
         "processes": processes,

@@ -39,8 +39,8 @@ def rules(worker: Machine) -> str:
 
 def shows(worker: Machine, port: int) -> bool:
     """Return whether the node's rules have this port of the Service, and no other."""
-    found = [line for line in rules(worker).splitlines() if "drill/web" in line]
-    return bool(found) and all(f"--dport {port} " in line for line in found)
+    lines = [line for line in rules(worker).splitlines() if "drill/web" in line]
+    return bool(lines) and all(f"--dport {port} " in line for line in lines)
 
 
 def snapshots(booted: BootedCluster) -> list[str]:
@@ -102,9 +102,9 @@ def test_a_change_after_the_snapshot_is_undone_on_a_surviving_node(restored: Boo
     worker = restored.machine(restored.machine_names("linux")[0])
     until(lambda: shows(worker, OLD), f"the Service is back at {OLD} on {worker.name}")
     head = restored.machine(restored.machine_names("control-plane")[0])
-    kept = until(lambda: on(head, "get", "configmaps,secrets", "--output", "name").split(), "the API answers")
-    assert "secret/kept" in kept
-    assert "configmap/later" not in kept
+    objects = until(lambda: on(head, "get", "configmaps,secrets", "--output", "name").split(), "the API answers")
+    assert "secret/kept" in objects
+    assert "configmap/later" not in objects
 
 
 def test_secrets_stay_readable_and_encrypted(restored: BootedCluster) -> None:
@@ -119,8 +119,8 @@ def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored
 
     def whole() -> bool:
         """The snapshot's Node of the lost machine may still be Ready."""
-        found = all_ready(head, len(restored.machines)) or {}
-        return found.keys() == {*restored.machines} and found[head.name]["spec"]["providerID"] == provider_id
+        objects = all_ready(head, len(restored.machines)) or {}
+        return objects.keys() == {*restored.machines} and objects[head.name]["spec"]["providerID"] == provider_id
 
     until(whole, "both nodes are Ready, the new machine's among them")
     assert CONTROL_PLANE_LABEL in nodes(head)[head.name]["metadata"]["labels"], "kubeadm also marked the new Node"
@@ -153,8 +153,8 @@ def test_programs_that_watch_the_cluster_restart_once_on_a_surviving_node(restor
     until(followed, "the node followed the epoch")
 
     def renewed_all() -> set[str]:
-        found = watchers(worker)
-        return set() if before & found else found
+        running = watchers(worker)
+        return set() if before & running else running
 
     now = until(renewed_all, "kubelet, kube-proxy and flannel run as new processes")
     worker.run("systemctl", "start", "mullion-collect-logs.service", seconds=300)

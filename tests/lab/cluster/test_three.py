@@ -45,8 +45,8 @@ def test_cp_exactly_one_of_three_control_planes_that_boot_at_once_founds_the_clu
     assert len(founders) == 1
     members = [each.name for each in heads if each.file("/var/lib/mullion/member").exists()]
     assert sorted([*founders, *members]) == three.machine_names("control-plane")
-    found = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
-    assert sorted(found) == sorted(three.machines)
+    objects = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
+    assert sorted(objects) == sorted(three.machines)
 
 
 def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: BootedCluster) -> None:
@@ -68,24 +68,24 @@ def test_the_api_answers_by_its_name_while_any_single_control_plane_is_off(three
         return ran.stdout == "ok"
 
     until(answers, "the API answers through its load balancer")
-    gone, left = heads[-1], heads[0]
+    gone, other = heads[-1], heads[0]
     gone.cut()
     until(answers, "the API answers with two of three")
-    until(lambda: condition(nodes(left)[gone.name], "Ready") != "True", "its node is not Ready")
+    until(lambda: condition(nodes(other)[gone.name], "Ready") != "True", "its node is not Ready")
     gone.boot()
-    until(lambda: all_ready(left, 4), "the control plane is back")
+    until(lambda: all_ready(other, 4), "the control plane is back")
 
 
 def test_a_lost_control_plane_is_replaced_and_its_etcd_member_removed(three: BootedCluster) -> None:
     heads = control_planes(three)
-    lost, left = heads[1], heads[0]
+    lost, other = heads[1], heads[0]
     lost.cut()
     (new,) = renewed(three, "replace-control-plane", "three", lost.name, "--sandbox", "--yes")
     new.until("ready", READY_SECONDS)
 
     def has_its_place() -> bool:
-        found = all_ready(left, 4)
-        return bool(found) and found[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
+        objects = all_ready(other, 4)
+        return bool(objects) and objects[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
 
     until(has_its_place, "all nodes are Ready, the new machine's among them")
     test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three)

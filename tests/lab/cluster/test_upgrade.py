@@ -40,10 +40,14 @@ def versions(kubernetes: str) -> list[str]:
 @pytest.fixture(scope="module")
 def booted(cluster: Cluster, versions: list[str]) -> BootedCluster:
     """Return the cluster at the oldest version, all ready; it can download the later ones."""
-    made = cluster(STACK, *versions)
-    machines = [made.machine(name) for pool in ("control-plane", "linux") for name in made.machine_names(pool)]
+    booted_cluster = cluster(STACK, *versions)
+    machines = [
+        booted_cluster.machine(name)
+        for pool in ("control-plane", "linux")
+        for name in booted_cluster.machine_names(pool)
+    ]
     boot(machines, READY_SECONDS)
-    return made
+    return booted_cluster
 
 
 def heads(booted: BootedCluster) -> list[Machine]:
@@ -57,11 +61,11 @@ def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None
     images.archive(kubernetes, archive)
     # a new name per version: the machine's kernel caches the content of an older file
     inside = f"/root/images-{kubernetes}.tar"
-    for each in machines:
-        place = each.file(inside)
+    for machine in machines:
+        place = machine.file(inside)
         place.hardlink_to(archive)
         words = ("--namespace", "k8s.io", "images", "import", inside)
-        ran = each.run("/usr/local/bin/ctr", *words, seconds=300)
+        ran = machine.run("/usr/local/bin/ctr", *words, seconds=300)
         place.unlink()
         assert ran.returncode == 0, ran.stderr
     archive.unlink()
@@ -77,10 +81,12 @@ def hopped(booted: BootedCluster, version: str) -> bool:
 
 def versions_of(booted: BootedCluster) -> dict[str, tuple[str, str]]:
     """Return the Kubernetes version of each node's kubelet, and its containerd version."""
-    told = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(booted)[0]).items()}
-    runtimes = {name: each["containerRuntimeVersion"].partition("://")[2] for name, each in told.items()}
+    infos = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(booted)[0]).items()}
+    runtimes = {name: each["containerRuntimeVersion"].partition("://")[2] for name, each in infos.items()}
     # a program built from source has +unknown after its version
-    return {name: (told[name]["kubeletVersion"].lstrip("v"), each.partition("+")[0]) for name, each in runtimes.items()}
+    return {
+        name: (infos[name]["kubeletVersion"].lstrip("v"), each.partition("+")[0]) for name, each in runtimes.items()
+    }
 
 
 def planned(version: str) -> tuple[str, str]:

@@ -42,8 +42,8 @@ def test_one_command_upgrades_a_booted_cluster_without_windows_by_one_minor(
         nodes = ("control-plane-0", "linux-0")
         assert versions(clone.mullion("sandbox", "boot", STACK)) == dict.fromkeys(nodes, before)
         instance = clone.machines()["linux-0"]["instance"]
-        said = clone.mullion("upgrade", STACK, kubernetes, "--sandbox", "--yes")
-        assert "the second stage: pools" in said
+        output = clone.mullion("upgrade", STACK, kubernetes, "--sandbox", "--yes")
+        assert "the second stage: pools" in output
         assert versions(clone.mullion("sandbox", "boot", STACK)) == dict.fromkeys(nodes, kubernetes)
         assert clone.machines()["linux-0"]["instance"] != instance, "the worker was replaced"
         assert json.loads(clone.mullion("verify", STACK, "--json"))["failed"] == 0

@@ -109,29 +109,29 @@ def joined(
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
         machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2"))
-        here = JoinedWorker(cloud, plane, machine, kubernetes, folder)
-        here.boot()
-        yield here
+        joined_worker = JoinedWorker(cloud, plane, machine, kubernetes, folder)
+        joined_worker.boot()
+        yield joined_worker
 
 
 def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
     """Yield `artifacts` entries for downloads of machines that do not boot here, which have no published digest."""
-    for known in downloads.needed("lab", worker.spec):
-        if not known.is_pinned and known.os == "linux":
-            pinned = {"name": known.name, "version": known.version, "os": known.os, "url": known.url}
+    for download in downloads.needed("lab", worker.spec):
+        if not download.is_pinned and download.os == "linux":
+            pinned = {"name": download.name, "version": download.version, "os": download.os, "url": download.url}
             yield {**pinned, "sha256": NEVER, "source": "the lab"}
 
 
 def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
     """Return the control plane's programs by name, and the runtime's; the Windows programs must also be built."""
-    found = {"kubeadm": program("kubeadm", "linux")}
+    paths = {"kubeadm": program("kubeadm", "linux")}
     for each in windows.REAL - {"kubectl"}:
         program(each, "windows")
     for each in joining_programs(kubernetes):
         if not build.is_built(each):
             missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
-        found[each.name] = build.place(each)
-    return found
+        paths[each.name] = build.place(each)
+    return paths
 
 
 def _stack_file(spec: dict[str, Any]) -> str:

@@ -93,10 +93,10 @@ class ControlPlane:
             except (Refused, Unreachable) as error:
                 return error
 
-        found = within(self.space, ask)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        answer = within(self.space, ask)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def get(self, path: str) -> Any:
         """Return an object; None if it, or the API, does not exist yet."""
@@ -118,11 +118,11 @@ class ControlPlane:
     def until(self, what: Callable[[], Any], doing: str) -> Any:
         """Wait until the result is true while all processes run, and return it."""
 
-        def found() -> Any:
+        def result() -> Any:
             assert all(each.poll() is None for each in self._running), self.log()
             return what()
 
-        return until(found, doing, log=self.log)
+        return until(result, doing, log=self.log)
 
     def log(self) -> str:
         """Return the end of each process's output."""

@@ -37,15 +37,15 @@ def test_the_node_is_as_planned(joined: JoinedWorker) -> None:
         "team": "billing",
     }
     assert {name: labels.get(name) for name in wanted} == wanted
-    told = joined.lab.told(joined.worker.record)["machine"]
-    assert joined.worker.name == told["name"]
+    plan = joined.lab.told(joined.worker.record)["machine"]
+    assert joined.worker.name == plan["name"]
     taints = {f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in node["spec"]["taints"]}
     assert set(SPEC["pools"][POOL]["taints"]) <= taints
     zone = joined.worker.record.outputs["availabilityZone"]
     assert node["spec"]["providerID"] == f"aws:///{zone}/{joined.worker.record.id}"
     assert info["kubeletVersion"] == f"v{joined.kubernetes}"
     addresses = {each["type"]: each["address"] for each in node["status"]["addresses"]}
-    assert addresses["InternalIP"] == told["address"]
+    assert addresses["InternalIP"] == plan["address"]
 
 
 def test_res_06_allocatable_is_capacity_less_reserves_less_eviction(joined: JoinedWorker) -> None:
@@ -91,12 +91,12 @@ def test_srv_10_the_real_kube_proxy_accepts_its_file(joined: JoinedWorker, progr
     place.unlink(missing_ok=True)
     place.symlink_to(program("kube-proxy", "windows"))
     command = (r"C:\lab\kube-proxy.exe", "--config", r"C:\k\kube-proxy.json", "--v=2")
-    said = ""
+    log = ""
     for seconds in (15, 60, 240):  # a busy host needs more time
-        if re.search(HNS, said := joined.worker.run(*command, seconds=seconds)):
+        if re.search(HNS, log := joined.worker.run(*command, seconds=seconds)):
             break
-    assert re.search(HNS, said), said[-1500:]
-    assert "unknown field" not in said
+    assert re.search(HNS, log), log[-1500:]
+    assert "unknown field" not in log
 
 
 def test_after_a_power_cut_the_same_node_comes_back_without_a_new_request(joined: JoinedWorker) -> None:
