@@ -121,32 +121,32 @@ def _exit(run: Run) -> int:
 def _download_problems(run: Run, downloads: Downloads) -> Iterator[str]:
     for name, times in run.requests.items():
         if downloads.count(name) != times:
-            yield f"{name} was asked for {downloads.count(name)} times, not {times}"
+            yield f"{name} was requested {downloads.count(name)} times, not {times}"
     for name, first in run.ranges.items():
         if downloads.first_byte(name) != first:
             yield f"the last request for {name} began at byte {downloads.first_byte(name)}, not {first}"
     if downloads.together < run.together:
-        yield f"{downloads.together} downloads were under way at the same time, not {run.together}"
+        yield f"{downloads.together} downloads ran in parallel, not {run.together}"
 
 
 def end_problems(end: State, machine: Machine) -> Iterator[str]:
     """Yield the differences of the machine from the end state. Placeholders in `end` are filled in."""
     for path, text in end.files.items():
         place = machine.place(path)
-        found = place.read_bytes().decode(errors="replace") if place.is_file() else None
-        if found != text:
-            yield f"{path} holds {found!r}, not {text!r}"
+        content = place.read_bytes().decode(errors="replace") if place.is_file() else None
+        if content != text:
+            yield f"{path} contains {content!r}, not {text!r}"
     for path, access in {**end.folders, **end.access}.items():
         if path in end.folders and not machine.place(path).is_dir():
-            yield f"{path} is no folder"
+            yield f"{path} is not a folder"
         elif machine.access(path) != access:
             yield f"{path} is {machine.access(path)}, not {access}"
     for path, target in end.links.items():
         if machine.link(path) != target:
-            yield f"{path} leads to {machine.link(path)}, not {target}"
-    yield from (f"{path} is not {user}'s" for path, user in end.owners.items() if machine.owner(path) != user)
-    yield from (f"{path} is there" for path in end.absent if machine.place(path).exists())
-    yield from (f"{path} cannot be run" for path in end.executable if not machine.executable(path))
+            yield f"{path} links to {machine.link(path)}, not {target}"
+    yield from (f"{path} does not belong to {user}" for path, user in end.owners.items() if machine.owner(path) != user)
+    yield from (f"{path} exists" for path in end.absent if machine.place(path).exists())
+    yield from (f"{path} is not executable" for path in end.executable if not machine.executable(path))
     yield from _content_problems(end, machine)
     for area, wanted in end.system.items():
         yield from _area_problems(area, wanted, machine.system(area))
@@ -164,7 +164,7 @@ def _content_problems(end: State, machine: Machine) -> Iterator[str]:
         except ValueError:
             actual = [text]
         if actual != documents:
-            yield f"{path} holds {actual}, not {documents}"
+            yield f"{path} contains {actual}, not {documents}"
     for path, names in end.only.items():
         present = sorted(each.name for each in machine.place(path).iterdir())
         if present != sorted(names):
@@ -183,8 +183,7 @@ def _area_problems(area: str, wanted: Any, found: Any) -> Iterator[str]:
 
 
 def lack_problems(case: Case, seen: list[Seen], folders: list[Path], allowed: set[Path]) -> Iterator[str]:
-    """Check texts that must not occur in outputs, results, arguments, and files below the folders except the allowed
-    ones."""
+    """Yield texts of `lacks` found in outputs, results, arguments, and files below the folders except `allowed`."""
     for text in case.lacks:
         for run in seen:
             places = {"output": run.output, "result": json.dumps(run.result), "arguments": "\n".join(run.arguments)}

@@ -81,9 +81,9 @@ def _services(machine: LinuxMachine) -> dict[str, Any]:
     units = [each.name for each in machine.place("/etc/systemd/system").glob("mullion-*.service")]
     if not units:
         return Else("absent", {})
-    said = machine.call("systemctl", "show", "--property=ActiveState", "--value", *units).split()
+    active = machine.call("systemctl", "show", "--property=ActiveState", "--value", *units).split()
     states = {"active": "running", "inactive": "stopped"}
-    named = {unit.removesuffix(".service"): states.get(state, state) for unit, state in zip(units, said, strict=True)}
+    named = {unit.removesuffix(".service"): states.get(state, state) for unit, state in zip(units, active, strict=True)}
     return Else("absent", named)
 
 

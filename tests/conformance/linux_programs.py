@@ -81,9 +81,9 @@ def systemctl(root: Path, words: list[str]) -> Said:
         state["active"] = [each for each in state["active"] if each != names[0]]
     elif verb in ("restart", "try-restart") and words[1:] == names and len(names) == 1:
         if verb == "restart" or names[0] in state["active"]:
-            said = _start(root, state, names[0])
-            if said:
-                return 1, said
+            message = _start(root, state, names[0])
+            if message:
+                return 1, message
     else:
         raise Wrong
     remember(root, state)

@@ -126,7 +126,7 @@ class OnLinux:
         self.seen.append(seen)
         if run.cut:
             died = seen.exit == -signal.SIGKILL
-            self.problems += [] if died else [f"the power did not go at {run.cut}: exit {seen.exit}, {seen.output}"]
+            self.problems += [] if died else [f"the power was not cut at {run.cut}: exit {seen.exit}, {seen.output}"]
         else:
             self.problems += judge.run_problems(run, seen, self.downloads)
 

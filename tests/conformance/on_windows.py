@@ -112,7 +112,7 @@ class OnWindows(WindowsCase):
             self.downloads.on_body = None
             if run.disk and self.driver.full:
                 clear(self.driver.full)
-        self.problems += [f"the power did not go at {run.cut}"] if run.cut else []
+        self.problems += [f"the power was not cut at {run.cut}"] if run.cut else []
         self.problems += judge.run_problems(run, self.seen[-1], self.downloads)
 
     def cut(self, run: Run, kind: str) -> dict[str, Any]:

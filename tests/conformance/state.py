@@ -102,14 +102,14 @@ class State(BaseModel, extra="forbid", frozen=True):
 
     @model_validator(mode="after")
     def _known_areas(self) -> "State":
-        assert self.system.keys() <= AREAS.keys(), f"{self.system.keys() - AREAS.keys()} are no areas"
+        assert self.system.keys() <= AREAS.keys(), f"{self.system.keys() - AREAS.keys()} are not areas"
         return self
 
 
 AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "services": (("linux", "windows"), "name -> running, stopped or absent"),
     "variables": (("linux", "windows"), "name -> value for processes that start now; null: none"),
-    "tasks": (("linux", "windows"), "name -> its schedule, as the step has it; null: none"),
+    "tasks": (("linux", "windows"), "name -> schedule in the form of the step; null: none"),
     "rules": (("linux", "windows"), "name -> {protocol, ports, sources (absent: any)}; null: none"),
     "hostname": (("linux", "windows"), "the name of the next boot"),
     "starts": (("linux", "windows"), "service -> how often a step started it"),
@@ -126,19 +126,18 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "pagefile": (("windows",), "{initial_mb, maximum_mb}, or automatic"),
     "port_ranges": (("windows",), "protocol -> [start, count]"),
     "defender": (("windows",), "{running, processes, paths}"),
-    "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and lets everything in)"),
+    "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and allows all inbound traffic)"),
     "local_users": (("windows",), "name -> whether it is enabled"),
     "routes": (("windows",), "prefix -> interface index; null: none"),
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
     "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),
-    "policies": (("windows",), "name of a load balancer in HNS -> there; null: none"),
+    "policies": (("windows",), "name of a load balancer in HNS -> there (it exists); null: none"),
     "adapters": (("windows",), "names of all network adapters; null: as HNS makes them"),
-    "outage": (("windows",), "looks at routes that fail once HNS makes a network; -1: all"),
+    "outage": (("windows",), "number of route queries that fail after HNS creates a network; -1: all"),
     "flannel": (
         ("windows",),
-        "{works_at: the start of its service that makes the rest, service, network, subnet, file}",
+        "{works_at: the start of its service that creates the rest, service, network, subnet, file}",
     ),
-    "addresses": (("windows",), "addresses that host-local holds for kube-proxy"),
+    "addresses": (("windows",), "addresses that host-local has reserved for kube-proxy"),
 }
-"""Areas of `system`: the systems that have one, and its shape. A runner sets them up in its stand-ins and reads them
-back."""
+"""Areas of `system`: their systems and shapes. A runner sets them up in its stand-ins and reads them back."""

@@ -82,10 +82,10 @@ def shown(data: str) -> str | int | list[str]:
 
 def gained(machine: Path, fresh: Path) -> dict[str, dict[str, str | int | list[str]]]:
     """Return values in HKEY_LOCAL_MACHINE that a machine, which is off, has and a fresh one lacks."""
-    before, found = hive(fresh / "system.reg"), hive(machine / "system.reg")
+    before, after = hive(fresh / "system.reg"), hive(machine / "system.reg")
     gains = {
         key: {name: shown(data) for name, data in values.items() if before.get(key, {}).get(name) != data}
-        for key, values in found.items()
+        for key, values in after.items()
         if not key.startswith(OWN)
     }
     return {key: dict(sorted(values.items())) for key, values in sorted(gains.items()) if values}

@@ -30,7 +30,7 @@ def cut_at_phase_ends(worker: Node, count: int = 0) -> int:
     drawn = random.Random(SEED).sample(names, count or len(names))
     print(f"MULLION_SEED={SEED}: {drawn}")  # noqa: T201 - shown if the test fails
     for name in sorted(drawn, key=names.index):
-        assert worker.power_on(phases=[name]) is None, f"the power did not go after {name}: {worker.log()}"
+        assert worker.power_on(phases=[name]) is None, f"the power was not cut after {name}: {worker.log()}"
         worker.off()
     return len(drawn)
 

@@ -180,7 +180,7 @@ def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_a
     assert "place" not in remaining[names[-1]]["metadata"].get("labels", {})
     until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "all report again meanwhile")
     leases = served.kubectl("get", "leases", "--namespace", "kube-node-lease", "--output", "name").split()
-    assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "and by their leases"
+    assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "the leases are renewed too"
 
 
 def test_the_lease_and_the_memory_are_kept_and_one_of_two_writers_is_refused(

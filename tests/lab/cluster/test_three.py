@@ -129,12 +129,12 @@ def _takes_tokens_of(head: Machine, others: Iterable[Machine]) -> str:
     if ran.returncode:
         return ""
     token = ran.stdout.strip()
-    for each in others:
+    for machine in others:
         # /api is open to every authenticated user
         asked = ("--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "5")
-        code = each.run("curl", *asked, "--header", f"Authorization: Bearer {token}", "https://127.0.0.1:6443/api")
+        code = machine.run("curl", *asked, "--header", f"Authorization: Bearer {token}", "https://127.0.0.1:6443/api")
         assert code.stdout in ("200", "000", "403", "500", "503"), (
-            f"{each.name} on a token of {head.name}: {code.stdout}"
+            f"{machine.name} on a token of {head.name}: {code.stdout}"
         )
     header = token.partition(".")[0]
     return json.loads(base64.urlsafe_b64decode(header + "=="))["kid"]

@@ -34,8 +34,8 @@ def test_ops_02_the_command_fetches_the_logs_that_the_registered_task_packs(
     assert task["principal"]["UserId"] == "SYSTEM"
     command = re.search(r'-Command "(.*)"$', task["action"]["Argument"])
     assert command, task
-    fetched, said = threading.Event(), list[str]()
-    machine = threading.Thread(target=look, args=(joined, command[1], fetched, said))
+    fetched, lines = threading.Event(), list[str]()
+    machine = threading.Thread(target=look, args=(joined, command[1], fetched, lines))
     work_in(joined.folder, monkeypatch)
     with joined.lab.cloud_state.transaction():
         joined.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer in place of the machine
@@ -45,7 +45,7 @@ def test_ops_02_the_command_fetches_the_logs_that_the_registered_task_packs(
     finally:
         fetched.set()
         machine.join()
-    assert ran.exit_code == 0, (ran.output, said)
+    assert ran.exit_code == 0, (ran.output, lines)
     assert "\n/sig windows\n" in ran.output
     assert f"- Kubernetes: {joined.kubernetes}\n" in ran.output
     files = unpacked((tmp_path / "logs.zip").read_bytes())
