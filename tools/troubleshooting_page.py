@@ -204,9 +204,7 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot, with a restart; reported where Windows cannot make one.",
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
-        proofs=(
-            "conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",
-        ),
+        proofs=("conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",),
     ),
     Item(
         "Where are the logs, and what does a report need?",
