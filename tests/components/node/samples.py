@@ -65,3 +65,8 @@ def values(document: Any) -> Iterator[Any]:
             yield from values(each)
     else:
         yield document
+
+
+def init_documents(made: NodePlan) -> dict[str, Any]:
+    """Return the documents of `kubeadm init` by kind."""
+    return {each["kind"]: each for each in content(made, "init-config")}
