@@ -9,8 +9,8 @@ from components.node.plan import NodePlan
 from tests.components.node.samples import content, init_documents, one, plan, position
 
 
-def _manifests(made: NodePlan, name: str) -> list[dict[str, Any]]:
-    return content(made, f"addon-{name}")["items"]
+def _manifests(node_plan: NodePlan, name: str) -> list[dict[str, Any]]:
+    return content(node_plan, f"addon-{name}")["items"]
 
 
 def test_fln_01_linux_and_windows_have_the_same_net_conf() -> None:
@@ -21,12 +21,14 @@ def test_fln_01_linux_and_windows_have_the_same_net_conf() -> None:
     assert windows == {"Network": "10.128.0.0/14", "Backend": {"Type": "vxlan", "VNI": 5000, "Port": 4789}}
 
 
-def test_the_manifest_as_it_lies_there_is_that_of_the_default_network(control_plane: NodePlan) -> None:
+def test_the_manifest_file_of_flannel_has_the_default_network(control_plane: NodePlan) -> None:
     from components.node import addons
 
     (read,) = [each for each in addons._read("flannel.yaml") if each["kind"] == "ConfigMap"]
-    (made,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "ConfigMap"]
-    assert {k: json.loads(v) for k, v in read["data"].items()} == {k: json.loads(v) for k, v in made["data"].items()}
+    (node_plan,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "ConfigMap"]
+    assert {k: json.loads(v) for k, v in read["data"].items()} == {
+        k: json.loads(v) for k, v in node_plan["data"].items()
+    }
 
 
 def test_fln_05_flannels_daemon_set_selects_linux(control_plane: NodePlan) -> None:
@@ -62,17 +64,17 @@ def test_sch_05_each_build_in_the_cluster_has_a_runtime_class() -> None:
 
 
 def test_windows_nodes_may_read_nodes_and_nothing_more_for_flannel(control_plane: NodePlan) -> None:
-    made = _manifests(control_plane, "windows-nodes")
-    (role,) = [each for each in made if each["kind"] == "ClusterRole"]
+    manifests = _manifests(control_plane, "windows-nodes")
+    (role,) = [each for each in manifests if each["kind"] == "ClusterRole"]
     assert role["rules"] == [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list", "watch"]}]
-    subjects = [each["subjects"] for each in made if each["kind"] == "ClusterRoleBinding"]
+    subjects = [each["subjects"] for each in manifests if each["kind"] == "ClusterRoleBinding"]
     assert all(
         each == [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:nodes"}]
         for each in subjects
     )
 
 
-def test_addons_are_applied_after_the_cluster_is_there_and_replace_no_machine(control_plane: NodePlan) -> None:
+def test_addons_are_applied_after_the_api_is_reachable_and_replace_no_machine(control_plane: NodePlan) -> None:
     files = [each.fields["path"] for each in control_plane.steps if each.name.startswith("addon-")]
     apply = one(control_plane, "apply-addons")
     assert apply.fields["files"] == files
@@ -81,66 +83,66 @@ def test_addons_are_applied_after_the_cluster_is_there_and_replace_no_machine(co
     assert [each.name for each in phase.steps if each.replacing() is not None] == []
 
 
-def test_metrics_server_is_chosen_in_the_spec_and_trusts_kubelets_by_the_clusters_authority() -> None:
+def test_metrics_server_is_optional_and_verifies_kubelets_with_the_clusters_authority() -> None:
     assert "addon-metrics-server" not in {each.name for each in plan(None).steps}
     for kubernetes, version in (("1.24.17", "0.5.2"), ("1.30.14", "0.7.2"), ("1.36.4", "0.8.1")):
-        made = plan(None, kubernetes=kubernetes, addons={"metrics_server": True})
-        (deployment,) = [each for each in _manifests(made, "metrics-server") if each["kind"] == "Deployment"]
+        node_plan = plan(None, kubernetes=kubernetes, addons={"metrics_server": True})
+        (deployment,) = [each for each in _manifests(node_plan, "metrics-server") if each["kind"] == "Deployment"]
         pod = deployment["spec"]["template"]["spec"]
         assert pod["nodeSelector"] == {"kubernetes.io/os": "linux"}, "CP-04"
         (container,) = pod["containers"]
         assert container["image"].endswith(f":v{version}")
         assert not [each for each in container["args"] if "insecure" in each]
         assert [each for each in container["args"] if each.startswith("--kubelet-certificate-authority=/var/run/")]
-        assert one(made, "addon-metrics-server").fields["path"] in one(made, "apply-addons").fields["files"]
+        assert one(node_plan, "addon-metrics-server").fields["path"] in one(node_plan, "apply-addons").fields["files"]
 
 
-def test_pods_of_users_are_warned_beyond_the_baseline_and_the_clusters_own_are_privileged(
+def test_pod_security_warns_beyond_baseline_and_lets_system_namespaces_be_privileged(
     control_plane: NodePlan,
 ) -> None:
-    found = {each["metadata"]["name"]: each for each in _manifests(control_plane, "pod-security")}
+    namespaces = {each["metadata"]["name"]: each for each in _manifests(control_plane, "pod-security")}
     (own,) = [each for each in _manifests(control_plane, "flannel") if each["kind"] == "Namespace"]
-    found |= {own["metadata"]["name"]: own}
-    said = {
+    namespaces |= {own["metadata"]["name"]: own}
+    levels = {
         name: {key.rpartition("/")[2]: level for key, level in each["metadata"]["labels"].items()}
-        for name, each in found.items()
+        for name, each in namespaces.items()
     }
-    assert said == {
+    assert levels == {
         "default": {"audit": "baseline", "warn": "baseline"},
         "kube-system": {"enforce": "privileged"},
         "kube-flannel": {"enforce": "privileged"},
     }
 
 
-def test_cp_04_every_pod_of_ours_selects_linux() -> None:
-    made = plan(None, pools={"web": {"os": "windows-2019"}}, addons={"metrics_server": True})
-    (files,) = [each.fields["files"] for each in made.steps if each.kind == "addons"]
+def test_cp_04_pods_of_all_addons_select_linux() -> None:
+    node_plan = plan(None, pools={"web": {"os": "windows-2019"}}, addons={"metrics_server": True})
+    (files,) = [each.fields["files"] for each in node_plan.steps if each.kind == "addons"]
     names = [path.rpartition("/")[2].removesuffix(".json") for path in files]
     pods = [
         each["spec"]["template"]["spec"]
         for name in names
-        for each in _manifests(made, name)
+        for each in _manifests(node_plan, name)
         if "template" in each.get("spec", {})
     ]
     assert len(pods) == 2
     assert all(each["nodeSelector"]["kubernetes.io/os"] == "linux" for each in pods)
 
 
-def test_net_05_where_the_cloud_routes_pods_linux_has_a_bridge_with_the_planned_range_and_no_flannel() -> None:
+def test_net_05_with_l2bridge_linux_has_a_bridge_with_the_planned_range_and_no_flannel() -> None:
     routed = {"network": {"mode": "l2bridge"}}
-    for made in (plan("ubuntu-24.04", **routed), plan(None, **routed)):
-        bridge, portmap = content(made, "cni-config")["plugins"]
+    for node_plan in (plan("ubuntu-24.04", **routed), plan(None, **routed)):
+        bridge, portmap = content(node_plan, "cni-config")["plugins"]
         assert (bridge["type"], portmap["type"]) == ("bridge", "portmap")
         assert bridge["ipam"]["ranges"] == [[{"subnet": ref("machine.pod_cidr")}]]
         assert "ipMasq" not in bridge, "it would hide pods from pods of other nodes"
-        unit = content(made, "closed-to-pods-unit")
+        unit = content(node_plan, "closed-to-pods-unit")
         returned = [line.split()[-3] for line in unit.splitlines() if line.endswith("-j RETURN")]
         assert returned == ["10.244.0.0/14", "224.0.0.0/4"], "the cloud's name server is asked by the node's address"
-        assert position(made, "cni-config") < position(made, "kubelet")
+        assert position(node_plan, "cni-config") < position(node_plan, "kubelet")
     assert not [each for each in plan("ubuntu-24.04").steps if each.name == "cni-config"], "flannel brings its own"
 
 
-def test_fln_05_flannel_is_no_add_on_where_the_cloud_routes_pods() -> None:
+def test_fln_05_flannel_is_not_applied_with_l2bridge() -> None:
     names = {each.name for each in plan(None, network={"mode": "l2bridge"}).steps}
     assert "addon-flannel" not in names
     assert "addon-windows-nodes" in names

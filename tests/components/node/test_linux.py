@@ -38,31 +38,27 @@ def test_kubelet_settings_reach_kubeadm_as_a_patch(linux: NodePlan) -> None:
 
 
 @pytest.mark.parametrize(("kubernetes", "ignored"), [("1.31.14", ["FileExisting-conntrack"]), ("1.32.13", [])])
-def test_preflight_ignores_what_the_release_does_not_need_and_what_the_user_says(
-    kubernetes: str, ignored: list[str]
-) -> None:
-    made = plan("ubuntu-22.04", kubernetes=kubernetes, kubeadm={"ignore_preflight": ["NumCPU"]})
-    registration = one(made, "kubeadm-join").fields["input"]["nodeRegistration"]
+def test_preflight_ignores_the_errors_of_the_release_and_of_the_spec(kubernetes: str, ignored: list[str]) -> None:
+    node_plan = plan("ubuntu-22.04", kubernetes=kubernetes, kubeadm={"ignore_preflight": ["NumCPU"]})
+    registration = one(node_plan, "kubeadm-join").fields["input"]["nodeRegistration"]
     assert registration["ignorePreflightErrors"] == [*ignored, "NumCPU"]
 
 
 @pytest.mark.parametrize("os", [None, "ubuntu-24.04"])
 def test_metadata_is_closed_to_pods_before_the_kubelet_starts(os: str | None) -> None:
-    made = plan(os)
-    unit = content(made, "closed-to-pods-unit")
+    node_plan = plan(os)
+    unit = content(node_plan, "closed-to-pods-unit")
     assert "Before=kubelet.service" in unit
     drop = "FORWARD -d 169.254.169.254/32 -j DROP"
     assert f"iptables -w -t mangle -I {drop}" in unit, "no rule of kube-proxy or flannel comes before it there"
     assert f"ExecStart=-/usr/sbin/iptables -w -t mangle -D {drop}" in unit, "a second start leaves one rule"
-    assert position(made, "closed-to-pods") < position(made, "kubelet")
+    assert position(node_plan, "closed-to-pods") < position(node_plan, "kubelet")
 
 
 @pytest.mark.parametrize(
     ("cloud", "server", "ports"), [("azure", "168.63.129.16", "80,32526"), ("gcp", "169.254.169.254", "80,443")]
 )
-def test_where_the_clouds_own_service_is_the_name_server_too_that_stays_open_to_pods(
-    cloud: str, server: str, ports: str
-) -> None:
+def test_dns_of_the_clouds_closed_address_stays_open_to_pods(cloud: str, server: str, ports: str) -> None:
     unit = content(plan("ubuntu-22.04", cloud=cloud), "closed-to-pods-unit")
     assert f"FORWARD -d {server}/32 -p tcp -m multiport --dports {ports} -j DROP" in unit
     assert f"{server}/32 -j DROP" not in unit, "CoreDNS asks it"
@@ -93,7 +89,7 @@ def test_cp_02_kubeadm_gets_the_ip_plan_and_known_fields_only(kubernetes: str) -
         ({"access": "public", "allow": ["203.0.113.0/24"]}, ["facts.api_host", "facts.api_public_host"]),
     ],
 )
-def test_the_certificate_has_the_endpoints_name_and_the_public_one_where_there_is_one(
+def test_the_api_servers_certificate_has_the_endpoints_private_and_public_names(
     access: dict[str, Any], names: list[str]
 ) -> None:
     cluster = init_documents(plan(None, api=access))["ClusterConfiguration"]
@@ -101,7 +97,7 @@ def test_the_certificate_has_the_endpoints_name_and_the_public_one_where_there_i
     assert references(cluster["apiServer"]["certSANs"]) == names
 
 
-def test_all_machines_have_one_plan_and_a_log_of_records_decides_who_founds(control_plane: NodePlan) -> None:
+def test_all_control_plane_machines_have_one_plan_and_a_log_decides_who_founds(control_plane: NodePlan) -> None:
     claim, founded = one(control_plane, "found-or-join").fields, one(control_plane, "founded").fields
     init, join = one(control_plane, "kubeadm-init").fields, one(control_plane, "kubeadm-join").fields
     assert (init["requires"], join["requires"]) == (claim["founder"], claim["member"])
@@ -116,31 +112,35 @@ def test_all_machines_have_one_plan_and_a_log_of_records_decides_who_founds(cont
     assert join["input"]["controlPlane"]["localAPIEndpoint"]["advertiseAddress"] == ref("machine.address")
 
 
-def test_nobody_has_a_token_before_the_founding_is_over(control_plane: NodePlan) -> None:
+def test_the_bootstrap_token_is_created_after_the_cluster_is_founded(control_plane: NodePlan) -> None:
     publishes = [each.name for each in control_plane.steps if each.kind == "bootstrap-token"]
     assert all(position(control_plane, each) > position(control_plane, "founded") for each in publishes)
 
 
 def test_a_control_plane_reaches_its_peers_at_their_addresses_and_itself_once_it_has_an_api() -> None:
-    made = plan(None, control_plane={"count": 3}, network={"zones": 3})
-    before, after = one(made, "endpoint").fields, one(made, "endpoint-own").fields
+    node_plan = plan(None, control_plane={"count": 3}, network={"zones": 3})
+    before, after = one(node_plan, "endpoint").fields, one(node_plan, "endpoint-own").fields
     assert before == after
     planned = plan_cluster("dev", spec(None, control_plane={"count": 3}, network={"zones": 3})).control_plane.machines
     assert before["peers"] == [str(each.address) for each in planned]
-    assert before["founder"] == one(made, "found-or-join").fields["founder"]
-    assert before["joined"] == one(made, "kubeadm-join").fields["done"] == one(made, "kubeadm-init").fields["done"]
+    assert before["founder"] == one(node_plan, "found-or-join").fields["founder"]
+    assert (
+        before["joined"]
+        == one(node_plan, "kubeadm-join").fields["done"]
+        == one(node_plan, "kubeadm-init").fields["done"]
+    )
 
 
-def test_what_kubeadm_begins_anew_on_is_all_that_it_makes_and_nothing_that_it_is_given() -> None:
-    for made in (plan(None), plan("ubuntu-24.04")):
-        given = {each.fields["path"] for each in made.steps if each.kind in ("file", "secret", "directory")}
-        for each in (each for each in made.steps if each.kind == "kubeadm"):
+def test_another_attempt_of_kubeadm_removes_only_files_that_kubeadm_creates() -> None:
+    for node_plan in (plan(None), plan("ubuntu-24.04")):
+        given = {each.fields["path"] for each in node_plan.steps if each.kind in ("file", "secret", "directory")}
+        for each in (each for each in node_plan.steps if each.kind == "kubeadm"):
             assert not given & set(each.fields["clears"])
             assert not [path for path in each.fields["clears"] if "/var/lib/etcd" in path], "a member keeps its memory"
             assert "/etc/kubernetes/kubelet.conf" in each.fields["clears"]
             assert ("data" in each.fields) == (each.name == "kubeadm-init"), "a founder's etcd alone is empty still"
-    made = plan(None)
-    assert one(made, "kubeadm-init").fields["snapshot"] == one(made, "etcd-restored").fields["done"]
+    node_plan = plan(None)
+    assert one(node_plan, "kubeadm-init").fields["snapshot"] == one(node_plan, "etcd-restored").fields["done"]
 
 
 def test_a_newer_pool_waits_for_the_control_plane_to_have_its_version(linux: NodePlan) -> None:
@@ -159,32 +159,32 @@ def test_a_newer_pool_waits_for_the_control_plane_to_have_its_version(linux: Nod
     ],
     ids=["default", "allowed", "refused", "kubelet-without-the-field"],
 )
-def test_control_groups_of_version_1_are_refused_before_the_kubelet_would(
+def test_cgroups_v1_are_refused_before_the_kubelet_starts(
     kubernetes: str, config: dict[str, Any], judged: bool
 ) -> None:
-    made = plan("ubuntu-24.04", {"kubelet": {"config": config}}, kubernetes=kubernetes)
-    probes = [each.fields["expect"] for each in made.steps if each.name == "cgroups"]
+    node_plan = plan("ubuntu-24.04", {"kubelet": {"config": config}}, kubernetes=kubernetes)
+    probes = [each.fields["expect"] for each in node_plan.steps if each.name == "cgroups"]
     assert probes == (["cgroup2fs"] if judged else [])
 
 
 @pytest.mark.parametrize(("os", "packages"), [("ubuntu-22.04", []), ("debian-12", ["/usr/sbin/iptables"])])
-def test_what_an_image_lacks_comes_from_the_distributions_own_archive(os: str, packages: list[str]) -> None:
-    made = plan(os)
-    found = [each for each in made.steps if each.name.startswith("package-")]
-    assert [each.fields["creates"] for each in found] == packages
-    assert all(position(made, each.name) < position(made, "closed-to-pods") for each in found)
+def test_programs_missing_in_the_image_come_from_the_distributions_archive(os: str, packages: list[str]) -> None:
+    node_plan = plan(os)
+    steps = [each for each in node_plan.steps if each.name.startswith("package-")]
+    assert [each.fields["creates"] for each in steps] == packages
+    assert all(position(node_plan, each.name) < position(node_plan, "closed-to-pods") for each in steps)
 
 
-def test_containerd_may_open_and_start_as_much_as_its_pods_need(linux: NodePlan) -> None:
+def test_containerd_has_no_limits_that_its_pods_would_reach(linux: NodePlan) -> None:
     limits = one(linux, "containerd").fields["limits"]
     assert (limits["TasksMax"], limits["OOMScoreAdjust"]) == ("infinity", "-999")
 
 
-def test_the_clock_follows_the_clouds_own_time(linux: NodePlan) -> None:
+def test_the_clock_follows_the_clouds_time_server(linux: NodePlan) -> None:
     assert one(linux, "time-source").fields["server"] == "169.254.169.123"
 
 
-def test_keys_come_from_the_secret_store_and_are_there_before_kubeadm(control_plane: NodePlan) -> None:
+def test_keys_are_read_from_the_secret_store_before_kubeadm_runs(control_plane: NodePlan) -> None:
     secrets = {each.fields["member"]: each for each in control_plane.steps if each.kind == "secret"}
     assert set(secrets) == {
         "ca.crt",
