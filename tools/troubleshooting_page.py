@@ -67,7 +67,7 @@ ITEMS: tuple[Item, ...] = (
         "Prevented: an overlay needs no address of a pod outside its node; with l2bridge the cloud routes each node's"
         " range to it, and its address check is off for those machines.",
         proofs=(
-            "components/node/test_windows.py::test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere",
+            "components/node/test_windows.py::test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld",
             "sandbox/aws/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
         ),
     ),
@@ -170,7 +170,7 @@ ITEMS: tuple[Item, ...] = (
         "Prevented: the kubelet hands out the cluster's DNS address, and no resolv.conf is mapped. Ask with"
         " Resolve-DnsName: nslookup knows no search list here.",
         steps=("kubelet-config",),
-        proofs=("components/node/test_windows.py::test_res_04_the_kubelet_enforces_nothing_and_says_so_literally",),
+        proofs=("components/node/test_windows.py::test_res_04_the_kubelet_has_explicit_empty_enforcement_fields",),
     ),
     Item(
         "kubectl port-forward fails (wincat)",
@@ -195,7 +195,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("download-failed",),
         checks=("proxy-address", "proxy-direct"),
         proofs=(
-            "components/node/test_egress.py::test_ops_08_on_windows_the_machines_own_variables_come_before_its_restart_and_its_first_download",
+            "components/node/test_egress.py::test_ops_08_windows_sets_machine_variables_before_the_restart_and_the_first_download",
         ),
     ),
     Item(

@@ -71,7 +71,7 @@ def objects(clone: Clone) -> list[str]:
 
 
 def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
-    """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
+    """AWS alone tells machines of a group apart: tests/components/aws/test_access.py."""
     with clone.cloud_state() as cloud_state:
         machines = services_of(cloud_state).machines
         told = [(each, machines.document(each.inputs)) for each in services_of(cloud_state).records(cloud_state)]

@@ -1,4 +1,4 @@
-"""Specs and plans that the node tests share."""
+"""Fixtures of the node tests: specs and plans."""
 
 from typing import Any
 
