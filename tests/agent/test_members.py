@@ -1,5 +1,6 @@
 """Nodes are made what their members are planned as, and nothing that is somebody else's is touched."""
 
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -104,8 +105,11 @@ def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_said(
 
 
 def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, listed: Any, **more: Any) -> Any:
-    given = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
-    return module("seen").Seen(run, cluster, listed, **given)
+    clock = more.pop("clock", time.monotonic)
+    arguments = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
+    seen = module("seen").Seen(run, cluster, listed, **arguments)
+    seen.clock = clock
+    return seen
 
 
 @pytest.mark.parametrize(

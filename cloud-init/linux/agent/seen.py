@@ -25,7 +25,6 @@ class Seen:
         members_current: bool,
         unready: dict[str, float],
         leave: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """members: by name, of the newest document that counts; None before the first.
 
@@ -33,7 +32,8 @@ class Seen:
         seen not Ready; kept between rounds. leave: takes the etcd member of a machine that is gone out of etcd.
         """
         self.run, self.api, self.members, self.members_current = run, api, members, members_current
-        self.unready, self.leave, self.clock = unready, leave, clock
+        self.unready, self.leave = unready, leave
+        self.clock: Callable[[], float] = time.monotonic
         self._nodes: dict[str, dict[str, Any]] | None = None
         self._gone: dict[str, bool] = {}
 
