@@ -1,7 +1,7 @@
-"""Documents of the bundle store that the program signs: the desired-state pointer, and the members.
+"""Documents in the bundle store that `mullion` signs: the desired-state pointer and the members.
 
-docs/desired-state.md has both. The store is not trusted: the MAC's key is in a secret that the control plane's identity
-alone can read, and a document that is older than the one followed last is refused.
+docs/desired-state.md describes both. The store is not trusted: only the control plane's identity can read the secret
+with the MAC's key, and a document older than the last accepted one is refused.
 """
 
 import hashlib
@@ -11,15 +11,15 @@ from typing import Any
 
 POINTER = {"bundle": str, "sha256": str, "kubernetes": str, "pools": str, "serial": int}
 MEMBERS = {"members": list, "serial": int}
-"""Fields with their types; a document has exactly these and its MAC, so neither passes for the other."""
+"""Fields and types of each document. Exactly these are allowed, so neither document passes for the other."""
 
 
 class Untrusted(Exception):
-    """A document does not count; the message says why."""
+    """A refused document; the message has the reason."""
 
 
 def verified(content: bytes, key: str, last: int, fields: dict[str, type]) -> dict[str, Any]:
-    """The document, without its MAC. `last`: the serial followed last; the same one may come again."""
+    """Return the document without its MAC. `last`: the last accepted serial; the same serial is accepted again."""
     try:
         body = json.loads(content)
         mac = body.pop("mac")

@@ -1,8 +1,8 @@
-"""Certificate requests of kubelets: approved for planned members alone, denied with a reason, or left to wait.
+"""Kubelets' certificate requests: approves those of planned members, denies others with a reason, or waits.
 
-kubeadm lets kube-controller-manager approve every bootstrapper's request for any name, and every node's own renewal.
-Both bindings are removed: whoever has a bootstrap token gets the certificate of a planned member that is not there yet,
-and nobody else's; a node that is off the list renews nothing.
+kubeadm has kube-controller-manager approve any Node name for a bootstrap token, and every renewal. Both bindings are
+removed: a bootstrap token only gets the certificate of a planned member that has not joined yet, and a node that is no
+longer planned cannot renew.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -20,23 +20,23 @@ AUTOMATIC = ("kubeadm:node-autoapprove-bootstrap", "kubeadm:node-autoapprove-cer
 CLIENT, SERVING = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 USAGES = {CLIENT: {"digital signature", "client auth"}, SERVING: {"digital signature", "server auth"}}
 ALSO = {"key encipherment"}
-"""kubelets leave it out for keys that cannot encipher."""
+"""Usage that kubelets omit for keys that cannot encipher."""
 NODE, NODES = "system:node:", "system:nodes"
 BOOTSTRAPPER, BOOTSTRAPPERS = "system:bootstrap:", "system:bootstrappers"
 
 
 class Verdict(NamedTuple):
-    """approve; replace: first remove the Node of the machine before; deny; or wait."""
+    """approve; replace (delete the old machine's Node first, then approve); deny; or wait."""
 
     action: Literal["approve", "replace", "deny", "wait"]
     reason: str
 
 
 def decide(spec: dict[str, Any], members: dict[str, Any], node: dict[str, Any] | None, machine_gone: bool) -> Verdict:
-    """What becomes of one kubelet's request.
+    """Return the verdict on a kubelet's request.
 
-    spec: of the CertificateSigningRequest, `request` decoded. members: by name. node: of the name it asks for, if there
-    is one; machine_gone: whether the cloud says so of that Node's machine.
+    spec: of the CertificateSigningRequest, with `request` decoded. members: by name. node: the Node of the requested
+    name, or None. machine_gone: whether the cloud has deleted that Node's machine.
     """
     try:
         request = parsed(spec["request"])
@@ -58,7 +58,7 @@ def decide(spec: dict[str, Any], members: dict[str, Any], node: dict[str, Any] |
 
 
 def joining(name: str, spec: dict[str, Any], node: dict[str, Any] | None, machine_gone: bool) -> Verdict:
-    """A planned member's first certificate, or the first of the machine that takes its place."""
+    """Return the verdict on the first certificate of a planned member or of a replacement machine."""
     user = spec.get("username", "")
     if BOOTSTRAPPERS not in (spec.get("groups") or []) or not user.startswith(BOOTSTRAPPER):
         return Verdict("deny", f"{user} is neither {NODE}{name} nor a bootstrapper")
@@ -72,14 +72,14 @@ def joining(name: str, spec: dict[str, Any], node: dict[str, Any] | None, machin
 
 
 def asked_for(subject: tuple[tuple[str, str], ...]) -> str | None:
-    """The node's name, if the subject is exactly that of a node."""
+    """Return the Node's name if the subject is exactly a node's, else None."""
     wanted = [value for kind, value in subject if kind == "CN"]
     name = wanted[0].removeprefix(NODE) if len(wanted) == 1 else ""
     return name if name and subject == (("CN", NODE + name), ("O", NODES)) else None
 
 
 def serving(request: Request, member: dict[str, Any], own: bool) -> Verdict:
-    """A kubelet's own server: for that member's name and address, asked for by itself."""
+    """Return the verdict on a serving certificate: only for the member's name and address, only requested by itself."""
     if not own:
         return Verdict("deny", f"only {NODE}{member['name']} may ask for it")
     asked = {*request.names, *request.addresses}
@@ -91,7 +91,7 @@ def serving(request: Request, member: dict[str, Any], own: bool) -> Verdict:
 
 
 def close(api: Api) -> None:
-    """Nobody else approves kubelets' requests. kubeadm makes these bindings anew at each upgrade."""
+    """Delete the bindings that approve kubelets' requests automatically; kubeadm recreates them at each upgrade."""
     for name in AUTOMATIC:
         try:
             api.call("DELETE", f"{BINDINGS}/{name}")
@@ -101,9 +101,9 @@ def close(api: Api) -> None:
 
 
 def reconcile(seen: Seen) -> None:
-    """Judge every kubelet's request that nobody judged. One that cannot be does not stop the others."""
+    """Judge every undecided request of a kubelet. A failure does not stop the others; all are raised at the end."""
     if seen.members is None:
-        return  # requests wait until it is known who is planned
+        return  # the members are unknown: requests wait
     wrong: list[str] = []
     for request in seen.api.call("GET", PATH)["items"]:
         if request["spec"].get("signerName") in USAGES and not (request.get("status") or {}).get("conditions"):
@@ -116,7 +116,7 @@ def reconcile(seen: Seen) -> None:
 
 
 def judge(seen: Seen, request: dict[str, Any]) -> None:
-    """Decide about one request, and do so."""
+    """Decide on one request and send the decision."""
     name, spec = request["metadata"]["name"], seen.decoded(request["spec"])
     node = seen.nodes().get(requested(spec))
     machine_gone = seen.gone(node) if node and not is_ready(node) else False
@@ -133,7 +133,7 @@ def judge(seen: Seen, request: dict[str, Any]) -> None:
 
 
 def requested(spec: dict[str, Any]) -> str:
-    """The name that a request is for; empty where it cannot be told."""
+    """Return the Node name that a request is for; empty if it is malformed."""
     try:
         return asked_for(parsed(spec["request"]).subject) or ""
     except Malformed:

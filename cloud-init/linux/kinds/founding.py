@@ -1,15 +1,15 @@
-"""Who founds the cluster: a log of records in the snapshot store, of which each can be written by one machine alone.
+"""The founding log in the snapshot store: decides which control plane founds the cluster.
 
-Objects <log>/0, <log>/1, ... hold {cluster, epoch, owner, machine, state}; each is written on the condition that it is
-not there. The last one counts:
+Objects <log>/0, <log>/1, ... hold {cluster, epoch, owner, machine, state}. Each is created by a conditional write
+(fails if the object exists), so exactly one machine writes it. The last record is valid:
 
-    claimed     the machine `owner` founds the cluster, and nobody else
-    founded     it has; everybody joins
-    restore     nobody has: `mullion restore` wrote it, with the key of the `snapshot` that the next founder begins with
+    claimed     the machine `owner` is founding the cluster; the others wait
+    founded     the cluster exists; the others join
+    restore     written by `mullion restore`: the next founder starts from the snapshot with key `snapshot`
 
-A claim whose machine the cloud has ended for good is taken over by the next record. Both a take-over and the end of
-the founding are that next record, so they exclude each other; and until it is there nobody joins what was founded.
-So what a take-over loses is a cluster of one machine, which is gone.
+If the cloud has deleted the machine of a claim for good, another machine takes over with the next record. The end of
+the founding is also the next record, so the two exclude each other, and no machine joins before that record exists. So
+a take-over loses at most a cluster of one machine, which is deleted.
 """
 
 import json
