@@ -162,7 +162,7 @@ def main(words: list[str], root: Path = Path("/")) -> None:
     parser = argparse.ArgumentParser(description="Packs this machine's logs, redacted.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--output", metavar="FILE", help="write the zip there")
-    what.add_argument("--requested", action="store_true", help="put it into the bundle store, if somebody asked for it")
+    what.add_argument("--requested", action="store_true", help="upload it to the bundle store if it was requested")
     given = parser.parse_args(words)
     told = json.loads((root / str(loader.HOME).lstrip("/") / "machine.json").read_text())
     if given.requested:

@@ -34,7 +34,7 @@ def place(root: Path) -> tuple[Path, dict[str, Any]]:
         told = json.loads(file.read_text())
         return Path(__file__).resolve().parent, {"machine": told["machine"], "facts": told["facts"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure("file-failed", f"{file} does not say what the machine is: {error!r}") from None
+        raise Failure("file-failed", f"{file} is missing or invalid: {error!r}") from None
 
 
 def check(root: Path) -> int:

@@ -22,7 +22,7 @@ def read_plan(folder: Path) -> dict[str, Any]:
     try:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     except ValueError as error:
-        raise Failure("plan-format", f"plan.json is no JSON: {error}") from None
+        raise Failure("plan-format", f"plan.json is not JSON: {error}") from None
     if plan.get("format") != FORMAT:
         raise Failure("plan-format", f"plan.json has format {plan.get('format')}, this executor reads {FORMAT}")
     if plan["os"].startswith("windows"):
@@ -112,7 +112,7 @@ def attempt_once(run: Run, kind: Kind, step: Step) -> str:
     kind.make(run, step)
     run.units = None
     if not kind.holds(run, step):
-        raise Failure("not-reached", f"kind {step['kind']} was set, and still does not hold")
+        raise Failure("not-reached", f"kind {step['kind']} was applied, but its check still fails")
     return "set"
 
 

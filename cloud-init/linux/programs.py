@@ -49,5 +49,5 @@ def _wait(argv: tuple[str, ...], seconds: float, environment: dict[str, str], *s
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise Failure("command-timeout", f"{argv[0]} took longer than {seconds:.0f} s and was ended") from None
+            raise Failure("command-timeout", f"{argv[0]} took longer than {seconds:.0f} s and was killed") from None
         raise

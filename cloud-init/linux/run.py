@@ -59,7 +59,7 @@ class Run:
     def path(self, name: str) -> Path:
         """Return the absolute path below the machine's root."""
         if not name.startswith("/"):
-            raise Failure("step-invalid", f"{name!r} is no absolute path")
+            raise Failure("step-invalid", f"{name!r} is not an absolute path")
         return self.root / name.lstrip("/")
 
     def left(self) -> float:
@@ -69,7 +69,7 @@ class Run:
     def in_time(self) -> None:
         """Raise Failure step-timeout if no time is left."""
         if self.left() < 0:
-            raise Failure("step-timeout", f"it took {-self.left():.1f} s longer than its time")
+            raise Failure("step-timeout", f"the timeout was exceeded by {-self.left():.1f} s")
 
     def try_for(self, seconds: float) -> None:
         """Start the timeout of an attempt."""
@@ -91,7 +91,7 @@ class Run:
         known = self.found | self.recorded
         if source == "node" and name in known:
             return known[name]
-        raise Failure("reference-unresolved", f"nothing says what {reference} is")
+        raise Failure("reference-unresolved", f"{reference} has no value")
 
     def resolve(self, document: Any) -> Any:
         """Return the document with every {"ref": name} replaced by its value."""

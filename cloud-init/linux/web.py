@@ -25,7 +25,7 @@ class Careful(HTTPRedirectHandler):
     ) -> Request | None:
         if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
             fp.close()
-            raise Failure("redirect-refused", f"{req.full_url} sends to {newurl}")
+            raise Failure("redirect-refused", f"{req.full_url} redirects to {newurl}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

@@ -49,9 +49,9 @@ REFUSED = {
     "a field of another type": (
         *(signed_documents.signed(KEY, {"bundle": "", "sha256": "", "kubernetes": "", "pools": True}, 5), 0, "exactly"),
     ),
-    "no MAC": (json.dumps({"serial": 5}), 0, "no signed document"),
-    "a list": ("[1]", 0, "no signed document"),
-    "no JSON": ("{", 0, "no signed document"),
+    "no MAC": (json.dumps({"serial": 5}), 0, "not a signed document"),
+    "a list": ("[1]", 0, "not a signed document"),
+    "no JSON": ("{", 0, "not a signed document"),
     "a MAC that is no text": (changed(pointer(), mac=["ä"]), 0, "MAC"),
 }
 

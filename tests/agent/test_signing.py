@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a bootstrapper for a member that has no node": ("approve", spec(pem()), None, "no Node yet"),
     "with a key that can encipher": ("approve", spec(pem()) | {"usages": ALL}, None, "no Node yet"),
     "a bootstrapper for a member that is silent": ("approve", spec(pem()), SILENT, "not Ready"),
-    "a bootstrapper for a member that is ready": ("wait", spec(pem()), READY, "another machine has its name"),
+    "a bootstrapper for a member that is ready": ("wait", spec(pem()), READY, "another machine uses the name"),
     "a node that renews its own": ("approve", spec(pem(), **node_user("web-0")), READY, "renews"),
     "a node for another's name": ("deny", spec(pem(), **node_user("web-1")), None, "neither"),
     "a node that is no member any more": (
@@ -52,14 +52,14 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a node's name without the nodes' group": (
         *("deny", spec(pem(), username="system:node:web-0", groups=["system:authenticated"]), READY, "neither"),
     ),
-    "a client with names": ("deny", spec(pem(names=OWN)), None, "no alternative names"),
+    "a client with names": ("deny", spec(pem(names=OWN)), None, "no subjectAltName"),
     "a client that may serve too": (
         *("deny", spec(pem()) | {"usages": ["client auth", "digital signature", "server auth"]}, None, "usages"),
     ),
     "a client without client auth": ("deny", spec(pem()) | {"usages": ["digital signature"]}, None, "usages"),
     "an authority": ("deny", spec(pem(extra=AUTHORITY)), None, "extension other than"),
     "a usage in the request": ("deny", spec(pem(extra=USAGE)), None, "extension other than"),
-    "names and one more extension": ("deny", spec(pem(names=OWN, extra=USAGE), **SERVER), READY, "cannot be read"),
+    "names and one more extension": ("deny", spec(pem(names=OWN, extra=USAGE), **SERVER), READY, "cannot be parsed"),
     "its own server": ("approve", spec(pem(names=OWN), **SERVER), READY, "its own name and address"),
     "its own server by address alone": ("approve", spec(pem(names=["10.20.1.4"]), **SERVER), READY, "its own"),
     "a server with a foreign address": (
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a server asked for by a bootstrapper": ("deny", spec(pem(names=OWN), SERVING), None, "only system:node:web-0"),
     "no request at all": ("deny", spec("-----BEGIN X-----"), None, "not one PEM block"),
     "a request with something after it": ("deny", spec(pem() + pem("kubernetes-admin")), None, "not one PEM block"),
-    "a torn request": ("deny", spec(pem()[:200] + pem()[-38:]), None, "cannot be read"),
+    "a torn request": ("deny", spec(pem()[:200] + pem()[-38:]), None, "cannot be parsed"),
 }
 
 

@@ -63,7 +63,7 @@ def test_half_a_snapshot_is_not_stored(
     file = root / "var/lib/etcd/mullion.snapshot"
     (line,) = programs.effects
     programs.effects[line] = lambda: file.write_bytes(WHOLE[:-40])
-    with pytest.raises(Exception, match="not a whole snapshot"):
+    with pytest.raises(Exception, match="not a complete snapshot"):
         module("snapshots").make(run, told, "timer", 1795600000.0)
     assert not [each for each in cloud.objects if each.startswith("/snapshots/etcd/")]
     assert not file.exists()

@@ -123,7 +123,7 @@ class Agent:
             errors[name] = text
             return None
         if errors.pop(name, None):
-            say(f"{name}: well again")
+            say(f"{name}: recovered")
         return value
 
     def fetch(self, name: str, api: Api | None) -> None:

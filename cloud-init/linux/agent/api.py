@@ -85,7 +85,7 @@ def from_kubeconfig(path: Path) -> Api:
         (server,), *encoded = found
         authority, certificate, key = (base64.b64decode(each) for (each,) in encoded)
     except (OSError, ValueError) as error:
-        raise Unreachable(f"{path} is no kubeconfig of kubeadm's: {type(error).__name__}") from None
+        raise Unreachable(f"{path} is not a complete kubeconfig of kubeadm: {type(error).__name__}") from None
     return Api(server, authority.decode(), certificate, key)
 
 

@@ -24,12 +24,12 @@ def verified(content: bytes, key: str, last: int, fields: dict[str, type]) -> di
         body = json.loads(content)
         mac = body.pop("mac")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Untrusted("it is no signed document") from None
+        raise Untrusted("not a signed document") from None
     message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
     if not hmac.compare_digest(hmac.new(key.encode(), message, hashlib.sha256).hexdigest().encode(), f"{mac}".encode()):
-        raise Untrusted("its MAC is not of the desired-state key")
+        raise Untrusted("the MAC does not match the desired-state key")
     if {name: type(value) for name, value in body.items()} != fields:
-        raise Untrusted(f"it has not exactly the fields {', '.join(fields)}")
+        raise Untrusted(f"the document must have exactly the fields {', '.join(fields)}")
     if body["serial"] < last:
         raise Untrusted(f"its serial {body['serial']} is older than {last}")
     return body

@@ -37,7 +37,7 @@ def leave(run: Run, told: Configuration, name: str) -> None:
         if urls and not etcdctl(run, told, "endpoint", "status", "--endpoints", urls, check=False).returncode:
             continue
         etcdctl(run, told, "member", "remove", f"{each['ID']:x}")
-        say(f"etcd member {each['ID']:x} of {name} is removed: its machine is gone")
+        say(f"etcd member {each['ID']:x} of {name} is removed: its machine is deleted")
 
 
 def reconcile(seen: Seen) -> None:

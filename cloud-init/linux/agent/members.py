@@ -82,7 +82,7 @@ def reconcile(seen: Seen) -> None:
                 last[name] = keys(member)
             elif departed(seen, node):
                 seen.remove(node)
-                say(f"Node {name} is removed: no member, not Ready, and its machine is gone")
+                say(f"Node {name} is removed: no member, not Ready, and its machine is deleted")
         except Refused as error:
             if error.status not in (404, 409):  # deleted or changed meanwhile: the next round handles it
                 wrong.append(f"{error}")

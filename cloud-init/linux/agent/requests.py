@@ -41,21 +41,21 @@ def parsed(pem: str) -> Request:
         head, begin, rest = pem.partition(BEGIN)
         body, end, tail = rest.partition(END)
         if not begin or not end or head.strip() or tail.strip():
-            raise Malformed("it is not one PEM block of a certificate request")
+            raise Malformed("not one PEM block of a certificate request")
         ((tag, whole, _),) = elements(base64.b64decode("".join(body.split()), validate=True))
         information = inner(next(elements(expect(SEQUENCE, tag, whole)))[2], SEQUENCE)
         _, (_, name, _), _, *more = information
         subject = tuple(sorted(attribute for _, each, _ in elements(name) for attribute in named(each)))
         names, addresses = alternatives(more)
     except (binascii.Error, ValueError, IndexError, StopIteration) as error:
-        raise Malformed(f"it cannot be read: {type(error).__name__}") from None
+        raise Malformed(f"the request cannot be parsed: {type(error).__name__}") from None
     return Request(subject, names, addresses)
 
 
 def expect(wanted: int, tag: int, body: bytes) -> bytes:
     """Return the body of an element with this tag."""
     if tag != wanted:
-        raise Malformed(f"it has an element {tag:#x} where {wanted:#x} belongs")
+        raise Malformed(f"element {tag:#x} instead of {wanted:#x}")
     return body
 
 
@@ -70,7 +70,7 @@ def named(attributes: bytes) -> Iterator[tuple[str, str]]:
     for _, _, pair in elements(attributes):
         (kind, oid, _), (tag, text, _) = inner(pair, SEQUENCE)
         if kind != OID or oid not in SUBJECT or tag not in TEXTS:
-            raise Malformed("its subject has more than CN and O")
+            raise Malformed("the subject has more than CN and O")
         yield SUBJECT[oid], text.decode("ascii")
 
 
@@ -82,7 +82,7 @@ def alternatives(attributes: list[tuple[int, bytes, bytes]]) -> tuple[tuple[str,
     ((_, _, attribute),) = listed
     (_, oid, _), (_, _, values) = inner(attribute, SEQUENCE)
     if oid != EXTENSION_REQUEST:
-        raise Malformed("it has an attribute that is no list of extensions")
+        raise Malformed("an attribute is not a list of extensions")
     ((_, _, extensions),) = inner(values, SET)
     wanted = inner(extensions, SEQUENCE)
     if not wanted:
@@ -90,9 +90,9 @@ def alternatives(attributes: list[tuple[int, bytes, bytes]]) -> tuple[tuple[str,
     ((_, _, extension),) = wanted
     (_, oid, _), *critical, (tag, content, _) = inner(extension, SEQUENCE)
     if oid != ALTERNATIVE_NAMES or any(each[0] != TRUTH for each in critical):
-        raise Malformed("it asks for an extension other than alternative names")
+        raise Malformed("it requests an extension other than subjectAltName")
     found = inner(expect(OCTETS, tag, content), SEQUENCE)
     if any(tag not in (DNS, ADDRESS) or (tag == ADDRESS and len(body) != 4) for tag, body, _ in found):
-        raise Malformed("its alternative names are not DNS names and IPv4 addresses alone")
+        raise Malformed("subjectAltName has more than DNS names and IPv4 addresses")
     names = tuple(body.decode("ascii") for tag, body, _ in found if tag == DNS)
     return names, tuple(".".join(map(str, body)) for tag, body, _ in found if tag == ADDRESS)

@@ -44,16 +44,16 @@ def decide(spec: dict[str, Any], members: dict[str, Any], node: dict[str, Any] |
         return Verdict("deny", f"{malformed}")
     name, usages, needed = asked_for(request.subject), set(spec.get("usages") or []), USAGES[spec["signerName"]]
     if name is None:
-        return Verdict("deny", f"its subject is not exactly O={NODES}, CN={NODE}<name>")
+        return Verdict("deny", f"the subject is not exactly O={NODES}, CN={NODE}<name>")
     if name not in members:
         return Verdict("deny", f"{name} is no planned member")
     if not needed <= usages <= needed | ALSO:
-        return Verdict("deny", f"its usages are {', '.join(sorted(usages))}")
+        return Verdict("deny", f"the usages are {', '.join(sorted(usages))}")
     own = spec.get("username") == NODE + name and NODES in (spec.get("groups") or [])
     if spec["signerName"] == SERVING:
         return serving(request, members[name], own)
     if request.names or request.addresses:
-        return Verdict("deny", "a client has no alternative names")
+        return Verdict("deny", "a client certificate must have no subjectAltName")
     return Verdict("approve", f"{name} renews its own certificate") if own else joining(name, spec, node, machine_gone)
 
 
@@ -63,11 +63,11 @@ def joining(name: str, spec: dict[str, Any], node: dict[str, Any] | None, machin
     if BOOTSTRAPPERS not in (spec.get("groups") or []) or not user.startswith(BOOTSTRAPPER):
         return Verdict("deny", f"{user} is neither {NODE}{name} nor a bootstrapper")
     if node is None:
-        return Verdict("approve", f"{name} is planned, and has no Node yet")
+        return Verdict("approve", f"{name} is planned and has no Node yet")
     if is_ready(node):
-        return Verdict("wait", f"Node {name} is Ready: another machine has its name")
+        return Verdict("wait", f"Node {name} is Ready: another machine uses the name")
     if machine_gone:
-        return Verdict("replace", f"{name} is planned, and the machine of its Node is gone")
+        return Verdict("replace", f"{name} is planned, and its Node's machine is deleted")
     return Verdict("approve", f"{name} is planned, and its Node is not Ready")
 
 
@@ -81,7 +81,7 @@ def asked_for(subject: tuple[tuple[str, str], ...]) -> str | None:
 def serving(request: Request, member: dict[str, Any], own: bool) -> Verdict:
     """Return the verdict on a serving certificate: only for the member's name and address, only requested by itself."""
     if not own:
-        return Verdict("deny", f"only {NODE}{member['name']} may ask for it")
+        return Verdict("deny", f"only {NODE}{member['name']} may request it")
     asked = {*request.names, *request.addresses}
     foreign = asked - {member["name"], member["address"]}
     if foreign or not asked:

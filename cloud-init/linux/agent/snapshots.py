@@ -88,7 +88,7 @@ def upload(run: Run, file: Path, name: str) -> str:
     ):
         if hashlib.sha256(content[:-DIGEST]).digest() != bytes(content[-DIGEST:]):
             raise Failure(
-                "digest-mismatch", f"{file} is not a whole snapshot: etcd's digest at its end is of other bytes"
+                "digest-mismatch", f"{file} is not a complete snapshot: the SHA-256 at its end does not match"
             )
         key = f"{PREFIX}{name}.{hashlib.sha256(content).hexdigest()}.db"
         try:

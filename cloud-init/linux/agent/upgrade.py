@@ -76,7 +76,7 @@ def upgrade(run: Run) -> str:
         for argv in told["upgrade"]["last"]:
             run.command(*argv)
     if chosen == "apply" and not keep(api, applied=told["digest"]):
-        raise Failure("command-failed", "others wrote the agents' memory at the same moments")
+        raise Failure("command-failed", "other agents changed the shared memory five times in a row")
     write_whole(run.path(configuration.STAMP), told["digest"].encode(), 0o644)
     return chosen
 

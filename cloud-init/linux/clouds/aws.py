@@ -55,5 +55,5 @@ def gone(run: Run, machine: str) -> bool:
     url = run.value("facts.compute_service")
     said = run.ask("compute", url, "POST", urlencode(asked).encode(), content_type=kind).decode()
     if "</DescribeInstancesResponse>" not in said:
-        raise ValueError(f"it says no more of {machine} than: {said[:200]}")
+        raise ValueError(f"unexpected answer for {machine}: {said[:200]}")
     return set(STATE.findall(said)) <= {ENDED}

@@ -55,7 +55,7 @@ def gone(run: Run, machine: str) -> bool:
     first = page = run.value("facts.compute_service") + MACHINES
     while page:
         if urlsplit(page)[:2] != urlsplit(first)[:2]:  # the token is sent to this address only
-            raise ValueError(f"it goes on at {page}")
+            raise ValueError(f"the next page is at another address: {page}")
         said = json.loads(run.ask("compute", page))
         for each in said["value"]:
             if machine.lower() in (each["id"].lower(), each["properties"]["vmId"].lower()):

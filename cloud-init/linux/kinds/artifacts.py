@@ -84,7 +84,7 @@ def download(run: Run, step: Step, until: float) -> None:
     found = digest_of(run, partial, digest)
     if found != digest:
         partial.unlink()
-        raise Failure("digest-mismatch", f"{step['url']} has {found}, the plan says {digest}")
+        raise Failure("digest-mismatch", f"{step['url']} has {found}, the plan expects {digest}")
 
 
 def transfer(run: Run, step: Step, until: float) -> bool:
@@ -144,11 +144,11 @@ def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
         file.write(block)
         got += len(block)
         if most and file.tell() > most:
-            raise OSError(f"it is larger than its {most} bytes")
+            raise OSError(f"larger than the planned {most} bytes")
         if left(until) < 0:
-            raise TimeoutError(f"it did not end in its time; {got} bytes came")
+            raise TimeoutError(f"not finished before the timeout; {got} bytes received")
     if got < named:
-        raise OSError(f"{got} of {named} bytes came")
+        raise OSError(f"{got} of {named} bytes received")
 
 
 def check_space(folder: Path, wanted: int) -> None:

@@ -52,7 +52,7 @@ def read(run: Run, step: Step, epoch: int) -> Record | None:
     except ValueError:
         record = None
     if not isinstance(record, dict) or record.get("cluster") != step["cluster"]:
-        raise Failure("founding-refused", f"{url} is no record of this cluster, whose authority has {step['cluster']}")
+        raise Failure("founding-refused", f"{url} is no record of this cluster, whose CA has {step['cluster']}")
     return record
 
 
@@ -113,7 +113,7 @@ def wait(run: Run, record: Record | None) -> None:
     """Sleep POLL_SECONDS. Raise Failure wait-timeout after the step's timeout."""
     if run.left() < POLL_SECONDS:
         about = f"{record['machine']} ({record['owner']})" if record else "another machine"
-        raise Failure("wait-timeout", f"{about} has claimed to found the cluster, and has not done so yet")
+        raise Failure("wait-timeout", f"{about} has claimed the founding of the cluster and not finished it")
     time.sleep(POLL_SECONDS)
 
 
@@ -126,7 +126,7 @@ def settled(run: Run, record: Record | None) -> str | None:
         raise Failure("founding-refused", f"record {record['epoch']} has the state {state}")
     if mine and state == "founded":
         # a founded cluster is never founded again: it may have members
-        raise Failure("founding-refused", "this machine founded the cluster, and has lost its own memory of it")
+        raise Failure("founding-refused", "this machine founded the cluster but has lost the record of it on its disk")
     if mine:
         return "founder"
     return "member" if state == "founded" else None
@@ -144,7 +144,7 @@ def make_founded(run: Run, step: Step) -> None:
         append(run, step, record, "founded")
         record = last(run, step)
     if record and record["owner"] != me:
-        raise Failure("founding-refused", f"the last record is {record}: what this machine made is not the cluster")
+        raise Failure("founding-refused", f"the last record is {record}: another machine founds the cluster")
     if not record or record["state"] != "founded":
-        raise Failure("store-failed", f"{place(step, 0)}: the store does not show what this machine wrote")
+        raise Failure("store-failed", f"{place(step, 0)}: the store does not return the record that this machine wrote")
     write_whole(run.path(step["path"]), b"", MODES["public"])
