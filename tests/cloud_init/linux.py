@@ -97,8 +97,7 @@ def fetched(cloud: FakeCloud, content: bytes, **unpack: Any) -> list[dict[str, A
 
 
 def certificate() -> tuple[str, str]:
-    """Return a self-signed certificate as PEM and sha256:<hex> of its public key, from a library that is not under
-    test."""
+    """Return a self-signed certificate as PEM and sha256:<hex> of its public key, made with `cryptography`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
     now = datetime.now(timezone.utc)

@@ -31,8 +31,7 @@ def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
 
 @pytest.fixture
 def tell(cloud: FakeCloud, tmp_path: Path) -> Tell:
-    """Return tell(bundle): puts the bundle into the store and its URL into machine.json. Overrides: content, sha256,
-    world."""
+    """Return tell(bundle): stores the bundle and writes machine.json. Overrides: content, sha256, world."""
 
     def told(made: Any, content: bytes | None = None, sha256: str | None = None, target: str = "sandbox") -> None:
         cloud.objects[f"/{made.key}"] = made.content if content is None else content

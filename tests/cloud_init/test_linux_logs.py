@@ -23,8 +23,7 @@ ENCRYPTION_KEY = "c2VjcmV0Ym94a2V5MDEyMzQ1Njc4OWFiY2RlZg=="
 def collect(
     node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """Return collect_logs.py on a machine whose files and programs contain a token, an encryption key and a private
-    key."""
+    """Return collect_logs.py on a machine whose files and programs have a token, an encryption and a private key."""
     store = f"{cloud.url}/bundles"
     facts = {"cloud": "aws", "world": "sandbox", "secret_service": f"{cloud.url}/", "join_secret": "join"}
     facts |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}

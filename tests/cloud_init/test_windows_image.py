@@ -61,8 +61,7 @@ def test_an_images_bundle_has_only_image_phases_and_always_the_same_bytes(made: 
 
 
 def _plan() -> NodePlan:
-    """Return the plan of a small machine: a folder, a service and a setting in its image; files, a service and a task
-    later."""
+    """Return a small machine's plan: a folder, a service and a setting in its image; files, a service, a task later."""
     folder, config = r"C:\var\log\own", r"C:\own\config"
     image = (
         step("directory", "logs", path=folder, access="private"),
