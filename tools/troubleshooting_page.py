@@ -212,7 +212,7 @@ ITEMS: tuple[Item, ...] = (
         "`mullion logs STACK NODE` fetches all of it, redacted; logs lie in C:\\var\\log and are cut to size.",
         steps=("collect-logs", "rotate-logs"),
         proofs=(
-            "cloud_init/test_windows_logs.py::test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret",
+            "cloud_init/test_windows_logs.py::test_ops_02_a_request_gets_an_archive_of_all_sources_without_a_planted_secret",
         ),
     ),
 )
