@@ -9,7 +9,7 @@ from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan, references
 from components.plan import plan_cluster
-from tests.components.node.samples import PATCHES, content, one, plan, position, spec
+from tools.golden.samples import PATCHES, content, one, plan, position, spec
 
 
 def _documents(made: NodePlan) -> dict[str, Any]:
