@@ -26,7 +26,7 @@ def up(folder: Path, name: str, text: str) -> CloudState:
     (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
     with pytest.MonkeyPatch.context() as patch:
         work_in(folder, patch)
-        file = target.world_file(name)
+        file = target.cloud_state_file(name)
         file.parent.mkdir(parents=True)
         cloud_state = CloudState(file)
         with cloud_state.transaction():

@@ -39,7 +39,7 @@ def copy_clone(folder: Path) -> None:
             shutil.copy2(REPOSITORY / part, folder)
 
 
-class Replica:
+class ScratchClone:
     """A copy of the clone in a folder, for one stack."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from operations.chaos.clone import RUN_SECONDS, Replica
+from operations.chaos.clone import RUN_SECONDS, ScratchClone
 from sandbox import faults
 from sandbox.cloud_state import CloudState
 
@@ -24,34 +24,34 @@ QUIET = 0.3
 """Seconds without a sign of progress after which every call that can be under way is held."""
 
 Done = subprocess.CompletedProcess[str]
-Cut = Callable[[Replica, tuple[str, ...], int], Done]
+Cut = Callable[[ScratchClone, tuple[str, ...], int], Done]
 """Runs the command with these words, cut off at this call of the cloud (the first is 1), or to its end where it makes
 fewer. No fault is left waiting."""
 
 
-def _provider_dies(kind: str, replica: Replica, words: tuple[str, ...], call: int) -> Done:
+def _provider_dies(kind: str, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
     """The provider ends; the engine lives on and reports a failure."""
-    with replica.cloud_state() as cloud_state:
+    with clone.cloud_state() as cloud_state:
         faults.plan(cloud_state, kind, call, amount=QUIET, times=ALL)
-    done = replica.run(*words)
-    _forget(replica)
+    done = clone.run(*words)
+    _forget(clone)
     return done
 
 
-def _killed(kind: str, everything: bool, replica: Replica, words: tuple[str, ...], call: int) -> Done:
+def _killed(kind: str, everything: bool, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
     """SIGKILL for the engine alone (its provider sees that and ends), or for command and engine together."""
 
     def kill(run: subprocess.Popen[str]) -> None:
-        engine = replica.engine_id()
+        engine = clone.engine_id()
         if everything:
             os.killpg(run.pid, signal.SIGKILL)
         if engine is not None:
             os.kill(engine, signal.SIGKILL)
 
-    return _held(kind, HELD, kill, replica, words, call)
+    return _held(kind, HELD, kill, clone, words, call)
 
 
-def _interrupted(times: int, replica: Replica, words: tuple[str, ...], call: int) -> Done:
+def _interrupted(times: int, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
     """Ctrl-C, once or twice, while calls are under way."""
 
     def press(run: subprocess.Popen[str]) -> None:
@@ -60,7 +60,7 @@ def _interrupted(times: int, replica: Replica, words: tuple[str, ...], call: int
             with suppress(subprocess.TimeoutExpired):
                 run.wait(QUIET)
 
-    return _held("slow", 2 * QUIET, press, replica, words, call)
+    return _held("slow", 2 * QUIET, press, clone, words, call)
 
 
 CUTS: dict[str, Cut] = {
@@ -80,18 +80,18 @@ def _held(
     kind: str,
     seconds: float,
     cut: Callable[[subprocess.Popen[str]], None],
-    replica: Replica,
+    clone: ScratchClone,
     words: tuple[str, ...],
     call: int,
 ) -> Done:
     """Hold calls, each for so long, and cut once nothing else goes on."""
-    with replica.cloud_state() as cloud_state:
+    with clone.cloud_state() as cloud_state:
         faults.plan(cloud_state, kind, call, amount=seconds, times=ALL)
-        with replica.start(*words) as run:
+        with clone.start(*words) as run:
             if _nothing_goes_on(cloud_state, run):
                 cut(run)
             output, errors = run.communicate(timeout=RUN_SECONDS)
-    _forget(replica)
+    _forget(clone)
     return Done(words, run.returncode, output, errors)
 
 
@@ -111,6 +111,6 @@ def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> boo
     return False
 
 
-def _forget(replica: Replica) -> None:
-    with replica.cloud_state() as cloud_state:
+def _forget(clone: ScratchClone) -> None:
+    with clone.cloud_state() as cloud_state:
         faults.clear(cloud_state)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.clouds import cloud_tables
 from operations.recovery import state_check
 from operations.recovery.state_check import Thing
@@ -71,15 +71,15 @@ class Asked:
     """Pools or machines that are made anew, and no others; None where that is not known."""
 
 
-def snapshot(replica: Replica) -> Snapshot:
-    """Look at a replica as it is now."""
-    with replica.cloud_state() as cloud_state:
+def snapshot(clone: ScratchClone) -> Snapshot:
+    """Look at a clone as it is now."""
+    with clone.cloud_state() as cloud_state:
         there, calls = tuple(cloud_state.resources()), tuple(cloud_state.operations())
         reported = _reported(cloud_state)
-    secrets = {urn: digest for urn, digest in replica.secrets().items() if GENERATED in urn}
-    kept = frozenset(state_check.kept_in(replica.sandbox))
-    left = (*replica.locks(), *replica.rolls())
-    return Snapshot(replica.state(), there, calls, secrets, kept, left, reported)
+    secrets = {urn: digest for urn, digest in clone.secrets().items() if GENERATED in urn}
+    kept = frozenset(state_check.kept_in(clone.sandbox))
+    left = (*clone.locks(), *clone.rolls())
+    return Snapshot(clone.state(), there, calls, secrets, kept, left, reported)
 
 
 def _reported(cloud_state: CloudState) -> dict[str, str]:
@@ -147,7 +147,7 @@ def at_rest(now: Snapshot) -> Iterator[str]:
     for each in now.state.get("pending_operations") or []:
         yield f"{each['type']} {each['resource']['urn']} is pending"
     found = state_check.compare(now.resources, ((each.type, each.id) for each in now.there), now.kept)
-    yield from (f"in the world alone: {kind} {key}" for kind, key in found.orphans)
+    yield from (f"in the sandbox alone: {kind} {key}" for kind, key in found.orphans)
     yield from (f"in the state alone: {kind} {key}" for kind, key in found.missing)
     twice = Counter(each["urn"] for each in now.resources)
     yield from (f"in the state {count} times: {urn}" for urn, count in twice.items() if count > 1)
@@ -177,7 +177,7 @@ def _differing(now: Snapshot) -> Iterator[str]:
         recorded, real = _comparable(each.get("inputs") or {}), _comparable(known)
         for name in sorted(recorded.keys() | real.keys()):
             if recorded.get(name) != _told(real.get(name), recorded.get(name)):
-                yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the world"
+                yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the sandbox"
 
 
 def _told(real: Any, recorded: Any) -> Any:

@@ -20,7 +20,7 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.chaos import invariants
 from operations.chaos.changes import CHANGES, Change, Document, Draw, older
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.chaos.cuts import CUTS, Cut, Done
 from operations.chaos.invariants import Asked
 from operations.console.exits import Exit, Stop
@@ -45,12 +45,12 @@ class Violation(Exception):
 
 
 def _fault(kind: str, amount: float, times: int) -> Cut:
-    def disturbed(replica: Replica, words: tuple[str, ...], call: int) -> Done:
-        with replica.cloud_state() as world:
-            faults.plan(world, kind, call, amount=amount, times=times)
-        done = replica.run(*words)
-        with replica.cloud_state() as world:
-            faults.clear(world)
+    def disturbed(clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
+        with clone.cloud_state() as cloud_state:
+            faults.plan(cloud_state, kind, call, amount=amount, times=times)
+        done = clone.run(*words)
+        with clone.cloud_state() as cloud_state:
+            faults.clear(cloud_state)
         return done
 
     return disturbed
@@ -96,8 +96,8 @@ def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
         print(f"{stack}, seed {number}", flush=True)
         folder = Path(tempfile.mkdtemp(prefix=f"mullion-chaos-{stack}-"))
         try:
-            replica = Replica(folder, program, stack)
-            sequence(replica, config, number, lambda line: print(f"  {line}", flush=True), length)
+            clone = ScratchClone(folder, program, stack)
+            sequence(clone, config, number, lambda line: print(f"  {line}", flush=True), length)
         except Violation as found:
             again = f"mullion chaos {stack} --seed {number} --length {length}"
             raise Stop(Exit.FAILED, f"seed {number}, {found}\nkept: {folder}\nagain: {again}") from None
@@ -108,15 +108,15 @@ def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
     print(f"all held: {runs} of {stack}, seeds {first} to {first + runs - 1}")
 
 
-def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
+def sequence(clone: ScratchClone, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
     """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
-    runs, now = 0, invariants.snapshot(replica)
-    for number, action in enumerate(actions(replica.stack, config, seed, length), 1):
+    runs, now = 0, invariants.snapshot(clone)
+    for number, action in enumerate(actions(clone.stack, config, seed, length), 1):
         begun = time.monotonic()
         try:
-            codes, wrong = _act(replica, action)
-            before, now = now, now if wrong else invariants.snapshot(replica)
-            wrong += [] if wrong else invariants.broken(before, now, asked(replica.stack, action.change))
+            codes, wrong = _act(clone, action)
+            before, now = now, now if wrong else invariants.snapshot(clone)
+            wrong += [] if wrong else invariants.broken(before, now, asked(clone.stack, action.change))
         except subprocess.TimeoutExpired as hung:
             codes, wrong = [], [f"it hangs: {hung}"]
         if wrong:
@@ -161,15 +161,15 @@ def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Seq
         return change
 
 
-def _act(replica: Replica, action: Action) -> tuple[list[int], list[str]]:
+def _act(clone: ScratchClone, action: Action) -> tuple[list[int], list[str]]:
     """Do it, again without a disturbance where that did not come through; exit codes, and what is wrong with them."""
     if not action.change.scales:
-        replica.write(action.change.document)
+        clone.write(action.change.document)
     again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scales else action.words
-    runs = [DISTURBANCES[action.disturbed](replica, action.words, action.call)] if action.disturbed else []
+    runs = [DISTURBANCES[action.disturbed](clone, action.words, action.call)] if action.disturbed else []
     if not runs or runs[0].returncode:
-        replica.write(action.change.document)  # a scaling that did not begin takes its number back
-        runs.append(replica.run(*again if runs else action.words))
+        clone.write(action.change.document)  # a scaling that did not begin takes its number back
+        runs.append(clone.run(*again if runs else action.words))
     codes = [each.returncode for each in runs]
     wrong = [f"exit code {each.returncode}: {_end(each)}" for each in runs[:-1] if each.returncode not in ENDINGS]
     wrong += [f"exit code {codes[-1]}: {_end(runs[-1])}"] if codes[-1] else []

@@ -133,7 +133,7 @@ def _compared(chosen: list[Artifact]) -> Iterator[tuple[Artifact, str, str]]:
     def compare(each: Artifact) -> tuple[Artifact, str, str]:
         hosts: set[str] = set()
         try:
-            hosts = {urlsplit(place).netloc for place in publishers.places(each.name, each.url)}
+            hosts = {urlsplit(url).netloc for url in publishers.checksum_urls(each.name, each.url)}
             if hosts and hosts <= silent.keys():
                 return each, "unreachable", silent[min(hosts)]
             algorithm = each.digest.partition(":")[0]

@@ -21,7 +21,7 @@ from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
 from operations.stacks import boot_overlay, boot_site, stack_files
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, sandbox_folder
 from sandbox.boot import machine_status, supervision
 from sandbox.boot.cloud_services import services_of
 from sandbox.boot.machine import KUBECTL
@@ -50,7 +50,7 @@ def boot(name: str, timeout: str) -> None:
     except ValueError as error:
         raise Stop(Exit.USAGE, f"--timeout {error}") from error
     plan = plan_cluster(name, stack_files.load(name).spec)
-    if not boot_overlay.is_chosen(name) or not world_file(name).exists():
+    if not boot_overlay.is_chosen(name) or not cloud_state_file(name).exists():
         raise Stop(
             Exit.USAGE,
             f"the machines of {name} were not created bootable; run: mullion up {name} --sandbox --bootable",
@@ -184,7 +184,7 @@ def _kubeconfig(name: str) -> str:
 
 @contextmanager
 def _cloud_state(name: str) -> Iterator[CloudState]:
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     try:
         yield cloud_state
     finally:
@@ -194,7 +194,7 @@ def _cloud_state(name: str) -> Iterator[CloudState]:
 @contextmanager
 def _booted(name: str) -> Iterator[CloudState]:
     """Give the cloud state of a booted stack. Raises Stop if it is not booted."""
-    if not world_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
+    if not cloud_state_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # clears up after a killed supervisor
         raise Stop(Exit.USAGE, boot_site.not_booted(name))
     with _cloud_state(name) as cloud_state:

@@ -7,7 +7,7 @@ from typing import Any
 
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
-from operations.stacks.target import world_file
+from operations.stacks.target import cloud_state_file
 from sandbox import clouds, faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.faults import KINDS
@@ -17,7 +17,7 @@ from sandbox.records import Record
 @contextmanager
 def opened(stack: str) -> Iterator[CloudState]:
     """Give the cloud state of a stack's sandbox. Raises Stop if there is none yet."""
-    file = world_file(stack)
+    file = cloud_state_file(stack)
     if not file.exists():
         raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; run: mullion up {stack} --sandbox")
     cloud_state = CloudState(file)

@@ -53,7 +53,7 @@ def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
     return catalogue.find(name, newest, os).url.replace(newest, version)
 
 
-def places(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
+def checksum_urls(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
     """Addresses of the checksum files of a download, in the order they are asked: its publisher's, or the one given."""
     if checksums:
         return (checksums,)
@@ -78,28 +78,28 @@ def published(
     file_name, read = url.rpartition("/")[2], _read if checksums or name not in RELEASES else _from_release
     asked: list[fetch.Unreachable] = []
     others: list[str] = []
-    for place in places(name, url, checksums):
-        if fetch.forgeable(place):
-            raise NotPublished(f"{place} gives digests over plain http, where anybody on the way can change them")
+    for address in checksum_urls(name, url, checksums):
+        if fetch.forgeable(address):
+            raise NotPublished(f"{address} gives digests over plain http, where anybody on the way can change them")
         try:
-            digest = read(place, file_name, waits)
+            digest = read(address, file_name, waits)
         except fetch.Unreachable as failure:
             asked.append(failure)
             continue
         if digest.startswith(algorithm):
-            return Published(digest, place)
-        others.append(f"{place} gives no {algorithm} of {file_name}")
+            return Published(digest, address)
+        others.append(f"{address} gives no {algorithm} of {file_name}")
     silent = bool(asked) and not others and all(each.status is None for each in asked)
     why = "; ".join([*map(str, asked), *others])
     raise NotPublished(why or f"nobody is known to publish such digests of {name}", silent=silent)
 
 
-def _read(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+def _read(address: str, file_name: str, waits: tuple[int, ...]) -> str:
     """The digest that a checksum file gives."""
     try:
-        return digest_of(fetch.text(place, waits=waits), file_name)
+        return digest_of(fetch.text(address, waits=waits), file_name)
     except BadChecksums as error:
-        raise BadChecksums(f"{place}: {error}") from None
+        raise BadChecksums(f"{address}: {error}") from None
 
 
 def _release(url: str) -> str:
@@ -110,16 +110,16 @@ def _release(url: str) -> str:
     return API.format(owner=parts[0], repository=parts[1], tag=parts[4])
 
 
-def _from_release(place: str, file_name: str, waits: tuple[int, ...]) -> str:
+def _from_release(address: str, file_name: str, waits: tuple[int, ...]) -> str:
     """The digest that the description of a release gives."""
-    content = fetch.text(place, "application/vnd.github+json", waits)
+    content = fetch.text(address, "application/vnd.github+json", waits)
     try:
         digests = {each["name"]: each.get("digest") for each in json.loads(content)["assets"]}
     except (ValueError, KeyError, TypeError):
-        raise BadChecksums(f"{place}: no description of a release") from None
+        raise BadChecksums(f"{address}: no description of a release") from None
     if not digests.get(file_name):
-        raise NotPublished(f"{place} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
+        raise NotPublished(f"{address} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
     try:
         return checked(str(digests[file_name]))
     except ValueError as error:
-        raise BadChecksums(f"{place}: {error}") from None
+        raise BadChecksums(f"{address}: {error}") from None

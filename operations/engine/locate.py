@@ -82,7 +82,7 @@ def installed(announce: Announce = say) -> Engine | None:
 
     Raises EngineError only for a copy that MULLION_PULUMI names and that cannot be used.
     """
-    for origin, path in _places():
+    for origin, path in _candidates():
         version, fault = _judge(path)
         if not fault:
             return Engine(path, version, origin)
@@ -92,7 +92,7 @@ def installed(announce: Announce = say) -> Engine | None:
     return None
 
 
-def _places() -> Iterator[tuple[Origin, Path]]:
+def _candidates() -> Iterator[tuple[Origin, Path]]:
     named = os.environ.get("MULLION_PULUMI")
     if named:
         yield Origin.NAMED, Path(named).expanduser().absolute()

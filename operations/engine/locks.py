@@ -39,7 +39,7 @@ class Lock:
         return f"process {self.pid} of {self.user} on {self.host}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def held(stack: str, backend: str) -> list[Lock]:
+def of_stack(stack: str, backend: str) -> list[Lock]:
     """Return the locks of a stack in the backend with this URL; none for a backend that keeps no files here."""
     folder = _folder(backend)
     if folder is None:
@@ -79,7 +79,7 @@ def cancel_dead(stack: str, backend: str) -> list[Lock]:
     Return the locks. Stop where a run lives, or where that cannot be known. Each lock goes by its own file:
     `pulumi cancel` takes all, also one that another run has just got.
     """
-    locks = held(stack, backend)
+    locks = of_stack(stack, backend)
     for lock in locks:
         if not lock.dead:
             raise Stop(Exit.REFUSED, refusal(stack, lock))

@@ -110,7 +110,7 @@ def unprotected(state: State, urns: list[str]) -> bool:
     return bool(found)
 
 
-def held(state: State, kubernetes: str) -> str:
+def waiting_version(state: State, kubernetes: str) -> str:
     """Return the version that pools have while they wait for the control plane to reach another; else nothing."""
     pools = (each.get("outputs") or {} for each in state if each["type"].endswith(":Workers"))
     return next((each["kubernetes"] for each in pools if each.get("kubernetes", kubernetes) != kubernetes), "")

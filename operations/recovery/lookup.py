@@ -43,7 +43,7 @@ def given(resource: Resource) -> dict[str, Any]:
     return {name: value for name, value in resource["inputs"].items() if isinstance(value, (str, int, float, bool))}
 
 
-def in_sandbox(world_file: Path, cluster: str) -> Lookup:
+def in_sandbox(cloud_state_file: Path, cluster: str) -> Lookup:
     """Look in the sandbox's world."""
     from sandbox.cloud_state import CloudState, Record
     from sandbox.clouds import of_type
@@ -59,7 +59,7 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
         return given(resource).items() <= _plain(known).items() and ours
 
     def find(resource: Resource, others: set[str]) -> Found | None:
-        cloud_state = CloudState(world_file)
+        cloud_state = CloudState(cloud_state_file)
         try:
             for record in cloud_state.resources(resource["type"]):
                 if record.id not in others and same(record, resource):

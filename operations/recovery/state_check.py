@@ -11,7 +11,7 @@ from pathlib import Path
 from operations.engine.events import SILENT
 from operations.engine.state import State
 from operations.stacks import target
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, sandbox_folder
 
 Thing = tuple[str, str]
 """Type and id: what both sides know a resource by."""
@@ -54,13 +54,13 @@ def things(state: State) -> list[Thing]:
     return [(each["type"], each.get("id", "")) for each in cloud]
 
 
-def in_sandbox(world_file: Path) -> list[Thing]:
+def in_sandbox(cloud_state_file: Path) -> list[Thing]:
     """Return all things of a sandbox's world; none where there is no world yet."""
     from sandbox.cloud_state import CloudState
 
-    if not world_file.exists():
+    if not cloud_state_file.exists():
         return []
-    cloud_state = CloudState(world_file)
+    cloud_state = CloudState(cloud_state_file)
     try:
         return [(each.type, each.id) for each in cloud_state.resources()]
     finally:
@@ -69,11 +69,13 @@ def in_sandbox(world_file: Path) -> list[Thing]:
 
 def faults(name: str, state: State) -> list[str]:
     """Say where a stack's state and its sandbox's world disagree, and what to do about each."""
-    found = compare(state, in_sandbox(world_file(name)), kept(name))
+    found = compare(state, in_sandbox(cloud_state_file(name)), kept(name))
     orphans = [
-        f"in the world and in no state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
+        f"in the sandbox and in no state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
     ]
-    missing = [f"in the state and not in the world: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing]
+    missing = [
+        f"in the state and not in the sandbox: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing
+    ]
     return orphans + missing
 
 

@@ -12,7 +12,7 @@ from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import in_sandbox, sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, in_sandbox, sandbox_folder
 
 START_STOP_SECONDS = 60
 """Seconds for a site to come up, and for its machines to be cut."""
@@ -27,7 +27,7 @@ def api(name: str) -> str:
 
     if supervision.supervisor_pid(sandbox_folder(name)) is None:
         return ""
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     try:
         return machine_status.network(cloud_state).get("api", "")
     finally:

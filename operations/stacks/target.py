@@ -55,7 +55,7 @@ def sandbox_folder(name: str) -> Path:
     return root() / "sandbox" / _checked(name)
 
 
-def world_file(name: str) -> Path:
+def cloud_state_file(name: str) -> Path:
     """Return the file of the world that a stack's sandbox is."""
     return sandbox_folder(name) / "world.db"
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.clouds import cloud_tables
 from operations.engine.locate import Engine
 from operations.recovery import state_check
 from sandbox.boot.cloud_services import services_of
 
 
-class Clone(Replica):
+class Clone(ScratchClone):
     """A copy for one stack, aws-ci unless another is named."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str = "aws-ci") -> None:

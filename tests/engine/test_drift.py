@@ -49,7 +49,7 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
     }
     doctor = clone.run("doctor", clone.stack)
     assert doctor.returncode == Exit.FAILED
-    assert f"in the state and not in the world: {things.listener}" in doctor.stdout
+    assert f"in the state and not in the sandbox: {things.listener}" in doctor.stdout
     assert files(clone) == before, "drift and doctor changed nothing"
 
     up = clone.up("--refresh")

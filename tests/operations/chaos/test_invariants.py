@@ -57,19 +57,19 @@ ORPHAN = record(OBJECT, "p", "urn:p")
 BAD = {
     "the file /x is left": replace(GOOD, left=(Path("/x"),)),
     "creating urn:p is pending": in_state(pending_operations=[{"type": "creating", "resource": {"urn": "urn:p"}}]),
-    f"in the world alone: {OBJECT} p": in_world(ORPHAN),
+    f"in the sandbox alone: {OBJECT} p": in_world(ORPHAN),
     f"in the state alone: {OBJECT} p": in_state(resource(OBJECT, "p", "urn:p")),
     "in the state 2 times: urn:o": in_state(GOOD.resources[1]),
-    f"{PLANE} size: a in the state, b in the world": replace(
+    f"{PLANE} size: a in the state, b in the sandbox": replace(
         GOOD, there=(record(INSTANCE, "i-1", PLANE, size="b"), GOOD.there[1])
     ),
-    "urn:o source: abc in the state, abd in the world": replace(
+    "urn:o source: abc in the state, abd in the sandbox": replace(
         GOOD, there=(GOOD.there[0], record(OBJECT, "o", "urn:o", source={"asset": {"hash": "abd"}}, password=REDACTED))
     ),
-    "urn:o password: [secret] in the state, plain in the world": replace(
+    "urn:o password: [secret] in the state, plain in the sandbox": replace(
         GOOD, there=(GOOD.there[0], record(OBJECT, "o", "urn:o", source={"asset": {"hash": "abc"}}, password="plain"))
     ),
-    "urn:n profile: {'password': None} in the state, {'password': '[secret]'} in the world": replace(
+    "urn:n profile: {'password': None} in the state, {'password': '[secret]'} in the sandbox": replace(
         in_state(resource(OBJECT, "n", "urn:n", profile={"password": None})),
         there=(*GOOD.there, record(OBJECT, "n", "urn:n", profile={"password": REDACTED})),
     ),

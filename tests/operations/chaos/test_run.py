@@ -77,17 +77,17 @@ def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
     def sequence(replica: object, config: object, seed: int, say: Callable[[str], object], length: int) -> None:
         say(f"1: up -> {length}")
         if seed == 8:
-            raise run.Violation("action 2 (label web): \n  in the world alone: vpc-1")
+            raise run.Violation("action 2 (label web): \n  in the sandbox alone: vpc-1")
 
     kept: list[Path] = []
     monkeypatch.setattr(run, "sequence", sequence)
-    monkeypatch.setattr(run, "Replica", lambda folder, *_: kept.append(folder))
+    monkeypatch.setattr(run, "ScratchClone", lambda folder, *_: kept.append(folder))
     monkeypatch.setattr(locate, "find", lambda: None)
     result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "3", "--length", "2")
     assert result.exit_code == Exit.FAILED
     assert result.stdout == "aws-dev, seed 7\n  1: up -> 2\naws-dev, seed 8\n  1: up -> 2\n"
     again = "mullion chaos aws-dev --seed 8 --length 2"
-    for words in ("seed 8, action 2", "in the world alone: vpc-1", again, str(kept[1])):
+    for words in ("seed 8, action 2", "in the sandbox alone: vpc-1", again, str(kept[1])):
         assert words in result.stderr, words
     assert [each.exists() for each in kept] == [False, True]
     shutil.rmtree(kept[1])
@@ -95,7 +95,7 @@ def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
 
 def test_sequences_that_hold_end_well(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "sequence", lambda *_: None)
-    monkeypatch.setattr(run, "Replica", lambda *_: None)
+    monkeypatch.setattr(run, "ScratchClone", lambda *_: None)
     monkeypatch.setattr(locate, "find", lambda: None)
     result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "2")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all held: 2 of aws-dev, seeds 7 to 8")
@@ -103,7 +103,7 @@ def test_sequences_that_hold_end_well(mullion: Callable[..., Result], monkeypatc
 
 def test_without_a_seed_one_is_drawn_and_shown(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "sequence", lambda *_: None)
-    monkeypatch.setattr(run, "Replica", lambda *_: None)
+    monkeypatch.setattr(run, "ScratchClone", lambda *_: None)
     monkeypatch.setattr(locate, "find", lambda: None)
     shown = mullion("chaos", "aws-dev").stdout.splitlines()[0]
     assert shown.removeprefix("aws-dev, seed ").isdecimal()

@@ -47,7 +47,7 @@ def test_a_lock_is_dead_only_where_its_run_is_surely_over(
     tmp_path: Path, pid: int, host: str, age: int, dead: bool
 ) -> None:
     path = lock(tmp_path, pid, host=host, age=age)
-    [found] = locks.held("small", tmp_path.as_uri())
+    [found] = locks.of_stack("small", tmp_path.as_uri())
     assert found.dead is dead
     if dead:
         assert locks.cancel_dead("small", tmp_path.as_uri()) == [found]
@@ -70,15 +70,15 @@ def test_one_living_run_keeps_all_locks(tmp_path: Path) -> None:
 
 def test_locks_of_other_stacks_and_backends_are_not_looked_at(tmp_path: Path) -> None:
     lock(tmp_path, NEVER)
-    assert locks.held("other", tmp_path.as_uri()) == []
-    assert locks.held("small", "s3://bucket") == []
+    assert locks.of_stack("other", tmp_path.as_uri()) == []
+    assert locks.of_stack("small", "s3://bucket") == []
 
 
 def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = lock(tmp_path, NEVER)
     path.write_text("{")
     with pytest.raises(Stop, match=str(path)):
-        locks.held("small", tmp_path.as_uri())
+        locks.of_stack("small", tmp_path.as_uri())
 
 
 @pytest.mark.parametrize(("text", "stays"), [("", False), ('{"md5":', False), ('{"md5": "x"}', True)])

@@ -13,9 +13,11 @@ def workers(kubernetes: str) -> dict[str, Any]:
 
 
 def test_pools_that_wait_for_the_control_plane_are_known_by_their_version() -> None:
-    assert state.held([workers("1.35.8"), workers("1.35.8")], "1.36.4") == "1.35.8"
-    assert state.held([workers("1.36.4")], "1.36.4") == ""
-    assert state.held([{"type": "mullion:aws:Workers"}, {"type": "x"}], "1.36.4") == "", "made by an earlier release"
+    assert state.waiting_version([workers("1.35.8"), workers("1.35.8")], "1.36.4") == "1.35.8"
+    assert state.waiting_version([workers("1.36.4")], "1.36.4") == ""
+    assert state.waiting_version([{"type": "mullion:aws:Workers"}, {"type": "x"}], "1.36.4") == "", (
+        "made by an earlier release"
+    )
 
 
 def test_protection_and_hooks_are_taken_off_and_nothing_else() -> None:

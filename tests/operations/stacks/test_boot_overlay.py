@@ -147,7 +147,7 @@ def test_stopping_what_is_not_booted_is_no_fault(built: Path, mullion: Run) -> N
 def test_machines_that_cannot_boot_are_refused_before_programs_are_asked_for(built: Path) -> None:
     target.remember("small", Target("sandbox"))
     (target.sandbox_folder("small")).mkdir(parents=True)
-    CloudState(target.world_file("small")).close()
+    CloudState(target.cloud_state_file("small")).close()
     with pytest.raises(Stop, match="remove them first, mullion down small --sandbox") as stop:
         boot_overlay.choose("small", stack_files.written("small"), None)
     assert stop.value.code is Exit.REFUSED
