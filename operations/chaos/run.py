@@ -1,8 +1,8 @@
-"""`mullion chaos`: random changes, faults and cuts on a throw-away copy of a stack in the sandbox, and what must hold
-after each.
+"""`mullion chaos`: random changes, faults and interruptions of a temporary copy of a stack in the sandbox, and the
+check of invariants after each.
 
-A seed decides every action. How far the engine's parallel calls have come at a cut is their own affair, so what a seed
-found may need more than one run to show itself again.
+A seed decides every action, but not how far the engine's parallel calls are at an interruption; so a violation may take
+more than one run with its seed to recur.
 """
 
 import random
@@ -29,19 +29,19 @@ from operations.stacks import stack_files
 from sandbox import faults
 
 LENGTH = 4
-"""Changes between the first `up` and the last `down` of a sequence, unless told."""
+"""Default number of changes between the first `up` and the last `down` of a sequence."""
 CALLS_OF_ALL = 60
-"""Among so many first calls of the cloud a disturbance comes, of a whole build or removal."""
+"""A disturbance of a whole build or removal hits one of this many first calls of the cloud."""
 LINES = 12
-"""Of what a run said last, where it is shown."""
+"""Last lines of a run's output in a message."""
 ENDINGS = {Exit.OK, Exit.FAILED, Exit.INTERRUPTED, -9}
-"""How a disturbed run may end: it came through, it failed, it was interrupted, it was killed."""
+"""Exit codes that a disturbed run may have; -9: killed."""
 
 Say = Callable[[str], object]
 
 
 class Violation(Exception):
-    """Something that must hold does not."""
+    """An invariant is broken."""
 
 
 def _fault(kind: str, amount: float, times: int) -> Cut:
@@ -69,9 +69,9 @@ DISTURBANCES: dict[str, Cut] = {
 
 @dataclass(frozen=True)
 class Action:
-    """A run of the command, on what a change makes of the stack file.
+    """A run of the command after a change of the stack file.
 
-    disturbed: a key of DISTURBANCES, at this call of the cloud; None for a run that is left alone.
+    disturbed: a key of DISTURBANCES, applied at the cloud's call number `call`; None: undisturbed.
     """
 
     words: tuple[str, ...]
@@ -84,12 +84,12 @@ class Action:
 
 
 def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
-    """Run sequences: the first with this seed, each other with the next one. Stop at the first violation.
+    """Run sequences with consecutive seeds, from `seed` on, and stop at the first violation.
 
     length: changes between the first `up` and the last `down` of each.
     """
     if not stack_files.load(stack).spec.pools:
-        raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so give it one")
+        raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so add one")
     program, config = locate.find(), stack_files.config(stack)
     first = random.SystemRandom().randrange(10**6) if seed is None else seed
     for number in range(first, first + runs):
@@ -109,7 +109,7 @@ def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
 
 
 def sequence(clone: ScratchClone, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
-    """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
+    """Run one sequence, and return its number of runs. Raises Violation with the action and the broken invariants."""
     runs, now = 0, invariants.snapshot(clone)
     for number, action in enumerate(actions(clone.stack, config, seed, length), 1):
         begun = time.monotonic()
@@ -128,7 +128,7 @@ def sequence(clone: ScratchClone, config: Mapping[str, Any], seed: int, say: Say
 
 def actions(stack: str, config: Mapping[str, Any], seed: int, length: int = LENGTH) -> Iterator[Action]:
     """Draw a sequence: build, changes, removal."""
-    rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+    rng = random.Random(seed)  # noqa: S311 - repeatable on purpose, not for secrets
     begun = _drawn(rng, stack, config, (older,))
     cluster: Document = begun.document
     up, down = ("up", stack, "--sandbox", "--yes"), ("down", stack, "--sandbox", "--yes", "--confirm", stack)
@@ -148,7 +148,7 @@ def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | N
 
 
 def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
-    """A change of one of these kinds that leaves the spec without errors."""
+    """Draw a change of one of these kinds whose spec has no errors."""
     region = config[CLOUDS[config[CLUSTER]["cloud"]].region_key]
     while True:
         change = rng.choice(kinds)(rng, config[CLUSTER], region)
@@ -162,13 +162,13 @@ def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Seq
 
 
 def _act(clone: ScratchClone, action: Action) -> tuple[list[int], list[str]]:
-    """Do it, again without a disturbance where that did not come through; exit codes, and what is wrong with them."""
+    """Run an action, and once more undisturbed if it failed. Return exit codes, and lines about wrong ones."""
     if not action.change.scales:
         clone.write(action.change.document)
     again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scales else action.words
     runs = [DISTURBANCES[action.disturbed](clone, action.words, action.call)] if action.disturbed else []
     if not runs or runs[0].returncode:
-        clone.write(action.change.document)  # a scaling that did not begin takes its number back
+        clone.write(action.change.document)  # a scaling that did not begin has restored the old count
         runs.append(clone.run(*again if runs else action.words))
     codes = [each.returncode for each in runs]
     wrong = [f"exit code {each.returncode}: {_end(each)}" for each in runs[:-1] if each.returncode not in ENDINGS]
@@ -182,13 +182,13 @@ def _end(run: Done) -> str:
 
 
 def asked(stack: str, change: Change) -> Asked:
-    """What may and must come of a change, in the names of resources."""
+    """Return the allowed effects of a change, with the names of resources."""
     replaced = None if change.replaced is None else tuple(f"{stack}-{each}" for each in change.replaced)
     cluster = change.document
     return Asked(change.renewed, limits(stack, cluster), cluster["kubernetes"], replaced)
 
 
 def limits(stack: str, cluster: Document) -> dict[str, int]:
-    """How many machines of each pool may be missing, by what their names begin with."""
+    """Return the most missing machines of each pool, by the prefix of their names."""
     rollouts = {name: pool.get("rollout", {}) for name, pool in cluster["pools"].items()}
     return {f"{stack}-{name}": each.get("max_unavailable", 1) for name, each in rollouts.items()}

@@ -73,7 +73,7 @@ BAD = {
         in_state(resource(OBJECT, "n", "urn:n", profile={"password": None})),
         there=(*GOOD.there, record(OBJECT, "n", "urn:n", profile={"password": REDACTED})),
     ),
-    f"the secret {next(iter(SECRETS))} is another one": replace(GOOD, secrets=dict.fromkeys(SECRETS, "2")),
+    f"the secret {next(iter(SECRETS))} changed": replace(GOOD, secrets=dict.fromkeys(SECRETS, "2")),
     f"the secret {next(iter(SECRETS))} is gone": replace(GOOD, secrets={}),
     f"control plane {PLANE}: instance i-1 became i-2": replace(
         GOOD,
@@ -139,9 +139,9 @@ TWO = workers(web_0="i-8", web_1="i-9")
         (TWO, (), []),
         (TWO, None, []),
         (workers(web_0="i-8", web_1="i-7"), None, []),
-        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7, and nothing of it changed"]),
+        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7 now, but nothing of it changed"]),
         (workers(web_0="i-8", web_1="i-7"), ("small-web-1",), []),
-        (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it was to be made anew"]),
+        (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it should have been replaced"]),
         (workers(web_0="i-6", web_1="i-7", web_2="i-5"), ("small-web",), []),
         (workers(web_0="i-6"), ("small-web",), []),
     ],
@@ -168,8 +168,8 @@ def test_every_machine_reports_the_version_that_was_asked_for() -> None:
     [
         ("*desired-state -web-0 +web-0", []),
         ("*desired-state -web-0 !+web-0 +web-0 *desired-state", []),
-        ("-web-0 +web-0 *desired-state", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
-        ("!*desired-state +web-0", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
+        ("-web-0 +web-0 *desired-state", ["small-web-0 was created before the control plane was asked for 1.36.4"]),
+        ("!*desired-state +web-0", ["small-web-0 was created before the control plane was asked for 1.36.4"]),
     ],
 )
 def test_no_worker_gets_a_version_before_the_control_plane_is_asked_for_it(text: str, said: list[str]) -> None:
