@@ -144,7 +144,7 @@ def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wan
 
 
 def at_rest(now: Snapshot) -> Iterator[str]:
-    """Yield a line for each difference between state and sandbox, and for each remaining lock, roll or pending operation."""
+    """Yield a line for each difference between state and sandbox, and for what runs left behind."""
     yield from (f"the file {each} is left" for each in now.left)
     for each in now.state.get("pending_operations") or []:
         yield f"{each['type']} {each['resource']['urn']} is pending"

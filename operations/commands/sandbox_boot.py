@@ -30,7 +30,7 @@ from sandbox.boot.windows import hosts
 from sandbox.cloud_state import CloudState
 
 POLL_SECONDS = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 READY = ("Ready", "True")
 NODES_SECONDS = 60
 """Longest wait for Nodes to be Ready after all status records are."""
@@ -202,7 +202,7 @@ def _booted(name: str) -> Iterator[CloudState]:
 
 
 def stop(name: str) -> None:
-    """Cut the power of every machine; their disks stay for another boot."""
+    """Cut the power of every machine; disks are kept for the next boot."""
     stack_files.file(name)
     stopped = boot_site.stop(name)
     print(f"the machines of {name} are off" if stopped else f"the sandbox of {name} was not booted")

@@ -72,7 +72,7 @@ def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
         )
     if killed := _KILLED.search(str(error)):
         again = target.command("up", name)
-        return f"stack {name}: the engine was killed (signal {killed[1]}); `{again}` clears up and goes on"
+        return f"stack {name}: the engine was killed (signal {killed[1]}); `{again}` recovers and continues"
     if _NO_LOGIN in str(error):
         return f"stack {name}: no backend for its state is set; run pulumi login, or use --sandbox"
     errors = [match[1] for line in str(error).splitlines() if (match := _WORTH.match(line.strip())) and match[1]]

@@ -81,7 +81,7 @@ def test_without_the_download_only_the_checksum_file_is_asked_for(
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "another file than the checksums say": ({"file": Fault(other="evil")}, "and not sha256:"),
+    "another file than the checksums say": ({"file": Fault(other="evil")}, ", not sha256:"),
     "no such download": ({"file": Fault(status=404)}, "/runc.amd64: HTTP status 404"),
     "no checksum file": ({"sums": Fault(status=404)}, "HTTP status 404"),
     "checksums of other files": ({"sums": Fault(other=f"{'1' * 64}  runc.arm64")}, "it names runc.arm64"),
@@ -161,7 +161,7 @@ def test_the_built_in_file_is_written_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{}", "no list of entries"),
+        ("{}", "not a list of entries"),
         ("[", "Expecting"),
         ('[{"name": "runc"}]', "entry 1, version"),
         ('[{"name": "a", "version": "1", "os": "linux", "url": "https://a.test/b"}]', "entry 1"),
@@ -184,8 +184,8 @@ def test_a_file_that_is_wrong_is_named_and_left_alone(
         (("pin", "runc"), "give NAME and VERSION"),
         (("pin", "nothing-known", "1.0"), "known are auth-provider-gcp"),
         (("pin", "runc", "1.0", "--os", "beos"), "known are"),
-        (("pin", "containerd", "9.9.9", "--digest", "0" * 64), "say which one is meant: --os"),
-        (("pin", "runc", "9.9.9", "--digest", "abc"), "is no digest"),
+        (("pin", "containerd", "9.9.9", "--digest", "0" * 64), "choose one with --os"),
+        (("pin", "runc", "9.9.9", "--digest", "abc"), "is not a digest"),
         (("pin", "image", "web"), "name the stack"),
         (("pin", "--verify", "nothing-known"), "no entry 'nothing-known'"),
     ],
@@ -215,7 +215,7 @@ def test_a_release_of_github_gives_the_digest_of_an_asset(
     for missing in ("old.zip", "new.zip"):
         with pytest.raises(publishers.NotPublished, match=f"no digest for {missing}"):
             publishers.published("cri-dockerd", url.format(missing))
-    with pytest.raises(checksums.BadChecksums, match="is no digest; write sha256"):
+    with pytest.raises(checksums.BadChecksums, match="is not a digest; write sha256"):
         publishers.published("cri-dockerd", url.format("weak.zip"))
 
 
@@ -224,7 +224,7 @@ def test_a_digest_over_plain_http_is_not_taken(publisher: Downloads, mullion: Mu
     given = ("--checksums", "http://publisher.test/sums")
     ended = mullion("pin", NAME, VERSION, *given, "--file", str(tmp_path / "mine.json"))
     assert ended.exit_code == Exit.FAILED
-    assert "http://publisher.test/sums gives digests over plain http" in ended.output
+    assert "http://publisher.test/sums is plain http" in ended.output
     assert (publisher.asked, (tmp_path / "mine.json").exists()) == ([], False)
 
 

@@ -67,7 +67,7 @@ def test_each_kind_of_fault_has_its_option(cloud_state, mullion: Run, words, pla
 
 
 WRONG = [
-    (("fault", "small"), "say which fault"),
+    (("fault", "small"), "choose a fault"),
     (("fault", "small", "--fail", "1", "--type", "Machine"), "no type 'Machine'"),
     (("fault", "large", "--fail", "1"), "mullion up large --sandbox"),
     (("change", "small", "nothing", "a=b"), "there is no 'nothing'"),

@@ -79,5 +79,5 @@ def test_a_typed_digest_is_taken_with_and_without_its_algorithm(typed: str, dige
 
 @pytest.mark.parametrize("typed", ["", "sha256:", HEX[1:], f"sha512:{HEX}", f"md5:{'0' * 32}", "g" * 64, f"{HEX} x"])
 def test_a_typed_digest_of_another_form_is_refused(typed: str) -> None:
-    with pytest.raises(ValueError, match="is no digest"):
+    with pytest.raises(ValueError, match="is not a digest"):
         checked(typed)

@@ -138,7 +138,7 @@ def test_what_the_engine_could_not_start_is_said_with_the_way_out(stderr: str, s
 
 def test_an_engine_that_was_killed_is_said_to_be() -> None:
     text = failures.message("dev", failure("", -9), None)
-    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` clears up and goes on"
+    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` recovers and continues"
 
 
 def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> None:

@@ -94,7 +94,7 @@ def test_a_person_is_told_where_to_look_and_what_to_tell_the_engine() -> None:
         "small-vpc (aws:ec2/vpc:Vpc)",
         f"get-resources --tag-filters Key=mullion:urn,Values={URN.replace('$', '+')}",
         f"pulumi refresh --stack small --import-pending-creates '{URN}' ID",
-        "it takes no tags; it was to have routeTableId rtb-1",
+        "it has no tags; its properties: routeTableId rtb-1",
         "pulumi refresh --stack small --clear-pending-creates",
     ):
         assert words in text, words
@@ -111,6 +111,6 @@ def test_each_cloud_is_searched_by_its_own_command_and_mark() -> None:
     digest = hashlib.sha256(urns[BUCKET].encode()).hexdigest()[:40]
     bucket = {"urn": urns[BUCKET], "type": BUCKET, "inputs": {"labels": {"mullion_urn": digest}}}
     text = recovery.by_hand("small", [network, bucket])
-    assert "it takes no tags; it was to have name small-network, mtu 1500" in text
+    assert "it has no tags; its properties: name small-network, mtu 1500" in text
     assert f"gcloud asset search-all-resources --query=labels.mullion_urn={digest}" in text
     assert "aws" not in text
