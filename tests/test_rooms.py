@@ -8,7 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 PACKAGES = ("components", "lab", "sandbox", "operations", "tools")
-"""Each imports itself and those before it. Programs beside them (`__main__.py`, policies) import components alone."""
+"""Packages; each may import itself and those before it. Programs beside them (`__main__.py`, policies) import
+components alone."""
 
 ROOMS = {
     "components": (
@@ -28,10 +29,10 @@ ROOMS = {
         "__main__",
     ),
 }
-"""Rooms of a package, each may import those before it."""
+"""Rooms of a package; each may import those before it."""
 
 CLOUDS = ("aws", "azure", "gcp")
-"""No cloud imports another one."""
+"""Rooms of the clouds; none imports another."""
 
 
 def modules() -> dict[str, Path]:
