@@ -18,7 +18,7 @@ SAMPLED = "sampled"
 
 
 def two(of: Sequence[str]) -> dict[str, str]:
-    """Stacks of `make test`: two, under the same names whichever clouds are drawn, because tests are named by them."""
+    """Return two elements under fixed names, because tests are named by them."""
     return dict(zip(("one drawn", "another drawn"), random.Random(SEED).sample(of, 2), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""`mullion chaos` without an engine: what a seed draws, and what is said of a violation."""
+"""`mullion chaos` without an engine: drawn actions, and the message about a violation."""
 
 import shutil
 from collections.abc import Callable
@@ -23,12 +23,12 @@ STACKS = ("aws-ci", "aws-dev", "aws-prod", "azure-ci", "gcp-ci", "gcp-prod")
 
 @cache
 def sequences(stack: str) -> list[list[run.Action]]:
-    """What the seeds draw for a stack."""
+    """Return the actions that the seeds draw for a stack."""
     return [list(run.actions(stack, stack_files.config(stack), seed)) for seed in SEEDS]
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_seed_always_draws_the_same_and_another_one_something_else(stack: str) -> None:
+def test_a_seed_always_draws_the_same_actions_and_another_seed_others(stack: str) -> None:
     config = stack_files.config(stack)
     drawn = [list(run.actions(stack, config, seed)) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -52,7 +52,7 @@ def test_each_new_version_is_one_hop_from_the_one_before(stack: str) -> None:
         assert [refusal([before], after) for before, after in pairwise(drawn)] == [""] * (len(drawn) - 1)
 
 
-def test_what_must_hold_is_said_in_the_names_of_resources() -> None:
+def test_allowed_effects_have_the_names_of_resources() -> None:
     cluster = stack_files.config("aws-dev")[CLUSTER]
     asked = run.asked("aws-dev", Change("roll", cluster, replaced=("web", "linux-0")))
     assert (asked.replaced, asked.kubernetes) == (("aws-dev-web", "aws-dev-linux-0"), cluster["kubernetes"])
@@ -71,7 +71,7 @@ def test_all_changes_and_disturbances_are_drawn() -> None:
     assert {each.words[0] for each in drawn} == {"up", "scale", "roll", "down"}
 
 
-def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
+def test_a_violation_is_reported_with_seed_and_action_and_its_folder_kept(
     mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sequence(replica: object, config: object, seed: int, say: Callable[[str], object], length: int) -> None:
@@ -101,7 +101,9 @@ def test_sequences_that_hold_end_well(mullion: Callable[..., Result], monkeypatc
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all held: 2 of aws-dev, seeds 7 to 8")
 
 
-def test_without_a_seed_one_is_drawn_and_shown(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_is_drawn_and_shown_if_none_is_given(
+    mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run, "sequence", lambda *_: None)
     monkeypatch.setattr(run, "ScratchClone", lambda *_: None)
     monkeypatch.setattr(locate, "find", lambda: None)
