@@ -15,6 +15,6 @@ def service_url(fact: str, address: str, target: str) -> str:
         return url
     raise ValueError(
         f"facts.{fact}: the provider gives {url}, which is not https; machines would send their identity and get their"
-        " secrets in the clear. Take such endpoints out of the provider's settings (aws:endpoints), or build in the"
-        " sandbox (mullion up --sandbox)"
+        " secrets in the clear. Remove such endpoints from the provider's settings (aws:endpoints), or build with"
+        " --sandbox"
     )

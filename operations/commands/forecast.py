@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from components.clouds import CLOUDS
 from components.plan import ClusterPlan
 from operations.console.table import table
 from operations.engine.progress import duration
@@ -36,7 +37,7 @@ class Times:
         """Return one line for people; times that contain an estimate are rounded up to minutes."""
         api = f"API after about {_minutes(self.api)}" if self.api is not None else "API reachable all the time"
         return (
-            f"Predicted, on real {cloud.upper()}: resources created after {duration(self.created)}, {api}, "
+            f"Predicted, on real {CLOUDS[cloud].title}: resources created after {duration(self.created)}, {api}, "
             f"all nodes Ready after about {_minutes(self.ready)}"
         )
 

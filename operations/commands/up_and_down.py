@@ -80,6 +80,11 @@ def up(
                 f"has, and `{target.command('up', name)}` goes on from there",
             )
     print(f"{work.tally.summary()} in {took()}\n")
+    _print_built(name, planned, outputs, after, sandbox=sandbox)
+
+
+def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after: State, *, sandbox: bool) -> None:
+    """Print the machines, how to reach the cluster, and in the sandbox the predicted times."""
     print(report.machines(planned, after))
     kubeconfig = boot_site.reached(name, outputs["kubeconfig"])
     not_booted = boot_site.not_booted(name) if sandbox and not boot_site.api(name) else ""

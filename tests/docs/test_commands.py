@@ -38,7 +38,7 @@ def mistakes(text: str) -> list[str]:
     wrong = []
     for call in COMMAND.findall(f" {text}"):
         words = re.sub(r"[\[\]|]", " ", call).split()
-        if words == ["sandbox"]:
+        if words in (["sandbox"], ["sandbox", "--help"]):
             continue
         command, rest = find(words)
         options = (
