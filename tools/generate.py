@@ -14,8 +14,8 @@ from components.checks import page  # noqa: E402
 from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
-from tests.components.node import configs, golden  # noqa: E402
 from tools import clouds_page, error_page, requirements_page, stack_file_page, troubleshooting_page  # noqa: E402
+from tools.golden import configs, plans  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -72,7 +72,7 @@ FILES: dict[str, Callable[[], str]] = {
     "components/cluster_args.py": arguments.render,
     "components/schema.json": component_schema,
     **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},
-    **{f"tests/golden/plans/{name}": partial(golden.file, name) for name in golden.NAMES},
+    **{f"tests/golden/plans/{name}": partial(plans.file, name) for name in plans.NAMES},
     **{f"tests/golden/configs/{name}.txt": partial(configs.history, name) for name in configs.DOCUMENTS},
 }
 """Path in the repository -> its text."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from components.checks import CHECKS
 from components.machine.bundle import CLOUD_INIT, ERRORS
-from tests.components.node.samples import plan
 from tools import troubleshooting_page as page
+from tools.golden.samples import plan
 
 LISTED = {
     "OPS": (1, 2, 4, 5, 6, 7, 8),

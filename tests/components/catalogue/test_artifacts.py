@@ -11,7 +11,7 @@ from components.catalogue import artifacts
 from components.node.downloads import needed, wanted
 from components.node.role import role
 from components.spec.models import Artifacts
-from tests.components.node.samples import SYSTEMS, plan, spec
+from tools.golden.samples import SYSTEMS, plan, spec
 
 ENTRIES = json.loads(Path(artifacts.__file__).with_name("artifacts.json").read_text(encoding="ascii"))
 

@@ -6,7 +6,7 @@ import json
 
 from components.plan import plan_cluster
 from components.rollout import signed_documents
-from tests.components.node.samples import spec
+from tools.golden.samples import spec
 
 KEY = "a2V5"
 

@@ -10,8 +10,8 @@ import pytest
 
 from components.node import plan_node
 from components.node.layout import ADMIN_KUBECONFIG
-from tests.components.node.samples import spec
 from tests.lab.agent.served import Served
+from tools.golden.samples import spec
 
 pytestmark = pytest.mark.lab
 
