@@ -6,8 +6,8 @@ from typing import Any
 import pulumi.automation as auto
 import pytest
 
-import components.plan
 from components.machine.bundle import scripts
+from components.plan import planning
 from components.wiring.kept_secrets import AUTHORITIES
 
 from . import sampling
@@ -128,7 +128,7 @@ def test_a_comment_in_a_script_replaces_no_machine(stack: Stack, monkeypatch: py
     before, bundles = stack.machines(), stored_bundles(stack)
     expected = POINTER | {"bundle-linux", "bundle-web"}
     with monkeypatch.context() as patch:
-        patch.setattr(components.plan, "scripts", commented)
+        patch.setattr(planning, "scripts", commented)
         assert touched(stack, change(stack)) == expected
     assert stack.machines() == before
     assert len(stored_bundles(stack) - bundles) == 3
