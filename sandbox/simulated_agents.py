@@ -75,7 +75,7 @@ def _refusal(
     key = _key(machines, cloud_state, document["facts"]["desired_state_secret"])
     mac = hmac.new(key.encode(), message, hashlib.sha256).hexdigest()
     if not hmac.compare_digest(mac, str(pointer.get("mac"))):
-        return "its MAC is not of the desired-state key"
+        return "the MAC does not match the desired-state key"
     if not isinstance(pointer["serial"], int):
         return f"its serial {pointer['serial']} is no whole number"
     if pointer["serial"] < applied["serial"]:

@@ -1,4 +1,4 @@
-"""Asking an API server what it tells everyone, with its certificate judged by the cluster's own authority."""
+"""Unauthenticated requests to an API server, whose certificate must be signed by the cluster's CA."""
 
 import http.client
 import ssl
@@ -8,7 +8,7 @@ SECONDS = 5
 
 
 def ask(host: str, port: int, path: str, authority: Path) -> tuple[int, bytes]:
-    """Status and body. OSError when nobody answers, or somebody who is not of the cluster."""
+    """Return status and body. Raise OSError if the server does not answer or its certificate is not the cluster's."""
     context = ssl.create_default_context(cafile=str(authority))
     connection = http.client.HTTPSConnection(host, port, timeout=SECONDS, context=context)
     try:

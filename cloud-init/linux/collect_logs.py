@@ -1,12 +1,12 @@
-"""Packs what tells why this machine is no node, or no good one: logs, networks, versions, its plan and its results.
+"""Collects what explains why this machine is not a Node or not Ready: logs, networks, versions, plan and results.
 
-    collect_logs.py --output FILE   writes the zip there
-    collect_logs.py --requested     looks into the bundle store what is asked of this machine. The zip (mullion logs):
-                                    it goes there, under the name that only this machine may write. A new start of
-                                    what watches the cluster (mullion restore): epoch.py does it. A timer runs this.
+    collect_logs.py --output FILE   write the zip to FILE
+    collect_logs.py --requested     handle requests to this machine in the bundle store; a timer runs this. For a zip
+                                    (mullion logs), upload it under a key that only this machine may write. For a
+                                    restart of programs that watch the cluster (mullion restore), run epoch.py.
 
-Needs neither the kubelet nor the API, and of Python 3.10 only the standard library. Files that hold secrets are left
-out, all other text is redacted.
+Needs neither the kubelet nor the API, only the standard library of Python 3.10. Leaves out files that hold secrets and
+redacts all other text.
 """
 
 import argparse
@@ -29,11 +29,11 @@ from run import STATE, Run
 from writing import write_whole
 
 PER_FILE, WHOLE = 1 << 20, 12 << 20
-"""Characters of a file (its end), and of all text in the archive."""
+"""Characters of one file (its end) and of all text in the archive."""
 SECONDS = 30
-"""A program may take so long."""
+"""Timeout of a program."""
 LINES = "2000"
-"""Of a unit's journal, the newest."""
+"""Newest lines of a unit's journal."""
 ANSWERED = f"{STATE}/answered"
 HERE = Path(__file__).resolve().parent
 
@@ -46,7 +46,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "addons": ("/etc/mullion/addons/*.json",),
     "pods": ("/var/log/pods/kube-system_*/*/*.log", "/var/log/pods/kube-flannel_*/*/*.log"),
 }
-"""Folder in the archive, and patterns of files, in the order of what matters most when there is too much."""
+"""Patterns of files by folder in the archive. If the archive gets too large, later ones are left out."""
 PROGRAMS: dict[str, tuple[str, ...]] = {
     **{f"journal/{unit}": ("journalctl", "--no-pager", "--unit", unit, "--lines", LINES) for unit in UNITS},
     "journal/kernel": ("journalctl", "--no-pager", "--dmesg", "--lines", LINES),
@@ -66,16 +66,16 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "runtime/sandboxes": ("/usr/local/bin/crictl", "--timeout", "10s", "pods"),
 }
 SECRET_FILES = ("/etc/kubernetes/encryption/configuration.json",)
-"""Not collected: read only to know what no other text may say."""
+"""Not collected; read only to redact their keys in other text."""
 
 
 def sources(root: Path) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Name in the archive, and how to get the text, of all that there is."""
+    """Yield name in the archive and a function that returns the text, for every source on the machine."""
     yield "plan/plan.json", lambda: _end_of(HERE / "plan.json")
     for folder, patterns in FILES.items():
         for path in (each for pattern in patterns for each in sorted(root.glob(pattern.lstrip("/")))):
             if path.is_file():
-                # files of pods and of host-local have their whole names in their folders
+                # pods' files and host-local's are unique only together with their folders
                 parts = path.relative_to(root).parts
                 name = "/".join(parts[-3:] if folder == "pods" else parts[-2:] if "networks" in parts else parts[-1:])
                 yield f"{folder}/{name}", lambda path=path: _end_of(path)
@@ -95,7 +95,7 @@ def _said(argv: tuple[str, ...]) -> str:
 
 
 def redactor(run: Run, root: Path) -> Callable[[str], str]:
-    """Takes what looks like a secret out of a text, and what is one of this machine's."""
+    """Return a function that redacts patterns of secrets and this machine's own secrets."""
     rows = json.loads((HERE / "redaction.json").read_text())["patterns"]
     patterns = [re.compile(each["pattern"]) for each in rows]
     for path in (root / each.lstrip("/") for each in SECRET_FILES):
@@ -106,7 +106,7 @@ def redactor(run: Run, root: Path) -> Callable[[str], str]:
         run.try_for(SECONDS)
         run.secret(run.value("facts.join_secret"))
     except Failure:
-        pass  # not to be had: the patterns remain
+        pass  # the secret is unavailable: redact by pattern only
 
     def redact(text: str) -> str:
         for pattern in patterns:
@@ -117,7 +117,7 @@ def redactor(run: Run, root: Path) -> Callable[[str], str]:
 
 
 def archive(run: Run, root: Path) -> bytes:
-    """The zip. What cannot be collected says why in its place."""
+    """Return the zip. A source that cannot be collected has the reason as its text."""
     redact, left, buffer = redactor(run, root), WHOLE, io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, read in sources(root):
@@ -134,21 +134,21 @@ def archive(run: Run, root: Path) -> bytes:
 
 
 def places(told: dict) -> tuple[str, str]:
-    """Where requests to this machine and its answers lie in the bundle store: the status record's place names it."""
+    """Return URLs of the requests to this machine and of its answers, next to the status record."""
     store, status = told["facts"]["bundle_store"], told["facts"]["status_url"]
     name = status.removeprefix(f"{store}/status/") + CLOUDS[told["facts"]["cloud"]].instance()
     return f"{store}/requests/{name}.json", f"{store}/logs/{name}.json"
 
 
 def answer(told: dict, root: Path) -> None:
-    """Answer a request that is not answered yet."""
+    """Answer a request that has no answer yet."""
     facts = told["facts"]
     answered = root / ANSWERED.lstrip("/")
     try:
         request, place = places(told)
         asked = str(json.loads(loader.ask(facts, request, "store", wait=10))["id"])
     except (OSError, ValueError, KeyError):
-        return  # nobody asked, or the store is out of reach
+        return  # no request, or the store is unreachable
     if answered.exists() and answered.read_text() == asked:
         return
     packed = base64.b64encode(archive(Run(root, told, {}), root)).decode()
@@ -158,11 +158,11 @@ def answer(told: dict, root: Path) -> None:
 
 
 def main(words: list[str], root: Path = Path("/")) -> None:
-    """As the words of the command line say."""
+    """Run with the command line's arguments."""
     parser = argparse.ArgumentParser(description="Packs this machine's logs, redacted.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--output", metavar="FILE", help="write the zip there")
-    what.add_argument("--requested", action="store_true", help="put it into the bundle store, if somebody asked for it")
+    what.add_argument("--requested", action="store_true", help="upload it to the bundle store if it was requested")
     given = parser.parse_args(words)
     told = json.loads((root / str(loader.HOME).lstrip("/") / "machine.json").read_text())
     if given.requested:

@@ -1,14 +1,14 @@
-"""What the cloud's compute service says of machines, asked with this machine's identity: the control plane's alone."""
+"""Requests to the cloud's compute service about machines; only control planes have the permission."""
 
 from failure import Failure
 from run import Run
 
 
 def gone(run: Run, machine: str) -> bool:
-    """The cloud has ended the machine for good, or has forgotten it. Failure store-failed when that is not to be told.
+    """Return whether the cloud has deleted the machine for good. Raise Failure store-failed if the service fails.
 
-    machine: its id, or what of its providerID the cloud knows it by (clouds.Cloud.MACHINE). A service that was asked
-    for a machine made a moment ago may not know it yet: who acts on this asks more than once.
+    machine: its id, or the group of clouds.Cloud.MACHINE in its providerID. The service may not know a machine created
+    a moment ago, so callers ask several times before they act.
     """
     try:
         return run.cloud.gone(run, machine)

@@ -1,8 +1,8 @@
-"""Programs that watch the cluster start anew, once, after it came back from a snapshot (`mullion restore`).
+"""Restarts programs that watch the cluster, once, after a restore from a snapshot (`mullion restore`).
 
-They keep what they saw, and ask for what came after that: what a restore took back they would not hear of. From etcd
-3.5.10 on its revisions jump at a restore, and who watches lists everything again; before that nothing tells them.
-The control plane's agent publishes the epoch of the restore; each machine remembers the last one that it followed.
+They cache objects and watch for newer revisions, so they would miss what the restore rolled back. From etcd 3.5.10 on
+a restore bumps the revision and watchers list everything again; earlier versions give no signal. The control plane's
+agent publishes the epoch of the restore; each machine remembers the last epoch it followed.
 """
 
 import json
@@ -16,18 +16,18 @@ from run import STATE
 from writing import write_whole
 
 OBJECT = "epoch.json"
-"""In the bundle store: {"epoch": number of the founding's record}; there is none before the first restore."""
+"""Object of the bundle store: {"epoch": number of the founding record}; missing before the first restore."""
 FOLLOWED = f"{STATE}/epoch"
 SECONDS = 60
 KUBELET = ("systemctl", "try-restart", "kubelet.service")
 CRICTL = "/usr/local/bin/crictl"
 FIND = (CRICTL, "ps", "--quiet", "--state", "Running", "--name", "^(kube-proxy|flannel)$")
-"""Their DaemonSets run one of each; the kubelet starts them again."""
+"""Each has one container per node, from a DaemonSet; the kubelet restarts it."""
 STOP = (CRICTL, "stop")
 
 
 def published(told: dict[str, Any]) -> str:
-    """The number; empty where there is none, or the store is out of reach."""
+    """Return the epoch; empty if it is missing or the store is unreachable."""
     facts = told["facts"]
     try:
         content = loader.ask(facts, f"{facts['bundle_store'].rstrip('/')}/{OBJECT}", "store", wait=10)
@@ -37,12 +37,12 @@ def published(told: dict[str, Any]) -> str:
 
 
 def follow(told: dict[str, Any], root: Path) -> None:
-    """Start them anew where the published epoch is another than the one followed. Failure where that does not work."""
+    """Restart the programs if the published epoch differs from the one followed last. Raise Failure if that fails."""
     epoch, place = published(told), root / FOLLOWED.lstrip("/")
     if not epoch or (place.exists() and place.read_text() == epoch):
         return
     ran(KUBELET)
-    # a machine that is still being made has no containers, and no runtime to ask
+    # a machine in its first run has no container runtime yet
     found = programs.start(FIND, SECONDS) if (root / CRICTL.lstrip("/")).exists() else None
     for container in found.stdout.split() if found and not found.returncode else ():
         ran((*STOP, container))
@@ -50,7 +50,7 @@ def follow(told: dict[str, Any], root: Path) -> None:
 
 
 def ran(argv: tuple[str, ...]) -> None:
-    """A program that must end well."""
+    """Run a program. Raise Failure command-failed for another exit code than 0."""
     ended = programs.start(argv, SECONDS)
     if ended.returncode:
         raise Failure(

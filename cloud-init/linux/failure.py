@@ -1,4 +1,4 @@
-"""Failures that a run can end with: numbered and named in errors.json, the one table of both executors."""
+"""Failures that end a run. errors.json has their names and codes, for Linux and Windows."""
 
 import errno
 import json
@@ -12,14 +12,14 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @cache
 def errors() -> dict[str, dict[str, Any]]:
-    """Rows of errors.json by name; it lies beside the scripts in a bundle, one folder up in the repository."""
+    """Return the rows of errors.json by name; in the repository the file is one folder up."""
     folder = Path(__file__).resolve().parent
     place = next(each for each in (folder / "errors.json", folder.parent / "errors.json") if each.exists())
     return {row["name"]: row for row in json.loads(place.read_text(encoding="ascii"))["errors"]}
 
 
 class Failure(Exception):
-    """What went wrong: a name of errors.json, and a message that says where."""
+    """A failure with a name of errors.json and a message that says where it occurred."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -29,7 +29,7 @@ class Failure(Exception):
 
 
 def of_file(error: OSError, path: str | Path | None = None) -> Failure:
-    """A failed read or write; a full disk says how much is free where the file was to be."""
+    """Return the Failure for a failed read or write; for a full disk it has the free space there."""
     place = Path(str(error.filename or path or "/"))
     if error.errno not in FULL:
         return Failure("file-failed", f"{type(error).__name__}: {error}")

@@ -1,6 +1,6 @@
-"""Fetches this machine's bundle, checks its digest and makes it current; done once per digest.
+"""Downloads this machine's bundle, checks its digest and makes it current; once per digest.
 
-machine.json beside this file says where the bundle is. The executor uses the functions too.
+machine.json beside this file names the bundle. The executor uses these functions too.
 Another cloud adds a row to CLOUDS. Python 3.10, standard library only.
 """
 
@@ -25,17 +25,17 @@ HOME = Path("/opt/mullion")
 METADATA = "http://169.254.169.254"
 WAITS = (1, 2, 4, 8, 15, 30, 60)
 SKEW = 240
-"""Seconds; services refuse a signature whose time is 300 or 900 s from theirs."""
+"""Seconds; services refuse a signature that is 300 or 900 s off."""
 ahead = 0.0
-"""Seconds that the services' clock is ahead of this machine's."""
+"""Seconds by which the services' clock is ahead of this machine's."""
 
 
 class Refused(Exception):
-    """Trying again would not help."""
+    """A failure that a retry would not fix."""
 
 
 class Stay(HTTPRedirectHandler):
-    """A signature and a token are for one address alone."""
+    """Follows no redirect: signatures and tokens are for one address."""
 
     def redirect_request(self, req, fp, code, msg, headers, newurl) -> None:  # noqa: ANN001
         return None
@@ -45,19 +45,19 @@ direct = build_opener(ProxyHandler({}), Stay()).open
 
 
 def metadata(path: str, headers: dict, method: str = "GET") -> str:
-    """A value of the cloud's metadata service."""
+    """Return a value of the cloud's metadata service."""
     with direct(Request(METADATA + path, headers=headers, method=method), timeout=5) as answer:
         return answer.read().decode().strip()
 
 
 def aws_metadata(path: str) -> str:
-    """A value of AWS, version 2 of its service: a token first."""
+    """Return a value of AWS instance metadata, read with a token (IMDSv2)."""
     token = metadata("/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"}, "PUT")
     return metadata(path, {"X-aws-ec2-metadata-token": token})
 
 
 def aws(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
-    """A request with AWS Signature Version 4, made with the credentials of the machine's role."""
+    """Return a request with an AWS Signature Version 4 of the machine's role."""
     roles = "/latest/meta-data/iam/security-credentials/"
     credentials = json.loads(aws_metadata(roles + aws_metadata(roles).split()[0]))
     region = aws_metadata("/latest/meta-data/placement/region")
@@ -78,7 +78,7 @@ def aws(facts: dict, url: str, service: str, method: str, body: bytes, headers: 
 
 
 def gcp(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
-    """A request with a token of the machine's service account. Objects have generations; 0 is: there is none."""
+    """Return a request with a token of the machine's service account. Generation 0 means that no object exists."""
     path = "/computeMetadata/v1/instance/service-accounts/default/token"
     token = json.loads(metadata(path, {"Metadata-Flavor": "Google"}))["access_token"]
     sent = {name: value for name, value in headers.items() if name != "if-none-match"}
@@ -87,7 +87,7 @@ def gcp(facts: dict, url: str, service: str, method: str, body: bytes, headers: 
 
 
 def azure(facts: dict, url: str, service: str, method: str, body: bytes, headers: dict) -> Request:
-    """A request with a token of the machine's managed identity, for this one service."""
+    """Return a request with a token of the machine's managed identity for the service."""
     asked = {"api-version": "2018-02-01", "resource": AZURE_SERVICES[service], "client_id": facts["identity"]}
     token = json.loads(metadata(f"/metadata/identity/oauth2/token?{urlencode(asked)}", {"Metadata": "true"}))
     sent = headers | {"authorization": f"Bearer {token['access_token']}"}
@@ -99,19 +99,19 @@ def azure(facts: dict, url: str, service: str, method: str, body: bytes, headers
 
 
 CLOUDS = {"aws": aws, "gcp": gcp, "azure": azure}
-"""How the machine's identity makes a request of its own, by facts.cloud."""
+"""Function that signs a request with the machine's identity, by facts.cloud."""
 AWS_SERVICES = {"store": "s3", "secrets": "secretsmanager", "compute": "ec2"}
 AZURE_SERVICES = {
     "store": "https://storage.azure.com/",
     "secrets": "https://vault.azure.net",
     "compute": "https://management.azure.com/",
 }
-"""Whom a token is for."""
+"""Audience of the token."""
 WORD = re.compile(rb'(?:<Code>|"(?:__type|code|status|error)": *"(?:[^"]*#)?)(\w+)')
 
 
 def ask(facts: dict, url: str, service: str, method="GET", body=b"", headers=None, wait=60.0) -> bytes:  # noqa: ANN001
-    """What a service of the cloud (store, secrets, compute) answers; OSError (HTTPError) with the service's word."""
+    """Return the answer of a cloud service (store, secrets, compute). Raise OSError, with the service's error code."""
     try:
         request = CLOUDS[facts["cloud"]](facts, url, service, method, body, headers or {})
         with direct(request, timeout=wait) as answer:
@@ -128,7 +128,7 @@ def ask(facts: dict, url: str, service: str, method="GET", body=b"", headers=Non
 
 
 def wrong_clock(error: HTTPError) -> bool:
-    """The service may have refused the time of the request: from now on, its clock counts."""
+    """Return whether the service may have refused the request's time; then use the service's clock from now on."""
     global ahead  # noqa: PLW0603  a machine has one clock
     try:
         theirs = parsedate_to_datetime(error.headers["Date"]).timestamp() - time.time()
@@ -140,7 +140,7 @@ def wrong_clock(error: HTTPError) -> bool:
 
 
 def fetch(facts: dict, url: str) -> bytes:
-    """The bundle's bytes. Waits as long as it takes: network and identity come up after the machine."""
+    """Return the bundle's bytes. Retry without end: network and identity come up after the machine."""
     tries = 0
     while True:
         try:
@@ -153,7 +153,7 @@ def fetch(facts: dict, url: str) -> bytes:
 
 
 def unpack(content: bytes, digest: str, home: Path) -> None:
-    """Unpack under the digest's name, beside what is current."""
+    """Unpack into a folder named by the digest, beside the current bundle."""
     found = hashlib.sha256(content).hexdigest()
     if found != digest:
         raise Refused(f"the bundle has sha256 {found}, not {digest}: it was changed or is another one")
@@ -176,7 +176,7 @@ def unpack(content: bytes, digest: str, home: Path) -> None:
 
 
 def switch(digest: str, home: Path) -> None:
-    """Make an unpacked bundle the current one."""
+    """Make an unpacked bundle current."""
     link = home / "current.new"
     link.unlink(missing_ok=True)
     link.symlink_to(Path("bundles") / digest)
@@ -184,7 +184,7 @@ def switch(digest: str, home: Path) -> None:
 
 
 def main(home: Path = HOME) -> None:
-    """Install the bundle that machine.json names, unless that was done."""
+    """Install the bundle in machine.json unless it was installed before."""
     document = json.loads((home / "machine.json").read_text())
     url, digest, facts = document["bundle"]["url"], document["bundle"]["sha256"], document["facts"]
     installed = home / "installed"

@@ -1,10 +1,10 @@
-"""Makes this machine the node that plan.json describes: test, then set, step by step, again at every boot.
+"""Makes this machine the Node in plan.json: test, then set, step by step, again at every boot.
 
-    node.py            makes the plan true. Exit code 0: it is, or the machine restarts; 1: a step failed.
-    node.py --check    says what that would set and changes nothing. Exit code 0: nothing; 2: something; 1: it cannot
-                       be told, because a step failed. The last line is the result as JSON.
+    node.py            apply the plan. Exit code 0: applied, or the machine restarts; 1: a step failed.
+    node.py --check    print what would be set and change nothing. Exit code 0: nothing; 2: something; 1: a step
+                       failed, so the check is incomplete. The last line is the result as JSON.
 
-Reads plan.json beside it and machine.json of the loader; writes /var/lib/mullion/result.json (phase, step, code,
+Reads plan.json beside it and the loader's machine.json; writes /var/lib/mullion/result.json (phase, step, code,
 message, timings; never a secret) and the machine's status record. Standard library of Python 3.10.
 """
 
@@ -23,22 +23,22 @@ from failure import Failure
 from phases import execute
 
 LOCK = "run/mullion.lock"
-"""Not in /run/lock, where everyone may make files."""
+"""Not in /run/lock, where every user may create files."""
 RESTART = ("systemctl", "reboot", "--no-block")
 
 
 def place(root: Path) -> tuple[Path, dict[str, Any]]:
-    """The bundle's folder, and what the machine was told. Failure file-failed."""
+    """Return the bundle's folder and machine.json. Raise Failure file-failed."""
     file = root / str(loader.HOME).lstrip("/") / "machine.json"
     try:
         told = json.loads(file.read_text())
         return Path(__file__).resolve().parent, {"machine": told["machine"], "facts": told["facts"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure("file-failed", f"{file} does not say what the machine is: {error!r}") from None
+        raise Failure("file-failed", f"{file} is missing or invalid: {error!r}") from None
 
 
 def check(root: Path) -> int:
-    """What a run would set."""
+    """Print what a run would set; return the exit code."""
     result = execute(root, *place(root), check=True)
     steps = [(phase["name"], step) for phase in result["phases"] for step in phase["steps"]]
     changes = [f"{phase}/{step['name']}" for phase, step in steps if step["outcome"] != "held"]
@@ -50,9 +50,9 @@ def check(root: Path) -> int:
 
 
 def run(root: Path) -> int:
-    """The whole run, under the machine's lock."""
+    """Run the plan under the machine's lock; return the exit code."""
     (root / LOCK).parent.mkdir(parents=True, exist_ok=True)
-    # for root alone: who can read a file can hold its lock
+    # only for root: any user who can read the file could hold its lock
     with open(os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o600), "w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,20 +66,20 @@ def run(root: Path) -> int:
 
 
 def restart() -> None:
-    """Asks for the restart; Failure command-failed lets the unit try again."""
+    """Request a restart. After Failure command-failed systemd starts the unit again."""
     ended = programs.start(RESTART, 60)
     if ended.returncode:
         raise Failure("command-failed", f"{' '.join(RESTART)} ended with {ended.returncode}: {ended.stderr.strip()}")
 
 
 def require_root() -> None:
-    """Failure not-privileged for anyone else."""
+    """Raise Failure not-privileged unless run as root."""
     if os.geteuid() != 0:
         raise Failure("not-privileged", "run it as root")
 
 
 def main(words: list[str], root: Path = Path("/")) -> int:
-    """As the words of the command line say; returns the exit code."""
+    """Run with the command line's arguments; return the exit code."""
     parser = argparse.ArgumentParser(description="Makes this machine the node that its plan describes.")
     parser.add_argument("--check", action="store_true", help="say what would be set, and change nothing")
     told = parser.parse_args(words)

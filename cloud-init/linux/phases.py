@@ -1,4 +1,4 @@
-"""Runs a plan: phase by phase, step by step; tests, then sets, and tries again what may pass."""
+"""Runs a plan phase by phase and step by step: tests, sets, and retries temporary failures."""
 
 import json
 import time
@@ -18,11 +18,11 @@ WAITS = (2, 5, 10, 20, 40)
 
 
 def read_plan(folder: Path) -> dict[str, Any]:
-    """plan.json, if this executor can run it."""
+    """Return plan.json. Raise Failure if this executor cannot run it."""
     try:
         plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     except ValueError as error:
-        raise Failure("plan-format", f"plan.json is no JSON: {error}") from None
+        raise Failure("plan-format", f"plan.json is not JSON: {error}") from None
     if plan.get("format") != FORMAT:
         raise Failure("plan-format", f"plan.json has format {plan.get('format')}, this executor reads {FORMAT}")
     if plan["os"].startswith("windows"):
@@ -31,7 +31,7 @@ def read_plan(folder: Path) -> dict[str, Any]:
 
 
 def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False) -> Result:
-    """Runs all phases; with `check`, only says what they would set. `root` is /, `folder` is the bundle's."""
+    """Run all phases; with `check`, only test them. `root` is /, `folder` the bundle's folder."""
     began, started = time.monotonic(), time.time()
     result: Result = {"bundle": folder.name, "state": "checked" if check else "done", "code": 0}
     result |= {"phases": [], "started": round(started, 3), "seconds": 0.0}
@@ -43,7 +43,7 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
             report.record(run, {**result, "state": "running"})
         walk(run, result, place, check)
         if not check:
-            # the version that the machine has: while a newer plan is under way, still the one before
+            # only after the whole plan: until then the machine has the previous version
             run.remember(reboots=0, kubernetes=run.plan.get("kubernetes"))
     except Reboot:
         result |= {"state": "reboot", **place}
@@ -59,7 +59,7 @@ def execute(root: Path, folder: Path, told: dict[str, Any], check: bool = False)
 
 
 def walk(run: Run, result: Result, place: dict[str, Any], check: bool) -> None:
-    """Reaches each step in turn; `place` says where the walk is."""
+    """Apply (or check) each step in turn; `place` has the current phase and step."""
     for phase in run.plan["phases"]:
         done: list[dict[str, Any]] = []
         result["phases"].append({"name": phase["name"], "steps": done})
@@ -77,14 +77,14 @@ def walk(run: Run, result: Result, place: dict[str, Any], check: bool) -> None:
 
 
 def known(step: Step) -> Kind:
-    """The step's kind. Failure kind-not-implemented."""
+    """Return the step's kind. Raise Failure kind-not-implemented."""
     if step["kind"] not in KINDS:
         raise Failure("kind-not-implemented", f"kind {step['kind']}")
     return KINDS[step["kind"]]
 
 
 def reach(run: Run, step: Step) -> str:
-    """Makes one step true; returns "held" or "set". Tries again, with growing waits, what may pass."""
+    """Apply one step; return "held" or "set". Retry temporary failures with growing waits."""
     kind, attempt = known(step), 0
     while True:
         try:
@@ -103,7 +103,7 @@ def reach(run: Run, step: Step) -> str:
 
 
 def attempt_once(run: Run, kind: Kind, step: Step) -> str:
-    """Test, set, test, within the step's time."""
+    """Test, set and test again within the step's timeout."""
     run.try_for(step.get("timeout_seconds", kind.seconds))
     step = run.resolve(step)
     kind.check(step)
@@ -112,16 +112,16 @@ def attempt_once(run: Run, kind: Kind, step: Step) -> str:
     kind.make(run, step)
     run.units = None
     if not kind.holds(run, step):
-        raise Failure("not-reached", f"kind {step['kind']} was set, and still does not hold")
+        raise Failure("not-reached", f"kind {step['kind']} was applied, but its check still fails")
     return "set"
 
 
 LATER = ("reference-unresolved", "file-failed", "command-failed", "secret-unavailable", "network-missing")
-"""What a step may lack that an earlier one would set."""
+"""Failures of a check that an earlier step, once set, may remove."""
 
 
 def judge(run: Run, step: Step) -> str:
-    """Whether the step holds: "held", or "would-set", also where it cannot be told before an earlier step is set."""
+    """Return "held" or "would-set"; also "would-set" if the test needs an earlier step to be set."""
     kind = known(step)
     run.try_for(step.get("timeout_seconds", kind.seconds))
     try:
@@ -136,7 +136,7 @@ def judge(run: Run, step: Step) -> str:
 
 
 def numbered(error: Exception) -> Failure:
-    """Any error as one of the table's."""
+    """Return the Failure for any exception."""
     if isinstance(error, Failure):
         return error
     text = f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Programs that a run starts: each in a process group of its own, which is ended when its time is over."""
+"""Programs that a run starts, each in its own process group, which is killed after a timeout."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from failure import Failure
 
 
 class Ended(NamedTuple):
-    """How a program ended, and what it said."""
+    """Exit code and output of a program."""
 
     returncode: int
     stdout: str
@@ -17,10 +17,10 @@ class Ended(NamedTuple):
 
 
 def start(argv: tuple[str, ...], seconds: float, environment: dict[str, str] | None = None, text: str = "") -> Ended:
-    """Runs a program to its end, `text` on its standard input. Failure command-timeout, or command-failed.
+    """Run a program to its end with `text` on its standard input. Raise Failure command-timeout or command-failed.
 
-    Input and output are files in memory: a daemon that keeps them open is not waited for, and no secret
-    that is given as input is on a disk.
+    Input and output are files in memory: a daemon that keeps them open does not block the run, and a secret passed as
+    input is on no disk.
     """
     streams = [open(os.memfd_create(name), "w+b") for name in ("stdin", "stdout", "stderr")]  # noqa: SIM115
     try:
@@ -49,5 +49,5 @@ def _wait(argv: tuple[str, ...], seconds: float, environment: dict[str, str], *s
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise Failure("command-timeout", f"{argv[0]} took longer than {seconds:.0f} s and was ended") from None
+            raise Failure("command-timeout", f"{argv[0]} took longer than {seconds:.0f} s and was killed") from None
         raise

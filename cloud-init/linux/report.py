@@ -1,4 +1,4 @@
-"""What a run tells: the result file, the status record in the bundle store, and lines for the journal and console."""
+"""Reports of a run: result file, status record in the bundle store, lines for the journal and the console."""
 
 import json
 import os
@@ -10,28 +10,29 @@ from run import STATE, Run
 from writing import write_whole
 
 LONGEST = 1000
-"""Characters of a message in the status record."""
+"""Maximum characters of a message in the status record."""
 PRIORITIES = {"failed": "<3>"}
-"""systemd takes it from the head of a line for the journal's priority (sd-daemon(3)): 3 is an error."""
+"""Prefix of a line that sets its priority in the journal (sd-daemon(3)); 3 is an error."""
 SECONDS = 10
-"""A record may take so long; it never fails a run."""
+"""Timeout of a status record; its errors never fail a run."""
 
 ENDED = "run/mullion.ended"
-"""Is there when a run ended since this boot and no other began: /run is empty after a boot."""
+"""Exists if a run has ended since this boot and no other has begun; a boot empties /run."""
 
 Result = dict[str, Any]
 """{bundle, state: done | reboot | failed | checked, code, phases: [{name, steps: [{name, outcome, seconds}]}],
-started, seconds}; failed: and name, message; failed and reboot: and phase, step."""
+started, seconds}. If failed also name, message, phase and step; if reboot also phase and step.
+"""
 
 
 def say(text: str, state: str = "") -> None:
-    """A line for the journal, which the unit also shows on the serial console."""
+    """Write a line to the journal; the unit also copies it to the serial console."""
     journal = "JOURNAL_STREAM" in os.environ
     print(f"{PRIORITIES.get(state, '') if journal else ''}mullion: {text}", flush=True)
 
 
 def summary(result: Result) -> str:
-    """One line for people."""
+    """Return the result in one line."""
     if result["state"] == "failed":
         where = f"phase {result['phase']}, step {result['step']}"
         return f"E{result['code']} {result['name']} in {where}: {result['message']}"
@@ -39,12 +40,12 @@ def summary(result: Result) -> str:
 
 
 def begin(root: Path) -> None:
-    """From now on the result file tells of an earlier run."""
+    """Mark the result file as an earlier run's."""
     (root / ENDED).unlink(missing_ok=True)
 
 
 def write_result(root: Path, result: Result) -> None:
-    """The result file; a disk without space for it does not hide the result from the journal and the record."""
+    """Write the result file. A full disk does not keep the result from the journal and the status record."""
     try:
         write_whole(root / STATE.lstrip("/") / "result.json", json.dumps(result, indent=1).encode(), 0o644)
         write_whole(root / ENDED, b"", 0o644)
@@ -53,7 +54,7 @@ def write_result(root: Path, result: Result) -> None:
 
 
 def record(run: Run, result: Result, **more: Any) -> None:
-    """The machine's status record, where the cluster's facts have a place for it; more: members besides."""
+    """Write the machine's status record if the facts have a URL for it; more: additional members."""
     url = run.told["facts"].get("status_url")
     if not url:
         return

@@ -1,4 +1,4 @@
-"""One run of the executor: what the machine was told, what it finds out, and its memory between runs."""
+"""State of one run of the executor: machine.json, values found on the machine, and memory between runs."""
 
 import json
 import time
@@ -17,16 +17,16 @@ from writing import write_whole
 
 STATE = "/var/lib/mullion"
 SHORTEST_TIME = 1
-"""Seconds that a program gets also at the end of a step's time: a last look at a condition is one."""
+"""Minimum timeout of a program, so a condition can be tested once more at the end of a step's timeout."""
 SHORTEST = 4
-"""Characters of a line of a secret from which on it is kept unsaid; shorter ones would blacken every message."""
+"""Minimum characters of a line of a secret to redact it; redacting shorter ones would make messages unreadable."""
 
 Step = dict[str, Any]
 """A step of plan.json with its references resolved."""
 
 
 class Run:
-    """Values for references, paths under the machine's root, and programs; remembers secrets to keep them unsaid."""
+    """Values of references, paths below the machine's root, and programs; remembers secrets to redact them."""
 
     def __init__(self, root: Path, told: dict[str, Any], plan: dict[str, Any]) -> None:
         """`root` is / on a machine; `told` is machine.json, `plan` is plan.json."""
@@ -39,50 +39,50 @@ class Run:
         self.egress: dict[str, Any] = plan.get("egress", {})
         self.found: dict[str, str] = {}
         self.recorded: dict[str, str] = {}
-        """Values of node.*: found out once, until a step fails; and recorded by probes, for the whole run."""
+        """Values of node.*: `found` until a step fails, `recorded` (by probes) for the whole run."""
         self.unsaid: set[str] = set()
         self.done: set[str] = set()
-        """Commands without `creates` that this run ran."""
+        """Commands without `creates` that ran in this run."""
         self.stored: dict[str, str] = {}
         self.digests: dict[tuple[Any, ...], str] = {}
         self.units: dict[str, dict[str, str]] | None = None
         self.reached = "ready"
-        """State of the status record once all is done: the last phase's own word, where it has one."""
+        """State of the status record after the run: `reports` of the last phase that has one."""
         self.later: list[Step] = []
-        """Steps of the phase after this one, not resolved."""
+        """Later steps of this phase, unresolved."""
         self.begun: dict[str, Any] | None = None
-        """Downloads of the phase under way, by step; None before the first."""
+        """Downloads of this phase by step; None before the first."""
         self.until = time.monotonic()
         for each in self.egress.get("proxy", {}).values():
             self.unsaid |= {urlsplit(each).password or ""} - {""} if isinstance(each, str) else set()
 
     def path(self, name: str) -> Path:
-        """Where the absolute path lies under the machine's root."""
+        """Return the absolute path below the machine's root."""
         if not name.startswith("/"):
-            raise Failure("step-invalid", f"{name!r} is no absolute path")
+            raise Failure("step-invalid", f"{name!r} is not an absolute path")
         return self.root / name.lstrip("/")
 
     def left(self) -> float:
-        """Seconds that this try of the step still has."""
+        """Return the seconds left of this attempt of the step."""
         return self.until - time.monotonic()
 
     def in_time(self) -> None:
-        """Failure step-timeout when this try has none."""
+        """Raise Failure step-timeout if no time is left."""
         if self.left() < 0:
-            raise Failure("step-timeout", f"it took {-self.left():.1f} s longer than its time")
+            raise Failure("step-timeout", f"the timeout was exceeded by {-self.left():.1f} s")
 
     def try_for(self, seconds: float) -> None:
-        """A try of a step begins."""
+        """Start the timeout of an attempt."""
         self.until = time.monotonic() + seconds
 
     def forget(self) -> None:
-        """A step failed: what was found out before it may not be so any more."""
+        """Discard cached values after a failed step; they may be outdated."""
         self.units = None
         self.found.clear()
         self.stored.clear()
 
     def value(self, reference: str) -> Any:
-        """The value of one reference. Failure reference-unresolved when nothing has it."""
+        """Return the value of a reference. Raise Failure reference-unresolved if it has none."""
         source, _, name = reference.partition(".")
         if source in self.told and name in self.told[source]:
             return self.told[source][name]
@@ -91,10 +91,10 @@ class Run:
         known = self.found | self.recorded
         if source == "node" and name in known:
             return known[name]
-        raise Failure("reference-unresolved", f"nothing says what {reference} is")
+        raise Failure("reference-unresolved", f"{reference} has no value")
 
     def resolve(self, document: Any) -> Any:
-        """The document with every {"ref": name} replaced by its value."""
+        """Return the document with every {"ref": name} replaced by its value."""
         if isinstance(document, dict):
             if set(document) == {"ref"}:
                 return self.value(document["ref"])
@@ -102,7 +102,7 @@ class Run:
         return [self.resolve(each) for each in document] if isinstance(document, list) else document
 
     def ask(self, service: str, url: str, method: str = "GET", body: bytes | memoryview = b"", **headers: str) -> bytes:
-        """What a service (loader.ask) answers to this machine's identity; OSError when it refuses or is not there."""
+        """Return a service's answer to this machine's identity (loader.ask). Raise OSError if the request fails."""
         if not url.startswith("https://") and self.told["facts"].get("world") != "sandbox":
             raise OSError(f"{url} is not https")
         self.in_time()
@@ -113,11 +113,11 @@ class Run:
 
     @property
     def cloud(self) -> Cloud:
-        """The cloud that this machine is in."""
+        """Return the module of the machine's cloud."""
         return CLOUDS[self.told["facts"]["cloud"]]
 
     def secret(self, name: str, member: str | None = None) -> str:
-        """A secret's text, or one member of it when it is a JSON object. Failure secret-unavailable, also if empty."""
+        """Return a secret's text, or one member of a JSON object. Raise Failure secret-unavailable, also if empty."""
         if name not in self.stored:
             with self.asking_for(name):
                 self.stored[name] = self.cloud.secret(self, name)
@@ -134,14 +134,14 @@ class Run:
         return text
 
     def put_secret(self, name: str, text: str) -> None:
-        """Gives a secret a new text. Failure secret-unavailable, without it."""
+        """Store a new text of a secret. Raise Failure secret-unavailable, without the text."""
         with self.asking_for(name):
             self.cloud.put_secret(self, name, text)
         self.stored[name] = text
 
     @contextmanager
     def asking_for(self, name: str) -> Iterator[None]:
-        """What goes wrong inside does so with this secret: Failure secret-unavailable."""
+        """Turn errors inside the block into Failure secret-unavailable with the secret's name."""
         try:
             yield
         except (OSError, ValueError, LookupError) as error:
@@ -149,13 +149,13 @@ class Run:
             raise Failure("secret-unavailable", about) from None
 
     def keep_unsaid(self, text: str) -> None:
-        """No line of this text is said anywhere, also not as JSON writes it."""
+        """Redact every line of the text from now on, also in JSON notation."""
         lines = {line.strip() for line in text.splitlines()} | {text.strip()}
         lines = {line for line in lines if len(line) >= SHORTEST}
         self.unsaid |= lines | {json.dumps(line)[1:-1] for line in lines}
 
     def redact(self, text: str) -> str:
-        """The text without any line of a secret that this run read."""
+        """Return the text with every line of this run's secrets redacted."""
         for each in sorted(self.unsaid, key=len, reverse=True):
             text = text.replace(each, "[secret]")
         return text
@@ -163,15 +163,15 @@ class Run:
     def command(
         self, *argv: str, environment: dict[str, str] | None = None, text: str | None = None, check: bool = True
     ) -> programs.Ended:
-        """Runs a program within the time of this try. Failure when it fails (`check`) or takes too long."""
+        """Run a program within the attempt's timeout. Raise Failure if it fails (with `check`) or takes too long."""
         ended = programs.start(argv, max(self.left(), SHORTEST_TIME), environment, text or "")
         if check and ended.returncode:
-            said = self.redact((ended.stdout + ended.stderr).strip())[-1500:]  # half a secret would not be known
+            said = self.redact((ended.stdout + ended.stderr).strip())[-1500:]  # redact before the cut
             raise Failure("command-failed", f"{argv[0]} ended with {ended.returncode}: {said}")
         return ended
 
     def remember(self, **values: Any) -> dict[str, Any]:
-        """Writes values into the memory between runs and returns all of it."""
+        """Write values into the memory between runs and return all of it."""
         place = self.path(f"{STATE}/state.json")
         memory = json.loads(place.read_text()) if place.exists() else {}
         if any(memory.get(name) != value for name, value in values.items()):

@@ -1,4 +1,4 @@
-"""References of node.*: what a machine finds out about itself."""
+"""References of node.*: values that a machine finds out itself."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ METADATA_HOST = "169.254.169.254"
 
 
 def _address(run: Run) -> str:
-    """The address that packets to the metadata service would leave from; nothing is sent."""
+    """Return the source address of packets to the metadata service; sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((METADATA_HOST, 80))
         return probe.getsockname()[0]
 
 
 def _pod_subnet(run: Run) -> str:
-    # flanneld names the subnet by its gateway (10.244.3.1/24); a range starts with its network.
+    # flanneld's file has the gateway (10.244.3.1/24), not the network address.
     place = run.path("/run/flannel/subnet.env")
     lines = place.read_text().splitlines() if place.exists() else []
     subnets = [line.partition("=")[2] for line in lines if line.startswith("FLANNEL_SUBNET=")]
@@ -39,4 +39,4 @@ FOUND: dict[str, Callable[[Run], str]] = {
     "pod_subnet": _pod_subnet,
     "bootstrap_token": lambda run: run.secret(run.value("facts.join_secret")),
 }
-"""How this system finds each; once a try."""
+"""Function that finds each value; Run caches the result until a step fails."""

@@ -1,4 +1,4 @@
-"""The way out for what is not the cloud's own: the cluster's proxy, its extra authorities, careful redirects."""
+"""Outbound HTTP: the cluster's proxy, its additional certificate authorities, and restricted redirects."""
 
 import ipaddress
 import ssl
@@ -14,36 +14,36 @@ from run import Run
 from values import METADATA_HOST
 
 DIRECT = (METADATA_HOST, "localhost", "127.0.0.0/8", "::1")
-"""Reached without the proxy, whatever the cluster says; and so are the hosts of all facts."""
+"""Always reached without the proxy; so are the hosts in the facts."""
 
 
 class Careful(HTTPRedirectHandler):
-    """Follows redirects, but never from https to something that anyone on the way can change."""
+    """Follows redirects, but never from https to http."""
 
     def redirect_request(
         self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         if urlsplit(req.full_url).scheme == "https" and urlsplit(newurl).scheme != "https":
             fp.close()
-            raise Failure("redirect-refused", f"{req.full_url} sends to {newurl}")
+            raise Failure("redirect-refused", f"{req.full_url} redirects to {newurl}")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 class Proxy(ProxyHandler):
-    """The cluster's proxy, but for hosts that are reached directly."""
+    """Uses the cluster's proxy except for hosts that are reached directly."""
 
     def __init__(self, proxies: dict[str, str], direct: list[str]) -> None:
         super().__init__(proxies)
         self.direct = direct
 
     def proxy_open(self, req: Request, proxy: str, type: str) -> Any:  # noqa: A002  its name in urllib
-        """None lets the next handler open it as it is."""
+        """Return None to let the next handler open the request directly."""
         host = urlsplit(req.full_url).hostname or ""
         return None if bypassed(host, self.direct) else super().proxy_open(req, proxy, type)
 
 
 def bypassed(host: str, direct: list[str]) -> bool:
-    """The host is one of these names, below one of these domains, or in one of these ranges."""
+    """Return whether the host is one of these names, in one of these domains or ranges."""
     for each in direct:
         name = each.lstrip(".").lower()
         if host.lower() == name or host.lower().endswith(f".{name}"):
@@ -58,7 +58,7 @@ def bypassed(host: str, direct: list[str]) -> bool:
 
 @cache
 def trust(authorities: str) -> ssl.SSLContext:
-    """What the system trusts, and these PEM certificates."""
+    """Return a TLS context that trusts the system's authorities and these PEM certificates."""
     context = ssl.create_default_context()
     if authorities:
         context.load_verify_locations(cadata=authorities)
@@ -66,14 +66,14 @@ def trust(authorities: str) -> ssl.SSLContext:
 
 
 def blind() -> ssl.SSLContext:
-    """Judges no certificate."""
+    """Return a TLS context that verifies no certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
 def opener(run: Run, judged: bool = True) -> OpenerDirector:
-    """Opens URLs as the cluster says; `judged` False: no certificate is judged."""
+    """Return an opener with the cluster's proxy and authorities; with `judged` False it verifies no certificate."""
     proxy: dict[str, Any] = run.egress.get("proxy", {})
     proxies = {scheme: proxy[scheme] for scheme in ("http", "https") if proxy.get(scheme)}
     facts = [urlsplit(str(value)).hostname for value in run.told["facts"].values() if "://" in str(value)]
@@ -83,6 +83,6 @@ def opener(run: Run, judged: bool = True) -> OpenerDirector:
 
 
 def refused_certificate(error: Exception) -> bool:
-    """A certificate was the reason."""
+    """Return whether the error is a failed certificate verification."""
     reason = error.reason if isinstance(error, URLError) else error
     return isinstance(reason, ssl.SSLCertVerificationError)

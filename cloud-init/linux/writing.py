@@ -1,4 +1,4 @@
-"""Files that are there whole or as they were: written beside their place, synchronised, renamed."""
+"""Atomic file writes: written beside the path, flushed to disk, renamed."""
 
 import os
 from collections.abc import Iterator
@@ -9,20 +9,20 @@ from typing import BinaryIO
 from failure import FULL, of_file
 
 LONGEST = 200
-"""Bytes kept of a name in the name beside it: file systems take 255."""
+"""Maximum bytes of the name used in the temporary name; file systems allow 255."""
 
 
 def beside(path: Path, ending: str = "new") -> Path:
-    """Where a file is written before it gets its name."""
+    """Return the temporary path of a file."""
     kept = os.fsencode(path.name)[:LONGEST]
     return path.with_name(f".{os.fsdecode(kept)}.mullion-{ending}")
 
 
 @contextmanager
 def whole(path: Path, mode: int) -> Iterator[BinaryIO]:
-    """A file to write to; it gets the name when the block ends, and is removed when the block fails.
+    """Yield a file to write to; it is renamed to the path when the block ends, and removed if the block fails.
 
-    Nobody else can read it before it has its mode. Failure disk-full; any other error stays an OSError.
+    Created with mode 0600 until it has its own. Raise Failure disk-full; other errors stay OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = beside(path)
@@ -45,13 +45,13 @@ def whole(path: Path, mode: int) -> Iterator[BinaryIO]:
 
 
 def write_whole(path: Path, content: bytes, mode: int) -> None:
-    """The file is there whole, with its mode, or as it was before."""
+    """Write the file atomically with its mode."""
     with whole(path, mode) as file:
         file.write(content)
 
 
 def rename(partial: Path, path: Path) -> None:
-    """Gives a finished file its name, so that a cut of power does not take the name back."""
+    """Rename a complete file to its path and flush the folder, so a power loss does not undo it."""
     partial.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:

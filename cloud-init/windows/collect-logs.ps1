@@ -1,8 +1,8 @@
-# Packs what tells why this machine is no node, or no good one: logs, events, networks, versions, its plan and results.
-# Needs neither the kubelet nor the API. Files that hold secrets are left out, all other text is redacted.
-# -Output FILE writes the zip there. -Requested looks into the bundle store what is asked of this machine; its task does
-# so every two minutes. The zip (mullion logs): it goes there, under the name that only this machine may write. A new
-# start of what watches the cluster (mullion restore): epoch.ps1 has it.
+# Collects what explains why this machine is not a Node or not Ready: logs, events, networks, versions, plan, results.
+# Needs neither the kubelet nor the API. Leaves out files that hold secrets and redacts all other text.
+# -Output FILE: write the zip to FILE. -Requested: handle requests to this machine in the bundle store; a task runs
+# this every two minutes. For a zip (mullion logs), upload it under a key that only this machine may write. For a
+# restart of programs that watch the cluster (mullion restore), run epoch.ps1.
 [CmdletBinding(DefaultParameterSetName = 'File')]
 param(
     [Parameter(Mandatory, ParameterSetName = 'File')] [string] $Output,
@@ -15,15 +15,15 @@ $ProgressPreference = 'SilentlyContinue'
 . "$PSScriptRoot\epoch.ps1"
 . "$PSScriptRoot\modules\clouds.ps1"
 
-$PerFile = 1MB     # of a file the end
-$Whole = 12MB      # of text in the archive
-$Seconds = 30      # a program may take
-$Events = 400      # of one log, the newest
+$PerFile = 1MB     # of a file, its end
+$Whole = 12MB      # of all text in the archive
+$Seconds = 30      # timeout of a program
+$Events = 400      # newest events of one log
 $ComputeLog = 'Microsoft-Windows-Hyper-V-Compute-Operational'
-$Books = 'C:\var\lib\cni\networks\'    # of host-local
+$Books = 'C:\var\lib\cni\networks\'    # leases of host-local
 $Answered = "$env:ProgramData\mullion\answered.txt"
 
-# In the order of what matters most when there is too much: folder in the archive, then patterns of files.
+# Patterns of files by folder in the archive. If the archive gets too large, later ones are left out.
 $Files = [ordered] @{
     mullion    = "$env:ProgramData\mullion\*.json", "$env:ProgramData\mullion\*.log", "$Mullion\machine.json"
     plan       = "$PSScriptRoot\plan.json"
@@ -64,7 +64,7 @@ $Reads = [ordered] @{
 }
 
 # .SYNOPSIS
-# What HNS has of a type.
+# Return HNS's objects of a type as text.
 function Get-HnsText {
     [CmdletBinding()]
     param([string] $Type)
@@ -72,7 +72,7 @@ function Get-HnsText {
 }
 
 # .SYNOPSIS
-# Which Windows this is.
+# Return the version of Windows.
 function Get-WindowsText {
     [CmdletBinding()]
     param()
@@ -82,7 +82,7 @@ function Get-WindowsText {
 }
 
 # .SYNOPSIS
-# The newest events of a log, or those of some sources (1074 and 6008 say why and how the machine went off).
+# Return the newest events of a log, or of some sources (1074 and 6008 explain a shutdown).
 function Get-EventText {
     [CmdletBinding()]
     param([string] $Log, [string[]] $Sources)
@@ -99,7 +99,7 @@ function Get-EventText {
 }
 
 # .SYNOPSIS
-# The end of a file that others may be writing to.
+# Return the end of a file, also while other programs write to it.
 function Get-FileEnd {
     [CmdletBinding()]
     param([string] $Path)
@@ -112,7 +112,7 @@ function Get-FileEnd {
 }
 
 # .SYNOPSIS
-# Files of a pattern, in whose folders a * may stand too; the newest first. None where there is no such folder.
+# Return the files of a pattern, newest first; * may also stand in folder names. Nothing if the folder does not exist.
 function Find-File {
     [CmdletBinding()]
     param([string] $Pattern)
@@ -127,13 +127,13 @@ function Find-File {
 }
 
 # .SYNOPSIS
-# What there is: name in the archive, and how to get its text (File, Program or Read) from what.
+# Return the sources: name in the archive, how to get the text (File, Program or Read), and the argument for it.
 function Get-Source {
     [CmdletBinding()]
     param()
     foreach ($folder in $Files.Keys) {
         foreach ($path in @($Files[$folder] | ForEach-Object { Find-File $_ })) {
-            # host-local's files are named after an address alone: their network is their folder
+            # host-local names files by address only; the folder is the network's name
             $start = if ($path.StartsWith($Books)) { $Books.Length } else { $path.LastIndexOf('\') + 1 }
             @{ Name = "$folder\$($path.Substring($start))"; How = 'File'; What = $path }
         }
@@ -143,7 +143,7 @@ function Get-Source {
 }
 
 # .SYNOPSIS
-# The text of one source; of what cannot be collected, why.
+# Return a source's text, or the reason why it cannot be collected.
 function Get-SourceText {
     [CmdletBinding()]
     param([hashtable] $Source)
@@ -162,7 +162,7 @@ function Get-SourceText {
 }
 
 # .SYNOPSIS
-# The text without what looks like a secret, and without those that this run read.
+# Return the text with patterns of secrets and this run's secrets redacted.
 function Protect-Text {
     [CmdletBinding()]
     param([hashtable] $Run, [object[]] $Patterns, [string] $Text)
@@ -171,7 +171,7 @@ function Protect-Text {
 }
 
 # .SYNOPSIS
-# A run that knows the bootstrap token, where it can still be read: so no log says it.
+# Return a run that redacts the bootstrap token, if the token can be read.
 function New-Collection {
     [CmdletBinding()]
     param($Told)
@@ -181,7 +181,7 @@ function New-Collection {
 }
 
 # .SYNOPSIS
-# Bytes of the zip.
+# Return the zip as bytes.
 function Get-Archive {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -202,7 +202,7 @@ function Get-Archive {
 }
 
 # .SYNOPSIS
-# Where requests to this machine and its answers lie in the bundle store: the status record's place tells its name.
+# Return URLs of the requests to this machine and of its answers, next to the status record.
 function Get-Place {
     [CmdletBinding()]
     param($Facts)
@@ -223,7 +223,7 @@ if ($Requested) {
         $asked = ConvertFrom-Json $Utf8.GetString((Invoke-SignedRequest -Url $place.Request -Service 'store'))
         if ([IO.File]::Exists($Answered) -and [IO.File]::ReadAllText($Answered) -eq $asked.id) { $asked = $null }
     }
-    catch { $asked = $null }    # nobody asked, or the store is out of reach
+    catch { $asked = $null }    # no request, or the store is unreachable
     if (-not $epoch -and -not $asked) { exit 0 }
 }
 foreach ($folder in 'modules', 'kinds') {

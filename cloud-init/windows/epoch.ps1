@@ -1,14 +1,14 @@
-# Programs that watch the cluster start anew, once, after it came back from a snapshot (mullion restore): they keep what
-# they saw, and would not hear of what the restore took back. The control plane's agent publishes the restore's epoch,
-# each machine remembers the last one that it followed. The task that looks for requests uses these functions.
+# Restarts programs that watch the cluster, once, after a restore from a snapshot (mullion restore): they cache objects
+# and would miss what the restore rolled back. The control plane's agent publishes the epoch of the restore; each
+# machine remembers the last epoch it followed. The task that handles requests (collect-logs.ps1) uses these functions.
 
-$EpochObject = 'epoch.json'    # in the bundle store: {"epoch": number}; there is none before the first restore
+$EpochObject = 'epoch.json'    # object of the bundle store: {"epoch": number}; missing before the first restore
 $Followed = "$env:ProgramData\mullion\epoch"
-$Watching = 'kubelet', 'flanneld', 'kube-proxy'    # in the order they start in
-$RestartLimit = 120    # seconds for all of them
+$Watching = 'kubelet', 'flanneld', 'kube-proxy'    # in the order of their start
+$RestartLimit = 120    # seconds for all of them together
 
 # .SYNOPSIS
-# The published number, as text, where it is another than the one followed; empty also where the store is out of reach.
+# Return the epoch if it differs from the one followed last; empty if not, or if the store is unreachable.
 function Get-NewEpoch {
     [CmdletBinding()]
     param([hashtable] $Facts)
@@ -21,7 +21,7 @@ function Get-NewEpoch {
 }
 
 # .SYNOPSIS
-# Starts those that run anew; who depends on another stops before it and starts after it.
+# Restart the running ones; dependent services stop first and start last.
 function Restart-Watcher {
     [CmdletBinding()]
     param([hashtable] $Run)
@@ -33,8 +33,8 @@ function Restart-Watcher {
 }
 
 # .SYNOPSIS
-# Follows a new epoch and remembers it. While the executor runs, the next look does; what does not start again is the
-# executor's to start, or to report.
+# Restart the programs for a new epoch and record it. If the executor is running, the next call does; if a program does
+# not start, start the executor, which starts it or reports the error.
 function Invoke-NewEpoch {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Epoch)

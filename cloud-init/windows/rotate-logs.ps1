@@ -1,14 +1,14 @@
-# Cuts logs of services to size: kube-log-runner up to 1.33 and containerd only ever add to theirs, and nssm keeps all
-# that it set aside. A log that is too large is copied beside it and emptied (its writer opened it to append, so it goes
-# on at the new end); of what was set aside the newest stay. A task runs it every hour.
+# Rotates logs of services: kube-log-runner up to 1.33 and containerd never rotate theirs, and nssm keeps all rotated
+# files. Copies a large log and truncates it (its writer appends, so it continues at the new end), and deletes all but
+# the newest rotated files. A task runs this every hour.
 [CmdletBinding()]
 param([string] $Logs = 'C:\var\log', [long] $Bytes = 50MB, [int] $Kept = 3)
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
-$Pods = 'pods', 'containers'    # the kubelet's own; it cuts them itself (containerLogMaxSize)
+$Pods = 'pods', 'containers'    # the kubelet rotates these (containerLogMaxSize)
 
 # .SYNOPSIS
-# Copies a log that is too large beside it, then empties it.
+# Copy a log that is larger than Bytes, then truncate it.
 function Split-Log {
     [CmdletBinding()]
     param([string] $Path, [long] $Bytes)
@@ -26,14 +26,14 @@ function Split-Log {
 }
 
 # .SYNOPSIS
-# Deletes what was set aside, but for the newest.
+# Delete all but the newest rotated files.
 function Remove-OldLog {
     [CmdletBinding()]
     param([string] $Folder, [string] $Current, [int] $Kept)
     $aside = @([IO.DirectoryInfo]::new($Folder).GetFiles('*.log') | Where-Object { $_.FullName -ne $Current } |
             Sort-Object LastWriteTimeUtc, Name -Descending | Select-Object -Skip $Kept)
     foreach ($each in $aside) {
-        # Somebody may read it; the next hour comes.
+        # Another program may have it open; the next run tries again.
         try { $each.Delete() } catch [IO.IOException] { [void] $_ }
     }
 }

@@ -1,4 +1,4 @@
-"""A Kubernetes API in memory that judges what it is asked: versions of objects, fields that cannot change, verbs."""
+"""A Kubernetes API in memory that checks requests: resource versions, immutable fields, verbs."""
 
 import copy
 import importlib
@@ -20,7 +20,7 @@ TAINT = {"key", "value", "effect", "timeAdded"}
 
 
 class Cluster:
-    """Objects by path. asked: writes, as texts. unready: addresses of API servers that are not ready."""
+    """Objects by path. asked: writes as texts. unready: addresses of API servers that are not ready."""
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
@@ -29,28 +29,28 @@ class Cluster:
         self.revision = 0
 
     def add(self, folder: str, name: str, **fields: Any) -> dict[str, Any]:
-        """Put an object there."""
+        """Add an object."""
         version, kind = KINDS[folder]
         metadata = {"name": name, **fields.pop("metadata", {})}
         return self._store(f"{folder}/{name}", {"apiVersion": version, "kind": kind, "metadata": metadata, **fields})
 
     def node(self, name: str, ready: bool = True, instance: str = "", **fields: Any) -> dict[str, Any]:
-        """Put a Node there."""
+        """Add a Node."""
         condition = {"type": "Ready", "status": str(ready)}
         spec = {"providerID": f"aws:///eu-west-1a/{instance}"} if instance else {}
         spec |= fields.pop("spec", {})
         return self.add("/api/v1/nodes", name, spec=spec, status={"conditions": [condition]}, **fields)
 
     def at(self, address: str) -> Any:
-        """The API server of one machine."""
+        """Return the API server of one machine."""
         return _Server(self, address)
 
     def find(self, path: str) -> Any:
-        """As Api.find."""
+        """Stands in for Api.find."""
         return copy.deepcopy(self.objects.get(path))
 
     def call(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Any:
-        """As Api.call."""
+        """Stands in for Api.call."""
         if method != "GET":
             self.asked.append(f"{method} {path}")
         path = path.partition("?")[0]
@@ -134,7 +134,7 @@ class Cluster:
 
 
 def lies_in(folder: str, head: str, last: str) -> bool:
-    """Whether objects of a folder are listed at head/last: it, or those of all namespaces."""
+    """Return whether an object is listed at head/last: that is its folder, or lists the folder in all namespaces."""
     return bool(re.fullmatch(rf"{re.escape(head)}(/namespaces/[^/]+)?/{last}", folder))
 
 
@@ -145,7 +145,7 @@ class _Server:
         self.cluster, self.address = cluster, address
 
     def call(self, method: str, path: str) -> str:
-        """Whether it is ready."""
+        """Return "ok", or raise if the API server is not ready."""
         assert (method, path) == ("GET", "/readyz")
         if self.address in self.cluster.unready:
             raise importlib.import_module("agent.api").Refused(500, "etcd failed")
@@ -153,7 +153,7 @@ class _Server:
 
 
 def merged(document: Any, patch: Any) -> Any:
-    """RFC 7396."""
+    """Return the document with a merge patch applied (RFC 7396)."""
     if not isinstance(patch, dict):
         return patch
     kept = dict(document) if isinstance(document, dict) else {}

@@ -1,4 +1,4 @@
-"""The agent's modules, a run of the executor for them to use, the cloud's services, and a cluster."""
+"""The agent's modules, a run of the executor, the cloud's services, and a cluster."""
 
 import importlib
 import json
@@ -20,19 +20,19 @@ KEY = "a2V5IG9mIHRoZSBwb2ludGVy"
 
 @pytest.fixture
 def module(loader: ModuleType) -> Callable[[str], ModuleType]:
-    """module(name): a module of the agent. `loader` made them importable."""
+    """Return a function that imports a module of the agent; `loader` made them importable."""
     return lambda name: importlib.import_module(f"agent.{name}")
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """The API of this test's cluster."""
+    """Return the API of this test's cluster."""
     return Cluster()
 
 
 @pytest.fixture
 def run(loader: ModuleType, cloud: FakeCloud, root: Path) -> Any:
-    """What the executor's functions take, on control-plane-0."""
+    """Return a run of the executor on control-plane-0."""
     facts = {**cloud.facts, "desired_state_secret": "desired-state"}
     cloud.secrets["desired-state"] = KEY
     (root / "opt/mullion").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Certificate requests as kubelets make them, and as others would like them; by a library that is not under test."""
+"""Certificate requests of kubelets and of attackers, made with a library that is not under test."""
 
 import base64
 from ipaddress import ip_address
@@ -22,7 +22,7 @@ _KEY = ec.generate_private_key(ec.SECP256R1())
 
 
 def node_user(name: str) -> dict[str, Any]:
-    """Who asks with the node's own certificate."""
+    """Return the fields of a requester that uses the node's certificate."""
     return {"username": f"system:node:{name}", "groups": ["system:nodes", "system:authenticated"]}
 
 
@@ -32,7 +32,7 @@ def pem(
     names: list[Any] | None = None,
     extra: x509.ExtensionType | None = None,
 ) -> str:
-    """A request; `names` are general names or texts (addresses where they read so)."""
+    """Return a request; `names` are general names, or texts (addresses if they parse as such)."""
     subject = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, each) for each in listed(organization)]
     subject += [x509.NameAttribute(NameOID.COMMON_NAME, each) for each in listed(common)]
     build = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(subject))
@@ -57,18 +57,18 @@ def general(value: Any) -> x509.GeneralName:
 
 
 def spec(text: str, signer: str = CLIENT, **who: Any) -> dict[str, Any]:
-    """The spec of a request with its PEM as text."""
+    """Return the spec of a request with its PEM as text."""
     usages = ["digital signature", "client auth" if signer == CLIENT else "server auth"]
     return {"signerName": signer, "usages": usages, "request": text, **(who or BOOTSTRAPPER)}
 
 
 def ask(cluster: Cluster, name: str, asked: dict[str, Any]) -> None:
-    """Put a request into the cluster as the API keeps it."""
+    """Add a request to the cluster in the API's format."""
     encoded = base64.b64encode(asked["request"].encode()).decode()
     cluster.add(PATH, name, spec={**asked, "request": encoded}, status={})
 
 
 def answer(cluster: Cluster, name: str) -> str:
-    """What became of a request: its condition, or empty."""
+    """Return a request's condition; empty if undecided."""
     conditions = cluster.objects[f"{PATH}/{name}"]["status"].get("conditions") or []
     return "".join(each["type"] for each in conditions)

@@ -1,4 +1,4 @@
-"""Control planes of one cluster whose executor is a short story: it makes true what the current bundle's plan says."""
+"""Control planes of one cluster with a simulated executor that applies the current bundle's plan at once."""
 
 import hashlib
 import importlib
@@ -18,7 +18,7 @@ from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import FakeCloud
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 CONFIG = content(plan(None), "agent-config")
 DATABASE = b"pages"
@@ -26,18 +26,18 @@ WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
 
 
 DATES = "notBefore=Jan  1 00:00:00 2026 GMT\nnotAfter=Jan  1 00:00:00 2126 GMT\n"
-"""As openssl says them of a certificate that ends late."""
+"""openssl's dates of a certificate that ends late."""
 
 
 PODS = "/api/v1/namespaces/kube-system/pods"
 
 
 class Cut(BaseException):
-    """The power goes."""
+    """A power loss."""
 
 
 def bundle(kubernetes: str, digest: str) -> tuple[bytes, str]:
-    """A bundle whose plan makes this version with this configuration, and its sha256."""
+    """Return a bundle whose plan has this version and configuration, and its sha256."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("plan.json", json.dumps({"kubernetes": kubernetes, "digest": digest}))
@@ -45,7 +45,7 @@ def bundle(kubernetes: str, digest: str) -> tuple[bytes, str]:
 
 
 class ControlPlanes:
-    """Machines by name, and what happened, in order. cut_at: after so many effects the power goes, once."""
+    """Machines by name, and the effects in order. cut_at: effects after which the power is lost, once."""
 
     def __init__(
         self, folder: Path, cluster: Cluster, cloud: FakeCloud, template: Any, patch: pytest.MonkeyPatch, count: int = 3
@@ -60,9 +60,9 @@ class ControlPlanes:
         self.cut_at = -1
         self.pointer: dict[str, Any] | None = None
         self.keys: list[str] = []
-        """Keys of encryption at rest in the secret, newest first; none: nobody looks at them."""
+        """Encryption keys in the secret, newest first; empty: the agents do not read keys."""
         self.signers: list[dict[str, Any]] = []
-        """Keys of service-account tokens, newest first."""
+        """Service-account keys, newest first."""
         self.broken = ""
         """Digest of a configuration with which the executor fails."""
         facts = template.told["facts"]
@@ -75,7 +75,7 @@ class ControlPlanes:
         )
 
     def point(self, serial: int, kubernetes: str, digest: str) -> str:
-        """Publish a bundle, and the pointer to it."""
+        """Publish a bundle and the pointer to it."""
         made, sha256 = bundle(kubernetes, digest)
         self.cloud.objects[f"/bundles/{sha256}.zip"] = made
         url = f"{self.cloud.url}/bundles/{sha256}.zip"
@@ -84,29 +84,29 @@ class ControlPlanes:
         return sha256
 
     def add_key(self, key: str) -> None:
-        """The program stores another key."""
+        """Store another encryption key, as `mullion` does."""
         self.keys.insert(0, key)
         self.store()
 
     def add_signer(self, number: int) -> None:
-        """The program stores another key of service-account tokens, and drops the one before the last."""
+        """Store another service-account key and drop the second oldest, as `mullion` does."""
         made = {"number": number, "private": f"private {number}\n", "public": f"public {number}\n"}
         self.signers = [made, *self.signers[:1]]
         self.store()
 
     def store(self) -> None:
-        """The secret as it is now."""
+        """Write the keys to the secret."""
         self.cloud.secrets["pki"] = json.dumps({"encryption-keys": self.keys, "service-account-keys": self.signers})
 
     def did(self, what: str) -> None:
-        """Something took effect."""
+        """Record an effect; raise Cut at cut_at."""
         self.log.append(what)
         if self.cut_at == len(self.log):
             self.cut_at = -1
             raise Cut
 
     def rounds(self, count: int = 24) -> None:
-        """Every agent in turn, and every executor; a machine whose power went boots."""
+        """Run every agent and executor in turn; a machine without power boots."""
         for _ in range(count):
             for machine in self.machines.values():
                 try:
@@ -115,13 +115,13 @@ class ControlPlanes:
                     machine.boot()
 
     def reached(self, sha256: str, digest: str) -> bool:
-        """All machines are what the pointer says, and nobody has the turn."""
+        """Return whether all machines match the pointer and none has the turn."""
         free = not self.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]["data"].get("turn")
         return free and all(each.current() == sha256 and each.stamp() == digest for each in self.machines.values())
 
 
 class Machine:
-    """One control plane."""
+    """One control-plane machine."""
 
     def __init__(self, planes: ControlPlanes, name: str, root: Path, facts: dict[str, str]) -> None:
         self.planes, self.name, self.root, self.facts = planes, name, root, facts
@@ -129,16 +129,16 @@ class Machine:
         self.starts = 0
         self.boots, self.rounds = False, 0
         self.began: dict[str, float] = {}
-        """When its static pods began."""
+        """Start of its static pods."""
         self.reads: list[int] = []
-        """Numbers of the keys that its API server has read; it writes with the first."""
+        """Numbers of the keys that its API server has read; it encrypts with the first."""
         self.takes = ""
-        """The keys whose tokens its API server takes."""
+        """Keys whose tokens its API server accepts."""
         self.signs: dict[str, str] = {}
-        """The key with which its static pods sign tokens."""
+        """Key with which its static pods sign tokens."""
 
     def begin(self, content: bytes, sha256: str) -> None:
-        """It founded or joined the cluster with this bundle."""
+        """Found or join the cluster with this bundle."""
         loader = importlib.import_module("loader")
         (self.root / "opt/mullion").mkdir(parents=True)
         (self.root / "var/lib/etcd").mkdir(parents=True)
@@ -150,7 +150,7 @@ class Machine:
         self.boot()
 
     def boot(self) -> None:
-        """Memory is lost; the executor runs, as it does at every boot."""
+        """Lose memory and run the executor, as at every boot."""
         run = importlib.import_module("run")
         told = {"machine": {"name": self.name}, "facts": self.facts}
         self.run = run.Run(self.root, told, {})
@@ -173,7 +173,7 @@ class Machine:
         return self.file("/var/lib/mullion/applied").read_text()
 
     def round(self) -> None:
-        """The executor, if it was started, and one round of the agent."""
+        """Run the executor if it was started, then one round of the agent."""
         if self.due:
             self.due = False
             self.execute()
@@ -181,18 +181,18 @@ class Machine:
         self.run.try_for(60)
         self.following.told = json.loads(self.file(agent.CONFIG).read_text())
         self.rounds += 1
-        if self.planes.keys and self.rounds % 4 == 0:  # an agent looks now and then
+        if self.planes.keys and self.rounds % 4 == 0:  # an agent checks from time to time
             self.following.look_at_keys()
         self.says = self.following.step(self.planes.cluster, self.planes.pointer)
 
     def serve_version(self) -> None:
-        """The static pod of its API server is of the current bundle's version."""
+        """Make the API server's static pod run the current bundle's version."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
         image = {"name": "kube-apiserver", "image": f"registry.k8s.io/kube-apiserver:v{planned['kubernetes']}"}
         self.planes.cluster.add(PODS, f"kube-apiserver-{self.name}", spec={"containers": [image]})
 
     def serve(self, component: str = "kube-apiserver") -> None:
-        """The kubelet starts a static pod, which reads its keys."""
+        """Start a static pod, which reads its keys."""
         self.began[component] = time.time()
         self.signs[component] = self.file(kubeadm.SIGNING_KEY).read_text()
         if component == "kube-apiserver":
@@ -200,12 +200,12 @@ class Machine:
             self.takes = self.file(kubeadm.VERIFYING_KEYS).read_text()
 
     def execute(self) -> None:
-        """What the plan's steps do: the agent's configuration, kubeadm's upgrade in a turn, the result."""
+        """Apply the plan's steps: the agent's configuration, kubeadm's upgrade in a turn, the result."""
         planned = json.loads((self.root / "opt/mullion/current/plan.json").read_text())
         rings = {name: {**CONFIG[name], "secret": "pki"} for name in ("encryption", "service_account")}
         told = {**CONFIG, "digest": planned["digest"], **rings}
         self.file(agent.CONFIG).write_text(json.dumps(told))
-        failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm asks the API
+        failed = planned["digest"] == self.planes.broken or self.planes.cluster is None  # kubeadm calls the API
         self.starts += 1
         if not failed and (self.root / agent.TURN.lstrip("/")).exists():
             upgrade = importlib.import_module("agent.upgrade")
@@ -221,7 +221,7 @@ class Machine:
             self.file("/var/lib/mullion/state.json").write_text(json.dumps(memory))
 
     def start(self, argv: tuple[str, ...], *_: Any) -> Any:
-        """As programs.start."""
+        """Stands in for programs.start."""
         words, said = " ".join(argv), ""
         if "mullion.service" in words:
             self.due = True
@@ -235,7 +235,7 @@ class Machine:
         elif "addon kube-proxy" in words:
             self.planes.did(f"{self.name} kube-proxy")
         elif "ps --quiet" in words:
-            said = words.rpartition("^")[2].rstrip("$")  # the component's name is its container's
+            said = words.rpartition("^")[2].rstrip("$")  # the container has the component's name
         elif words.startswith("openssl"):
             said = DATES
         elif " pods --quiet" in words:

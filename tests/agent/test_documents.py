@@ -1,4 +1,4 @@
-"""Documents count where the program signed them, and are not older than what was followed last."""
+"""A document is accepted if `mullion` signed it and it is not older than the last accepted one."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 from components.plan import plan_cluster
 from components.rollout import signed_documents
 from tests.agent.conftest import KEY
-from tests.components.node.samples import spec
+from tools.golden.samples import spec
 
 BUNDLE = ("https://store/bundles/control-plane/1.zip", "1" * 64, "1.37.1")
 
@@ -28,7 +28,7 @@ def changed(text: str, **fields: Any) -> str:
     return json.dumps(json.loads(text) | fields)
 
 
-def test_what_the_program_signs_counts_also_a_second_time(module: Callable[[str], ModuleType]) -> None:
+def test_a_signed_document_is_accepted_also_a_second_time(module: Callable[[str], ModuleType]) -> None:
     documents = module("documents")
     for last in (0, 5):
         assert documents.verified(pointer().encode(), KEY, last, documents.POINTER)["pools"] == "1.36.3"
@@ -49,15 +49,15 @@ REFUSED = {
     "a field of another type": (
         *(signed_documents.signed(KEY, {"bundle": "", "sha256": "", "kubernetes": "", "pools": True}, 5), 0, "exactly"),
     ),
-    "no MAC": (json.dumps({"serial": 5}), 0, "no signed document"),
-    "a list": ("[1]", 0, "no signed document"),
-    "no JSON": ("{", 0, "no signed document"),
+    "no MAC": (json.dumps({"serial": 5}), 0, "not a signed document"),
+    "a list": ("[1]", 0, "not a signed document"),
+    "no JSON": ("{", 0, "not a signed document"),
     "a MAC that is no text": (changed(pointer(), mac=["ä"]), 0, "MAC"),
 }
 
 
 @pytest.mark.parametrize(("text", "last", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_was_changed_replayed_or_made_by_another_is_refused(
+def test_a_changed_replayed_or_foreign_document_is_refused(
     module: Callable[[str], ModuleType], text: str, last: int, reason: str
 ) -> None:
     documents = module("documents")

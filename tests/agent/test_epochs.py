@@ -1,4 +1,4 @@
-"""A restore is told to every machine, by an object of the bundle store."""
+"""The epoch of a restore is published as an object of the bundle store."""
 
 import json
 from collections.abc import Callable
@@ -13,7 +13,7 @@ OBJECT = "/bundles/epoch.json"
 
 
 def records(cloud: FakeCloud, *states: str, snapshot: str = "") -> None:
-    """The log of the founding; the last record names a snapshot, if any does."""
+    """Write the founding log; the last record may name a snapshot."""
     for epoch, state in enumerate(states):
         record = {"cluster": "sha256:a", "epoch": epoch, "owner": "i-1", "machine": "control-plane-0", "state": state}
         record |= {"snapshot": snapshot} if snapshot and epoch >= 2 else {}
@@ -30,7 +30,7 @@ def records(cloud: FakeCloud, *states: str, snapshot: str = "") -> None:
     ],
     ids=["nothing", "a cluster that was never restored", "a restore under way", "a restore"],
 )
-def test_the_epoch_is_published_once_the_founding_that_a_snapshot_began_is_over(
+def test_the_epoch_is_published_after_a_founding_from_a_snapshot_has_ended(
     module: Callable[[str], ModuleType],
     run: Any,
     cloud: FakeCloud,

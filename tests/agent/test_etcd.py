@@ -1,4 +1,4 @@
-"""A control plane machine that is gone leaves etcd before its Node goes: else its successor could not join."""
+"""A deleted control-plane machine's etcd member is removed before its Node: else its successor could not join."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ import pytest
 from components.node import agent
 from tests.agent.cluster import Cluster
 from tests.cloud_init.linux import Programs
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 GONE = 0xBF9071F4639C75CC
 CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"
@@ -28,7 +28,7 @@ STATUS = f"endpoint status --endpoints {URL}"
 
 @pytest.fixture
 def asked(programs: Programs) -> Callable[[], list[str]]:
-    """What etcdctl was asked, as texts."""
+    """Return a function that returns etcdctl's calls as texts."""
     words = content(plan(None), "agent-config")["etcd"]["etcdctl"]
     status = f"{' '.join(words).replace('CONTAINER', 'c0ffee')} {STATUS}"
     programs.answers |= {status: (1, "connection refused"), f"{CRICTL} ps": (0, "c0ffee\n")}
@@ -38,25 +38,25 @@ def asked(programs: Programs) -> Callable[[], list[str]]:
 
 @pytest.fixture
 def told() -> dict[str, Any]:
-    """The plan's configuration."""
+    """Return the plan's configuration."""
     return content(plan(None), "agent-config")
 
 
-def test_a_member_is_removed_by_the_name_of_its_node(
+def test_an_etcd_member_is_removed_by_the_name_of_its_node(
     module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:
     module("etcd").leave(run, told, "control-plane-1")
     assert asked() == ["member list --write-out json", STATUS, "member remove bf9071f4639c75cc"]
 
 
-def test_a_member_that_answers_is_the_successors_and_stays(
+def test_an_etcd_member_that_answers_is_the_successors_and_stays(
     module: Callable[[str], ModuleType],
     run: Any,
     told: dict[str, Any],
     asked: Callable[[], list[str]],
     programs: Programs,
 ) -> None:
-    """kubeadm 1.33 and newer: the new machine joins etcd before its kubelet asks for a certificate."""
+    """From kubeadm 1.33 on a new machine joins etcd before its kubelet requests a certificate."""
     (status,) = (each for each in programs.answers if each.endswith(STATUS))
     programs.answers[status] = (0, "")
     module("etcd").leave(run, told, "control-plane-1")
@@ -66,7 +66,7 @@ def test_a_member_that_answers_is_the_successors_and_stays(
 @pytest.mark.parametrize(
     ("pool", "gone", "left"), [("control-plane", True, True), ("control-plane", False, False), ("web", True, False)]
 )
-def test_members_go_once_the_cloud_has_ended_their_machines_though_the_node_is_ready_still(
+def test_an_etcd_member_is_removed_once_its_machine_is_deleted_even_if_the_node_is_still_ready(
     module: Callable[[str], ModuleType],
     run: Any,
     cluster: Cluster,
@@ -83,7 +83,7 @@ def test_members_go_once_the_cloud_has_ended_their_machines_though_the_node_is_r
     assert names == (["control-plane-1"] if left else [])
 
 
-def test_a_machine_leaves_once_so_that_a_successor_that_is_slow_to_answer_stays(
+def test_an_etcd_member_is_removed_only_once_so_that_a_slow_successor_stays(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names: list[str] = []
@@ -96,14 +96,14 @@ def test_a_machine_leaves_once_so_that_a_successor_that_is_slow_to_answer_stays(
         assert names == ["control-plane-1"] * left
 
 
-def test_a_worker_has_no_member(
+def test_a_worker_has_no_etcd_member(
     module: Callable[[str], ModuleType], run: Any, told: dict[str, Any], asked: Callable[[], list[str]]
 ) -> None:
     module("etcd").leave(run, told, "web-0")
     assert asked() == ["member list --write-out json"]
 
 
-def test_a_node_stays_while_its_member_cannot_be_removed(
+def test_a_node_stays_while_its_etcd_member_cannot_be_removed(
     module: Callable[[str], ModuleType],
     run: Any,
     told: dict[str, Any],
@@ -126,7 +126,7 @@ def test_a_node_stays_while_its_member_cannot_be_removed(
     assert asked()[-1] == "member remove bf9071f4639c75cc"
 
 
-def test_the_plan_asks_etcd_over_tls_with_a_clients_certificate() -> None:
+def test_the_plans_etcdctl_uses_tls_with_a_client_certificate() -> None:
     words = content(plan(None), "agent-config")["etcd"]["etcdctl"]
     assert words[words.index("--endpoints") + 1] == "https://127.0.0.1:2379"
     assert words[words.index("--cert") + 1].endswith("healthcheck-client.crt")

@@ -1,4 +1,4 @@
-"""The pointer is followed by one machine at a time, with a snapshot before, and is gone on with after any cut."""
+"""Machines follow the pointer one at a time, each after a snapshot, and continue after any interruption."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("sight", "action"), CASES.values(), ids=CASES)
-def test_one_thing_is_done_by_what_is_seen(
+def test_the_state_decides_the_one_next_action(
     module: Callable[[str], ModuleType], sight: dict[str, Any], action: str
 ) -> None:
     turns = module("turns")
@@ -60,7 +60,7 @@ def test_one_thing_is_done_by_what_is_seen(
         ("1.37.1", "2.0.0", True),
     ],
 )
-def test_a_hop_is_one_minor_version_and_never_back(
+def test_an_upgrade_is_one_minor_version_and_never_a_downgrade(
     module: Callable[[str], ModuleType], have: str, want: str, refused: bool
 ) -> None:
     assert bool(module("turns").hop(have, want)) == refused
@@ -75,15 +75,15 @@ def planes(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> ControlPlanes:
-    """Three control planes that are as they shall be."""
+    """Return three healthy control planes that match the pointer."""
     made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
     made.rounds(3)
     assert made.log == []
     return made
 
 
-def test_machines_go_one_after_the_other_each_with_a_snapshot_before(planes: ControlPlanes) -> None:
-    """CP: the first applies, the others follow, the last lets kube-proxy be of the new version; one at a time."""
+def test_machines_change_one_after_the_other_each_after_a_snapshot(planes: ControlPlanes) -> None:
+    """CP: the first applies, the others follow, and the last updates kube-proxy; one at a time."""
     digest = planes.point(2, "1.37.1", "second")
     planes.rounds()
     assert planes.reached(digest, "second")
@@ -98,7 +98,7 @@ def test_machines_go_one_after_the_other_each_with_a_snapshot_before(planes: Con
 
 
 @pytest.mark.parametrize("effect", range(1, 11))
-def test_a_cut_after_any_effect_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+def test_an_upgrade_continues_after_a_power_loss_at_any_effect(planes: ControlPlanes, effect: int) -> None:
     digest = planes.point(2, "1.37.1", "second")
     planes.cut_at = effect
     planes.rounds()
@@ -108,7 +108,7 @@ def test_a_cut_after_any_effect_is_gone_on_from(planes: ControlPlanes, effect: i
     assert machines == sorted(machines), "one at a time, also after a cut"
 
 
-def test_trouble_on_one_machine_stops_the_others_and_a_newer_pointer_goes_on(planes: ControlPlanes) -> None:
+def test_a_failure_on_one_machine_stops_the_others_until_a_newer_pointer(planes: ControlPlanes) -> None:
     planes.broken = "second"
     planes.point(2, "1.36.3", "second")
     planes.rounds()
@@ -120,7 +120,7 @@ def test_trouble_on_one_machine_stops_the_others_and_a_newer_pointer_goes_on(pla
     assert planes.reached(digest, "third")
 
 
-def test_nobody_begins_while_one_is_not_ready(planes: ControlPlanes) -> None:
+def test_no_machine_begins_while_another_is_not_ready(planes: ControlPlanes) -> None:
     planes.cluster.unready = {"10.20.64.12"}
     planes.point(2, "1.36.3", "second")
     planes.rounds(5)
@@ -128,32 +128,32 @@ def test_nobody_begins_while_one_is_not_ready(planes: ControlPlanes) -> None:
     assert planes.machines["control-plane-0"].says.startswith("control-plane-2 is not ready")
 
 
-def test_two_minor_versions_are_refused_before_anything_is_touched(planes: ControlPlanes) -> None:
+def test_a_jump_of_two_minor_versions_is_refused_before_any_change(planes: ControlPlanes) -> None:
     planes.point(2, "1.38.0", "second")
     planes.rounds(5)
     assert planes.log == []
     assert "one minor version at a time" in planes.machines["control-plane-0"].says
 
 
-def test_a_bundle_that_is_not_the_pointers_is_not_installed(planes: ControlPlanes) -> None:
+def test_a_bundle_with_another_digest_than_the_pointers_is_not_installed(planes: ControlPlanes) -> None:
     sha256 = planes.point(2, "1.36.3", "second")
     planes.cloud.objects[f"/bundles/{sha256}.zip"] = b"another"
     machine = planes.machines["control-plane-0"]
     for _ in range(2):
-        machine.round()  # its turn, its snapshot
+        machine.round()  # the turn, the snapshot
     with pytest.raises(Exception, match="the bundle has sha256"):
         machine.round()
     assert machine.current() == planes.first[1]
 
 
-def test_a_script_that_changed_alone_runs_no_kubeadm(planes: ControlPlanes) -> None:
+def test_a_bundle_with_only_a_changed_script_runs_no_kubeadm(planes: ControlPlanes) -> None:
     digest = planes.point(2, "1.36.4", "first")
     planes.rounds()
     assert planes.reached(digest, "first")
     assert not [line for line in planes.log if "apply" in line or "node" in line]
 
 
-def test_a_turn_of_a_machine_that_is_no_member_any_more_is_free(planes: ControlPlanes) -> None:
+def test_the_turn_of_a_machine_that_is_no_longer_a_member_is_free(planes: ControlPlanes) -> None:
     memory = planes.cluster.objects["/api/v1/namespaces/kube-system/configmaps/mullion-agent"]
     memory["data"]["turn"] = "control-plane-7"
     digest = planes.point(2, "1.36.3", "second")
@@ -161,8 +161,8 @@ def test_a_turn_of_a_machine_that_is_no_member_any_more_is_free(planes: ControlP
     assert planes.reached(digest, "second")
 
 
-def test_a_turn_goes_on_without_an_api(planes: ControlPlanes) -> None:
-    """A newer bundle comes also to a machine whose API is down: it may be what mends that."""
+def test_a_turn_continues_without_the_api(planes: ControlPlanes) -> None:
+    """The newer bundle may repair the machine's API."""
     (machine, *_) = planes.machines.values()
     digest = planes.point(2, "1.36.3", "second")
     for _ in range(2):

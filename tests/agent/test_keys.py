@@ -1,4 +1,4 @@
-"""A new key of encryption at rest: nobody writes with it before all can read it, then everything is written anew."""
+"""Key rotation: no machine encrypts with a new key before all can read it; then every object is rewritten."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[int, tuple[int, int], bool, list[tuple[int, int]], int | 
 
 
 @pytest.mark.parametrize(("newest", "own", "loaded", "others", "wanted"), CASES.values(), ids=CASES)
-def test_a_machine_knows_which_key_to_write_with(
+def test_a_machine_decides_which_key_to_use(
     module: Callable[[str], ModuleType],
     newest: int,
     own: tuple[int, int],
@@ -49,12 +49,12 @@ def test_a_machine_knows_which_key_to_write_with(
 
 
 def effects(count: int) -> list[Any]:
-    """Numbers of the effects after which the power goes; every time some of them."""
+    """Return numbers of effects after which the power is lost; a sample in most runs."""
     return [each if each % 5 == 2 else pytest.param(each, marks=pytest.mark.soak) for each in range(1, count + 1)]
 
 
 def serving(planes: ControlPlanes) -> list[Machine]:
-    """Machines whose API server runs."""
+    """Return the machines whose API server runs."""
     return [each for each in planes.machines.values() if each.reads]
 
 
@@ -67,7 +67,7 @@ def planes(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> ControlPlanes:
-    """Three control planes with one key; whatever happens, no two of them have keys that part them."""
+    """Return three control planes with one key; at every effect, each must be able to read what the others write."""
     made = ControlPlanes(tmp_path, cluster, cloud, run, monkeypatch)
     made.add_key(FIRST)
     made.add_signer(1)
@@ -92,8 +92,8 @@ def planes(
     return made
 
 
-def test_all_learn_a_new_key_before_any_writes_with_it(planes: ControlPlanes) -> None:
-    """SEC: one at a time, each with a snapshot before; the last to learn it need not wait."""
+def test_all_machines_read_a_new_key_before_any_encrypts_with_it(planes: ControlPlanes) -> None:
+    """SEC: one machine at a time, each after a snapshot; the last one to learn the key uses it at once."""
     planes.add_key(SECOND)
     planes.rounds(40)
     assert [line for line in planes.log if "serves" in line] == [
@@ -117,7 +117,9 @@ def test_all_learn_a_new_key_before_any_writes_with_it(planes: ControlPlanes) ->
 
 
 @pytest.mark.parametrize("effect", effects(15))
-def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+def test_a_rotation_continues_after_a_power_loss_and_all_machines_stay_able_to_read(
+    planes: ControlPlanes, effect: int
+) -> None:
     planes.add_key(SECOND)
     planes.cut_at = effect
     planes.rounds(60)
@@ -125,8 +127,8 @@ def test_a_cut_after_any_effect_parts_nobody_and_is_gone_on_from(planes: Control
     assert [each.reads for each in serving(planes)] == [[2, 1]] * 3, planes.log
 
 
-def test_a_new_signer_of_tokens_is_taken_by_all_before_any_signs_with_it(planes: ControlPlanes) -> None:
-    """SEC: and what the one before signed is good until the next comes."""
+def test_all_machines_accept_a_new_signing_key_before_any_signs_with_it(planes: ControlPlanes) -> None:
+    """SEC: tokens of the previous key stay valid until the next rotation."""
     planes.add_signer(2)
     planes.rounds(40)
     for each in planes.machines.values():
@@ -139,7 +141,7 @@ def test_a_new_signer_of_tokens_is_taken_by_all_before_any_signs_with_it(planes:
     assert {each.takes for each in planes.machines.values()} == {"public 3\npublic 2\n"}, "the first is gone"
 
 
-def test_both_kinds_of_keys_are_renewed_at_once(planes: ControlPlanes) -> None:
+def test_both_kinds_of_keys_are_rotated_at_once(planes: ControlPlanes) -> None:
     planes.add_key(SECOND)
     planes.add_signer(2)
     planes.rounds(40)
@@ -148,7 +150,7 @@ def test_both_kinds_of_keys_are_renewed_at_once(planes: ControlPlanes) -> None:
 
 
 @pytest.mark.parametrize("effect", effects(20))
-def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(planes: ControlPlanes, effect: int) -> None:
+def test_a_power_loss_while_signing_keys_rotate_invalidates_no_token(planes: ControlPlanes, effect: int) -> None:
     planes.add_signer(2)
     planes.cut_at = effect
     planes.rounds(60)
@@ -156,7 +158,7 @@ def test_a_cut_while_signers_change_refuses_no_token_and_is_gone_on_from(planes:
     assert {each.signs[pod] for each in serving(planes) for pod in PODS} == {"private 2\n"}, planes.log
 
 
-def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
+def test_the_executor_adds_a_key_behind_the_one_in_use(
     module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud
 ) -> None:
     from kinds import keys as key_files  # type: ignore[import-not-found]
@@ -178,7 +180,7 @@ def test_the_executor_adds_a_key_behind_the_one_that_is_written_with(
         assert [each in content.decode() for each in (FIRST, SECOND, THIRD)] == [n < len(keys) for n in range(3)]
 
 
-def test_every_object_is_written_once_when_the_whole_control_plane_writes_with_the_new_key(
+def test_every_object_is_rewritten_once_when_all_machines_encrypt_with_the_new_key(
     module: Callable[[str], ModuleType], cluster: Cluster
 ) -> None:
     rewrite, names = module("keys").rewrite, ["a", "b"]

@@ -1,5 +1,6 @@
-"""Nodes are made what their members are planned as, and nothing that is somebody else's is touched."""
+"""Nodes get the labels, taints and pod range of their member; keys of other owners stay."""
 
+import time
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -16,19 +17,19 @@ NODES = "/api/v1/nodes"
 
 
 def member(labels: dict[str, str] | None = None, taints: Any = (), pods: str | None = None) -> dict[str, Any]:
-    """web-0 as it is planned."""
+    """Return the planned member web-0."""
     planned = {"name": "web-0", "pool": "web", "address": "10.20.1.4", "pods": pods}
     return {**planned, "labels": labels or {}, "taints": list(taints)}
 
 
 def node(labels: dict[str, str] | None = None, taints: Any = ()) -> dict[str, Any]:
-    """Node web-0."""
+    """Return Node web-0."""
     metadata = {"name": "web-0", "labels": labels or {}, "resourceVersion": "7"}
     return {"metadata": metadata, "spec": {"taints": list(taints)}}
 
 
 def planned(*labels: str, taints: tuple[str, ...] = ()) -> dict[str, list[str]]:
-    """Keys that were planned when the agent was here last."""
+    """Return the keys of the previous plan."""
     return {"labels": list(labels), "taints": list(taints)}
 
 
@@ -58,10 +59,10 @@ CASES: dict[str, tuple[dict[str, Any], Any, dict[str, Any], dict[str, str], list
 
 
 @pytest.mark.parametrize(("has", "before", "wanted", "labels", "taints"), CASES.values(), ids=CASES)
-def test_a_node_becomes_what_its_member_is_planned_as(
+def test_a_node_gets_the_labels_and_taints_of_its_member(
     module: Callable[[str], ModuleType], has: Any, before: Any, wanted: Any, labels: dict[str, str], taints: list[Any]
 ) -> None:
-    """SCH-02, design 3: labels and taints are reconciled, with our own keys alone."""
+    """SCH-02, design 3: reconciles labels and taints, only planned keys."""
     members = module("members")
     after = merged(has, members.decide(has, wanted, before) or {})
     assert after["metadata"]["labels"] == labels
@@ -69,16 +70,18 @@ def test_a_node_becomes_what_its_member_is_planned_as(
     assert members.decide(after, wanted, members.keys(wanted)) is None, "a second look changes nothing"
 
 
-def test_a_list_of_taints_is_written_over_only_as_it_was_read(module: Callable[[str], ModuleType]) -> None:
+def test_a_list_of_taints_is_replaced_only_if_it_is_unchanged_since_the_read(
+    module: Callable[[str], ModuleType],
+) -> None:
     decide = module("members").decide
     assert decide(node(), member(taints=[OS]), planned())["metadata"]["resourceVersion"] == "7"
     assert "resourceVersion" not in decide(node(), member({"team": "a"}), planned())["metadata"]
 
 
-def test_a_node_cannot_say_itself_what_was_planned(
+def test_a_node_cannot_declare_its_own_keys_as_planned(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    """A kubelet writes annotations of its own Node: naming a quarantine there must not take it off."""
+    """A kubelet can write annotations of its Node: naming a quarantine taint there must not remove the taint."""
     quarantine = {"key": "quarantine", "effect": "NoExecute"}
     annotations = {"mullion.dev/planned": '{"labels": [], "taints": ["quarantine:NoExecute", "os:NoSchedule"]}'}
     cluster.node("web-0", spec={"taints": [quarantine, OS]}, metadata={"annotations": annotations})
@@ -87,10 +90,10 @@ def test_a_node_cannot_say_itself_what_was_planned(
         assert cluster.objects[f"{NODES}/web-0"]["spec"]["taints"] == left
 
 
-def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_said(
+def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_reported(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
-    """FLN-01: with l2bridge the controller manager gives out no ranges."""
+    """FLN-01: with l2bridge the controller manager assigns no ranges."""
     cluster.node("web-0")
     cluster.node("web-1", spec={"podCIDR": "10.244.9.0/24", "podCIDRs": ["10.244.9.0/24"]})
     listed = {"web-0": member(pods="10.244.3.0/24"), "web-1": {**member(pods="10.244.4.0/24"), "name": "web-1"}}
@@ -104,8 +107,11 @@ def test_a_planned_pod_range_is_set_once_and_a_wrong_one_is_said(
 
 
 def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, listed: Any, **more: Any) -> Any:
-    given = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
-    return module("seen").Seen(run, cluster, listed, **given)
+    clock = more.pop("clock", time.monotonic)
+    arguments = {"members_current": True, "unready": {}, "leave": lambda name: None} | more
+    seen = module("seen").Seen(run, cluster, listed, **arguments)
+    seen.clock = clock
+    return seen
 
 
 @pytest.mark.parametrize(
@@ -120,7 +126,7 @@ def round_of(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, li
     ],
     ids=["all four", "on the list", "Ready", "an old list", "its machine lives", "not for long"],
 )
-def test_a_node_goes_only_when_nothing_speaks_for_it(
+def test_a_node_is_deleted_only_if_all_conditions_hold(
     module: Callable[[str], ModuleType],
     run: Any,
     cluster: Cluster,
@@ -132,7 +138,7 @@ def test_a_node_goes_only_when_nothing_speaks_for_it(
     seconds: float,
     stays: bool,
 ) -> None:
-    """Off the newest list, not Ready for a minute by the agent's own clock, and ended as the cloud says."""
+    """Not on the current list, not Ready for a minute by the agent's clock, and deleted in the cloud."""
     monkeypatch.setattr(module("seen").compute, "gone", lambda *_: gone)
     cluster.node("web-0", ready=ready, instance="i-0123456789abcdef0")
     now, unready = [1000.0], {}
@@ -144,7 +150,7 @@ def test_a_node_goes_only_when_nothing_speaks_for_it(
     assert (cluster.find(f"{NODES}/web-0") is not None) == stays
 
 
-def test_a_node_that_was_ready_in_between_is_silent_for_a_new_time(
+def test_a_node_that_was_ready_in_between_starts_a_new_time_of_silence(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     unready: dict[str, float] = {}
@@ -158,7 +164,7 @@ def test_a_node_that_was_ready_in_between_is_silent_for_a_new_time(
 
 
 @EACH_CLOUD
-def test_of_two_silent_nodes_the_one_goes_whose_machine_the_cloud_has_no_more(
+def test_of_two_silent_nodes_the_one_whose_machine_is_deleted_is_removed(
     module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, cluster: Cluster
 ) -> None:
     for name, machine in (("there", cloud.account.provider_id), ("gone", cloud.account.other)):
@@ -169,7 +175,7 @@ def test_of_two_silent_nodes_the_one_goes_whose_machine_the_cloud_has_no_more(
     assert not cloud.refused()
 
 
-def test_a_node_without_a_machine_that_the_cloud_can_know_stays(
+def test_a_node_without_a_provider_id_of_this_cloud_stays(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     cluster.node("mine", ready=False, metadata={"uid": "u"})

@@ -1,4 +1,4 @@
-"""Whole rounds of an agent with the cloud's services: what it reads, does, remembers, and says of itself."""
+"""Whole rounds of an agent with the cloud's services: what it reads, does, remembers and reports."""
 
 import importlib
 import json
@@ -33,7 +33,7 @@ MEMBERS = [member("control-plane-0", "control-plane", "10.20.64.10"), member("we
 
 
 def publish(cloud: FakeCloud, serial: int, key: str = KEY, members: Any = MEMBERS) -> None:
-    """The program's documents; the pointer is to the bundle that is current."""
+    """Publish `mullion`'s documents; the pointer names the current bundle."""
     pointer = signed_documents.pointer_document(key, "https://store/x.zip", "current", "1.36.3", serial, "1.36.3")
     cloud.objects |= {
         "/bundles/desired-state.json": pointer.encode(),
@@ -51,7 +51,7 @@ def start(
     programs: Programs,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[], Any]:
-    """start(): an agent of control-plane-0, which founded the cluster."""
+    """Return a function that starts an agent on control-plane-0, which founded the cluster."""
     home = root / "opt/mullion"
     folder = home / "bundles/current"
     folder.mkdir(parents=True)
@@ -92,11 +92,11 @@ def start(
 
 
 def record(cloud: FakeCloud) -> dict[str, Any]:
-    """The machine's status record."""
+    """Return the machine's status record."""
     return json.loads(cloud.objects[RECORD])
 
 
-def test_a_first_round_does_all_that_a_founded_cluster_needs(
+def test_the_first_round_does_all_that_a_founded_cluster_needs(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, root: Path, programs: Programs
 ) -> None:
     cluster.node("control-plane-0")
@@ -122,7 +122,7 @@ def test_a_first_round_does_all_that_a_founded_cluster_needs(
     assert not [line for line in programs.asked if any(TOKEN in word or KEY in word for word in line)], "no argument"
 
 
-def test_a_second_round_writes_nothing_but_the_lease(
+def test_the_second_round_writes_nothing_but_the_lease(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
 ) -> None:
     cluster.node("control-plane-0")
@@ -135,10 +135,10 @@ def test_a_second_round_writes_nothing_but_the_lease(
     assert cloud.asked == []
 
 
-def test_what_the_executor_said_before_the_power_went_is_not_said_again(
+def test_a_result_from_before_this_boot_is_not_reported(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, root: Path
 ) -> None:
-    """Whoever waits for this machine would take its earlier `ready` for the one of this boot."""
+    """`mullion` would take the machine's earlier `ready` for one of this boot."""
     cluster.node("control-plane-0")
     ended = root / importlib.import_module("report").ENDED
     ended.unlink()
@@ -150,7 +150,7 @@ def test_what_the_executor_said_before_the_power_went_is_not_said_again(
     assert record(cloud)["state"] == "ready"
 
 
-def test_an_agent_that_is_not_active_judges_nobody(
+def test_an_agent_that_is_not_active_judges_no_request(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
 ) -> None:
     leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -163,10 +163,10 @@ def test_an_agent_that_is_not_active_judges_nobody(
     assert record(cloud)["agent"]["active"] is False
 
 
-def test_an_older_document_is_refused_also_after_the_agent_started_anew(
+def test_an_older_document_is_refused_also_after_a_restart_of_the_agent(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
 ) -> None:
-    """Whoever can write the store can bring back an old list, with a right MAC, in which a lost node is a member."""
+    """Anyone who can write the store can restore an old list with a valid MAC, in which a lost node is a member."""
     publish(cloud, 4, members=[*MEMBERS, member("lost-0", "lost", "10.20.1.9")])
     replayed = {name: cloud.objects[name] for name in ("/bundles/desired-state.json", "/bundles/members.json")}
     publish(cloud, 5)
@@ -182,7 +182,7 @@ def test_an_older_document_is_refused_also_after_the_agent_started_anew(
     assert cluster.objects[MEMORY]["data"]["members"] == "5"
 
 
-def test_a_document_of_another_key_changes_nothing(
+def test_a_document_signed_with_another_key_changes_nothing(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud
 ) -> None:
     publish(cloud, 9, key="b3RoZXI", members=[member("evil", "web", "10.20.1.66")])
@@ -193,7 +193,7 @@ def test_a_document_of_another_key_changes_nothing(
     assert "members" not in cluster.objects[MEMORY]["data"]
 
 
-def test_a_newer_key_is_fetched_when_the_mac_is_of_another(start: Callable[[], Any], cloud: FakeCloud) -> None:
+def test_the_key_is_read_again_when_the_mac_does_not_match(start: Callable[[], Any], cloud: FakeCloud) -> None:
     running = start()
     running.round()
     cloud.secrets["desired-state"] = "bmV3IGtleQ"
@@ -213,7 +213,7 @@ FAILURES: dict[str, tuple[str, set[str]]] = {
 
 
 @pytest.mark.parametrize(("path", "wrong"), FAILURES.values(), ids=FAILURES)
-def test_what_fails_is_said_and_stops_nothing_else(
+def test_a_failed_concern_is_reported_and_stops_no_other(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, path: str, wrong: set[str]
 ) -> None:
     cluster.node("control-plane-0")
@@ -233,10 +233,10 @@ def test_what_fails_is_said_and_stops_nothing_else(
 @pytest.mark.soak
 @pytest.mark.parametrize("nth", range(1, 41))
 @pytest.mark.parametrize("status", [403, 503])
-def test_a_cloud_that_fails_any_one_call_is_asked_again(
+def test_any_one_failed_call_to_the_cloud_is_repeated(
     start: Callable[[], Any], cluster: Cluster, cloud: FakeCloud, nth: int, status: int
 ) -> None:
-    """Storage, secrets and compute alike, refused or out of order: the next look makes up for it."""
+    """Storage, secrets and compute, refused or out of order: the next round succeeds."""
     cluster.node("control-plane-0")
     ask(cluster, "joining", spec(pem()))
     running = start()
@@ -251,7 +251,7 @@ def test_a_cloud_that_fails_any_one_call_is_asked_again(
     assert cluster.objects[MEMORY]["data"]["key.control-plane-0"] == "1 1"
 
 
-def test_an_api_that_does_not_answer_is_said(
+def test_an_api_that_does_not_answer_is_reported(
     start: Callable[[], Any], cloud: FakeCloud, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(path: Path) -> None:
@@ -263,7 +263,7 @@ def test_an_api_that_does_not_answer_is_said(
     assert record(cloud)["agent"]["active"] is False
 
 
-def test_another_bundle_ends_the_agent_so_that_its_own_code_comes(
+def test_the_agent_exits_when_another_bundle_is_current(
     start: Callable[[], Any], root: Path, module: Callable[[str], ModuleType], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = start()

@@ -1,4 +1,4 @@
-"""Who gets a node's certificate: planned members that are not there yet, and nobody else."""
+"""Only planned members that have not joined get a node's certificate."""
 
 import importlib
 from collections.abc import Callable
@@ -30,7 +30,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a bootstrapper for a member that has no node": ("approve", spec(pem()), None, "no Node yet"),
     "with a key that can encipher": ("approve", spec(pem()) | {"usages": ALL}, None, "no Node yet"),
     "a bootstrapper for a member that is silent": ("approve", spec(pem()), SILENT, "not Ready"),
-    "a bootstrapper for a member that is ready": ("wait", spec(pem()), READY, "another machine has its name"),
+    "a bootstrapper for a member that is ready": ("wait", spec(pem()), READY, "another machine uses the name"),
     "a node that renews its own": ("approve", spec(pem(), **node_user("web-0")), READY, "renews"),
     "a node for another's name": ("deny", spec(pem(), **node_user("web-1")), None, "neither"),
     "a node that is no member any more": (
@@ -52,14 +52,14 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a node's name without the nodes' group": (
         *("deny", spec(pem(), username="system:node:web-0", groups=["system:authenticated"]), READY, "neither"),
     ),
-    "a client with names": ("deny", spec(pem(names=OWN)), None, "no alternative names"),
+    "a client with names": ("deny", spec(pem(names=OWN)), None, "no subjectAltName"),
     "a client that may serve too": (
         *("deny", spec(pem()) | {"usages": ["client auth", "digital signature", "server auth"]}, None, "usages"),
     ),
     "a client without client auth": ("deny", spec(pem()) | {"usages": ["digital signature"]}, None, "usages"),
     "an authority": ("deny", spec(pem(extra=AUTHORITY)), None, "extension other than"),
     "a usage in the request": ("deny", spec(pem(extra=USAGE)), None, "extension other than"),
-    "names and one more extension": ("deny", spec(pem(names=OWN, extra=USAGE), **SERVER), READY, "cannot be read"),
+    "names and one more extension": ("deny", spec(pem(names=OWN, extra=USAGE), **SERVER), READY, "cannot be parsed"),
     "its own server": ("approve", spec(pem(names=OWN), **SERVER), READY, "its own name and address"),
     "its own server by address alone": ("approve", spec(pem(names=["10.20.1.4"]), **SERVER), READY, "its own"),
     "a server with a foreign address": (
@@ -82,7 +82,7 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
     "a server asked for by a bootstrapper": ("deny", spec(pem(names=OWN), SERVING), None, "only system:node:web-0"),
     "no request at all": ("deny", spec("-----BEGIN X-----"), None, "not one PEM block"),
     "a request with something after it": ("deny", spec(pem() + pem("kubernetes-admin")), None, "not one PEM block"),
-    "a torn request": ("deny", spec(pem()[:200] + pem()[-38:]), None, "cannot be read"),
+    "a torn request": ("deny", spec(pem()[:200] + pem()[-38:]), None, "cannot be parsed"),
 }
 
 
@@ -90,18 +90,18 @@ CASES: dict[str, tuple[str, dict[str, Any], Any, str]] = {
 def test_a_request_is_judged_by_name_group_usages_and_subject(
     module: Callable[[str], ModuleType], action: str, asked: dict[str, Any], node: Any, reason: str
 ) -> None:
-    """CP-05, design 4: only planned members that are absent or not Ready, and only their own names."""
+    """CP-05, design 4: only planned members that are missing or not Ready, and only their own names."""
     verdict = module("signing").decide(asked, MEMBERS, node, machine_gone=False)
     assert verdict.action == action, verdict.reason
     assert reason in verdict.reason
 
 
 def seen(module: Callable[[str], ModuleType], run: Any, cluster: Cluster, **changes: Any) -> Any:
-    """One round."""
+    """Return the state of one round."""
     return module("seen").Seen(run, cluster, **(GIVEN | changes))
 
 
-def test_requests_are_answered_once_and_other_signers_are_left_alone(
+def test_requests_are_answered_once_and_those_for_other_signers_are_ignored(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     ask(cluster, "good", spec(pem()))
@@ -118,7 +118,7 @@ def test_requests_are_answered_once_and_other_signers_are_left_alone(
     assert len(cluster.asked) == 2
 
 
-def test_nothing_is_denied_by_a_list_that_may_be_old(
+def test_no_request_is_denied_by_a_list_that_may_be_old(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster
 ) -> None:
     ask(cluster, "planned", spec(pem()))
@@ -130,10 +130,10 @@ def test_nothing_is_denied_by_a_list_that_may_be_old(
     assert not cluster.asked, "without any list all wait"
 
 
-def test_the_node_of_the_machine_before_goes_when_its_successor_comes(
+def test_the_node_of_a_deleted_machine_is_removed_when_its_successor_joins(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Node that stays cordoned from the drain of its first machine would keep the second one out of service."""
+    """A Node still cordoned from the drain of its old machine would keep the new one out of service."""
     gone = {INSTANCE: False}
     monkeypatch.setattr(module("seen").compute, "gone", lambda _, instance: gone[instance])
     cluster.node("web-0", ready=False, instance=INSTANCE, spec={"unschedulable": True})
@@ -148,7 +148,7 @@ def test_the_node_of_the_machine_before_goes_when_its_successor_comes(
     assert cluster.find("/api/v1/nodes/web-0") is None
 
 
-def test_one_request_that_cannot_be_judged_does_not_stop_the_others(
+def test_a_request_that_cannot_be_judged_does_not_stop_the_others(
     module: Callable[[str], ModuleType], run: Any, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failure = importlib.import_module("failure").Failure
@@ -165,8 +165,8 @@ def test_one_request_that_cannot_be_judged_does_not_stop_the_others(
     assert (answer(cluster, "a"), answer(cluster, "b")) == ("", "Approved")
 
 
-def test_nobody_else_approves(module: Callable[[str], ModuleType], cluster: Cluster) -> None:
-    """kubeadm's bindings for bootstrappers and for renewals go, again after each upgrade; others stay."""
+def test_no_other_controller_approves_requests(module: Callable[[str], ModuleType], cluster: Cluster) -> None:
+    """kubeadm's bindings for bootstrappers and renewals are deleted, again after each upgrade; others stay."""
     folder = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
     for name in (*module("signing").AUTOMATIC, "kubeadm:kubelet-bootstrap"):
         cluster.add(folder, name)

@@ -1,4 +1,4 @@
-"""Snapshots are made by etcd, checked, stored under their digest, and aged out."""
+"""Snapshots are taken by etcd, verified, stored under their digest, and pruned."""
 
 import hashlib
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import pytest
 from components.node import agent
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Programs
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 DAY = 86400
 DATABASE = b"pages of a database" * 1000
@@ -20,7 +20,7 @@ WHOLE = DATABASE + hashlib.sha256(DATABASE).digest()
 
 @pytest.fixture
 def told(root: Path, programs: Programs) -> dict[str, Any]:
-    """The plan's configuration; etcd's container writes a whole snapshot."""
+    """Return the plan's configuration; etcd's container writes a complete snapshot."""
     configuration = content(plan(None), "agent-config")
     programs.answers["/usr/local/bin/crictl"] = (0, "c0ffee\n")
     place = root / agent.CONFIG.lstrip("/")
@@ -52,7 +52,7 @@ def test_a_snapshot_is_stored_under_its_digest_and_leaves_no_file(
     assert not cloud.refused()
 
 
-def test_half_a_snapshot_is_not_stored(
+def test_an_incomplete_snapshot_is_not_stored(
     module: Callable[[str], ModuleType],
     run: Any,
     cloud: FakeCloud,
@@ -63,14 +63,14 @@ def test_half_a_snapshot_is_not_stored(
     file = root / "var/lib/etcd/mullion.snapshot"
     (line,) = programs.effects
     programs.effects[line] = lambda: file.write_bytes(WHOLE[:-40])
-    with pytest.raises(Exception, match="not a whole snapshot"):
+    with pytest.raises(Exception, match="not a complete snapshot"):
         module("snapshots").make(run, told, "timer", 1795600000.0)
     assert not [each for each in cloud.objects if each.startswith("/snapshots/etcd/")]
     assert not file.exists()
 
 
 @EACH_CLOUD
-def test_one_an_hour_is_made_and_the_oldest_go(
+def test_a_snapshot_is_taken_every_hour_and_the_oldest_are_deleted(
     module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, told: dict[str, Any]
 ) -> None:
     snapshots = module("snapshots")
@@ -86,14 +86,14 @@ def test_one_an_hour_is_made_and_the_oldest_go(
     assert other in cloud.objects
 
 
-def test_retention_goes_by_age_and_never_takes_the_newest(module: Callable[[str], ModuleType]) -> None:
+def test_retention_is_by_age_and_keeps_the_newest(module: Callable[[str], ModuleType]) -> None:
     snapshots = module("snapshots")
     kept = [snapshots.Snapshot(days * DAY, f"{days}") for days in (1, 2, 3, 100)]
     assert [each.key for each in snapshots.surplus(kept, 100 * DAY, 2, 7)] == ["2", "1"]
     assert snapshots.surplus(kept, 1000 * DAY, 4, 7) == []
 
 
-def test_a_snapshot_from_the_future_stops_no_other(module: Callable[[str], ModuleType]) -> None:
+def test_a_snapshot_from_the_future_does_not_delay_the_next(module: Callable[[str], ModuleType]) -> None:
     snapshots = module("snapshots")
     ahead = [snapshots.Snapshot(9 * DAY, "of a machine whose clock was wrong")]
     assert snapshots.due(ahead, DAY, 60)

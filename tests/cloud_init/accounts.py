@@ -1,4 +1,4 @@
-"""For each cloud a small account of one machine with all rights: what the services' world must hold for it."""
+"""For each cloud a small account with one machine that has all rights, as the sandbox's state must have it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,32 +25,32 @@ ADDRESS = "10.20.1.4"
 
 @dataclass(frozen=True)
 class Account:
-    """What tests must know of one cloud's."""
+    """What tests need of one cloud."""
 
     machine: str
-    """Id of the machine's record."""
+    """Id of the machine's record in the state."""
     instance: str
-    """The machine's own id, as it finds it out."""
+    """The id that the machine finds out itself."""
     provider_id: str
     other: str
-    """The providerID of a machine that there is not."""
+    """The providerID of a machine that does not exist."""
     fill: Callable[[CloudState], None]
     facts: Callable[[str], dict[str, str]]
-    """Facts about its services at a URL."""
+    """Function that returns the facts for services at a URL."""
     bucket: Callable[[str], str]
-    """A bucket by the name that tests give it."""
+    """Function that returns a bucket by its name in tests."""
     secret: Callable[[str], str]
-    """Where the world keeps values of a secret."""
+    """Function that returns where the state keeps a secret's versions."""
     version: Callable[[int], str]
-    """Its versions, the first is 1."""
+    """Function that returns the secret's versions; the first is 1."""
     entry: Callable[[CloudState, str], None]
-    """Makes a secret without values."""
+    """Function that creates a secret without versions."""
     token: str
-    """Path of the metadata service's answer that proves the identity."""
+    """Path of the metadata service that returns the machine's identity."""
 
 
 def put(cloud_state: CloudState, type: str, id: str, inputs: dict[str, Any], /, **computed: Any) -> None:
-    """A thing as the provider would have made it."""
+    """Add a resource to the state as the provider would."""
     urn = f"urn:pulumi:test::mullion::{type}::{id}"
     sequence = cloud_state.next_sequence()
     cloud_state.put(Record(sequence, type, id, id, urn, AWS_REGION, inputs, inputs | computed, "2026-01-01T00:00:00Z"))
@@ -221,4 +221,4 @@ AZURE = Account(
 )
 
 ACCOUNTS: Mapping[str, Account] = {"aws": AWS, "gcp": GCP, "azure": AZURE}
-"""By facts.cloud."""
+"""Account by facts.cloud."""

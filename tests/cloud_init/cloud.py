@@ -1,6 +1,6 @@
-"""What a machine on a cloud talks to, for one test: the sandbox's services with one machine, all on loopback.
+"""Services of a cloud for one test: the sandbox's services with one machine, on loopback.
 
-Tests put objects and secrets in by name. On AWS `/public/...` is for everyone; all else takes the machine's identity.
+Tests set objects and secrets by name. On AWS `/public/...` is public; all other requests need the machine's identity.
 """
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -16,9 +16,9 @@ from sandbox.services.server import Asked, Services
 from tests.cloud_init.accounts import ACCOUNTS, AWS_INSTANCE, BUCKETS, Account
 
 EACH_CLOUD = pytest.mark.parametrize("cloud", ACCOUNTS, indirect=True)
-"""A test that has one after the other."""
+"""Parameters for a test that runs on each cloud."""
 INSTANCE = AWS_INSTANCE
-"""Of the machine that a test without a cloud of its own has."""
+"""Facts of the machine in tests that choose no cloud."""
 
 
 class Objects(MutableMapping[str, bytes]):
@@ -58,7 +58,7 @@ class Objects(MutableMapping[str, bytes]):
 
 
 class Secrets(MutableMapping[str, str]):
-    """Current values by name."""
+    """Current texts by name."""
 
     def __init__(self, cloud_state: CloudState, account: Account) -> None:
         self.cloud_state, self.account = cloud_state, account
@@ -94,7 +94,7 @@ class Secrets(MutableMapping[str, str]):
 
 
 class Texts(list[Any]):
-    """Requests as tests compare them: `GET /bundles/x 200`, with `refused` before what was not let in."""
+    """Requests as texts for comparison: `GET /bundles/x 200`, with `refused` before those denied."""
 
     def append(self, asked: Asked) -> None:
         unknown = asked.code and not asked.caller and asked.status != 404
@@ -104,7 +104,7 @@ class Texts(list[Any]):
 
 @dataclass
 class FakeCloud:
-    """Its content, and what it was asked. url: of all services alike."""
+    """A cloud's content and the requests to it. url: of all its services."""
 
     url: str
     services: Services
@@ -114,33 +114,33 @@ class FakeCloud:
 
     @property
     def facts(self) -> dict[str, str]:
-        """Facts of a cluster whose services these are."""
+        """Return facts of a cluster with these services."""
         return self.account.facts(self.url)
 
     @property
     def asked(self) -> list[Any]:
-        """Requests so far, as texts; may be cleared."""
+        """Return the requests so far as texts; may be cleared."""
         return self.services.asked
 
     def refused(self) -> list[str]:
-        """Requests whose signature, token or right was wrong."""
+        """Return requests with a wrong signature, token or permission."""
         return [each for each in self.asked if each.startswith("refused")]
 
     def fail(self, path: str, statuses: Iterable[int]) -> None:
-        """Answer the next requests for a path with these statuses, in order, and do nothing."""
+        """Answer the next requests for a path with these statuses, in order, without an effect."""
         for nth, status in enumerate(statuses, 1):
             self.services.faults.plan(f"* {path}", "status", status, nth=nth)
 
     def failing(self) -> bool:
-        """Whether some of these statuses were not asked for."""
+        """Return whether some of these statuses were not used yet."""
         return bool(self.services.faults.left())
 
     def hang(self, path: str) -> None:
-        """Answers for a path stop in the middle, until `release`."""
+        """Stop answers for a path in the middle, until `release`."""
         self.services.faults.plan(f"* {path}", "stall", times=1000)
 
     def release(self) -> None:
-        """Let go what hangs, and forget what shall fail."""
+        """Finish stopped answers and forget planned failures."""
         self.services.faults.release()
 
 
@@ -151,7 +151,7 @@ def serving(
     here: Callable[[Callable[[], str]], str] = lambda call: call(),
     cloud: str = "aws",
 ) -> Iterator[FakeCloud]:
-    """A cloud on a free port; its world is a file of the folder. `here` opens its socket where that shall be."""
+    """Yield a cloud on a free port with its state in a file of the folder. `here` opens its socket elsewhere."""
     cloud_state, account = CloudState(folder / "world"), ACCOUNTS[cloud]
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")

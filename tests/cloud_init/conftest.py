@@ -1,4 +1,4 @@
-"""A cloud on loopback, and the Linux scripts as importable modules."""
+"""A cloud on loopback, and the Linux scripts as modules."""
 
 import importlib
 import json
@@ -18,13 +18,13 @@ from tests.cloud_init.linux import TOKEN, Execute, Programs
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name this folder's own marker."""
+    """Register this folder's marker."""
     config.addinivalue_line("markers", "windows: runs PowerShell for Windows on throw-away machines (MULLION_WINPWSH)")
 
 
 @pytest.fixture
 def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]:
-    """Metadata, object store and secrets of this test alone: of AWS, unless the test names clouds (EACH_CLOUD)."""
+    """Yield metadata, object store and secrets for this test; of AWS unless EACH_CLOUD parametrizes the test."""
     folder = tmp_path / "cloud"
     folder.mkdir()
     with serving(folder, cloud=getattr(request, "param", "aws")) as here:
@@ -33,7 +33,7 @@ def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]
 
 @pytest.fixture
 def loader(monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud) -> ModuleType:
-    """cloud-init/linux/loader.py, whose metadata service is the cloud of this test, and which does not sleep."""
+    """Return cloud-init/linux/loader.py with the test's metadata service and without sleeping."""
     monkeypatch.syspath_prepend(str(CLOUD_INIT / "linux"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     module = importlib.import_module("loader")
@@ -45,7 +45,7 @@ def loader(monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud) -> ModuleType:
 
 @pytest.fixture(scope="session")
 def winpwsh(missing: Callable[[str, str], NoReturn]) -> str:
-    """The program that makes Windows machines."""
+    """Return the program that creates Windows machines."""
     tool = os.environ.get("MULLION_WINPWSH", "")
     if not tool:
         missing("winpwsh", "MULLION_WINPWSH names no program that makes Windows machines with PowerShell")
@@ -54,7 +54,7 @@ def winpwsh(missing: Callable[[str, str], NoReturn]) -> str:
 
 @pytest.fixture
 def machine(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
-    """A fresh Windows machine of this test alone, that is on."""
+    """Yield a fresh Windows machine for this test, booted."""
     here = new_machine(winpwsh, tmp_path / "machine")
     here.stay_on()
     yield here
@@ -63,13 +63,13 @@ def machine(winpwsh: str, tmp_path: Path) -> Iterator[Machine]:
 
 @pytest.fixture
 def node(loader: ModuleType) -> ModuleType:
-    """cloud-init/linux/node.py; `loader` made it importable and points it at this test's cloud."""
+    """Return cloud-init/linux/node.py; `loader` made it importable and set its metadata service."""
     return importlib.import_module("node")
 
 
 @pytest.fixture
 def programs(node: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
-    """No program of this machine is started."""
+    """Return stand-ins for the machine's programs."""
     stand_in = Programs(root)
     monkeypatch.setattr(importlib.import_module("programs"), "start", stand_in.start)
     return stand_in
@@ -77,13 +77,13 @@ def programs(node: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """The machine's root."""
+    """Return the machine's root."""
     return tmp_path / "root"
 
 
 @pytest.fixture
 def execute(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, tmp_path: Path) -> Execute:
-    """execute(*steps, **plan's fields): the result of a run of a plan with these steps."""
+    """Return execute(*steps, **plan's fields), which runs a plan with these steps and returns the result."""
     facts = {name: value for name, value in cloud.facts.items() if name != "status_url"}
     told = {"machine": {"name": "linux-0", "address": "10.20.1.4"}, "facts": facts}
     cloud.secrets |= {

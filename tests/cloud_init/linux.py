@@ -1,4 +1,4 @@
-"""What tests of the Linux executor share: stand-ins for programs, archives, a certificate, and steps of most kinds."""
+"""Helpers of the Linux executor's tests: stand-ins for programs, archives, a certificate, steps of most kinds."""
 
 import gzip
 import hashlib
@@ -24,9 +24,9 @@ Execute = Callable[..., dict[str, Any]]
 
 
 class Programs:
-    """Stands for the machine's programs: writes down what was started; `answers` by first words of the call.
+    """Stand-ins for the machine's programs: record what was started; `answers` by first words of the call.
 
-    systemctl, iptables and others that keep state are the conformance suite's stand-ins, below the test's root.
+    systemctl, iptables and others with state are the conformance suite's stand-ins, below the test's root.
     """
 
     def __init__(self, root: Path) -> None:
@@ -39,7 +39,7 @@ class Programs:
     def start(
         self, argv: tuple[str, ...], seconds: float, environment: dict[str, str] | None = None, text: str = ""
     ) -> Any:
-        """As programs.start."""
+        """Stands in for programs.start."""
         self.asked.append(list(argv))
         self.inputs.append(text)
         line = " ".join(argv)
@@ -55,13 +55,13 @@ class Programs:
 
 
 def outcomes(result: dict[str, Any]) -> list[str]:
-    """held or set, step by step."""
+    """Return held or set for each step."""
     assert result["state"] == "done", result
     return [step["outcome"] for phase in result["phases"] for step in phase["steps"]]
 
 
 def put(root: Path, path: str, text: str) -> None:
-    """A file below the root."""
+    """Write a file below the root."""
     place = root / path.lstrip("/")
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)
@@ -76,7 +76,7 @@ def sha256(content: bytes) -> str:
 
 
 def tar_of(files: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A tar.gz of these files; the same bytes whenever it is made."""
+    """Return a tar.gz of these files; the bytes are always the same."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, content in files.items():
@@ -87,7 +87,7 @@ def tar_of(files: dict[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
 
 
 def fetched(cloud: FakeCloud, content: bytes, **unpack: Any) -> list[dict[str, Any]]:
-    """Steps that download and unpack the content."""
+    """Return steps that download and unpack the content."""
     cloud.objects["/public/a"] = content
     url = f"{cloud.url}/public/a"
     return [
@@ -97,7 +97,7 @@ def fetched(cloud: FakeCloud, content: bytes, **unpack: Any) -> list[dict[str, A
 
 
 def certificate() -> tuple[str, str]:
-    """PEM of a self-signed certificate, and sha256:<hex> of its public key, by a library that is not under test."""
+    """Return a self-signed certificate as PEM and sha256:<hex> of its public key, made with `cryptography`."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubernetes")])
     now = datetime.now(timezone.utc)

@@ -1,4 +1,4 @@
-"""The one table of errors: what both executors raise is in it, and all that is in it is raised."""
+"""errors.json: every error that an executor raises has a row, and every row is raised."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from components.node.kinds import KINDS
 ROWS: list[dict[str, Any]] = json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]
 NAMES = {row["name"] for row in ROWS}
 RAISED = re.compile(r"""(?:Failure\(\s*|New-Failure\s+|ended\()["']([a-z]+(?:-[a-z]+)*)["']""")
-"""A failure made with its name as a literal."""
+"""A failure created with a literal name."""
 REBOOT = "reboot"
-"""On Windows the way out of a run that restarts; no error."""
+"""Ends a run for a restart on Windows; not an error."""
 LINUX_HAS_NO = {
     "build-refused",
     "feature-failed",
@@ -24,11 +24,11 @@ LINUX_HAS_NO = {
     "overlay-missing",
     "adapter-missing",
 }
-"""Errors of kinds that only Windows has."""
+"""Errors of kinds that exist only on Windows."""
 DOWN = set(KINDS["wait"].fields["error"].type["enum"])
-"""Errors that a plan gives to a step that waits."""
+"""Errors that a plan assigns to a wait step."""
 WINDOWS_HAS_NO = {"founding-refused", "store-failed"}
-"""Errors of kinds that only Linux has."""
+"""Errors of kinds that exist only on Linux."""
 
 
 def _source(family: OsFamily) -> str:
@@ -43,15 +43,13 @@ def test_an_executor_raises_only_errors_of_the_table(family: OsFamily) -> None:
 
 
 @pytest.mark.parametrize(("family", "others"), [("linux", LINUX_HAS_NO), ("windows", WINDOWS_HAS_NO)])
-def test_every_error_of_the_table_is_raised_by_the_executors_that_can_meet_it(
-    family: OsFamily, others: set[str]
-) -> None:
+def test_every_error_of_the_table_is_raised_by_the_executors_with_its_cause(family: OsFamily, others: set[str]) -> None:
     words = set(re.findall(r"""["']([a-z]+(?:-[a-z]+)*)["']""", _source(family)))
     assert NAMES - others - words - DOWN == set()
     assert others & set(RAISED.findall(_source(family))) == set(), "it has them after all"
 
 
-def test_numbers_and_names_stand_once_and_in_order() -> None:
+def test_codes_and_names_are_unique_and_in_order() -> None:
     codes = [row["code"] for row in ROWS]
     assert codes == sorted(set(codes))
     assert len(NAMES) == len(ROWS)
@@ -59,7 +57,7 @@ def test_numbers_and_names_stand_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
-def test_every_error_says_its_cause_and_what_to_do(row: dict[str, Any]) -> None:
+def test_every_error_has_a_cause_and_a_remedy(row: dict[str, Any]) -> None:
     assert row.keys() == {"code", "name", "retry", "cause", "remedy"}
     assert isinstance(row["retry"], bool)
     assert all(len(row[each]) > 20 and row[each].endswith(".") for each in ("cause", "remedy"))

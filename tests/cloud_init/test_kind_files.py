@@ -1,4 +1,4 @@
-"""Files of step kinds: a kind stands in a file of the same name in the table, in Python and in PowerShell."""
+"""Files of step kinds: a kind is in the file of the same name in the table, in Python and in PowerShell."""
 
 import re
 from collections.abc import Mapping
@@ -15,19 +15,19 @@ WINDOWS = CLOUD_INIT / "windows" / "kinds"
 
 
 def files_of_the_table() -> dict[str, str]:
-    """Return the file's name without ending by kind."""
+    """Return by kind the file's name without its ending."""
     row = re.compile(r'^    "([a-z-]+)": Kind\(', re.MULTILINE)
     return {kind: path.stem for path in TABLE.glob("*.py") for kind in row.findall(path.read_text())}
 
 
 def files_on_linux() -> dict[str, str]:
-    """Return the module of the functions that the Linux executor's table names, by kind."""
+    """Return by kind the module of its functions in the Linux executor's table."""
     row = re.compile(r'^    "([a-z-]+)": Kind\(\s*(\w+)\.', re.MULTILINE)
     return dict(row.findall((LINUX / "__init__.py").read_text()))
 
 
 def files_on_windows() -> dict[str, str]:
-    """Return the file of Test-<Noun>Step by kind."""
+    """Return by kind the file of Test-<Noun>Step."""
     function = re.compile(r"^function Test-(\w+)Step ", re.MULTILINE)
     nouns = {noun: path.stem for path in WINDOWS.glob("*.ps1") for noun in function.findall(path.read_text())}
     kind_of = {"".join(part.capitalize() for part in kind.split("-")): kind for kind in kinds.KINDS}
@@ -39,11 +39,11 @@ def test_the_table_names_each_kind_in_one_file() -> None:
 
 
 @pytest.mark.parametrize(("system", "files"), [("linux", files_on_linux()), ("windows", files_on_windows())])
-def test_a_kind_stands_in_the_file_that_the_table_has_it_in(system: str, files: Mapping[str, str]) -> None:
+def test_a_kind_is_in_the_file_of_the_table(system: str, files: Mapping[str, str]) -> None:
     table = files_of_the_table()
     assert files == {kind: table[kind] for kind, row in kinds.KINDS.items() if system in row.systems}
 
 
-def test_each_file_of_kinds_holds_a_kind() -> None:
+def test_each_file_of_kinds_has_a_kind() -> None:
     assert {path.stem for path in LINUX.glob("*.py")} == {"__init__", *files_on_linux().values()}
     assert {path.stem for path in WINDOWS.glob("*.ps1")} == set(files_on_windows().values())

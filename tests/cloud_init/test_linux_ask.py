@@ -1,4 +1,4 @@
-"""Requests of the Linux loader, which node.py makes too: signed for one address, with the services' own clock."""
+"""Requests of the Linux loader, which node.py uses too: signed for one address, dated by the services' clock."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ HOUR = 3600
 
 
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR])
-def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
+def test_a_wrong_clock_is_corrected_by_the_date_of_the_stores_answer(
     cloud: FakeCloud, loader: ModuleType, ahead: int
 ) -> None:
     cloud.objects["/bundles/x"] = b"content"
@@ -24,7 +24,7 @@ def test_a_clock_far_off_is_made_good_by_the_date_that_the_store_answers_with(
     assert abs(loader.ahead - ahead) < 5
 
 
-def test_a_refusal_that_is_not_about_the_clock_is_said_with_the_stores_own_word_and_not_asked_twice(
+def test_another_refusal_is_raised_with_the_stores_error_code_and_not_retried(
     cloud: FakeCloud, loader: ModuleType
 ) -> None:
     with pytest.raises(OSError, match=r"404: .*NoSuchKey"):
@@ -33,7 +33,7 @@ def test_a_refusal_that_is_not_about_the_clock_is_said_with_the_stores_own_word_
 
 
 class Redirecting(BaseHTTPRequestHandler):
-    """Sends every request elsewhere."""
+    """Redirects every request to another address."""
 
     def do_GET(self) -> None:
         self.send_response(307)
@@ -41,10 +41,10 @@ class Redirecting(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
+        """Write nothing."""
 
 
-def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: FakeCloud, loader: ModuleType) -> None:
+def test_a_signature_and_a_session_token_are_sent_to_no_other_address(cloud: FakeCloud, loader: ModuleType) -> None:
     with HTTPServer(("127.0.0.1", 0), Redirecting) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
@@ -53,7 +53,7 @@ def test_a_signature_and_a_session_token_go_to_no_other_address(cloud: FakeCloud
         thread.join()
 
 
-def test_a_proxy_of_the_environment_is_not_asked(
+def test_a_proxy_in_the_environment_is_not_used(
     cloud: FakeCloud, loader: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
@@ -61,13 +61,13 @@ def test_a_proxy_of_the_environment_is_not_asked(
     assert loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store") == b"content"
 
 
-def test_an_answer_that_ends_too_early_is_an_error_of_the_network(cloud: FakeCloud, loader: ModuleType) -> None:
+def test_an_answer_that_ends_too_early_raises_a_network_error(cloud: FakeCloud, loader: ModuleType) -> None:
     cloud.objects["/bundles/x"] = b"0123456789"
     cloud.services.faults.plan("* /bundles/x", "truncate")
     with pytest.raises(OSError, match="IncompleteRead"):
         loader.ask({"cloud": "aws"}, f"{cloud.url}/bundles/x", "store")
 
 
-def test_a_cloud_without_a_way_to_sign_is_named(loader: ModuleType) -> None:
+def test_a_cloud_without_a_signer_is_named_in_the_error(loader: ModuleType) -> None:
     with pytest.raises(KeyError, match="nowhere"):
         loader.ask({"cloud": "nowhere"}, "https://example.org", "store")

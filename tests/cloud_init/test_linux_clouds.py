@@ -1,4 +1,4 @@
-"""What the executor asks each cloud with the machine's identity, against that cloud's services."""
+"""Requests of the executor to each cloud with the machine's identity, against that cloud's services."""
 
 import importlib
 import json
@@ -16,26 +16,26 @@ pytestmark = EACH_CLOUD
 
 @pytest.fixture
 def run(node: ModuleType, cloud: FakeCloud, root: Path) -> Any:
-    """A run of the executor on the cloud's one machine."""
+    """Return a run of the executor on the cloud's machine."""
     made = importlib.import_module("run").Run(root, {"machine": {"name": "web-0"}, "facts": cloud.facts}, {})
     made.try_for(60)
     return made
 
 
 def status(call: Any) -> int:
-    """The status that a request is refused with."""
+    """Return the status with which a request is refused."""
     with pytest.raises(HTTPError) as caught:
         call()
     return caught.value.code
 
 
-def test_a_machine_finds_out_what_it_is(run: Any, cloud: FakeCloud) -> None:
+def test_a_machine_finds_out_its_id_and_provider_id(run: Any, cloud: FakeCloud) -> None:
     assert run.cloud.instance() == cloud.account.instance
     assert run.value("node.provider_id") == cloud.account.provider_id
     assert not cloud.refused()
 
 
-def test_secrets_are_read_and_given_a_new_text(run: Any, cloud: FakeCloud) -> None:
+def test_secrets_are_read_and_changed(run: Any, cloud: FakeCloud) -> None:
     cloud.secrets["join"] = "abcdef.0123456789abcdef"
     assert run.secret("join") == "abcdef.0123456789abcdef"
     for text in ("ghijkl.0123456789abcdef", "grüße"):
@@ -45,7 +45,7 @@ def test_secrets_are_read_and_given_a_new_text(run: Any, cloud: FakeCloud) -> No
     assert not cloud.refused()
 
 
-def test_a_secret_that_is_not_there_or_is_not_ours_is_unavailable_and_named(run: Any, cloud: FakeCloud) -> None:
+def test_a_missing_or_forbidden_secret_raises_secret_unavailable_with_its_name(run: Any, cloud: FakeCloud) -> None:
     failure = importlib.import_module("failure").Failure
     with pytest.raises(failure, match="secret nobodys at http") as missing:
         run.secret("nobodys")
@@ -57,7 +57,7 @@ def test_a_secret_that_is_not_there_or_is_not_ours_is_unavailable_and_named(run:
         run.secret("pki")
 
 
-def test_objects_are_written_once_or_again_read_listed_and_deleted(run: Any, cloud: FakeCloud) -> None:
+def test_objects_are_written_conditionally_overwritten_read_listed_and_deleted(run: Any, cloud: FakeCloud) -> None:
     store = run.value("facts.snapshot_store")
     write = [f"{store}/founding/0", "PUT", b"claimed"]
     run.ask("store", *write, if_none_match="*", content_type="application/json")
@@ -73,7 +73,7 @@ def test_objects_are_written_once_or_again_read_listed_and_deleted(run: Any, clo
     assert list(cloud.objects) == ["/snapshots/etcd/AROA:i-1.db"]
 
 
-def test_a_machine_is_gone_once_the_cloud_knows_it_no_more_and_not_when_it_cannot_say(
+def test_a_machine_is_gone_once_the_cloud_has_deleted_it_but_not_if_the_request_fails(
     run: Any, cloud: FakeCloud
 ) -> None:
     compute, failure = importlib.import_module("compute"), importlib.import_module("failure").Failure
@@ -87,10 +87,10 @@ def test_a_machine_is_gone_once_the_cloud_knows_it_no_more_and_not_when_it_canno
     assert refused.value.name == "store-failed"
 
 
-def test_the_status_record_is_where_the_facts_say(run: Any, cloud: FakeCloud) -> None:
+def test_the_status_record_is_at_the_url_in_the_facts(run: Any, cloud: FakeCloud) -> None:
     report = importlib.import_module("report")
     result = {"bundle": "0" * 64, "state": "done", "code": 0, "seconds": 1.0}
-    for _ in range(2):  # the second one takes the place of the first
+    for _ in range(2):  # the second one replaces the first
         report.record(run, result)
     record = json.loads(cloud.objects[f"/status/AROAEXAMPLE:{cloud.account.instance}.json"])
     assert (record["instance"], record["state"]) == (cloud.account.instance, "ready")

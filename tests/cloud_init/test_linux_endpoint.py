@@ -1,4 +1,4 @@
-"""The API's name on a control plane: which addresses the hosts file has for it, and when."""
+"""The API's host name on a control plane: its addresses in the hosts file over time."""
 
 import http.server
 import importlib
@@ -18,7 +18,7 @@ HOST, PEER = "api.dev.mullion.internal", "127.0.0.1"
 
 @contextmanager
 def _api(address: str, port: int = 0, status: int = 200) -> Iterator[int]:
-    """Something with a certificate for 127.0.0.1 that says this of its /readyz; gives its port."""
+    """Serve /readyz with this answer and a certificate for 127.0.0.1; yield the port."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -26,7 +26,7 @@ def _api(address: str, port: int = 0, status: int = 200) -> Iterator[int]:
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nobody reads it."""
+            """Write nothing."""
 
     server = http.server.ThreadingHTTPServer((address, port), Handler)
     server.socket = authority.server_context().wrap_socket(server.socket, server_side=True)
@@ -42,7 +42,7 @@ def _api(address: str, port: int = 0, status: int = 200) -> Iterator[int]:
 
 @pytest.fixture
 def endpoint(node: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """The kind's module; the machine has a hosts file and the cluster's authority."""
+    """Return the kind's module; the machine has a hosts file and the cluster's CA."""
     module = importlib.import_module("kinds.endpoint")
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
     (root / "etc").mkdir(parents=True)
@@ -66,7 +66,7 @@ def _mapped(root: Path) -> list[str]:
     return [line.split()[0] for line in (root / "etc/hosts").read_text().splitlines() if HOST in line]
 
 
-def test_the_peer_that_is_ready_comes_first_and_the_others_stay_as_a_way_out(
+def test_the_ready_peer_comes_first_and_the_others_remain(
     endpoint: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step = _step("10.20.0.4", "127.0.0.9", PEER)
@@ -80,7 +80,7 @@ def test_the_peer_that_is_ready_comes_first_and_the_others_stay_as_a_way_out(
 
 
 @pytest.mark.parametrize(("address", "status"), [(PEER, 500), ("127.0.0.2", 200)], ids=["not-ready", "not-its-own"])
-def test_a_peer_that_is_not_ready_or_shows_anothers_certificate_is_none(
+def test_a_peer_that_is_not_ready_or_has_a_foreign_certificate_does_not_count(
     endpoint: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch, address: str, status: int
 ) -> None:
     with _api(address, status=status) as port:
@@ -93,7 +93,7 @@ def test_a_peer_that_is_not_ready_or_shows_anothers_certificate_is_none(
     assert _mapped(root) == []
 
 
-def test_who_is_of_another_authority_is_no_peer(
+def test_a_server_with_a_certificate_of_another_ca_is_no_peer(
     endpoint: ModuleType, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "etc/ca.crt").write_text(authority.other_pem())
@@ -102,7 +102,7 @@ def test_who_is_of_another_authority_is_no_peer(
         assert not endpoint.ready(_run(root), _step(PEER), PEER)
 
 
-def test_once_it_has_an_api_the_machine_comes_first_whatever_its_peers_are(endpoint: ModuleType, root: Path) -> None:
+def test_a_machine_with_an_api_server_comes_first_whatever_its_peers_are(endpoint: ModuleType, root: Path) -> None:
     step = _step("10.20.0.3", "10.20.0.4", "10.20.0.5")
     (root / "founder").touch()
     endpoint.make_endpoint(_run(root), step)

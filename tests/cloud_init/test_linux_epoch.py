@@ -1,4 +1,4 @@
-"""What watches the cluster starts anew once after each restore, on every Linux machine."""
+"""Programs that watch the cluster restart once after each restore, on every Linux machine."""
 
 import importlib
 import json
@@ -19,7 +19,7 @@ RESTARTS = ["systemctl try-restart kubelet.service", "/usr/local/bin/crictl stop
 
 @pytest.fixture
 def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -> Callable[[], list[str]]:
-    """follow(): one look; what was started anew."""
+    """Return a function that follows the epoch once and returns what it restarted."""
     put(root, "/usr/local/bin/crictl", "")
     programs.answers["/usr/local/bin/crictl ps"] = (0, "proxy\nflannel\n")
     facts = {"cloud": "aws", "world": "sandbox", "bundle_store": f"{cloud.url}/bundles"}
@@ -32,7 +32,7 @@ def follow(node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud) -
     return look
 
 
-def test_kubelet_kube_proxy_and_flannel_start_anew_once_for_each_epoch(
+def test_kubelet_kube_proxy_and_flannel_restart_once_for_each_epoch(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
     assert follow() == [], "nothing was ever restored"
@@ -45,7 +45,7 @@ def test_kubelet_kube_proxy_and_flannel_start_anew_once_for_each_epoch(
 
 
 @pytest.mark.parametrize("content", [b"", b"no json", b"[]", b'{"epoch": "x; reboot"}', b'{"epoch": null}', b"7"])
-def test_what_is_no_epoch_changes_nothing(
+def test_an_invalid_epoch_changes_nothing(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path, content: bytes
 ) -> None:
     cloud.objects[OBJECT] = content
@@ -53,7 +53,7 @@ def test_what_is_no_epoch_changes_nothing(
     assert not (root / FOLLOWED).exists()
 
 
-def test_a_restart_that_fails_is_tried_again(
+def test_a_failed_restart_is_retried(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path, programs: Programs
 ) -> None:
     cloud.objects[OBJECT] = b'{"epoch": 4}'
@@ -66,7 +66,7 @@ def test_a_restart_that_fails_is_tried_again(
     assert follow() == RESTARTS
 
 
-def test_a_machine_that_is_still_being_made_asks_no_runtime(
+def test_a_machine_in_its_first_run_calls_no_runtime(
     follow: Callable[[], list[str]], cloud: FakeCloud, root: Path
 ) -> None:
     (root / "usr/local/bin/crictl").unlink()

@@ -1,4 +1,4 @@
-"""Who founds the cluster: never two machines, whatever the store does to those that ask."""
+"""The founding of a cluster: exactly one machine founds it, whatever errors the store returns."""
 
 import importlib
 import json
@@ -30,12 +30,12 @@ TROUBLE: dict[str, list[tuple[str, str, str | float, int]]] = {
         ("* * */founding/*", "delay", 0.01, 4),
     ],
 }
-"""What the store does: routes, kinds of fault, values, how often."""
+"""Faults of the store: routes, kinds of fault, values, how often."""
 
 
 @dataclass
 class Founding:
-    """The executor's module, and the steps and runs of several machines at once."""
+    """The executor's module, with steps and runs of several machines."""
 
     module: ModuleType
     cloud: FakeCloud
@@ -43,18 +43,18 @@ class Founding:
     who: threading.local
 
     def machine(self, name: str) -> Any:
-        """A run of the machine, on a disk that is kept."""
+        """Return a run of the machine on a persistent disk."""
         told = {"machine": {"name": f"node-{name[-1]}"}}
         told["facts"] = self.cloud.facts
         return importlib.import_module("run").Run(self.root / name, told, {})
 
     def step(self, **fields: str) -> dict[str, Any]:
-        """A step of either kind."""
+        """Return a step of either kind."""
         given = {"store": self.cloud.facts["snapshot_store"], "log": "founding", "cluster": "sha256:a"}
         return {**given, "founder": "/founder", "member": "/member", "path": "/founded", **fields}
 
     def until_done(self, kind: str, name: str, seconds: float = 200) -> None:
-        """As the executor does: again after every failure that may pass, and after a run that ended."""
+        """Repeat like the executor: after every temporary failure, and after a run that ended."""
         self.who.name, end = name, time.monotonic() + seconds
         holds, make = getattr(self.module, f"{kind}_holds"), getattr(self.module, f"make_{kind}")
         while not holds(run := self.machine(name), self.step()):
@@ -67,13 +67,13 @@ class Founding:
                     raise
 
     def roles(self) -> dict[str, list[str]]:
-        """Machines by what they are."""
+        """Return machines by role."""
         return {
             role: [each for each in MACHINES if (self.root / each / role).exists()] for role in ("founder", "member")
         }
 
     def records(self) -> list[dict[str, Any]]:
-        """The log."""
+        """Return the log."""
         held = {path: json.loads(text) for path, text in self.cloud.objects.items() if "/founding/" in path}
         return [held[path] for path in sorted(held)]
 
@@ -82,7 +82,7 @@ class Founding:
 def founding(
     node: ModuleType, loader: ModuleType, cloud: FakeCloud, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Founding:
-    """Machines that wait for moments only. `loader` is what reaches this test's cloud."""
+    """Return a founding in which machines sleep only moments; `loader` points at the test's cloud."""
     module, who = importlib.import_module("kinds.founding"), threading.local()
     monkeypatch.setattr(importlib.import_module(f"clouds.{cloud.facts['cloud']}"), "instance", lambda: who.name)
     monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
@@ -91,7 +91,7 @@ def founding(
 
 
 def _together(work: Callable[[str], None], names: list[str]) -> None:
-    """Every machine at once; the first error is the test's."""
+    """Run a function for every machine in parallel; raise the first error."""
     errors: list[BaseException] = []
 
     def one(name: str) -> None:
@@ -110,7 +110,7 @@ def _together(work: Callable[[str], None], names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("trouble", TROUBLE)
-def test_of_machines_that_race_exactly_one_founds_and_the_others_join_when_it_is_done(
+def test_of_racing_machines_exactly_one_founds_and_the_others_join_afterwards(
     founding: Founding, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(founding.module, "gone", lambda run, instance: False)
@@ -135,11 +135,11 @@ def test_of_machines_that_race_exactly_one_founds_and_the_others_join_when_it_is
     ]
 
 
-def test_when_the_founder_dies_for_good_exactly_one_of_the_others_founds(
+def test_when_the_founder_is_deleted_exactly_one_of_the_others_founds(
     founding: Founding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead, alive = MACHINES[0], MACHINES[1:]
-    founding.until_done("claim", dead)  # and the cloud knows no such machine
+    founding.until_done("claim", dead)  # the cloud reports the machine as deleted
 
     def boot(name: str) -> None:
         founding.until_done("claim", name)
@@ -152,7 +152,7 @@ def test_when_the_founder_dies_for_good_exactly_one_of_the_others_founds(
     )
     assert one, "the only machine that the cloud has"
     assert cloud_state.find(INSTANCE_TYPE, dead) is None
-    # those that live are known to the cloud: a claim of theirs is not taken over
+    # the cloud knows the living machines: their claims are not taken over
     real = founding.module.gone
     monkeypatch.setattr(founding.module, "gone", lambda run, instance: real(run, instance) and instance == dead)
     _together(boot, alive)
@@ -162,10 +162,10 @@ def test_when_the_founder_dies_for_good_exactly_one_of_the_others_founds(
     assert len(founding.roles()["founder"]) == 2, "the dead one's disk says so too; it is gone"
 
 
-def test_a_founder_that_was_taken_for_dead_stops_when_it_is_done(founding: Founding) -> None:
+def test_a_founder_that_was_taken_over_fails_at_the_end(founding: Founding) -> None:
     first, second = MACHINES[:2]
     founding.until_done("claim", first)
-    founding.until_done("claim", second)  # the cloud has forgotten the first
+    founding.until_done("claim", second)  # the cloud has deleted the first
     assert founding.roles()["founder"] == [first, second]
     founding.until_done("founded", second)
     run = founding.machine(first)
@@ -177,7 +177,7 @@ def test_a_founder_that_was_taken_for_dead_stops_when_it_is_done(founding: Found
     assert not stopped.value.retry
 
 
-def test_what_the_cloud_does_not_say_clearly_is_not_gone(
+def test_a_machine_counts_as_alive_if_the_clouds_answer_is_unclear(
     founding: Founding, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compute, run = importlib.import_module("compute"), founding.machine(MACHINES[0])

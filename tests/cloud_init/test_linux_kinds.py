@@ -1,4 +1,4 @@
-"""The kinds of the Linux executor in a scratch root: each is tested, then set, and holds afterwards."""
+"""The kinds of the Linux executor in a temporary root: each is tested, set, and holds afterwards."""
 
 import base64
 import io
@@ -31,7 +31,7 @@ def test_each_kind_is_set_once_and_held_by_the_second_run(execute: Execute, root
     assert outcomes(execute(*SIMPLE)) == ["held"] * len(SIMPLE)
 
 
-def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path, cloud: FakeCloud) -> None:
+def test_the_steps_write_what_the_plan_says(execute: Execute, root: Path, cloud: FakeCloud) -> None:
     put(root, "/proc/sys/net/ipv4/ip_forward", "0\n")
     execute(*SIMPLE)
     text = {each["path"]: (root / each["path"][1:]) for each in SIMPLE if "path" in each}
@@ -42,7 +42,7 @@ def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path
     assert text["/etc/b.yaml"].read_text().split("---\n")[2] == '{\n  "ip": "10.20.1.4"\n}\n'
     assert text["/etc/pki/ca.key"].read_text() == "-----BEGIN-----\nsecretline\n"
     keys = json.loads(text["/etc/e.json"].read_text())["resources"][0]["providers"][0]["secretbox"]["keys"]
-    # a new machine writes with the newest but one, which all others read; the agent promotes the newest
+    # a new machine encrypts with the second newest key, which all others read; the agent switches to the newest
     assert keys == [{"name": "key1", "secret": "a2V5MQ=="}, {"name": "key2", "secret": "a2V5Mg=="}]
     assert {permissions(text[each]) for each in ("/etc/pki/ca.key", "/etc/e.json", "/etc/token")} == {0o600}
     assert [(root / f"etc/sa.{each}").read_text() for each in ("key", "pub")] == ["signs", "verifies"]
@@ -54,7 +54,7 @@ def test_what_the_steps_write_is_what_the_plan_says(execute: Execute, root: Path
     assert not cloud.refused()
 
 
-def test_the_pod_subnet_is_the_network_of_what_flannel_wrote(execute: Execute, root: Path) -> None:
+def test_the_pod_subnet_is_the_network_of_the_address_in_flannels_file(execute: Execute, root: Path) -> None:
     put(root, "/run/flannel/subnet.env", "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.3.1/24\n")
     execute({"kind": "file", "path": "/a", "content": {"ref": "node.pod_subnet"}})
     assert (root / "a").read_text() == "10.244.3.0/24"
@@ -91,9 +91,7 @@ def test_a_zip_is_unpacked_as_well(execute: Execute, root: Path, cloud: FakeClou
     assert (root / "opt/bin/bin/a").read_bytes() == b"a"
 
 
-def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(
-    execute: Execute, root: Path, cloud: FakeCloud
-) -> None:
+def test_a_ca_bundle_is_accepted_only_with_the_plans_key_hash(execute: Execute, root: Path, cloud: FakeCloud) -> None:
     (pem, known), (other, _) = certificate(), certificate()
     step = {"kind": "certificate-authority", "url": f"{cloud.url}/bundles/ca.crt", "hash": known, "path": "/etc/ca.crt"}
     cloud.objects["/bundles/ca.crt"] = other.encode()
@@ -104,7 +102,7 @@ def test_a_ca_bundle_counts_only_with_the_key_that_the_plan_knows(
     assert outcomes(execute(step)) == ["held"]
 
 
-def test_a_bootstrap_token_is_made_by_the_cluster_stored_and_in_no_argument(
+def test_a_bootstrap_token_is_created_by_kubeadm_stored_and_in_no_argument(
     execute: Execute, programs: Programs, cloud: FakeCloud
 ) -> None:
     fresh = "ghijkl.0123456789abcdef"
@@ -120,9 +118,7 @@ def test_a_bootstrap_token_is_made_by_the_cluster_stored_and_in_no_argument(
     assert not [each for each in programs.asked if fresh in " ".join(each)]
 
 
-def test_a_service_is_a_unit_that_restarts_and_is_enabled_and_started(
-    execute: Execute, root: Path, programs: Programs
-) -> None:
+def test_a_service_is_a_restarting_unit_enabled_and_started(execute: Execute, root: Path, programs: Programs) -> None:
     step = {
         "kind": "service", "service": "kubelet", "command": ["/usr/bin/kubelet", "--x", "a b", "100%", "$HOME"],
         "depends": ["containerd"], "environment": {"A": "1 2"}, "delegate": True, "log": "/var/log/k/k.log",
@@ -167,9 +163,7 @@ def test_a_command_runs_once_and_only_when_it_is_due(execute: Execute, root: Pat
     assert len(programs.asked) == 1
 
 
-def test_a_firewall_rule_is_one_iptables_rule_for_each_source_and_seven_ports(
-    execute: Execute, programs: Programs
-) -> None:
+def test_a_firewall_rule_is_one_iptables_rule_per_source_and_seven_ports(execute: Execute, programs: Programs) -> None:
     sources = ["10.20.0.0/16", "10.30.0.0/16"]
     ports = ["30000-32767", *map(str, range(1, 8))]
     step = {"kind": "firewall-rule", "rule": "r", "protocol": "tcp", "ports": ports, "sources": sources}
@@ -183,7 +177,7 @@ def test_a_firewall_rule_is_one_iptables_rule_for_each_source_and_seven_ports(
     assert outcomes(execute(step)) == ["held"]
 
 
-def test_waits_hold_when_their_condition_does(execute: Execute, cloud: FakeCloud, root: Path) -> None:
+def test_a_wait_holds_when_its_condition_holds(execute: Execute, cloud: FakeCloud, root: Path) -> None:
     put(root, "/there", "")
     port = int(cloud.url.rpartition(":")[2])
     conditions = [
@@ -196,7 +190,7 @@ def test_waits_hold_when_their_condition_does(execute: Execute, cloud: FakeCloud
 
 
 @pytest.mark.parametrize("note", ["", '{"digest": ', "[]"[:1]], ids=["empty", "half", "other"])
-def test_half_a_note_about_half_a_download_begins_it_anew(
+def test_a_partial_download_with_an_incomplete_note_starts_again(
     execute: Execute, root: Path, cloud: FakeCloud, note: str
 ) -> None:
     put(root, "/var/.a.mullion-part", "half of ano")

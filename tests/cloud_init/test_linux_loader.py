@@ -1,4 +1,4 @@
-"""The Linux loader against an imitation of metadata and object store on loopback that verifies signatures itself."""
+"""The Linux loader against simulated metadata and object store on loopback, which verify signatures."""
 
 import hashlib
 import io
@@ -24,14 +24,14 @@ Tell = Callable[..., None]
 
 
 def machine_json(url: str, sha256: str, facts: Mapping[str, str]) -> str:
-    """What user-data puts beside the loader."""
+    """Return machine.json as user-data writes it beside the loader."""
     text = user_data("linux", document(url, sha256, {"name": "linux-0"}, facts), "aws")
     return yaml.safe_load(text)["write_files"][0]["content"]
 
 
 @pytest.fixture
 def tell(cloud: FakeCloud, tmp_path: Path) -> Tell:
-    """tell(bundle): the store has the bundle, the machine's document names it. Overrides: content, sha256, world."""
+    """Return tell(bundle): stores the bundle and writes machine.json. Overrides: content, sha256, world."""
 
     def told(made: Any, content: bytes | None = None, sha256: str | None = None, target: str = "sandbox") -> None:
         cloud.objects[f"/{made.key}"] = made.content if content is None else content
@@ -43,7 +43,7 @@ def tell(cloud: FakeCloud, tmp_path: Path) -> Tell:
 
 
 @EACH_CLOUD
-def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
+def test_a_bundle_is_downloaded_with_the_machines_identity_and_becomes_current(
     cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
@@ -56,14 +56,14 @@ def test_a_bundle_is_fetched_with_the_machines_identity_and_becomes_current(
     assert [each.name for each in (tmp_path / "bundles").iterdir()] == [FIRST.sha256], "nothing partial is left"
 
 
-def test_a_second_run_with_the_same_digest_asks_nothing_and_changes_nothing(
+def test_a_second_run_with_the_same_digest_sends_no_request_and_changes_nothing(
     cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
     loader.main(tmp_path)
     cloud.asked.clear()
     (tmp_path / "current").unlink()
-    (tmp_path / "current").symlink_to("elsewhere")  # what follows the desired state later may have moved on
+    (tmp_path / "current").symlink_to("elsewhere")  # the agent may have moved on since
     loader.main(tmp_path)
     assert cloud.asked == []
     assert (tmp_path / "current").readlink() == Path("elsewhere")
@@ -96,7 +96,7 @@ def test_a_wrong_digest_is_refused_before_anything_is_unpacked(loader: ModuleTyp
     ],
     ids=["object", "token", "region"],
 )
-def test_what_comes_up_late_is_waited_for(
+def test_a_service_that_comes_up_late_is_waited_for(
     cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path, path: str, statuses: list[int]
 ) -> None:
     tell(FIRST)
@@ -107,7 +107,7 @@ def test_what_comes_up_late_is_waited_for(
 
 
 @EACH_CLOUD
-def test_an_identity_and_a_right_that_come_late_are_waited_for(
+def test_an_identity_and_a_permission_that_come_late_are_waited_for(
     cloud: FakeCloud, loader: ModuleType, tell: Tell, tmp_path: Path
 ) -> None:
     tell(FIRST)
@@ -131,7 +131,7 @@ def test_waits_grow_to_a_minute_and_stay_there(
 
 
 def zipped(names: list[str]) -> bytes:
-    """A zip with these entries."""
+    """Return a zip with these entries."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in names:
@@ -152,11 +152,11 @@ def test_an_entry_that_leaves_the_folder_is_refused_and_nothing_is_written(
 
 
 class Cut(BaseException):
-    """The power goes."""
+    """A power loss."""
 
 
 @pytest.mark.parametrize("effect", ["Path.mkdir", "Path.write_bytes", "os.sync", "Path.rename", "Path.symlink_to"])
-def test_a_cut_before_the_switch_leaves_the_old_bundle_current_and_the_next_run_finishes(
+def test_after_a_power_loss_before_the_switch_the_old_bundle_is_current_and_the_next_run_finishes(
     loader: ModuleType, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: str
 ) -> None:
     tell(FIRST)
@@ -177,7 +177,7 @@ def test_a_cut_before_the_switch_leaves_the_old_bundle_current_and_the_next_run_
     assert not list((tmp_path / "bundles").glob(".*"))
 
 
-def test_a_cut_after_the_switch_is_finished_by_the_next_run(
+def test_after_a_power_loss_after_the_switch_the_next_run_finishes(
     loader: ModuleType, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(FIRST)
@@ -200,10 +200,8 @@ def test_plain_http_is_refused_outside_the_sandbox(
 
 @pytest.mark.subprocess
 @EACH_CLOUD
-def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_executor(
-    cloud: FakeCloud, tmp_path: Path
-) -> None:
-    """Runs the loader as a program from the very user-data; only the metadata address is the test's."""
+def test_the_loader_in_user_data_installs_the_executor(cloud: FakeCloud, tmp_path: Path) -> None:
+    """Runs the loader as a program from the user-data; only the metadata address is replaced."""
     made = bundle(NodePlan("worker", "linux", "ubuntu-22.04", ()), scripts("linux"))
     cloud.objects[f"/{made.key}"] = made.content
     told = user_data("linux", document(f"{cloud.url}/{made.key}", made.sha256, {"name": "linux-0"}, cloud.facts), "aws")
@@ -219,7 +217,7 @@ def test_the_files_that_cloud_init_writes_make_a_real_machine_ready_to_run_the_e
 
 
 @pytest.mark.subprocess
-def test_a_refusal_ends_the_loader_with_one_plain_line(tmp_path: Path) -> None:
+def test_a_refusal_ends_the_loader_with_one_line(tmp_path: Path) -> None:
     text = (CLOUD_INIT / "linux" / "loader.py").read_text().replace("/opt/mullion", str(tmp_path))
     (tmp_path / "loader.py").write_text(text)
     (tmp_path / "machine.json").write_text(

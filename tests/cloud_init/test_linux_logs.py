@@ -1,4 +1,4 @@
-"""collect_logs.py: what a machine packs for who asks, and what it leaves out."""
+"""collect_logs.py: what a machine collects on request and what it leaves out."""
 
 import base64
 import importlib
@@ -23,7 +23,7 @@ ENCRYPTION_KEY = "c2VjcmV0Ym94a2V5MDEyMzQ1Njc4OWFiY2RlZg=="
 def collect(
     node: ModuleType, programs: Programs, root: Path, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> ModuleType:
-    """collect_logs.py on a machine whose files and programs say a token, an encryption key and a private key."""
+    """Return collect_logs.py on a machine whose files and programs have a token, an encryption and a private key."""
     store = f"{cloud.url}/bundles"
     facts = {"cloud": "aws", "world": "sandbox", "secret_service": f"{cloud.url}/", "join_secret": "join"}
     facts |= {"bundle_store": store, "status_url": f"{store}/status/AROAEXAMPLE%3A"}
@@ -47,10 +47,10 @@ def unpacked(content: bytes) -> dict[str, str]:
         return {name: packed.read(name).decode() for name in packed.namelist()}
 
 
-def test_ops_02_it_packs_what_there_is_without_a_planted_secret(
+def test_ops_02_the_archive_has_all_sources_without_a_planted_secret(
     collect: ModuleType, root: Path, tmp_path: Path
 ) -> None:
-    """OPS-02: also a secret that no pattern knows, and one of a file that is not collected."""
+    """OPS-02: also a secret that matches no pattern, and one in a file that is not collected."""
     collect.main(["--output", str(tmp_path / "logs.zip")], root)
     files = unpacked((tmp_path / "logs.zip").read_bytes())
     assert {"mullion/result.json", "mullion/machine.json", "plan/plan.json", "journal/kubelet.txt",
@@ -65,7 +65,7 @@ def test_ops_02_it_packs_what_there_is_without_a_planted_secret(
     assert (tmp_path / "logs.zip").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_and_the_whole_have_their_limits(
+def test_a_file_and_the_whole_archive_are_limited(
     collect: ModuleType, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collect, "PER_FILE", 100)
@@ -87,7 +87,7 @@ def answer(cloud: FakeCloud) -> dict[str, Any]:
     return json.loads(cloud.objects[f"/bundles/logs/{NAME}"])
 
 
-def test_who_asks_gets_one_answer_for_each_question(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
+def test_each_request_gets_one_answer(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
     collect.main(["--requested"], root)
     assert f"/bundles/logs/{NAME}" not in cloud.objects, "nobody asked"
     ask(cloud, "first")
@@ -103,7 +103,7 @@ def test_who_asks_gets_one_answer_for_each_question(collect: ModuleType, root: P
     assert not cloud.refused()
 
 
-def test_a_store_that_does_not_answer_ends_nothing(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
+def test_a_store_that_does_not_answer_raises_no_error(collect: ModuleType, root: Path, cloud: FakeCloud) -> None:
     ask(cloud, "first")
     cloud.fail(f"/bundles/requests/{NAME}", [503])
     collect.main(["--requested"], root)

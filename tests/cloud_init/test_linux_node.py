@@ -1,4 +1,4 @@
-"""A run of the Linux executor: failures by number, retries, restarts, what it never says."""
+"""A run of the Linux executor: failure codes, retries, restarts, redaction."""
 
 import importlib
 import json
@@ -31,7 +31,7 @@ FAILING: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "step"), FAILING)
-def test_each_failure_has_its_number_phase_and_step(
+def test_each_failure_has_its_code_phase_and_step(
     execute: Execute, programs: Programs, name: str, step: dict[str, Any]
 ) -> None:
     programs.answers["false-program"] = (1, "no")
@@ -47,7 +47,7 @@ def test_each_failure_has_its_number_phase_and_step(
     [("digest-mismatch", b"other"), ("archive-unsafe", UNSAFE), ("archive-broken", b"no archive")],
     ids=["digest", "unsafe", "broken"],
 )
-def test_a_bad_download_leaves_nothing_in_its_place(
+def test_a_bad_download_leaves_no_file_at_the_path(
     execute: Execute, cloud: FakeCloud, root: Path, name: str, content: bytes
 ) -> None:
     steps = fetched(cloud, content)
@@ -65,7 +65,7 @@ def test_a_plan_of_another_format_or_system_is_refused(execute: Execute, changes
     assert execute(**changes)["name"] == name
 
 
-def test_a_step_that_may_pass_is_tried_again_with_growing_waits(
+def test_a_temporary_failure_is_retried_with_growing_waits(
     execute: Execute, programs: Programs, node: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[int] = []
@@ -108,12 +108,12 @@ JSON_TYPES = {list: "array", dict: "object", int: "integer", bool: "boolean", st
 
 
 def json_type(field: Field) -> str | None:
-    """Its JSON type; None for any document."""
+    """Return the field's JSON type; None if any value is allowed."""
     return "string" if "enum" in field.type else field.type.get("type")
 
 
 @pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if "linux" in kind.systems])
-def test_linux_implements_a_kind_with_the_fields_and_the_time_that_the_table_says(node: ModuleType, name: str) -> None:
+def test_linux_implements_a_kind_with_the_tables_fields_and_timeout(node: ModuleType, name: str) -> None:
     kinds, table = importlib.import_module("kinds"), KINDS[name]
     kind = kinds.KINDS[name]
     fields = {each: field for each, field in table.fields.items() if "linux" in field.systems}
@@ -145,7 +145,7 @@ NOT_BEGUN: list[tuple[str, int, str | None]] = [
 
 @pytest.mark.parametrize("words", [[], ["--check"]], ids=["run", "check"])
 @pytest.mark.parametrize(("name", "user", "told"), NOT_BEGUN)
-def test_a_run_that_cannot_begin_says_its_code(
+def test_a_run_that_cannot_begin_prints_its_code(
     node: ModuleType,
     root: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -163,7 +163,7 @@ def test_a_run_that_cannot_begin_says_its_code(
     assert capsys.readouterr().out.startswith(f"mullion: E{codes[name]} {name}: ")
 
 
-def test_a_restart_is_asked_for_after_its_result_is_written(
+def test_a_restart_is_requested_after_its_result_is_written(
     node: ModuleType, root: Path, programs: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(root, "/opt/mullion/machine.json", json.dumps({"machine": {}, "facts": {}}))
@@ -183,6 +183,6 @@ def test_a_restart_is_asked_for_after_its_result_is_written(
     assert node.main([], root) == 1, "a restart that nobody begins is a failure, so the unit tries again"
 
 
-def test_a_plan_that_is_no_json_is_refused(node: ModuleType, tmp_path: Path, root: Path) -> None:
+def test_a_plan_that_is_not_json_is_refused(node: ModuleType, tmp_path: Path, root: Path) -> None:
     (tmp_path / "plan.json").write_text("{")
     assert node.execute(root, tmp_path, {"machine": {}, "facts": {}})["name"] == "plan-format"

@@ -1,4 +1,4 @@
-"""What a run tells: the status record in the store, the result file, lines for the journal."""
+"""Reports of a run: status record in the store, result file, lines for the journal."""
 
 import importlib
 import json
@@ -23,7 +23,7 @@ STATES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 @pytest.fixture
 def written(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """The machine's records, in the order in which the store got them."""
+    """Return the machine's records in the order in which the store received them."""
     records: list[dict[str, Any]] = []
     real = type(cloud.objects.cloud_state).put_object
 
@@ -40,7 +40,7 @@ def told(cloud: FakeCloud) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("last", ["registered", "ready"])
-def test_a_phase_says_what_is_reached_once_it_is_over(
+def test_a_phase_reports_its_state_at_its_end(
     execute: Execute, cloud: FakeCloud, written: list[Any], last: str
 ) -> None:
     phases: list[dict[str, Any]] = [{"name": "one", "scope": "node", "reports": "registered", "steps": []}]
@@ -50,7 +50,7 @@ def test_a_phase_says_what_is_reached_once_it_is_over(
 
 
 @pytest.mark.parametrize(("state", "step", "where"), STATES, ids=[state for state, _, _ in STATES])
-def test_a_record_says_running_and_then_how_the_run_ended(
+def test_a_record_has_running_and_then_the_outcome(
     execute: Execute,
     root: Path,
     cloud: FakeCloud,
@@ -75,7 +75,7 @@ def test_a_record_says_running_and_then_how_the_run_ended(
     assert not cloud.refused(), "%3A stays as it is in the signature"
 
 
-def test_a_record_has_at_most_a_thousand_characters_of_message_and_no_secret(
+def test_a_record_has_at_most_1000_characters_of_message_and_no_secret(
     execute: Execute, cloud: FakeCloud, programs: Programs, written: list[Any]
 ) -> None:
     programs.answers["kubeadm"] = (1, TOKEN + 3000 * "x")
@@ -85,7 +85,7 @@ def test_a_record_has_at_most_a_thousand_characters_of_message_and_no_secret(
     assert TOKEN not in json.dumps(written)
 
 
-def test_a_record_that_cannot_be_written_fails_no_run_and_is_said(
+def test_a_record_that_cannot_be_written_is_reported_and_fails_no_run(
     execute: Execute, cloud: FakeCloud, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = {"status_url": f"{cloud.url}/status/AROAEXAMPLE%3A"}
@@ -94,7 +94,7 @@ def test_a_record_that_cannot_be_written_fails_no_run_and_is_said(
     assert capsys.readouterr().out.count("the status record cannot be written: HTTPError: HTTP Error 403") == 2
 
 
-def test_who_reads_the_result_can_tell_that_it_is_of_a_run_since_this_boot(
+def test_a_result_shows_whether_its_run_was_since_this_boot(
     execute: Execute, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = importlib.import_module("report")
@@ -106,7 +106,7 @@ def test_who_reads_the_result_can_tell_that_it_is_of_a_run_since_this_boot(
     assert seen == [False, True] * 2
 
 
-def test_a_result_that_cannot_be_written_does_not_hide_how_the_run_ended(
+def test_a_result_that_cannot_be_written_does_not_hide_the_outcome(
     execute: Execute, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / "var").mkdir(parents=True)
@@ -116,7 +116,7 @@ def test_a_result_that_cannot_be_written_does_not_hide_how_the_run_ended(
     assert not (root / importlib.import_module("report").ENDED).exists(), "the file there is an older run's"
 
 
-def test_a_failure_is_an_error_for_the_journal_and_a_plain_line_elsewhere(
+def test_a_failure_has_error_priority_in_the_journal_and_is_a_plain_line_elsewhere(
     node: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     report = importlib.import_module("report")

@@ -1,4 +1,4 @@
-"""The way out of a machine: what the proxy is for, and what never goes through it."""
+"""Outbound requests of a machine: which use the proxy and which never do."""
 
 import importlib
 from pathlib import Path
@@ -36,7 +36,7 @@ NEVER_THROUGH_A_PROXY = [
 
 
 @pytest.mark.parametrize("url", [*NEVER_THROUGH_A_PROXY, "https://dl.k8s.io/x"])
-def test_the_proxy_is_never_asked_for_metadata_services_and_what_the_cluster_excludes(
+def test_the_proxy_is_not_used_for_metadata_services_and_excluded_hosts(
     node: ModuleType, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     web, run = importlib.import_module("web"), importlib.import_module("run")
@@ -55,7 +55,7 @@ def test_the_proxy_is_never_asked_for_metadata_services_and_what_the_cluster_exc
     assert bool(through) is (url not in NEVER_THROUGH_A_PROXY)
 
 
-def test_a_proxys_password_is_never_said(node: ModuleType) -> None:
+def test_a_proxys_password_is_redacted(node: ModuleType) -> None:
     run = importlib.import_module("run")
     plan = {"phases": [], "egress": {"proxy": {"https": "http://me:hunter22@p:3128"}}}
     here = run.Run(Path("/"), {"machine": {}, "facts": {}}, plan)

@@ -1,4 +1,4 @@
-"""Scripts for Windows hold nothing that Windows PowerShell 5.1 lacks: its own parser reads them, tables judge them."""
+"""Scripts for Windows use only what Windows PowerShell 5.1 has, checked by its parser and by tables."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from tests.cloud_init.windows import FILES
 LINT = Path(__file__).with_name("powershell_lint.ps1")
 
 OPERATORS = ["QuestionQuestion", "QuestionQuestionEquals", "QuestionDot", "QuestionLBracket", "AndAnd", "OrOr"]
-"""Tokens that PowerShell 7 brought ("What's New in PowerShell 7.0")."""
+"""Tokens added by PowerShell 7 ("What's New in PowerShell 7.0")."""
 FORBIDDEN = ["Invoke-Expression", "Test-Json", "Join-String", "Get-Error", "ConvertFrom-Markdown", "Remove-Alias",
              "Invoke-WebRequest", "Invoke-RestMethod", "Get-FileHash", "Get-WmiObject", "Get-Date"]  # fmt: skip
-"""Not in 5.1, or not for us: two web clients are enough; a clock that jumps must end no wait (Stopwatch does)."""
+"""Not in 5.1, or banned: two web clients are enough, and waits must use Stopwatch, not a clock that can jump."""
 MEMBERS = ["Kill($true)", "CreateSymbolicLink", "SkipLast", "GetRelativePath", "CustomTrustStore", "TrustMode",
            "ImportFromPem", "HashData", "ToHexString", "ArgumentList", "SplitOptions"]  # fmt: skip
-"""Members that .NET has and .NET Framework 4.7.2, that of Windows Server 2019, has not."""
+"""Members of .NET that .NET Framework 4.7.2 (Windows Server 2019) lacks."""
 COMMON = ["ErrorAction", "Confirm"]
 COMMANDS: dict[str, list[str]] = {
     "Add-Type": ["AssemblyName"],
@@ -78,8 +78,9 @@ COMMANDS: dict[str, list[str]] = {
     "netsh.exe": [],
     "sc.exe": [],
 }
-"""Commands that scripts use beside their own functions, with the parameters they name: all are in Windows PowerShell
-5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019)."""
+"""Commands that scripts use beside their own functions, with the parameters used; all exist in Windows
+PowerShell 5.1 and Windows Server 2019 (learn.microsoft.com, module pages for 5.1 and for Windows Server 2019).
+"""
 
 TYPES = {
     assembly: names.split()
@@ -127,14 +128,15 @@ TYPES = {
         """,
     }.items()
 }
-"""Types that scripts name, by assembly of .NET Framework 4.7.2 (learn.microsoft.com, .NET Framework API browser).
+"""Types that scripts use, by assembly of .NET Framework 4.7.2 (learn.microsoft.com, .NET Framework API browser).
 loaded: PowerShell's own names, mscorlib, System, System.Core and System.Xml, which powershell.exe
-5.1 loads at its start ([AppDomain]::CurrentDomain.GetAssemblies())."""
+5.1 loads at its start ([AppDomain]::CurrentDomain.GetAssemblies()).
+"""
 
 
 @pytest.mark.windows
 @pytest.mark.subprocess
-def test_powershells_own_parser_finds_nothing_that_5_1_lacks_and_no_rule_broken(machine: Machine) -> None:
+def test_scripts_parse_use_only_what_5_1_has_and_break_no_rule(machine: Machine) -> None:
     for file in FILES:
         target = machine.path(r"C:\scripts") / file.relative_to(CLOUD_INIT / "windows")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -150,8 +152,8 @@ def test_powershells_own_parser_finds_nothing_that_5_1_lacks_and_no_rule_broken(
 
 @pytest.mark.windows
 @pytest.mark.subprocess
-def test_the_lint_finds_what_it_is_for(machine: Machine) -> None:
-    """One script that breaks each rule."""
+def test_the_lint_finds_each_broken_rule(machine: Machine) -> None:
+    """Each script breaks one rule."""
     broken = {
         "?: is not in 5.1": "$x = $true ? 1 : 2",
         "?? is not in 5.1": "$x = $null ?? 1",
@@ -190,8 +192,8 @@ def test_scripts_are_ascii_with_short_lines() -> None:
         assert len(lines) <= 250 or file.name == "loader.ps1", file.name
 
 
-def test_no_function_of_the_executor_stands_twice() -> None:
-    """All of its files are one script: of two functions with one name the last read would be everybody's."""
+def test_no_function_of_the_executor_is_defined_twice() -> None:
+    """All files run in one scope: of two functions with one name, the last one loaded would replace the other."""
     files = [each for part in ("modules", "kinds") for each in (CLOUD_INIT / "windows" / part).glob("*.ps1")]
     files.append(CLOUD_INIT / "windows" / "node.ps1")
     names = Counter(
@@ -201,8 +203,8 @@ def test_no_function_of_the_executor_stands_twice() -> None:
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_the_wall_clock_is_only_written_down_never_compared() -> None:
-    """A clock that jumps neither ends a wait nor prolongs it; signatures need the time, corrected by the service's."""
+def test_the_wall_clock_is_only_recorded_never_compared() -> None:
+    """Waits must neither end early nor last longer if the clock jumps; signatures use the service's clock."""
     allowed = (
         r"-f \[DateTime\]::UtcNow|\(\[DateTime\]::UtcNow \+ \$Site\.Offset\)|ToUniversalTime\(\) - \[DateTime\]::UtcNow"
     )

@@ -1,4 +1,4 @@
-"""What in a text looks like a secret: one table that both systems read (cloud-init/redaction.json)."""
+"""cloud-init/redaction.json: patterns of secrets that both systems redact."""
 
 import json
 import re
@@ -27,7 +27,7 @@ SECRETS: dict[str, tuple[str, str]] = {
         '"SecretAccessKey" : "[secret]"',
     ),
 }
-"""By row: a text, and what is left of it."""
+"""By row: texts, and what remains of them."""
 HARMLESS = (
     'I1121 18:00:00.000000    1234 kubelet.go:42] "Starting kubelet" node="web-0"',
     "https://api.dev.mullion.internal:6443/api/v1/nodes/web-0",
@@ -46,16 +46,16 @@ def redacted(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_ops_02_a_secret_goes_and_what_stands_around_it_stays(name: str) -> None:
+def test_ops_02_a_secret_is_redacted_and_the_text_around_it_stays(name: str) -> None:
     text, left = SECRETS[name]
     assert redacted(text) == left
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_what_is_no_secret_stays(text: str) -> None:
+def test_a_text_without_a_secret_stays(text: str) -> None:
     assert redacted(text) == text
 
 
-def test_every_row_has_one_group_for_what_stays_and_a_case_here() -> None:
+def test_every_row_has_one_group_that_stays_and_a_case_here() -> None:
     assert {re.compile(row["pattern"]).groups for row in TABLE} == {1}
     assert {row["what"] for row in TABLE} <= set(SECRETS)

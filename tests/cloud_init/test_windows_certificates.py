@@ -1,4 +1,4 @@
-"""How node.ps1 judges servers' certificates: with real chains, by the very delegate that its HTTP client calls."""
+"""Verification of server certificates by node.ps1: real chains, and the delegate that its HTTP client calls."""
 
 import json
 from datetime import datetime, timedelta, timezone
@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine
 from tests.certificates import OTHER, signed
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 CHAIN = "RemoteCertificateChainErrors"
@@ -32,7 +32,7 @@ foreach ($case in (ConvertFrom-Json ([IO.File]::ReadAllText('C:\cases.json')))) 
 def made(
     name: str, issuer: str | None = None, *, ca: bool = True, days: int = 30, usage: bool = True, twin: int = 0
 ) -> Pair:
-    """A certificate; `issuer` names another of `AUTHORITIES`. A twin has the same name and another key."""
+    """Create a certificate; `issuer` names another of `AUTHORITIES`. A twin has the same name and another key."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     by = AUTHORITIES[issuer]() if issuer else None
@@ -92,7 +92,7 @@ def pem(pair: Pair) -> str:
 
 @pytest.mark.windows
 @pytest.mark.subprocess
-def test_a_server_is_trusted_by_the_system_or_by_an_otherwise_good_chain_to_the_plans_authorities(
+def test_a_server_is_trusted_by_the_system_or_by_an_otherwise_valid_chain_to_the_plans_authorities(
     machine: Machine,
 ) -> None:
     documents = [
@@ -120,7 +120,7 @@ $store.Certificates.Find('FindByThumbprint', '{name}', $false) | ForEach-Object 
 
 @pytest.mark.windows
 @pytest.mark.subprocess
-def test_ops_08_a_planned_authority_is_one_of_the_machines_own(machine: Machine) -> None:
+def test_ops_08_a_planned_authority_is_among_the_machines_authorities(machine: Machine) -> None:
     [step] = [each for each in plan("windows-2019", trusted_cas=[OTHER]).steps if each.name.startswith("authority-")]
     key = step.fields["key"].partition("\\")[2]
     script = TRUSTED.format(key=key, name=key.rpartition("\\")[2], data=step.fields["data"])

@@ -1,4 +1,4 @@
-"""The whole way of a Windows machine on each of the other clouds: user-data, bundle, executor, all by its identity."""
+"""A Windows machine on each of the other clouds: user-data, bundle and executor with the machine's identity."""
 
 import json
 
@@ -21,7 +21,7 @@ STEPS = (
 
 
 @pytest.mark.parametrize("cloud", ["gcp", "azure"], indirect=True)
-def test_a_machine_gets_its_bundle_secret_and_name_and_writes_its_record_by_its_identity(
+def test_a_machine_reads_its_bundle_secret_and_name_and_writes_its_record_with_its_identity(
     machine: Machine, cloud: FakeCloud
 ) -> None:
     plan = NodePlan("worker", "web", "windows-2019", (Phase("all", Scope.NODE, STEPS),))

@@ -1,4 +1,4 @@
-"""collect-logs.ps1 -Requested after a restore: what watches the cluster starts anew, once for each epoch."""
+"""collect-logs.ps1 -Requested after a restore: programs that watch the cluster restart once for each epoch."""
 
 import json
 
@@ -19,14 +19,14 @@ MADE = "; ".join(
         "'kubelet', 'kube-proxy' | ForEach-Object { sc.exe start $_ | Out-Null }",
     ]
 )
-"""The services and the boot task; flanneld does not run."""
+"""The services and the boot task; flanneld is stopped."""
 LOOK = rf"& '{FOLDER}\collect-logs.ps1' -Requested"
 NUMBERS = "('kubelet', 'flanneld', 'kube-proxy' | ForEach-Object { [int] (Get-Process $_ -EA Ignore).Id }) -join ' '"
 
 
 @pytest.fixture
 def node(machine: Machine, cloud: FakeCloud) -> Machine:
-    """A machine with the programs of the three services."""
+    """Return a machine with the programs of the three services."""
     place(machine, cloud, [])
     store = f"{cloud.url}/bundles"
     told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
@@ -41,14 +41,14 @@ def node(machine: Machine, cloud: FakeCloud) -> Machine:
 
 
 def looked(machine: Machine, times: int, before: str = "$null = 0") -> list[list[str]]:
-    """Process numbers of the services (0: stopped; flanneld is) before the first look at the store, and after each."""
+    """Return the services' process ids (0: stopped, always flanneld) before the first poll and after each."""
     words = [before, NUMBERS, *(f"{LOOK}; {NUMBERS}" for _ in range(times))]
     code, said = machine.pwsh("; ".join(words) + "; $global:LASTEXITCODE = 0")
     assert code == 0, said
     return [line.split() for line in said.splitlines() if line.replace(" ", "").isdigit()]
 
 
-def test_what_runs_starts_anew_once_for_an_epoch_and_what_does_not_start_is_left_to_the_executor(
+def test_running_services_restart_once_for_an_epoch_and_failed_starts_are_left_to_the_executor(
     node: Machine, cloud: FakeCloud
 ) -> None:
     before, without = looked(node, 1, MADE)

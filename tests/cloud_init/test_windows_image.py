@@ -1,4 +1,4 @@
-"""Images of Windows machines: what is baked, what is taken away, whose sysprep is run; and logs cut to size."""
+"""Images of Windows machines: what is baked, what is removed, which sysprep runs; and rotation of logs."""
 
 import json
 from typing import Any
@@ -10,11 +10,11 @@ from components.node import baking
 from components.node.kinds import KINDS, ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 BUNDLE = r"C:\image"
 SERVICE = r"C:\windows\system32\spoolsv.exe"
-"""Runs as a service under any name."""
+"""Program that runs as a service under any name."""
 windows, subprocess = pytest.mark.windows, pytest.mark.subprocess
 
 PLANS = [
@@ -32,7 +32,7 @@ def _paths(made: NodePlan, scope: Scope, *kinds: str) -> set[str]:
 @pytest.mark.parametrize(
     "made", PLANS, ids=["containerd-overlay", "containerd-l2bridge", "docker-overlay", "docker-l2bridge"]
 )
-def test_ops_10_what_a_node_phase_makes_goes_and_what_an_image_phase_makes_stays(made: NodePlan) -> None:
+def test_ops_10_results_of_node_phases_are_removed_and_those_of_image_phases_stay(made: NodePlan) -> None:
     remove = baking.traces(made)
     assert _paths(made, Scope.NODE, "file", "certificate-authority", "kubelet-bootstrap") <= set(remove["files"])
     assert r"C:\k\kubelet.conf" in remove["files"], "the kubelet writes it itself"
@@ -44,13 +44,13 @@ def test_ops_10_what_a_node_phase_makes_goes_and_what_an_image_phase_makes_stays
     assert not set(remove["services"]) & set(remove["stopped"])
 
 
-def test_every_kind_that_a_machine_of_its_own_can_have_says_what_it_leaves() -> None:
+def test_every_kind_of_a_single_machine_declares_what_it_leaves() -> None:
     made = {each.kind for made in PLANS for phase in made.phases if phase.scope is Scope.NODE for each in phase.steps}
     assert made <= baking.TRACES.keys() <= KINDS.keys()
 
 
 @pytest.mark.parametrize("made", PLANS[:1])
-def test_an_images_bundle_has_image_phases_alone_and_the_same_bytes_every_time(made: NodePlan) -> None:
+def test_an_images_bundle_has_only_image_phases_and_always_the_same_bytes(made: NodePlan) -> None:
     baked = baking.image_plan(made)
     assert {each.scope for each in baked.phases} == {Scope.IMAGE}
     assert baked.registration == {"labels": "", "taints": [], "taint_text": ""}
@@ -61,7 +61,7 @@ def test_an_images_bundle_has_image_phases_alone_and_the_same_bytes_every_time(m
 
 
 def _plan() -> NodePlan:
-    """A small machine: a folder, a service and a setting of its image; files, a service and a task of its own."""
+    """Return a small machine's plan: a folder, a service and a setting in its image; files, a service, a task later."""
     folder, config = r"C:\var\log\own", r"C:\own\config"
     image = (
         step("directory", "logs", path=folder, access="private"),
@@ -80,7 +80,7 @@ def _plan() -> NodePlan:
 
 
 def _place(machine: Machine, made: NodePlan, cloud: str = "aws") -> None:
-    """Unpack the bundle as a user does."""
+    """Unpack the bundle as the user does."""
     scripts = CLOUD_INIT / "windows"
     files: dict[str, bytes] = {f.relative_to(scripts).as_posix(): f.read_bytes() for f in scripts.rglob("*.ps1")}
     files |= {name: (CLOUD_INIT / name).read_bytes() for name in ("errors.json", "redaction.json")}
@@ -103,7 +103,7 @@ LEFT = {
     r"C:\Program Files\mullion\bundles\b\plan.json": "{}",
     r"C:\Program Files\mullion\current.txt": "b",
 }
-"""What a machine that was a node has besides."""
+"""What a machine that was a node has in addition."""
 DOWNLOAD = r"C:\ProgramData\mullion\downloads\containerd.tar.gz"
 
 
@@ -113,7 +113,7 @@ def _book(machine: Machine, name: str, content: Any) -> None:
 
 @windows
 @subprocess
-def test_ops_10_a_machine_that_was_a_node_is_baked_and_nothing_of_the_node_is_left(machine: Machine) -> None:
+def test_ops_10_an_image_of_a_former_node_has_nothing_of_the_node(machine: Machine) -> None:
     made = _plan()
     _place(machine, made)
     for path, text in {**LEFT, DOWNLOAD: "bytes"}.items():
@@ -168,12 +168,12 @@ WAYS: tuple[tuple[str, dict[str, str], list[str]], ...] = (
         ["sysprep /oobe /generalize /mode:vm /quiet /quit", "shutdown /s /t 0"],
     ),
 )
-"""Cloud; its programs, and what each does besides; what is run, in order. The first row's are scripts."""
+"""Cloud; its programs and what each does in addition; what runs, in order. The first row has scripts."""
 
 
 @windows
 @subprocess
-def test_ops_10_each_clouds_own_sysprep_is_run(machine: Machine) -> None:
+def test_ops_10_each_clouds_sysprep_is_run(machine: Machine) -> None:
     scripts, answers = machine.path(_EC2), machine.path(rf"{_SYSPREP}\unattend.xml")
     scripts.mkdir(parents=True)
     for name in ("InitializeInstance", "SysprepInstance"):
@@ -195,7 +195,7 @@ def test_ops_10_each_clouds_own_sysprep_is_run(machine: Machine) -> None:
 
 
 def _program(program: str, besides: str) -> list[str]:
-    """Lines that put a function in a program's place: it says its words."""
+    """Return lines that replace a program by a function that prints its arguments."""
     name = program.rpartition("\\")[2].rpartition(".")[0]
     words = f"('{name} ' + ($args -join ' ')).Trim()"
     lines = [f"function global:Write-{name} {{ {_ran(words)}; {besides}; $global:LASTEXITCODE = 0 }}"]
@@ -214,7 +214,7 @@ _SWITCH = "$(if ($Schedule) { '-Schedule' })"
 
 @windows
 @subprocess
-def test_ops_03_a_log_that_is_too_large_begins_anew_and_few_old_ones_stay(machine: Machine) -> None:
+def test_ops_03_a_large_log_is_rotated_and_few_old_ones_stay(machine: Machine) -> None:
     logs = machine.path(r"C:\logs")
     for name in ("kubelet", "flanneld", "pods"):
         (logs / name).mkdir(parents=True)

@@ -20,30 +20,30 @@ LOG = r"C:\ProgramData\mullion\loader.log"
 
 
 def made_of(text: str) -> Bundle:
-    """A bundle whose executor writes a line and ends with 7."""
+    """Return a bundle whose executor writes a line and exits with 7."""
     script = f"[IO.File]::AppendAllText('C:\\ran.txt', \"{text}`n\"); exit 7\n"
     return bundle(NodePlan("worker", "web", "windows-2019", ()), {"node.ps1": script.encode(), "modules/a.ps1": b"#"})
 
 
 @pytest.fixture
 def stored(cloud: FakeCloud) -> Bundle:
-    """A bundle that the store has."""
+    """Return a bundle that is in the store."""
     return store(cloud, made_of("first"))
 
 
 def store(cloud: FakeCloud, made: Bundle) -> Bundle:
-    """Let the store have it."""
+    """Put the bundle into the store."""
     cloud.objects[f"/{made.key}"] = made.content
     return made
 
 
 def current(machine: Machine) -> str:
-    """The digest that the pointer names, or nothing."""
+    """Return the digest of the current bundle; empty if there is none."""
     pointer = machine.path(rf"{MULLION}\current.txt")
     return pointer.read_text() if pointer.exists() else ""
 
 
-def test_user_data_registers_the_boot_task_and_returns_and_that_installs_the_bundle_once_and_runs_it_at_every_boot(
+def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_it_at_every_boot(
     machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     assert machine.pwsh(f"& {tell(machine, cloud, stored)}") == (0, "")
@@ -70,7 +70,7 @@ def test_user_data_registers_the_boot_task_and_returns_and_that_installs_the_bun
     assert machine.path(r"C:\ran.txt").read_text().split() == ["first", "first"]
 
 
-def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
+def test_a_wrong_digest_plain_http_and_an_entry_outside_the_folder_are_refused(
     machine: Machine, cloud: FakeCloud, tmp_path: Path
 ) -> None:
     evil = tmp_path / "evil.zip"
@@ -98,12 +98,12 @@ def test_a_wrong_digest_plain_http_and_an_entry_that_leaves_are_refused(
     assert not list(machine.drive.rglob("evil.ps1"))
 
 
-def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_boot_finishes(
+def test_after_a_power_loss_in_the_download_the_old_bundle_is_current_and_the_next_boot_finishes(
     machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     assert machine.pwsh(first_boot(tell(machine, cloud, stored)))[0] == 7
     second = store(cloud, made_of("second"))
-    machine.path(rf"{MULLION}\installed.txt").unlink()  # else user-data ends at once
+    machine.path(rf"{MULLION}\installed.txt").unlink()  # else user-data exits at once
     cloud.hang(f"/{second.key}")
     run = machine.start(first_boot(tell(machine, cloud, second)))
     until(lambda: any(second.key in each for each in cloud.asked))
@@ -117,7 +117,7 @@ def test_a_power_cut_in_the_download_leaves_the_old_bundle_current_and_the_next_
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"
 
 
-def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Machine, cloud: FakeCloud) -> None:
+def test_a_failed_run_is_repeated_after_a_minute_as_on_linux(machine: Machine, cloud: FakeCloud) -> None:
     script = "$done = [IO.File]::Exists('C:\\ran.txt'); [IO.File]::AppendAllText('C:\\ran.txt', 'x')\n"
     script += "if ($done) { exit 7 }; exit 1\n"
     made = store(cloud, bundle(NodePlan("worker", "web", "windows-2019", ()), {"node.ps1": script.encode()}))
@@ -127,7 +127,7 @@ def test_a_run_that_failed_is_tried_again_after_a_minute_as_on_linux(machine: Ma
     assert machine.path(r"C:\slept.txt").read_text() == "60"
 
 
-def test_a_redirect_is_not_followed_since_the_signature_would_go_with_it(
+def test_a_redirect_is_not_followed_because_the_signature_would_go_with_it(
     machine: Machine, stored: Bundle, cloud: FakeCloud
 ) -> None:
     cloud.services.faults.plan("s3 GET *", "redirect", f"{cloud.url}/public/elsewhere")

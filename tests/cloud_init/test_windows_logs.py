@@ -1,4 +1,4 @@
-"""collect-logs.ps1 under PowerShell for Windows: what a machine packs for who asks, and what it leaves out."""
+"""collect-logs.ps1 under PowerShell for Windows: what a machine collects on request and what it leaves out."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ PLANTED = {
 
 @pytest.fixture
 def asked(machine: Machine, cloud: FakeCloud) -> Machine:
-    """A machine that says a token, a key and the cluster's join secret in its files."""
+    """Return a machine whose files contain a token, a key and the cluster's join secret."""
     place(machine, cloud, [])
     store = f"{cloud.url}/bundles"
     told = json.loads(machine.path(rf"{MULLION}\machine.json").read_text())
@@ -43,13 +43,15 @@ def asked(machine: Machine, cloud: FakeCloud) -> Machine:
 
 
 def collect(machine: Machine, *runs: str) -> None:
-    """Runs of the script with these words, one after the other."""
+    """Run the script with each of these arguments, one after the other."""
     code, said = machine.pwsh("; ".join(rf"& '{FOLDER}\collect-logs.ps1' {words}" for words in runs))
     assert code == 0, said
 
 
-def test_ops_02_it_packs_what_there_is_for_who_asks_without_a_planted_secret(asked: Machine, cloud: FakeCloud) -> None:
-    """OPS-02: one answer for each question, also where kubelet and runtime are not there at all."""
+def test_ops_02_a_request_gets_an_archive_of_all_sources_without_a_planted_secret(
+    asked: Machine, cloud: FakeCloud
+) -> None:
+    """OPS-02: one answer to each request, also without a kubelet and a runtime."""
     collect(asked, r"-Output C:\logs.zip", "-Requested")
     assert f"/bundles/logs/{NAME}" not in cloud.objects, "nobody asked"
     files = unpacked(asked.path(r"C:\logs.zip").read_bytes())

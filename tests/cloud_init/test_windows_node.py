@@ -1,4 +1,4 @@
-"""node.ps1 beside the conformance cases (tests/conformance): its table of kinds, its status record, its second run."""
+"""node.ps1 beyond the conformance cases (tests/conformance): its table of kinds, status record, second run."""
 
 import json
 import re
@@ -19,18 +19,18 @@ TABLE = (CLOUD_INIT / "windows" / "modules" / "kinds.ps1").read_text()
 ROW = re.compile(r"^    '([a-z-]+)' *= (\d+), (\(?'[^\n]*(?:\n {8}'[^\n]*)*)", re.MULTILINE)
 TYPES = {"boolean": "flag", "string": "text", "integer": "number", "array": "list", "object": "map"}
 NOT_ON_WINDOWS = {"executable"}
-"""Fields that mean nothing there: every file can be run."""
+"""Fields without a meaning on Windows, where every file can be run."""
 
 
 def field_type(field: Field) -> str:
-    """As the executor's table has it."""
+    """Return the type in the executor's notation."""
     if "enum" in field.type:
         return ",".join(field.type["enum"])
     return TYPES[field.type["type"]] if "type" in field.type else "any"
 
 
 def row(kind: Kind) -> tuple[int, set[str]]:
-    """Seconds of one try, and the fields of a kind."""
+    """Return the timeout of an attempt and the fields of a kind."""
     fields = {
         f"{name}:{field_type(field)}{'' if field.required else '?'}"
         for name, field in kind.fields.items()
@@ -39,7 +39,7 @@ def row(kind: Kind) -> tuple[int, set[str]]:
     return kind.seconds, {each for each in fields if not each.endswith(":any?")}
 
 
-def test_the_executors_table_of_kinds_is_that_of_the_plan() -> None:
+def test_the_executors_table_of_kinds_matches_the_plans() -> None:
     found = {name: (int(seconds), set(re.findall(r"[a-z_]+:[A-Za-z0-9,_-]+\??", text)))
              for name, seconds, text in ROW.findall(TABLE)}  # fmt: skip
     assert found == {name: row(kind) for name, kind in KINDS.items() if "windows" in kind.systems}
@@ -55,7 +55,7 @@ def test_each_kind_has_its_functions() -> None:
 
 
 def told(machine: Machine, cloud: FakeCloud, **changes: Any) -> None:
-    """A plan with one command that says a secret, and facts with a place for status records."""
+    """Set a plan with one command that prints a secret, and facts with a URL for status records."""
     step = {"kind": "command", "name": "run", "argv": ["cmd.exe", "/c", "echo {ref}& exit 3"], "retries": 0}
     step["environment"] = {"TOKEN": {"ref": "node.bootstrap_token"}}
     step["argv"] = ["cmd.exe", "/c", "echo %TOKEN%& exit %CODE%"]
@@ -68,7 +68,7 @@ def told(machine: Machine, cloud: FakeCloud, **changes: Any) -> None:
 
 @windows
 @subprocess
-def test_the_status_record_says_how_a_run_ended_and_a_store_that_refuses_it_fails_no_run(
+def test_the_status_record_has_the_outcome_and_a_store_that_refuses_it_fails_no_run(
     machine: Machine, cloud: FakeCloud
 ) -> None:
     secret, key = "abcdef.0123456789abcdef", f"/status/AROAEXAMPLE:{INSTANCE}.json"

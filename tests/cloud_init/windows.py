@@ -1,4 +1,4 @@
-"""Throw-away Windows machines with real PowerShell, made by the program that MULLION_WINPWSH names."""
+"""Temporary Windows machines with real PowerShell, created by the program in MULLION_WINPWSH."""
 
 import json
 import socket
@@ -13,12 +13,12 @@ from sandbox.boot.windows.winpwsh import FOLDER, MULLION, Machine
 from tests.cloud_init.cloud import FakeCloud
 
 NAME = socket.gethostname().partition(".")[0][:15].lower()
-"""Wine names the machine after its host at every start."""
+"""Wine renames the machine after its host at every start."""
 ADDRESS = "http://169.254.169.254"
 
 
 def windows_scripts(cloud: FakeCloud) -> dict[str, bytes]:
-    """The executor's files; only the metadata address is the test's."""
+    """Return the executor's files; only the metadata address is replaced."""
     return {name: content.replace(ADDRESS.encode(), cloud.url.encode()) for name, content in scripts("windows").items()}
 
 
@@ -40,11 +40,11 @@ def place(machine: Machine, cloud: FakeCloud, steps: list[dict[str, Any]], **cha
 
 
 STORES = ("bundle_store", "snapshot_store", "status_url", "compute_service")
-"""Facts that a machine has only where its test says so."""
+"""Facts that a machine has only if its test sets them."""
 
 
 def facts(cloud: FakeCloud, target: str = "sandbox") -> dict[str, str]:
-    """Facts of a cluster whose services are the test's."""
+    """Return facts of a cluster whose services are the test's."""
     urls = {"ca_url": f"{cloud.url}/bundles/ca.crt", "api_url": "https://api.c.mullion.internal"}
     known = {name: value for name, value in cloud.facts.items() if name not in STORES}
     return {**known, **urls, "world": target}
@@ -60,7 +60,7 @@ def tell(
     name: str = "web-0",
     **more: str,
 ) -> str:
-    """Put the machine's user-data on its disk as the cloud's own agent does; gives the script's path. more: facts."""
+    """Write the machine's user-data to its disk as the cloud's agent does; return the script's path. more: facts."""
     known = facts(cloud, target) | more
     told = document(f"{cloud.url}/{made.key}", sha256 or made.sha256, {"name": name}, known)
     text = user_data("windows", told, known["cloud"]).replace(ADDRESS, cloud.url)
@@ -71,7 +71,7 @@ def tell(
 
 
 def first_boot(script: str) -> str:
-    """What a machine runs at its first boot: user-data, then the task that it registered."""
+    """Run what a machine runs at its first boot: user-data, then the task it registered."""
     return rf"& {script}; & '{MULLION}\loader.ps1'"
 
 

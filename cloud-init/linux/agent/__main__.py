@@ -1,8 +1,8 @@
-"""`python3 -B -m agent`: rounds without end; `--once`: one, for a look.
+"""`python3 -B -m agent` runs rounds until another bundle is current; `--once` runs one round.
 
-Every agent follows the pointer for its own machine. The active one, which has the Lease, also keeps tokens, certificate
-requests, members and snapshots. A concern that fails is said in the status record and never stops another. The agent
-ends, and systemd starts it anew, once another bundle is current: then its code is the old one.
+Every agent follows the desired-state pointer for its own machine. The agent with the Lease (the active one) also
+handles tokens, certificate requests, members and snapshots. If a concern fails, the status record has the error and
+the other concerns go on. When another bundle becomes current the agent exits, and systemd starts it with the new code.
 """
 
 import os
@@ -29,15 +29,15 @@ from agent.status import Status
 from agent.upgrade import settle
 
 PAUSE = 5.0
-"""Seconds between rounds: the longest that a kubelet waits for its certificate."""
+"""Seconds between rounds, which is the longest wait of a kubelet for its certificate."""
 SECONDS = 300
-"""For one concern in one round: a snapshot of a large etcd takes minutes."""
+"""Timeout of one concern in one round; a snapshot of a large etcd takes minutes."""
 RETRY = 30.0
-"""Seconds after which a concern that failed is looked after again, at most."""
+"""Maximum seconds until a failed concern is tried again."""
 
 
 class Agent:
-    """What lasts longer than a round."""
+    """State kept between rounds."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.status = root, Status()
@@ -52,11 +52,11 @@ class Agent:
         self.following = Following(self.run, self.me)
 
     def outdated(self) -> bool:
-        """Another bundle is current than the one this code is of."""
+        """Return whether another bundle than this code's is current."""
         return (self.root / str(loader.HOME).lstrip("/") / "current").resolve() != self.folder
 
     def round(self) -> None:
-        """Look after everything once."""
+        """Run each concern that is due once."""
         self.told = configuration.read(self.root)
         api = self.tried("api", lambda: from_kubeconfig(self.run.path(self.told["kubeconfig"])))
         held = self.tried("lease", lambda: self.lease.hold(api)) if api else None
@@ -81,7 +81,7 @@ class Agent:
         self.status.write(self.run, self.following.current(), self.said)
 
     def look_after(self, seen: Seen) -> None:
-        """The active agent's concerns: each as often as its row says, and again at once after a failure."""
+        """Run the active agent's concerns, each at its interval, and after a failure within RETRY seconds."""
         rows: tuple[tuple[str, float, Callable[[], Any]], ...] = (
             ("bindings", 60, lambda: signing.close(seen.api)),
             ("etcd", 10, lambda: etcd.reconcile(seen)),
@@ -100,18 +100,18 @@ class Agent:
             self.paced(name, every, function)
 
     def leave(self, name: str) -> None:
-        """Take a machine's member out of etcd."""
+        """Remove a machine's member from etcd."""
         etcd.leave(self.run, self.told, name)
 
     def paced(self, name: str, every: float, function: Callable[[], Any]) -> None:
-        """Look after a concern if it is time."""
+        """Run a concern if it is due."""
         if time.monotonic() >= self.next.get(name, 0.0):
             self.tried(name, function)
             failed = name in self.said["errors"]
             self.next[name] = time.monotonic() + (min(every, RETRY) if failed else every)
 
     def tried(self, name: str, function: Callable[[], Any]) -> Any:
-        """What it gives; None when it fails, which is said and stops nothing else."""
+        """Return the function's result. If it fails, return None and record the error."""
         self.run.try_for(SECONDS)
         errors = self.said["errors"]
         try:
@@ -123,11 +123,11 @@ class Agent:
             errors[name] = text
             return None
         if errors.pop(name, None):
-            say(f"{name}: well again")
+            say(f"{name}: recovered")
         return value
 
     def fetch(self, name: str, api: Api | None) -> None:
-        """Read a signed document. Its serial is remembered in the cluster, so that no older one ever counts."""
+        """Read a signed document. The cluster stores its serial, so that no agent accepts an older document."""
         fields, file = DOCUMENTS[name]
         url = f"{self.run.value('facts.bundle_store').rstrip('/')}/{file}"
         content = self.run.ask("store", url)
@@ -138,7 +138,7 @@ class Agent:
         try:
             self.read[name] = documents.verified(content, key, last, fields)
         except documents.Untrusted:
-            self.run.stored.pop(secret, None)  # the key may be a newer one: the next look fetches it
+            self.run.stored.pop(secret, None)  # the key may have been renewed: the next attempt reads it again
             raise
         if memory and self.read[name]["serial"] > memory.serial(name):
             memory.write(**{name: str(self.read[name]["serial"])})
@@ -148,11 +148,11 @@ DOCUMENTS = {
     "pointer": (documents.POINTER, "desired-state.json"),
     "members": (documents.MEMBERS, "members.json"),
 }
-"""Fields and object of the bundle store, by name."""
+"""Fields, and object of the bundle store, by document."""
 
 
 def main(words: list[str], root: Path = Path("/")) -> int:
-    """Rounds until another bundle is current."""
+    """Run rounds until another bundle is current; return the exit code."""
     try:
         node.require_root()
         agent = Agent(root)

@@ -1,4 +1,4 @@
-"""The Kubernetes API as the agent calls it: as the administrator that kubeadm made, the key in memory alone."""
+"""Client of the Kubernetes API with kubeadm's administrator kubeconfig; the key stays in memory."""
 
 import base64
 import json
@@ -13,18 +13,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 SECONDS = 15
-"""For connecting, and for each wait for bytes."""
+"""Timeout of the connection and of each read."""
 JSON, MERGE = "application/json", "application/merge-patch+json"
 FIELDS = ("server", "certificate-authority-data", "client-certificate-data", "client-key-data")
-"""What kubeadm's kubeconfigs have once each."""
+"""Fields that kubeadm's kubeconfigs have exactly once."""
 
 
 class Unreachable(Exception):
-    """Nothing answers at the API's address, or not with a certificate of the cluster."""
+    """The API does not answer, or its certificate is not the cluster's."""
 
 
 class Refused(Exception):
-    """The API answers a call with an error."""
+    """The API answered a call with an error."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -32,16 +32,16 @@ class Refused(Exception):
 
 
 class Api:
-    """Calls of one API server, or of the cluster's endpoint."""
+    """Calls to one API server or to the cluster's endpoint."""
 
     def __init__(self, server: str, authority: str, certificate: bytes, key: bytes) -> None:
-        """`server` is its URL; `authority` PEM of who signs it; certificate and key, PEM, say who calls."""
+        """`server` is a URL; `authority`, certificate and key are PEM."""
         self.server, self.context = server, ssl.create_default_context(cadata=authority)
         with in_memory(certificate) as shown, in_memory(key) as secret:
             self.context.load_cert_chain(shown, secret)
 
     def call(self, method: str, path: str, body: Any = None, kind: str = JSON) -> Any:
-        """The answer's document, or its text where it is none. Unreachable, or Refused with the API's own words."""
+        """Return the answer, parsed if it is JSON. Raise Unreachable, or Refused with the API's message."""
         parts = urlsplit(self.server)
         connection = HTTPSConnection(parts.hostname or "", parts.port or 443, timeout=SECONDS, context=self.context)
         headers = {"Accept": JSON, **({"Content-Type": kind} if body is not None else {})}
@@ -63,7 +63,7 @@ class Api:
         return document
 
     def find(self, path: str) -> Any:
-        """The object, or None where there is none."""
+        """Return the object, or None if it does not exist."""
         try:
             return self.call("GET", path)
         except Refused as error:
@@ -72,26 +72,26 @@ class Api:
             return None
 
     def at(self, address: str) -> "Api":
-        """The same caller at the API server of one machine."""
+        """Return a client of one machine's API server with the same credentials."""
         other = object.__new__(Api)
         other.server, other.context = f"https://{address}:{urlsplit(self.server).port or 443}", self.context
         return other
 
 
 def from_kubeconfig(path: Path) -> Api:
-    """The API that a kubeconfig of kubeadm's names. Unreachable where it is not there or not whole."""
+    """Return the API of a kubeadm kubeconfig. Raise Unreachable if the file is missing or incomplete."""
     try:
         found = [re.findall(rf"(?m)^\s*{field}:\s*(\S+)\s*$", path.read_text()) for field in FIELDS]
         (server,), *encoded = found
         authority, certificate, key = (base64.b64decode(each) for (each,) in encoded)
     except (OSError, ValueError) as error:
-        raise Unreachable(f"{path} is no kubeconfig of kubeadm's: {type(error).__name__}") from None
+        raise Unreachable(f"{path} is not a complete kubeconfig of kubeadm: {type(error).__name__}") from None
     return Api(server, authority.decode(), certificate, key)
 
 
 @contextmanager
 def in_memory(content: bytes) -> Iterator[str]:
-    """Path of a file that is on no disk: ssl reads certificates and keys from files alone."""
+    """Yield the path of a file in memory: ssl reads certificates and keys only from files."""
     end = os.memfd_create("pem")
     try:
         os.write(end, content)

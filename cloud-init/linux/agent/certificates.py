@@ -1,6 +1,7 @@
-"""Certificates that kubeadm made for a year: renewed long before their end, and their users started anew.
+"""Renewal of kubeadm's certificates, which are valid for a year, and restart of the programs that use them.
 
-kubelets renew their own. kubeadm renews all of a machine at each upgrade too, so this is for clusters that rest.
+kubelets renew their own. kubeadm renews a machine's certificates at each upgrade too, so this is for clusters that are
+not upgraded for months.
 """
 
 import re
@@ -14,18 +15,18 @@ from agent.configuration import Configuration
 
 DAY = 86400
 SHARE = 4
-"""One is due in the last quarter of its life, so that short-lived ones are not renewed without end."""
+"""Renew in the last quarter of the validity, so that short-lived certificates are not renewed without end."""
 DATES = re.compile(r"notBefore=(.+)\nnotAfter=(.+)")
 
 
 def due(run: Run, configuration: Configuration) -> bool:
-    """Whether one of this machine's certificates ends soon, or is none."""
+    """Return whether one of this machine's certificates ends soon or cannot be read."""
     told = configuration["certificates"]
     return any(ends_soon(run, str(run.path(each)), told["days"] * DAY) for each in told["files"])
 
 
 def ends_soon(run: Run, file: str, longest: float) -> bool:
-    """Whether it is in the last quarter of its life, and has less than `longest` seconds left."""
+    """Return whether it is in the last quarter of its validity with less than `longest` seconds left."""
     found = DATES.search(run.command("openssl", "x509", "-in", file, "-noout", "-dates", check=False).stdout)
     if not found:
         return True
@@ -34,6 +35,6 @@ def ends_soon(run: Run, file: str, longest: float) -> bool:
 
 
 def renew(run: Run, configuration: Configuration) -> None:
-    """Renew them all, then have the kubelet make the static pods anew: programs read certificates when they start."""
+    """Renew all certificates, then restart the static pods, which read them only at their start."""
     run.command(*configuration["certificates"]["renew"])
     pods.stop(run, configuration, *configuration["pods"]["find"])

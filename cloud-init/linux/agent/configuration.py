@@ -1,4 +1,4 @@
-"""What the plan tells the agent: /etc/mullion/agent.json, written by the executor (components/node/agent.py has it)."""
+"""The agent's configuration: /etc/mullion/agent.json, written from the plan (see components/node/agent.py)."""
 
 import json
 from pathlib import Path
@@ -6,10 +6,11 @@ from typing import Any
 
 PATH = "/etc/mullion/agent.json"
 STAMP = "/var/lib/mullion/applied"
-"""Digest of the ClusterConfiguration that this machine's static pods were made from."""
+"""Digest of the ClusterConfiguration with which this machine's static pods were created."""
 TURN = "/var/lib/mullion/turn"
-"""JSON, there while this machine may change itself: {"serial", "snapshot": its key or "", "started": the
-executor was, "before": when the run before began}."""
+"""JSON, exists during this machine's turn: {"serial", "snapshot": its key or "", "started": whether the executor was
+started, "before": start of the executor's previous run}.
+"""
 
 Configuration = dict[str, Any]
 """{kubeconfig, founder, digest, token: {secret, kubeconfig, lifetime_hours}, upgrade: {apply, node, last: [argv]},
@@ -20,5 +21,5 @@ pods: {find: {component: argv}, stop, running, started}}."""
 
 
 def read(root: Path) -> Configuration:
-    """The file. OSError or ValueError where it is not there or not whole."""
+    """Return the configuration. Raise OSError or ValueError if the file is missing or incomplete."""
     return json.loads((root / PATH.lstrip("/")).read_text())

@@ -1,7 +1,7 @@
-"""Documents of the bundle store that the program signs: the desired-state pointer, and the members.
+"""Documents in the bundle store that `mullion` signs: the desired-state pointer and the members.
 
-docs/desired-state.md has both. The store is not trusted: the MAC's key is in a secret that the control plane's identity
-alone can read, and a document that is older than the one followed last is refused.
+docs/desired-state.md describes both. The store is not trusted: only the control plane's identity can read the secret
+with the MAC's key, and a document older than the last accepted one is refused.
 """
 
 import hashlib
@@ -11,25 +11,25 @@ from typing import Any
 
 POINTER = {"bundle": str, "sha256": str, "kubernetes": str, "pools": str, "serial": int}
 MEMBERS = {"members": list, "serial": int}
-"""Fields with their types; a document has exactly these and its MAC, so neither passes for the other."""
+"""Fields and types of each document. Exactly these are allowed, so neither document passes for the other."""
 
 
 class Untrusted(Exception):
-    """A document does not count; the message says why."""
+    """A refused document; the message has the reason."""
 
 
 def verified(content: bytes, key: str, last: int, fields: dict[str, type]) -> dict[str, Any]:
-    """The document, without its MAC. `last`: the serial followed last; the same one may come again."""
+    """Return the document without its MAC. `last`: the last accepted serial; the same serial is accepted again."""
     try:
         body = json.loads(content)
         mac = body.pop("mac")
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise Untrusted("it is no signed document") from None
+        raise Untrusted("not a signed document") from None
     message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
     if not hmac.compare_digest(hmac.new(key.encode(), message, hashlib.sha256).hexdigest().encode(), f"{mac}".encode()):
-        raise Untrusted("its MAC is not of the desired-state key")
+        raise Untrusted("the MAC does not match the desired-state key")
     if {name: type(value) for name, value in body.items()} != fields:
-        raise Untrusted(f"it has not exactly the fields {', '.join(fields)}")
+        raise Untrusted(f"the document must have exactly the fields {', '.join(fields)}")
     if body["serial"] < last:
         raise Untrusted(f"its serial {body['serial']} is older than {last}")
     return body

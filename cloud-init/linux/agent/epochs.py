@@ -1,4 +1,4 @@
-"""Tells every machine that the cluster was restored: each starts anew what watches it (epoch.py beside node.py)."""
+"""Publishes the epoch of a restore, so every machine restarts the programs that watch the cluster (epoch.py)."""
 
 import json
 from urllib.error import HTTPError
@@ -11,11 +11,11 @@ from run import Run
 from agent.configuration import Configuration
 
 ABSENT = (403, 404)
-"""A store answers 403 for what is not there to who may not list it."""
+"""Statuses for a missing object; stores answer 403 to clients that may not list."""
 
 
 def reconcile(run: Run, told: Configuration) -> None:
-    """Publish the epoch of the founding that counts, where that began with a snapshot. Failure store-failed."""
+    """Publish the epoch of the valid founding record if it names a snapshot. Raise Failure store-failed."""
     record = founding.last(run, told["founding"])
     if not record or record["state"] != "founded" or not record.get("snapshot"):
         return
@@ -29,7 +29,7 @@ def reconcile(run: Run, told: Configuration) -> None:
 
 
 def stored(run: Run, url: str) -> bytes:
-    """The object; empty where there is none."""
+    """Return the object's content; empty if it does not exist."""
     try:
         return run.ask("store", url)
     except HTTPError as error:

@@ -1,4 +1,4 @@
-"""This machine's member of etcd, asked by the etcdctl that lies in its image."""
+"""Members of etcd, managed with the etcdctl in the image of this machine's etcd."""
 
 import json
 from typing import Any
@@ -12,11 +12,11 @@ from agent.configuration import Configuration
 from agent.seen import Seen
 
 CONTROL_PLANE = "control-plane"
-"""Name of the control plane's group in the members document."""
+"""Name of the control plane's pool in the members document."""
 
 
 def etcdctl(run: Run, told: Configuration, *words: str, check: bool = True) -> Ended:
-    """What etcdctl ends with. Failure command-failed when it fails (`check`), also where no etcd runs here."""
+    """Run etcdctl. Raise Failure command-failed if it fails (with `check`) or no etcd runs on this machine."""
     containers = run.command(*told["etcd"]["find"]).stdout.split()
     if not containers:
         raise Failure("command-failed", "no container of etcd runs on this machine")
@@ -25,10 +25,10 @@ def etcdctl(run: Run, told: Configuration, *words: str, check: bool = True) -> E
 
 
 def leave(run: Run, told: Configuration, name: str) -> None:
-    """Take the member of a machine that is gone out of etcd: its successor joins as a new one, and it counts no more.
+    """Remove a deleted machine's etcd member: it must not count for quorum, and its successor joins as a new one.
 
-    kubeadm names members by their nodes; a worker has none. A member that answers is the successor's: kubeadm lets it
-    join etcd before its kubelet has a certificate (from 1.33), so before the Node of the machine before it goes.
+    kubeadm names members by Node; a worker has none. A member that answers is the successor's: from 1.33 on kubeadm
+    joins it to etcd before its kubelet has a certificate, so while the old Node object still exists.
     """
     said = etcdctl(run, told, "member", "list", "--write-out", "json").stdout
     listed: list[dict[str, Any]] = json.loads(said)["members"]
@@ -37,13 +37,14 @@ def leave(run: Run, told: Configuration, name: str) -> None:
         if urls and not etcdctl(run, told, "endpoint", "status", "--endpoints", urls, check=False).returncode:
             continue
         etcdctl(run, told, "member", "remove", f"{each['ID']:x}")
-        say(f"etcd member {each['ID']:x} of {name} is removed: its machine is gone")
+        say(f"etcd member {each['ID']:x} of {name} is removed: its machine is deleted")
 
 
 def reconcile(seen: Seen) -> None:
-    """Members of machines that the cloud has ended go as soon as that is seen: before their successors join.
+    """Remove members whose machines the cloud has deleted, before their successors join.
 
-    kubeadm would take a member at the same address for the successor's own, which has lost what that one had promised.
+    kubeadm takes an existing member with the successor's address for the successor's, but the successor lacks that
+    member's raft log.
     """
     for name, node in seen.nodes().items():
         member = (seen.members or {}).get(name)

@@ -1,8 +1,8 @@
-"""The desired-state pointer, followed: one machine at a time, a snapshot before, all of them healthy between.
+"""Follows the desired-state pointer: one machine at a time, after a snapshot, while all API servers are healthy.
 
-Each agent changes its own machine, while it has the turn: it makes the pointer's bundle current and starts the executor
-with it. The turn is given back once the executor ended well and every API server is ready; so trouble stops the rest.
-All state is on disk or in the cluster, so a cut at any point is gone on from: the next round sees where it was.
+Each agent changes only its own machine, during its turn: it makes the pointer's bundle current and starts the
+executor. It ends the turn once the executor has succeeded and every API server is ready, so a failure stops the
+rollout. All state is on disk or in the cluster, so after an interruption the next round continues.
 """
 
 import json
@@ -23,31 +23,31 @@ from agent.turns import Sight, decide, hop
 from agent.upgrade import stamp
 
 UNIT = "mullion.service"
-"""The executor's; a restart runs it with the bundle that is current, and systemd again after a failure."""
+"""The executor's unit; a restart runs the current bundle, and systemd restarts it after a failure."""
 
 UNKNOWN = "a machine that is not known, because the API does not answer,"
 
 
 class Following:
-    """One agent's way after the pointer."""
+    """Follows the pointer on one machine."""
 
     def __init__(self, run: Run, me: str) -> None:
         self.run, self.me = run, me
         self.told: Configuration = {}
         self.controllers: dict[str, str] = {}
-        """Addresses of the control plane's members, by name."""
+        """Addresses of control-plane members by name."""
         self.renewal: tuple[bool, float] = (False, 0.0)
-        """Whether certificates are due, and until when that counts."""
+        """Whether certificates are due, and until when this result is valid."""
         self.held: dict[str, keys.Held] = {}
-        """This machine's keys, by ring; none before the first look."""
+        """This machine's keys by ring; empty before they were read."""
         self.home = run.path(str(loader.HOME))
         self.actions = {"take": self.take, "switch": self.switch, "start": self.start, "give": self.give}
         self.actions |= {"snapshot": self.snapshot, "renew": self.renew, "rekey": self.rekey}
 
     def step(self, api: Api | None, pointer: dict[str, Any] | None) -> str:
-        """Look, decide, and do one thing; what is waited for, or empty.
+        """Read the state, decide, and take one action; return what it waits for, or an empty string.
 
-        api: None while it does not answer. pointer: the newest that counts; None while there is none.
+        api: None while it does not answer. pointer: the last accepted one, or None.
         """
         self.memory = Memory(api) if api else None
         self.pointer = pointer
@@ -60,14 +60,14 @@ class Following:
         return why
 
     def look(self, api: Api | None) -> Sight:
-        """What there is. Without an API only a turn that this machine has can go on."""
+        """Return the state. Without the API, only this machine's own turn can continue."""
         turn, result = self.note(), self.result()
         current = self.current()
         holder = self.memory.values.get("turn", "") if self.memory else (self.me if turn else UNKNOWN)
         if self.memory and self.controllers and holder not in (*self.controllers, self.me):
             holder = ""
         if turn and holder != self.me:
-            self.run.path(TURN).unlink()  # given back, and cut off before this file went
+            self.run.path(TURN).unlink()  # the turn was ended; an interruption kept the file
             turn = None
         changed = self.pointer is not None and self.pointer["sha256"] != current
         applied = stamp(self.run) in ("", self.told["digest"])
@@ -90,11 +90,11 @@ class Following:
         )
 
     def current(self) -> str:
-        """Digest of the current bundle."""
+        """Return the digest of the current bundle."""
         return (self.home / "current").resolve().name
 
     def note(self) -> dict[str, Any] | None:
-        """The note of this machine's turn."""
+        """Return the note of this machine's turn, or None."""
         place = self.run.path(TURN)
         return json.loads(place.read_text()) if place.exists() else None
 
@@ -110,14 +110,14 @@ class Following:
         write_whole(self.run.path(TURN), json.dumps(kept | changes).encode(), 0o600)
 
     def result(self) -> dict[str, Any]:
-        """The executor's last word; nothing while there is none."""
+        """Return the executor's last result, or an empty dict."""
         try:
             return json.loads(self.run.path(f"{STATE}/result.json").read_text())
         except (OSError, ValueError):
             return {}
 
     def refused(self, turn: dict[str, Any] | None) -> str:
-        """Why the pointer cannot be followed from what this machine has."""
+        """Return why this machine cannot follow the pointer; empty if it can."""
         if self.pointer is None:
             return ""
         if turn and self.pointer["serial"] < turn["serial"]:
@@ -126,26 +126,26 @@ class Following:
         return hop(have, self.pointer["kubernetes"]) if have else ""
 
     def expiring(self) -> bool:
-        """Whether certificates of this machine are due; looked at once an hour."""
+        """Return whether this machine's certificates are due; checked once an hour."""
         if time.monotonic() >= self.renewal[1]:
             self.renewal = (certificates.due(self.run, self.told), time.monotonic() + 3600)
         return self.renewal[0]
 
     def look_at_keys(self) -> None:
-        """See which keys this machine has."""
+        """Read this machine's keys."""
         self.held = keys.look(self.run, self.told)
 
     def keys_due(self) -> dict[str, int]:
-        """Keys that this machine shall use from its API server's next start on, by ring, where these are others."""
+        """Return by ring the key to use from the API server's next start; only rings that have to change."""
         return keys.due(self.held, self.memory, {*self.controllers} - {self.me}) if self.held and self.memory else {}
 
     def tell(self) -> None:
-        """Say which keys the API server that runs has: others go by it."""
+        """Publish the keys of the running API server; other machines wait for them."""
         if self.held and self.memory:
             self.memory.write(**keys.said(self.held, self.me))
 
     def unhealthy(self, api: Api | None) -> str:
-        """The first API server of the control plane that is not ready, its etcd with it; empty where all are."""
+        """Return why the control plane is not healthy: its first API server that is not ready; empty if all are."""
         if api is None:
             return "the API does not answer"
         for name, address in self.controllers.items():
@@ -156,19 +156,20 @@ class Following:
         return ""
 
     def take(self) -> None:
-        """From now on this machine may change itself, unless another was faster."""
+        """Begin this machine's turn, unless another machine was first."""
         if self.memory and self.memory.write(turn=self.me):
             self.write()
 
     def snapshot(self) -> None:
-        """What there was before."""
+        """Take a snapshot before the change."""
         serial = self.pointer["serial"] if self.pointer else "timer"
         self.write(snapshot=snapshots.make(self.run, self.told, f"{serial}", time.time()))
 
     def switch(self) -> None:
-        """Unpack the pointer's bundle beside the current one, make it current, and run it.
+        """Unpack the pointer's bundle, make it current, and run it.
 
-        At once, because the next round is that bundle's own agent, whose configuration the executor has yet to write.
+        In one action, because the next round runs the new bundle's agent, whose configuration the executor still has
+        to write.
         """
         pointer = self.pointer or {}
         url, digest = pointer["bundle"], pointer["sha256"]
@@ -183,22 +184,22 @@ class Following:
         self.start()
 
     def renew(self) -> None:
-        """New certificates; the executor's run after it finds everything as it shall be."""
+        """Renew the certificates; the executor then runs and finds nothing to set."""
         certificates.renew(self.run, self.told)
         self.renewal = (False, 0.0)
 
     def rekey(self) -> None:
-        """Other keys for the API server; the executor's run after it finds everything as it shall be."""
+        """Change the API server's keys; the executor then runs and finds nothing to set."""
         keys.renew(self.run, self.told, self.keys_due())
         self.look_at_keys()
 
     def start(self) -> None:
-        """Have systemd run the executor; not as a child, because it may start this agent anew."""
+        """Start the executor by systemd, not as a child process, because it may restart this agent."""
         self.run.command("systemctl", "restart", "--no-block", UNIT)
         self.write(started=True)
 
     def give(self) -> None:
-        """The next machine may."""
-        self.renewal = (False, 0.0)  # looked at again
+        """End the turn."""
+        self.renewal = (False, 0.0)  # checked again in the next round
         if self.memory and self.memory.write(turn=""):
             self.run.path(TURN).unlink()

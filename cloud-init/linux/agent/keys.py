@@ -1,15 +1,15 @@
-"""Keys that the API servers share, renewed: nobody uses one that another API server does not know yet.
+"""Rotation of keys that API servers share: no machine uses a key before every API server can read it.
 
-There are two rings of them: keys of encryption at rest, and keys that sign service-account tokens. The secret has the
-keys; the newest is to be used. One machine after the other, in its turn, gets it beside the key that it uses, and its
-API server starts anew; once every machine knows the new one, each uses it. Older keys stay for reading: snapshots have
-what was encrypted with them, pods have tokens that the one before signed. When all machines encrypt with the newest,
-the active agent writes every object once.
+There are two rings: encryption keys (data at rest) and keys that sign service-account tokens. The secret has all keys;
+the newest one is to be used. One machine after the other, in its turn, gets the newest key beside the one it uses, and
+restarts its API server; once every machine has it, each switches to it. Older keys remain for reading: snapshots are
+encrypted with them, and pods have tokens signed with the previous one. When all machines encrypt with the newest key,
+the active agent rewrites every object once.
 
-Keys are numbered by age, from 1. The agents' memory has, for this:
-key.<machine>      "2 1": the newest key of encryption that its API server reads, and the one that it writes with
-signer.<machine>   the same of service-account tokens: the newest key that it takes, and the one that signs
-rewritten          the key that all objects were written with
+Keys are numbered by age, from 1. The agents' memory has:
+key.<machine>      "2 1": the newest encryption key that its API server can read, and the one it encrypts with
+signer.<machine>   the same for service-account keys: the newest one accepted, and the one that signs
+rewritten          the key with which all objects were last written
 """
 
 from collections.abc import Callable, Iterable
@@ -26,44 +26,44 @@ from agent.configuration import Configuration
 from agent.memory import Memory, keep
 
 PAGE = 200
-"""Objects read at once."""
+"""Objects per page."""
 
 
 class Keys(NamedTuple):
-    """What an API server has."""
+    """Keys of one API server."""
 
     reads: int
-    """The newest key that it knows."""
+    """Newest key it can read."""
     writes: int
-    """The key that it uses; 0: none that is known."""
+    """Key it uses; 0 if unknown."""
 
 
 class Held(NamedTuple):
-    """What there is on this machine."""
+    """Keys of one ring on this machine."""
 
     newest: int
-    """The newest key of the secret."""
+    """Newest key in the secret."""
     keys: Keys
-    """Of the files."""
+    """Keys in the files."""
     loaded: bool
-    """Whoever reads the files began after they were written; also who does not run."""
+    """True if every process reading these files started after they were written, or is not running."""
 
 
 class Ring(NamedTuple):
-    """Keys of one kind."""
+    """Keys of one purpose."""
 
     told: str
-    """The agent's configuration has the step of this name, whose fields these are."""
+    """Name of the step's fields in the agent's configuration."""
     memory: str
-    """What it is called in the agents' memory."""
+    """Prefix in the agents' memory."""
     held: Callable[[Run, dict[str, Any]], tuple[int, Keys]]
-    """The newest key of the secret, and what the files have."""
+    """Function that returns the secret's newest key and the keys in the files."""
     files: Callable[[Run, dict[str, Any], int], dict[str, bytes]]
-    """The files by their place, in the order of writing, with this key in use."""
+    """Function that returns the files' content by path, in the order of writing, with this key in use."""
     places: tuple[str, ...]
-    """Fields of the step that name the files."""
+    """Fields of the step with the files' paths."""
     readers: tuple[str, ...]
-    """Static pods that read the files when they start."""
+    """Static pods that read the files at their start."""
 
 
 def _encryption(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
@@ -73,7 +73,7 @@ def _encryption(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
 
 def _signers(run: Run, step: dict[str, Any]) -> tuple[int, Keys]:
     known = key_files.signers(run, step)
-    # who signs with a key that is in the secret no more shall not go on to one that others may not know yet
+    # signing with a key that the secret no longer has: switch to the oldest one, which all other machines accept
     writes = key_files.signing(run, step) or min(known)
     return max(known), Keys(max(key_files.verifying(run, step), default=0), writes)
 
@@ -99,9 +99,9 @@ RINGS = (
 
 
 def look(run: Run, told: Configuration) -> dict[str, Held]:
-    """Read secret, files and starts, ring by ring. Failure secret-unavailable."""
+    """Return the state of each ring: secret, files, starts of their readers. Raise Failure secret-unavailable."""
     for secret in {told[ring.told]["secret"] for ring in RINGS}:
-        run.stored.pop(secret, None)  # the program may have written a newer one
+        run.stored.pop(secret, None)  # `mullion` may have written a newer key
     return {ring.told: Held(*ring.held(run, told[ring.told]), _loaded(run, told, ring)) for ring in RINGS}
 
 
@@ -112,16 +112,16 @@ def _loaded(run: Run, told: Configuration, ring: Ring) -> bool:
 
 
 def due(held: dict[str, Held], memory: Memory, others: Iterable[str]) -> dict[str, int]:
-    """Rings of which this machine needs other keys, and the key to use from the next start of what reads them on."""
+    """Return the rings that this machine has to change, with the key to use from the readers' next start."""
     names = list(others)
     wanted = {ring.told: decide(held[ring.told], known(memory, ring.memory, names).values()) for ring in RINGS}
     return {name: number for name, number in wanted.items() if number is not None}
 
 
 def decide(held: Held, others: Iterable[Keys]) -> int | None:
-    """The key that this machine shall use from its API server's next start on; None: all is as it shall be.
+    """Return the key to use from the API server's next start; None if nothing has to change.
 
-    others: of all other machines of the control plane.
+    others: keys of all other control-plane machines.
     """
     everywhere = all(each.reads >= held.newest for each in others)
     wanted = held.newest if everywhere else held.keys.writes or held.newest
@@ -129,24 +129,24 @@ def decide(held: Held, others: Iterable[Keys]) -> int | None:
 
 
 def known(memory: Memory, ring: str, names: Iterable[str]) -> dict[str, Keys]:
-    """What machines have said of theirs; 0 for who has not."""
+    """Return the keys that machines have published; 0 for machines that have not."""
     return {each: parsed(memory.values.get(f"{ring}.{each}", "")) for each in names}
 
 
 def said(held: dict[str, Held], me: str) -> dict[str, str]:
-    """What this machine tells the others: the keys of what runs."""
+    """Return what this machine publishes: the keys that its running programs have loaded."""
     there = ((ring.memory, held[ring.told]) for ring in RINGS)
     return {f"{name}.{me}": "{} {}".format(*each.keys) for name, each in there if each.loaded}
 
 
 def parsed(text: str) -> Keys:
-    """A value of the memory."""
+    """Return the keys of a value in the memory."""
     reads, _, writes = text.partition(" ")
     return Keys(int(reads or 0), int(writes or 0))
 
 
 def renew(run: Run, told: Configuration, wanted: dict[str, int]) -> None:
-    """Write the files of these rings, each with this key in use, and start anew what reads them."""
+    """Write the files of these rings with these keys in use, and restart the programs that read them."""
     changed = [ring for ring in RINGS if ring.told in wanted]
     for ring in changed:
         for name, text in ring.files(run, told[ring.told], wanted[ring.told]).items():
@@ -155,7 +155,7 @@ def renew(run: Run, told: Configuration, wanted: dict[str, int]) -> None:
 
 
 def rewrite(api: Api, told: Configuration, controllers: Iterable[str]) -> None:
-    """Write every object that is encrypted, once the whole control plane writes with a newer key than they have."""
+    """Rewrite every encrypted object, once all machines encrypt with a newer key than at the last rewrite."""
     memory = Memory(api)
     writing = {each.writes for each in known(memory, "key", controllers).values()}
     if len(writing) != 1 or 0 in writing or int(memory.values.get("rewritten") or 1) >= min(writing):
@@ -167,7 +167,7 @@ def rewrite(api: Api, told: Configuration, controllers: Iterable[str]) -> None:
 
 
 def listed(api: Api, resource: str) -> Iterable[dict[str, Any]]:
-    """All objects of a resource of the core group, page by page."""
+    """Yield all objects of a core/v1 resource, page by page."""
     onward = ""
     while True:
         page = api.call("GET", f"/api/v1/{resource}?limit={PAGE}{onward}")
@@ -178,10 +178,10 @@ def listed(api: Api, resource: str) -> Iterable[dict[str, Any]]:
 
 
 def put(api: Api, resource: str, item: dict[str, Any]) -> None:
-    """Write an object as it is: the API server encrypts it with the key that it writes with."""
+    """Write an object unchanged: the API server encrypts it with its current key."""
     about = item["metadata"]
     try:
         api.call("PUT", f"/api/v1/namespaces/{about['namespace']}/{resource}/{about['name']}", item)
     except Refused as error:
-        if error.status not in (404, 409):  # it went, or somebody wrote it, and so with the new key
+        if error.status not in (404, 409):  # deleted, or written by another client and so with the new key
             raise

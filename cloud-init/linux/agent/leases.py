@@ -1,8 +1,8 @@
-"""Which of the agents is the active one: a Lease, kept as client-go keeps it, without comparing clocks.
+"""Election of the active agent by a Lease in client-go's format, without comparing clocks.
 
-A lease counts as left when it did not change for its whole duration as this machine's own monotonic clock measures it.
-Two agents may still act at once for a moment (a lease lost in the middle of a round), so every action is one that may
-be done twice, and writes that depend on what was read carry its resourceVersion.
+A lease has expired if it did not change for its duration, measured by this machine's monotonic clock. Two agents may
+be active for a moment (if one loses the lease during a round), so every action may be repeated, and writes that depend
+on what was read carry its resourceVersion.
 """
 
 import time
@@ -13,19 +13,19 @@ from agent.api import Api, Refused
 
 PATH = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 SECONDS = 60
-"""For which an agent that says nothing keeps the lease; a round of a busy agent takes less."""
+"""Lease duration in seconds; a round of a busy agent takes less."""
 
 
 class Lease:
-    """One agent's view of the lease."""
+    """The lease as one agent sees it."""
 
     def __init__(self, me: str, name: str = "mullion-agent", clock: Callable[[], float] = time.monotonic) -> None:
         self.me, self.name, self.clock = me, name, clock
         self.seen: tuple[Any, float] = (None, 0.0)
-        """What the lease was at its last change, and when that was noticed."""
+        """Holder and renewal time of the lease, and when this agent first saw them."""
 
     def hold(self, api: Api) -> bool:
-        """Take or renew it; False while another agent has it."""
+        """Take or renew the lease; return False if another agent holds it."""
         found = api.find(f"{PATH}/{self.name}")
         spec = found["spec"] if found else {}
         mark = (spec.get("holderIdentity"), spec.get("renewTime"))
@@ -43,18 +43,18 @@ class Lease:
         except Refused as error:
             if error.status != 409:
                 raise
-            return False  # another agent was faster
+            return False  # another agent was first
         return True
 
 
 def mine(spec: dict[str, Any], me: str, unchanged: float) -> bool:
-    """Whether an agent may have a lease that has not changed for so many seconds."""
+    """Return whether this agent may take a lease that has not changed for `unchanged` seconds."""
     holder = spec.get("holderIdentity")
     return holder in (None, "", me) or unchanged > spec.get("leaseDurationSeconds", SECONDS)
 
 
 def renewed(spec: dict[str, Any], me: str) -> dict[str, Any]:
-    """The lease once this agent has it. Times are for people."""
+    """Return the lease's spec as held by this agent. Its times are informative only."""
     now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + f".{time.time_ns() // 1000 % 10**6:06}Z"
     same = spec.get("holderIdentity") == me
     turns = spec.get("leaseTransitions", -1 if not spec else 0) + (0 if same else 1)

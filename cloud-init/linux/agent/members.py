@@ -1,8 +1,8 @@
-"""Nodes of planned members: labels, taints and pod range as planned; Nodes whose machine is gone for good go.
+"""Nodes of planned members: sets labels, taints and pod range; deletes Nodes whose machine the cloud has deleted.
 
-Only what was planned is touched: what is no longer among the keys planned last is taken away; all other labels and
-taints are somebody else's. The keys planned last are remembered where no node can write: a node that was broken into
-must not have a taint taken off it by naming it there.
+Only planned keys are changed: keys of the previous plan that are no longer planned are removed, other labels and
+taints stay. Planned keys are stored where no node can write: a compromised node could otherwise declare a taint
+planned and have it removed.
 """
 
 import json
@@ -19,13 +19,13 @@ Keys = dict[str, list[str]]
 """{"labels": [key], "taints": ["key:Effect"]}, sorted."""
 NONE: Keys = {"labels": [], "taints": []}
 AWAY = 60.0
-"""Seconds that a Node off the list must have been seen not Ready before the cloud is asked for its machine, whose word
-decides: no longer, since checks of the cluster count the pods of such a Node, and each new start of the agent counts
-anew."""
+"""Seconds that a Node of no member must be not Ready before the cloud is queried for its machine. Not longer, because
+the cloud's answer decides, cluster checks count the pods of such a Node, and a restarted agent counts from 0.
+"""
 
 
 def decide(node: dict[str, Any], member: dict[str, Any], before: Keys) -> dict[str, Any] | None:
-    """The merge patch that makes a Node what its member is planned as; None where it is. before: keys planned last."""
+    """Return the merge patch that sets a Node as planned; None if it is. before: keys of the previous plan."""
     metadata, spec = node["metadata"], node["spec"]
     labels = metadata.get("labels") or {}
     wrong: dict[str, Any] = {key: value for key, value in member["labels"].items() if labels.get(key) != value}
@@ -36,24 +36,24 @@ def decide(node: dict[str, Any], member: dict[str, Any], before: Keys) -> dict[s
         changed |= {"podCIDR": member["pods"], "podCIDRs": [member["pods"]]}
     if has != wanted:
         changed["taints"] = wanted
-    # a list of taints is replaced whole, so nobody may have written since
+    # a merge patch replaces the whole list: fail if it has changed since it was read
     about: dict[str, Any] = {"resourceVersion": metadata["resourceVersion"]} if "taints" in changed else {}
     about |= {"labels": wrong} if wrong else {}
     return {"metadata": about, "spec": changed} if about or changed else None
 
 
 def mark(taint: dict[str, Any]) -> str:
-    """What makes two taints the same one."""
+    """Return the identity of a taint."""
     return f"{taint['key']}:{taint['effect']}"
 
 
 def taints(has: list[dict[str, Any]], planned: list[dict[str, Any]], before: Iterable[str]) -> list[dict[str, Any]]:
-    """The Node's taints as they shall be, in their order: others' stay, planned ones are as planned, old ones go."""
+    """Return the Node's taints in their order: others' kept, planned ones set, those no longer planned dropped."""
     ours = {mark(each): {name: value for name, value in each.items() if value} for each in planned}
     result: list[dict[str, Any]] = []
     for each in has:
         mine = ours.pop(mark(each), None)
-        if mine is not None:  # with timeAdded, which is the API's
+        if mine is not None:  # with timeAdded, set by the API
             result.append(each if each.get("value", "") == mine.get("value", "") else mine)
         elif mark(each) not in before:
             result.append(each)
@@ -61,12 +61,12 @@ def taints(has: list[dict[str, Any]], planned: list[dict[str, Any]], before: Ite
 
 
 def keys(member: dict[str, Any]) -> Keys:
-    """What is planned for a member, to be remembered."""
+    """Return a member's planned keys, for the memory."""
     return {"labels": sorted(member["labels"]), "taints": sorted(map(mark, member["taints"]))}
 
 
 def reconcile(seen: Seen) -> None:
-    """Patch members' Nodes, remove Nodes of machines that are gone for good. Says at its end what it could not do."""
+    """Patch members' Nodes and delete Nodes of deleted machines. At the end raise RuntimeError with all errors."""
     if seen.members is None:
         return
     wrong: list[str] = []
@@ -82,9 +82,9 @@ def reconcile(seen: Seen) -> None:
                 last[name] = keys(member)
             elif departed(seen, node):
                 seen.remove(node)
-                say(f"Node {name} is removed: no member, not Ready, and its machine is gone")
+                say(f"Node {name} is removed: no member, not Ready, and its machine is deleted")
         except Refused as error:
-            if error.status not in (404, 409):  # it went, or somebody wrote: the next round sees
+            if error.status not in (404, 409):  # deleted or changed meanwhile: the next round handles it
                 wrong.append(f"{error}")
     memory.become({name: json.dumps(each) for name, each in last.items()})
     if wrong:
@@ -92,12 +92,12 @@ def reconcile(seen: Seen) -> None:
 
 
 def departed(seen: Seen, node: dict[str, Any]) -> bool:
-    """Off the newest list, not Ready for a while, and the cloud says that the machine is no more."""
+    """Return whether the Node is not on the current list, not Ready for AWAY seconds, and its machine is deleted."""
     return seen.members_current and not is_ready(node) and seen.unready_for(node) >= AWAY and seen.gone(node)
 
 
 def fixed(node: dict[str, Any], member: dict[str, Any]) -> list[str]:
-    """A pod range that is not the planned one: it cannot change while the Node lives."""
+    """Return an error if the Node has another pod range than planned: a Node's range cannot change."""
     has = node["spec"].get("podCIDR")
     if not member.get("pods") or has in (None, "", member["pods"]):
         return []

@@ -1,13 +1,13 @@
-"""What agents remember together: ConfigMaps of kube-system, which no node can write (unlike annotations of its Node).
+"""Shared state of the agents: ConfigMaps in kube-system, which no node can write (unlike annotations of its Node).
 
 mullion-agent:
-pointer, members   serials of the documents followed last; older ones are refused
-turn               name of the machine that may change itself; empty: nobody's
+pointer, members   serials of the last accepted documents; older ones are refused
+turn               name of the machine whose turn it is; empty if none
 applied            digest of the ClusterConfiguration that kubeadm applied last
 key.*, signer.*, rewritten   keys of API servers: agent/keys.py
-left.*             providerID of the machine of that name whose member left etcd last
+left.*             by Node name: providerID of the machine whose member was removed from etcd last
 
-mullion-planned: by name of a Node, {"labels": [key], "taints": ["key:Effect"]} as planned when it was made so.
+mullion-planned: by Node name, the keys {"labels": [key], "taints": ["key:Effect"]} that were set last.
 """
 
 from agent.api import Api, Refused
@@ -17,7 +17,7 @@ AGENT, PLANNED = "mullion-agent", "mullion-planned"
 
 
 class Memory:
-    """A ConfigMap as it was read; writes are refused once somebody else wrote."""
+    """A ConfigMap as read; a write fails if another client has written since."""
 
     def __init__(self, api: Api, name: str = AGENT) -> None:
         self.api, self.name = api, name
@@ -26,15 +26,15 @@ class Memory:
         self.values: dict[str, str] = self.found.get("data") or {}
 
     def serial(self, name: str) -> int:
-        """The serial followed last; 0 before the first."""
+        """Return the last accepted serial; 0 if there is none."""
         return int(self.values.get(name) or 0)
 
     def write(self, **changes: str) -> bool:
-        """Keep these values too; False when somebody else wrote since it was read."""
+        """Add or change these values; return False if another client has written since the read."""
         return self.become({**self.values, **changes})
 
     def become(self, values: dict[str, str]) -> bool:
-        """Keep these values and no others; False when somebody else wrote since it was read."""
+        """Store exactly these values; return False if another client has written since the read."""
         if values == self.values:
             return True
         wanted = {**self.found, "apiVersion": "v1", "kind": "ConfigMap", "data": values}
@@ -50,5 +50,5 @@ class Memory:
 
 
 def keep(api: Api, **changes: str) -> bool:
-    """Keep values that depend on nothing else there; False when others wrote each time."""
+    """Store values that depend on no others; return False if other clients interfered five times."""
     return any(Memory(api).write(**changes) for _ in range(5))

@@ -1,4 +1,4 @@
-"""Static pods of this machine: the kubelet makes those anew that were stopped."""
+"""Static pods of this machine; the kubelet restarts those that are stopped."""
 
 import re
 from datetime import datetime, timezone
@@ -18,7 +18,7 @@ def stop(run: Run, told: Configuration, *components: str) -> None:
 
 
 def started(run: Run, told: Configuration, component: str) -> float | None:
-    """When the component's container began, in seconds since 1970; None where none runs."""
+    """Return the start of the component's container in seconds since 1970, or None if none runs."""
     containers = run.command(*told["pods"]["running"], f"^{component}$").stdout.split()
     if not containers:
         return None

@@ -1,6 +1,6 @@
-"""A certificate request (PKCS #10) taken apart byte by byte: what the issued certificate would say.
+"""Parser of certificate requests (PKCS #10), for what the issued certificate would say.
 
-By structure, not by the text that openssl prints: a name with a comma in it must not look like two names.
+It parses DER, not openssl's text, in which a name with a comma could look like two names.
 """
 
 import base64
@@ -13,7 +13,7 @@ from kinds.cluster import elements
 BEGIN, END = "-----BEGIN CERTIFICATE REQUEST-----", "-----END CERTIFICATE REQUEST-----"
 SEQUENCE, SET, OID, OCTETS, TRUTH, ATTRIBUTES = 0x30, 0x31, 0x06, 0x04, 0x01, 0xA0
 TEXTS = (0x0C, 0x13)
-"""UTF8String and PrintableString, as Go writes names."""
+"""Tags of UTF8String and PrintableString, which Go uses for names."""
 SUBJECT = {bytes.fromhex("550403"): "CN", bytes.fromhex("55040a"): "O"}
 EXTENSION_REQUEST = bytes.fromhex("2a864886f70d01090e")
 ALTERNATIVE_NAMES = bytes.fromhex("551d11")
@@ -21,68 +21,68 @@ DNS, ADDRESS = 0x82, 0x87
 
 
 class Malformed(Exception):
-    """It is no request, or it has what requests of nodes never have."""
+    """Not a certificate request, or one with parts that kubelets' requests never have."""
 
 
 class Request(NamedTuple):
-    """What is asked for."""
+    """Content of a request."""
 
     subject: tuple[tuple[str, str], ...]
     """(CN or O, value), sorted."""
     names: tuple[str, ...]
-    """DNS names among its alternative names."""
+    """DNS names in subjectAltName."""
     addresses: tuple[str, ...]
-    """IPv4 addresses among them."""
+    """IPv4 addresses in subjectAltName."""
 
 
 def parsed(pem: str) -> Request:
-    """The request in a PEM block that stands alone. Malformed for anything that is not exactly understood."""
+    """Return the request in a PEM block without other text. Raise Malformed for any unexpected part."""
     try:
         head, begin, rest = pem.partition(BEGIN)
         body, end, tail = rest.partition(END)
         if not begin or not end or head.strip() or tail.strip():
-            raise Malformed("it is not one PEM block of a certificate request")
+            raise Malformed("not one PEM block of a certificate request")
         ((tag, whole, _),) = elements(base64.b64decode("".join(body.split()), validate=True))
         information = inner(next(elements(expect(SEQUENCE, tag, whole)))[2], SEQUENCE)
         _, (_, name, _), _, *more = information
         subject = tuple(sorted(attribute for _, each, _ in elements(name) for attribute in named(each)))
         names, addresses = alternatives(more)
     except (binascii.Error, ValueError, IndexError, StopIteration) as error:
-        raise Malformed(f"it cannot be read: {type(error).__name__}") from None
+        raise Malformed(f"the request cannot be parsed: {type(error).__name__}") from None
     return Request(subject, names, addresses)
 
 
 def expect(wanted: int, tag: int, body: bytes) -> bytes:
-    """The body of an element of this kind."""
+    """Return the body of an element with this tag."""
     if tag != wanted:
-        raise Malformed(f"it has an element {tag:#x} where {wanted:#x} belongs")
+        raise Malformed(f"element {tag:#x} instead of {wanted:#x}")
     return body
 
 
 def inner(element: bytes, wanted: int) -> list[tuple[int, bytes, bytes]]:
-    """What stands in an element of this kind, and nothing after it."""
+    """Return the elements inside an element with this tag."""
     ((tag, body, _),) = elements(element)
     return list(elements(expect(wanted, tag, body)))
 
 
 def named(attributes: bytes) -> Iterator[tuple[str, str]]:
-    """The attributes of one relative distinguished name."""
+    """Yield the attributes of one relative distinguished name."""
     for _, _, pair in elements(attributes):
         (kind, oid, _), (tag, text, _) = inner(pair, SEQUENCE)
         if kind != OID or oid not in SUBJECT or tag not in TEXTS:
-            raise Malformed("its subject has more than CN and O")
+            raise Malformed("the subject has more than CN and O")
         yield SUBJECT[oid], text.decode("ascii")
 
 
 def alternatives(attributes: list[tuple[int, bytes, bytes]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """DNS names and addresses of the only extension that a request may ask for."""
+    """Return the DNS names and addresses of subjectAltName, the only extension allowed."""
     listed = [each for tag, body, _ in attributes for each in elements(expect(ATTRIBUTES, tag, body))]
     if not listed:
         return (), ()
     ((_, _, attribute),) = listed
     (_, oid, _), (_, _, values) = inner(attribute, SEQUENCE)
     if oid != EXTENSION_REQUEST:
-        raise Malformed("it has an attribute that is no list of extensions")
+        raise Malformed("an attribute is not a list of extensions")
     ((_, _, extensions),) = inner(values, SET)
     wanted = inner(extensions, SEQUENCE)
     if not wanted:
@@ -90,9 +90,9 @@ def alternatives(attributes: list[tuple[int, bytes, bytes]]) -> tuple[tuple[str,
     ((_, _, extension),) = wanted
     (_, oid, _), *critical, (tag, content, _) = inner(extension, SEQUENCE)
     if oid != ALTERNATIVE_NAMES or any(each[0] != TRUTH for each in critical):
-        raise Malformed("it asks for an extension other than alternative names")
+        raise Malformed("it requests an extension other than subjectAltName")
     found = inner(expect(OCTETS, tag, content), SEQUENCE)
     if any(tag not in (DNS, ADDRESS) or (tag == ADDRESS and len(body) != 4) for tag, body, _ in found):
-        raise Malformed("its alternative names are not DNS names and IPv4 addresses alone")
+        raise Malformed("subjectAltName has more than DNS names and IPv4 addresses")
     names = tuple(body.decode("ascii") for tag, body, _ in found if tag == DNS)
     return names, tuple(".".join(map(str, body)) for tag, body, _ in found if tag == ADDRESS)

@@ -1,4 +1,4 @@
-"""What one round of the active agent sees of the cluster, and what several reconcilers do to it."""
+"""State of the cluster in one round of the active agent, and actions that several reconcilers share."""
 
 import base64
 import time
@@ -15,7 +15,7 @@ NODES = "/api/v1/nodes"
 
 
 class Seen:
-    """One round: nodes are read once, and the cloud is asked about each machine once."""
+    """One round; reads Nodes once and queries the cloud once per machine."""
 
     def __init__(
         self,
@@ -25,20 +25,21 @@ class Seen:
         members_current: bool,
         unready: dict[str, float],
         leave: Callable[[str], None],
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """members: by name, of the newest document that counts; None before the first.
+        """Start a round.
 
-        members_current: it was read in this round. unready: since when, by a clock of this machine, Nodes (by uid) are
-        seen not Ready; kept between rounds. leave: takes the etcd member of a machine that is gone out of etcd.
+        members: by name, from the last accepted document; None before the first. members_current: that document was
+        read in this round. unready: by uid of a Node, when this agent (by its monotonic clock) first saw it not Ready;
+        kept between rounds. leave: removes a machine's member from etcd.
         """
         self.run, self.api, self.members, self.members_current = run, api, members, members_current
-        self.unready, self.leave, self.clock = unready, leave, clock
+        self.unready, self.leave = unready, leave
+        self.clock: Callable[[], float] = time.monotonic
         self._nodes: dict[str, dict[str, Any]] | None = None
         self._gone: dict[str, bool] = {}
 
     def nodes(self) -> dict[str, dict[str, Any]]:
-        """The cluster's Nodes by name; first notes how long those that are not Ready have been so."""
+        """Return the Nodes by name; the first call also updates `unready`."""
         if self._nodes is None:
             found = self.api.call("GET", NODES)["items"]
             self._nodes = {each["metadata"]["name"]: each for each in found}
@@ -49,11 +50,11 @@ class Seen:
         return self._nodes
 
     def unready_for(self, node: dict[str, Any]) -> float:
-        """Seconds that this agent has seen the Node not Ready; 0 for one that is."""
+        """Return the seconds that this agent has seen the Node not Ready; 0 if it is Ready."""
         return self.clock() - self.unready.get(node["metadata"]["uid"], self.clock())
 
     def gone(self, node: dict[str, Any]) -> bool:
-        """Whether the cloud says that the Node's machine is no more; False for a Node that names none."""
+        """Return whether the cloud has deleted the Node's machine; False for a Node without a providerID."""
         named = self.run.cloud.MACHINE.fullmatch(node["spec"].get("providerID") or "")
         if not named:
             return False
@@ -62,9 +63,9 @@ class Seen:
         return self._gone[named[1]]
 
     def depart(self, node: dict[str, Any]) -> None:
-        """Take the member of a Node's machine, which is gone, out of etcd: once.
+        """Remove the etcd member of the Node's deleted machine, once.
 
-        A member of that name that comes later is the successor's, and is slow to answer while it catches up.
+        A later member of that name is the successor's, which does not answer while it catches up.
         """
         name, machine = node["metadata"]["name"], node["spec"].get("providerID") or ""
         if not machine or Memory(self.api).values.get(f"left.{name}") != machine:
@@ -72,9 +73,9 @@ class Seen:
             keep(self.api, **{f"left.{name}": machine})
 
     def remove(self, node: dict[str, Any]) -> None:
-        """Delete exactly this Node, whose machine is gone, not one of the same name that came after it.
+        """Delete exactly this Node (by uid), not a successor of the same name.
 
-        Its member of etcd goes first: once the Node is gone, nobody would look for that any more.
+        Its etcd member is removed first: once the Node is deleted, no agent would look for the member.
         """
         name, uid = node["metadata"]["name"], node["metadata"]["uid"]
         self.depart(node)
@@ -86,11 +87,11 @@ class Seen:
         self.nodes().pop(name, None)
 
     def decoded(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """The spec of a certificate request with its PEM as text."""
+        """Return the spec of a CertificateSigningRequest with its PEM as text."""
         return {**spec, "request": base64.b64decode(spec["request"]).decode(errors="replace")}
 
 
 def is_ready(node: dict[str, Any]) -> bool:
-    """Its kubelet says so, and was heard lately."""
+    """Return whether the Node is Ready."""
     conditions = (node.get("status") or {}).get("conditions") or []
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -1,8 +1,8 @@
-"""Certificate requests of kubelets: approved for planned members alone, denied with a reason, or left to wait.
+"""Kubelets' certificate requests: approves those of planned members, denies others with a reason, or waits.
 
-kubeadm lets kube-controller-manager approve every bootstrapper's request for any name, and every node's own renewal.
-Both bindings are removed: whoever has a bootstrap token gets the certificate of a planned member that is not there yet,
-and nobody else's; a node that is off the list renews nothing.
+kubeadm has kube-controller-manager approve any Node name for a bootstrap token, and every renewal. Both bindings are
+removed: a bootstrap token only gets the certificate of a planned member that has not joined yet, and a node that is no
+longer planned cannot renew.
 """
 
 from typing import Any, Literal, NamedTuple
@@ -20,23 +20,23 @@ AUTOMATIC = ("kubeadm:node-autoapprove-bootstrap", "kubeadm:node-autoapprove-cer
 CLIENT, SERVING = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 USAGES = {CLIENT: {"digital signature", "client auth"}, SERVING: {"digital signature", "server auth"}}
 ALSO = {"key encipherment"}
-"""kubelets leave it out for keys that cannot encipher."""
+"""Usage that kubelets omit for keys that cannot encipher."""
 NODE, NODES = "system:node:", "system:nodes"
 BOOTSTRAPPER, BOOTSTRAPPERS = "system:bootstrap:", "system:bootstrappers"
 
 
 class Verdict(NamedTuple):
-    """approve; replace: first remove the Node of the machine before; deny; or wait."""
+    """approve; replace (delete the old machine's Node first, then approve); deny; or wait."""
 
     action: Literal["approve", "replace", "deny", "wait"]
     reason: str
 
 
 def decide(spec: dict[str, Any], members: dict[str, Any], node: dict[str, Any] | None, machine_gone: bool) -> Verdict:
-    """What becomes of one kubelet's request.
+    """Return the verdict on a kubelet's request.
 
-    spec: of the CertificateSigningRequest, `request` decoded. members: by name. node: of the name it asks for, if there
-    is one; machine_gone: whether the cloud says so of that Node's machine.
+    spec: of the CertificateSigningRequest, with `request` decoded. members: by name. node: the Node of the requested
+    name, or None. machine_gone: whether the cloud has deleted that Node's machine.
     """
     try:
         request = parsed(spec["request"])
@@ -44,44 +44,44 @@ def decide(spec: dict[str, Any], members: dict[str, Any], node: dict[str, Any] |
         return Verdict("deny", f"{malformed}")
     name, usages, needed = asked_for(request.subject), set(spec.get("usages") or []), USAGES[spec["signerName"]]
     if name is None:
-        return Verdict("deny", f"its subject is not exactly O={NODES}, CN={NODE}<name>")
+        return Verdict("deny", f"the subject is not exactly O={NODES}, CN={NODE}<name>")
     if name not in members:
         return Verdict("deny", f"{name} is no planned member")
     if not needed <= usages <= needed | ALSO:
-        return Verdict("deny", f"its usages are {', '.join(sorted(usages))}")
+        return Verdict("deny", f"the usages are {', '.join(sorted(usages))}")
     own = spec.get("username") == NODE + name and NODES in (spec.get("groups") or [])
     if spec["signerName"] == SERVING:
         return serving(request, members[name], own)
     if request.names or request.addresses:
-        return Verdict("deny", "a client has no alternative names")
+        return Verdict("deny", "a client certificate must have no subjectAltName")
     return Verdict("approve", f"{name} renews its own certificate") if own else joining(name, spec, node, machine_gone)
 
 
 def joining(name: str, spec: dict[str, Any], node: dict[str, Any] | None, machine_gone: bool) -> Verdict:
-    """A planned member's first certificate, or the first of the machine that takes its place."""
+    """Return the verdict on the first certificate of a planned member or of a replacement machine."""
     user = spec.get("username", "")
     if BOOTSTRAPPERS not in (spec.get("groups") or []) or not user.startswith(BOOTSTRAPPER):
         return Verdict("deny", f"{user} is neither {NODE}{name} nor a bootstrapper")
     if node is None:
-        return Verdict("approve", f"{name} is planned, and has no Node yet")
+        return Verdict("approve", f"{name} is planned and has no Node yet")
     if is_ready(node):
-        return Verdict("wait", f"Node {name} is Ready: another machine has its name")
+        return Verdict("wait", f"Node {name} is Ready: another machine uses the name")
     if machine_gone:
-        return Verdict("replace", f"{name} is planned, and the machine of its Node is gone")
+        return Verdict("replace", f"{name} is planned, and its Node's machine is deleted")
     return Verdict("approve", f"{name} is planned, and its Node is not Ready")
 
 
 def asked_for(subject: tuple[tuple[str, str], ...]) -> str | None:
-    """The node's name, if the subject is exactly that of a node."""
+    """Return the Node's name if the subject is exactly a node's, else None."""
     wanted = [value for kind, value in subject if kind == "CN"]
     name = wanted[0].removeprefix(NODE) if len(wanted) == 1 else ""
     return name if name and subject == (("CN", NODE + name), ("O", NODES)) else None
 
 
 def serving(request: Request, member: dict[str, Any], own: bool) -> Verdict:
-    """A kubelet's own server: for that member's name and address, asked for by itself."""
+    """Return the verdict on a serving certificate: only for the member's name and address, only requested by itself."""
     if not own:
-        return Verdict("deny", f"only {NODE}{member['name']} may ask for it")
+        return Verdict("deny", f"only {NODE}{member['name']} may request it")
     asked = {*request.names, *request.addresses}
     foreign = asked - {member["name"], member["address"]}
     if foreign or not asked:
@@ -91,7 +91,7 @@ def serving(request: Request, member: dict[str, Any], own: bool) -> Verdict:
 
 
 def close(api: Api) -> None:
-    """Nobody else approves kubelets' requests. kubeadm makes these bindings anew at each upgrade."""
+    """Delete the bindings that approve kubelets' requests automatically; kubeadm recreates them at each upgrade."""
     for name in AUTOMATIC:
         try:
             api.call("DELETE", f"{BINDINGS}/{name}")
@@ -101,9 +101,9 @@ def close(api: Api) -> None:
 
 
 def reconcile(seen: Seen) -> None:
-    """Judge every kubelet's request that nobody judged. One that cannot be does not stop the others."""
+    """Judge every undecided request of a kubelet. A failure does not stop the others; all are raised at the end."""
     if seen.members is None:
-        return  # requests wait until it is known who is planned
+        return  # the members are unknown: requests wait
     wrong: list[str] = []
     for request in seen.api.call("GET", PATH)["items"]:
         if request["spec"].get("signerName") in USAGES and not (request.get("status") or {}).get("conditions"):
@@ -116,7 +116,7 @@ def reconcile(seen: Seen) -> None:
 
 
 def judge(seen: Seen, request: dict[str, Any]) -> None:
-    """Decide about one request, and do so."""
+    """Decide on one request and send the decision."""
     name, spec = request["metadata"]["name"], seen.decoded(request["spec"])
     node = seen.nodes().get(requested(spec))
     machine_gone = seen.gone(node) if node and not is_ready(node) else False
@@ -133,7 +133,7 @@ def judge(seen: Seen, request: dict[str, Any]) -> None:
 
 
 def requested(spec: dict[str, Any]) -> str:
-    """The name that a request is for; empty where it cannot be told."""
+    """Return the Node name that a request is for; empty if it is malformed."""
     try:
         return asked_for(parsed(spec["request"]).subject) or ""
     except Malformed:

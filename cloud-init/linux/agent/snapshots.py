@@ -1,7 +1,7 @@
-"""Snapshots of etcd in the snapshot store: made by etcd itself, checked, named by time, reason and digest, aged out.
+"""Snapshots of etcd in the snapshot store: taken, verified, named by time, reason and digest, and pruned.
 
-etcd/20261124T093000Z-timer.<sha256>.db         every so often
-etcd/20261124T101500Z-1795600000.<sha256>.db    before the change that the pointer of this serial asks for
+etcd/20261124T093000Z-timer.<sha256>.db         at an interval
+etcd/20261124T101500Z-1795600000.<sha256>.db    before a change; the pointer's serial is the reason
 """
 
 import calendar
@@ -23,12 +23,12 @@ PREFIX = "etcd/"
 TIME = "%Y%m%dT%H%M%SZ"
 KEY = re.compile(PREFIX + r"(\d{8}T\d{6}Z)-(timer|\d+)\.([0-9a-f]{64})\.db")
 DIGEST = 32
-"""Bytes of SHA-256 that etcd writes after a snapshot's database."""
+"""Bytes of the SHA-256 that etcd appends to a snapshot."""
 DAY = 86400
 
 
 class Snapshot(NamedTuple):
-    """One object of the store."""
+    """One snapshot in the store."""
 
     at: float
     """Seconds since 1970."""
@@ -36,7 +36,7 @@ class Snapshot(NamedTuple):
 
 
 def stored(run: Run) -> list[Snapshot]:
-    """All snapshots, newest first. Failure store-failed."""
+    """Return all snapshots, newest first. Raise Failure store-failed."""
     query, name = run.cloud.LISTING
     url = f"{store(run)}{query}{quote(PREFIX, safe='')}"
     try:
@@ -48,28 +48,28 @@ def stored(run: Run) -> list[Snapshot]:
 
 
 def seconds(stamp: str) -> float:
-    """The time of a key."""
+    """Return the time in a key, in seconds since 1970."""
     return calendar.timegm(time.strptime(stamp, TIME))
 
 
 def store(run: Run) -> str:
-    """URL of the snapshot store."""
+    """Return the URL of the snapshot store."""
     return run.value("facts.snapshot_store").rstrip("/")
 
 
 def due(snapshots: list[Snapshot], now: float, every_minutes: float) -> bool:
-    """Whether another is to be made; one from the future, of a machine whose clock was wrong, does not count."""
+    """Return whether a snapshot is due; ignores snapshots with a future time, from a machine with a wrong clock."""
     return not any(now - every_minutes * 60 < each.at <= now for each in snapshots)
 
 
 def surplus(snapshots: list[Snapshot], now: float, keep: int, days: float) -> list[Snapshot]:
-    """Those older than so many days, but never one of the newest few."""
+    """Return the snapshots older than the limit, without the newest few."""
     newest = sorted(snapshots, reverse=True)
     return [each for each in newest[keep:] if each.at < now - days * DAY]
 
 
 def make(run: Run, configuration: Configuration, reason: str, now: float) -> str:
-    """Have etcd make one, check it and store it; its key. Failure command-failed, digest-mismatch or store-failed."""
+    """Take and store a snapshot; return its key. Raise Failure command-failed, digest-mismatch or store-failed."""
     name = configuration["snapshots"]["file"]
     file = run.path(name)
     try:
@@ -80,7 +80,7 @@ def make(run: Run, configuration: Configuration, reason: str, now: float) -> str
 
 
 def upload(run: Run, file: Path, name: str) -> str:
-    """Store a snapshot that is whole; its key."""
+    """Store a complete snapshot; return its key."""
     with (
         file.open("rb") as opened,
         mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as mapped,
@@ -88,7 +88,7 @@ def upload(run: Run, file: Path, name: str) -> str:
     ):
         if hashlib.sha256(content[:-DIGEST]).digest() != bytes(content[-DIGEST:]):
             raise Failure(
-                "digest-mismatch", f"{file} is not a whole snapshot: etcd's digest at its end is of other bytes"
+                "digest-mismatch", f"{file} is not a complete snapshot: the SHA-256 at its end does not match"
             )
         key = f"{PREFIX}{name}.{hashlib.sha256(content).hexdigest()}.db"
         try:
@@ -99,7 +99,7 @@ def upload(run: Run, file: Path, name: str) -> str:
 
 
 def reconcile(run: Run, configuration: Configuration, now: float) -> dict[str, object]:
-    """Make one when it is time, take away the oldest; for the status record, what there is."""
+    """Take a snapshot if due and delete surplus ones; return their count and the newest key for the status record."""
     told, found = configuration["snapshots"], stored(run)
     if due(found, now, told["every_minutes"]):
         make(run, configuration, "timer", now)

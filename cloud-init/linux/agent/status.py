@@ -1,4 +1,4 @@
-"""The agent's part of the machine's status record, which the program and `mullion` read."""
+"""The agent's part of the machine's status record, which `mullion` reads."""
 
 import json
 import time
@@ -8,26 +8,26 @@ import report
 from run import STATE, Run
 
 EVERY = 300.0
-"""Seconds after which an unchanged record is written again: so a silent agent can be told from a content one."""
+"""Seconds after which an unchanged record is written again, which tells a hung agent from an idle one."""
 
 
 class Status:
-    """The record as it was written last."""
+    """The last written record."""
 
     def __init__(self) -> None:
         self.written: tuple[Any, float] = (None, 0.0)
 
     def write(self, run: Run, current: str, said: dict[str, Any]) -> None:
-        """Write the executor's last result with what the agent says, if either changed or it is time.
+        """Write the executor's last result with the agent's state, if either has changed or EVERY seconds have passed.
 
-        current: digest of the bundle that is current; a result of another one says that the executor runs.
+        current: digest of the current bundle; a result of another bundle means that the executor is running.
         """
         if not (run.root / report.ENDED).exists():
-            return  # the executor's run is under way, or this boot's is still to come: it writes its own
+            return  # the executor is running or has not run since this boot: it writes its own record
         try:
             result = json.loads(run.path(f"{STATE}/result.json").read_text())
         except (OSError, ValueError):
-            return  # the disk has no space for it
+            return  # the disk has no space for the result
         if result["bundle"] != current:
             result = {"bundle": current, "state": "running", "code": 0, "seconds": 0.0}
         now, text = time.monotonic(), json.dumps([current, result.get("started"), said], sort_keys=True)

@@ -1,7 +1,7 @@
-"""Bootstrap tokens: the join secret always holds one that the cluster knows for at least half of its life.
+"""Bootstrap tokens: the join secret always has one that is valid for at least half of its lifetime.
 
-The same step as the founder's plan has, made true again and again: so the first token and the thousandth come from one
-place. kube-controller-manager's tokencleaner deletes those that have expired.
+This repeats a step of the founder's plan, so the same code creates all tokens. kube-controller-manager's tokencleaner
+deletes expired ones.
 """
 
 from kinds import cluster
@@ -11,7 +11,7 @@ from agent.configuration import Configuration
 
 
 def reconcile(run: Run, configuration: Configuration) -> None:
-    """Mint and publish one when half of the last one's life is over. The token is in no argument and no message."""
+    """Create and store a token when half of the last one's lifetime is over. It is in no argument and no message."""
     step = configuration["token"]
     run.stored.pop(step["secret"], None)  # another agent may have written it
     if not cluster.token_holds(run, step):

@@ -1,4 +1,4 @@
-"""What a control plane does to itself next, decided from what its agent sees: one machine at a time has the turn."""
+"""Decides the next action of a control-plane machine from its agent's view; one machine at a time has the turn."""
 
 from typing import Any, Literal, NamedTuple
 
@@ -6,33 +6,33 @@ Action = Literal["rest", "wait", "take", "snapshot", "switch", "renew", "rekey",
 
 
 class Sight(NamedTuple):
-    """What one agent sees of its machine and of the turn."""
+    """An agent's view of its machine and of the turn."""
 
     me: str
     refused: str = ""
-    """Why the pointer cannot be followed; empty where it can."""
+    """Why the pointer cannot be followed; empty if it can."""
     changed: bool = False
-    """Another bundle than the pointer's is current."""
+    """The current bundle is not the pointer's."""
     applied: bool = True
-    """The static pods are as the current configuration says."""
+    """The static pods match the current configuration."""
     renewal: bool = False
     """A certificate ends soon."""
     rekey: bool = False
-    """The API server shall have other keys, or another order of them."""
+    """The API server needs other keys, or the same keys in another order."""
     holder: str = ""
-    """Who has the turn; empty: nobody, or a machine that is no member any more."""
+    """Machine that has the turn; empty if none has, or if it is no longer a member."""
     turn: dict[str, Any] | None = None
-    """This machine's note of its turn."""
+    """Note of this machine's turn."""
     done: bool = False
-    """The executor ended well, with the current bundle, since the turn began."""
+    """The executor has succeeded with the current bundle since the turn began."""
     trouble: str = ""
-    """How the executor's last run failed."""
+    """Failure of the executor's last run."""
     unhealthy: str = ""
-    """Which API server is not ready."""
+    """Why the control plane is not healthy; empty if it is."""
 
 
 def decide(sight: Sight) -> tuple[Action, str]:
-    """The one thing to do now, and why."""
+    """Return the next action and the reason."""
     if sight.holder == sight.me:
         return in_turn(sight)
     wanted = sight.changed or not sight.applied or sight.renewal or sight.rekey
@@ -44,13 +44,13 @@ def decide(sight: Sight) -> tuple[Action, str]:
 
 
 def in_turn(sight: Sight) -> tuple[Action, str]:
-    """What comes next in a machine's turn: the first row whose condition holds."""
+    """Return the next action in a machine's turn: the first row whose condition holds."""
     turn = sight.turn or {}
     rows: tuple[tuple[object, Action, str], ...] = (
         (not turn, "take", ""),
         (not turn.get("snapshot"), "snapshot", ""),
         (sight.changed and not sight.refused, "switch", ""),
-        (sight.renewal and not turn.get("started"), "renew", ""),  # kubeadm's upgrade renews them too
+        (sight.renewal and not turn.get("started"), "renew", ""),  # kubeadm upgrade also renews them
         (sight.rekey and not turn.get("started"), "rekey", ""),
         (not turn.get("started"), "start", ""),
         (not sight.done, "watch", sight.trouble or "the executor runs"),
@@ -62,7 +62,7 @@ def in_turn(sight: Sight) -> tuple[Action, str]:
 
 
 def hop(have: str, want: str) -> str:
-    """Why a control plane cannot go from one version to the other; empty where it can."""
+    """Return why the control plane cannot go from one version to the other; empty if it can."""
     before, after = (tuple(map(int, each.split("."))) for each in (have, want))
     if after < before or after[0] != before[0] or after[1] > before[1] + 1:
         return f"it asks for {want} from {have}: Kubernetes goes up by one minor version at a time, and never back"

@@ -1,8 +1,8 @@
-"""A step of the control plane's plan: its static pods are made from the planned ClusterConfiguration, by kubeadm.
+"""A step of the control plane's plan: kubeadm updates the static pods to the planned ClusterConfiguration.
 
-Runs only while this machine has its turn, before the plan starts the newer kubelet. The first machine whose turn it is
-uploads the configuration and applies it; the others take it from the cluster. kubeadm itself refuses more than one
-minor version, and a version back. Cut at any point it begins again: kubeadm's commands may be repeated.
+Runs only in this machine's turn, before the plan starts the newer kubelet. The first machine to have the turn uploads
+the configuration and applies it; the others take it from the cluster. kubeadm refuses a downgrade and a jump over a
+minor version. After an interruption it starts over: kubeadm's commands may be repeated.
 """
 
 import sys
@@ -19,13 +19,13 @@ from agent.memory import Memory, keep
 
 API_SERVERS = "/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-apiserver"
 SECONDS = 1700
-"""For all commands; the step has 1800."""
+"""Timeout in seconds of all commands together; the step has 1800."""
 
 
 def commands(planned: str, here: str, cluster: str) -> str | None:
-    """Which of the plan's lists of commands to run; None: the static pods are as planned.
+    """Return which list of the plan's commands to run; None if the static pods are as planned.
 
-    planned, here, cluster: digests of the configuration that the plan has, this machine has, the cluster has.
+    Arguments: digests of the configuration in the plan, on this machine and in the cluster.
     """
     if planned == here:
         return None
@@ -33,15 +33,15 @@ def commands(planned: str, here: str, cluster: str) -> str | None:
 
 
 def stamp(run: Run) -> str:
-    """Digest of what this machine has; empty before the agent saw it first."""
+    """Return the digest of this machine's configuration; empty before `settle` recorded it."""
     place = run.path(configuration.STAMP)
     return place.read_text().strip() if place.exists() else ""
 
 
 def settle(run: Run, told: configuration.Configuration, api: Api) -> bool:
-    """Note what a machine that founded or joined was made from; False while that is not known.
+    """Record the configuration with which this machine was created; return False while it is unknown.
 
-    The founder was made from its own plan; a member takes what the cluster has.
+    The founder was created from its plan; other machines join with the cluster's configuration.
     """
     if stamp(run):
         return True
@@ -55,13 +55,13 @@ def settle(run: Run, told: configuration.Configuration, api: Api) -> bool:
 
 
 def level(api: Api) -> bool:
-    """Whether all API servers are of one image: before that kubeadm leaves its add-ons alone, and so do we."""
+    """Return whether all API servers run one image; kubeadm updates add-ons only then, and `last` waits for it."""
     pods = api.call("GET", API_SERVERS)["items"]
     return len({each["image"] for pod in pods for each in pod["spec"]["containers"]}) == 1
 
 
 def upgrade(run: Run) -> str:
-    """Make it so; says what was run."""
+    """Run the commands; return which list was run."""
     told = configuration.read(run.root)
     run.try_for(SECONDS)
     memory = Memory(from_kubeconfig(run.path(told["kubeconfig"])))
@@ -70,13 +70,13 @@ def upgrade(run: Run) -> str:
         return "nothing"
     for argv in told["upgrade"][chosen]:
         run.command(*argv)
-    # kubeadm started the API server anew, and renewed the administrator's certificate
+    # kubeadm has restarted the API server and renewed the administrator's certificate
     api = from_kubeconfig(run.path(told["kubeconfig"]))
     if level(api):
         for argv in told["upgrade"]["last"]:
             run.command(*argv)
     if chosen == "apply" and not keep(api, applied=told["digest"]):
-        raise Failure("command-failed", "others wrote the agents' memory at the same moments")
+        raise Failure("command-failed", "other agents changed the shared memory five times in a row")
     write_whole(run.path(configuration.STAMP), told["digest"].encode(), 0o644)
     return chosen
 

@@ -1,4 +1,4 @@
-"""What each cloud knows of this machine and keeps for it; how a request gets the machine's identity, loader.py says."""
+"""A cloud's metadata, secrets and compute service as the machine uses them; loader.py signs the requests."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ if TYPE_CHECKING:
 
 
 class Cloud(Protocol):
-    """A module of this folder. Its functions raise OSError, ValueError or LookupError; who calls says what that is."""
+    """A module of this folder. Its functions raise OSError, ValueError or LookupError; callers raise Failure."""
 
     MACHINE: re.Pattern[str]
-    """Of a providerID, what `gone` knows the machine by."""
+    """Pattern of a providerID; its group is the machine as `gone` expects it."""
     LISTING: tuple[str, re.Pattern[str]]
-    """What follows a store's URL to list the keys with a prefix, and each key in the answer, escaped as in XML."""
+    """Suffix of a store's URL that lists keys with a prefix, and the pattern of a key in the answer (XML-escaped)."""
 
     def instance(self) -> str:
-        """The machine's own id: no other machine ever has it, also none of the same name."""
+        """Return the machine's id, which is never reused, unlike its name."""
         ...
 
     def provider_id(self) -> str:
-        """The machine as Kubernetes writes it (spec.providerID of a Node)."""
+        """Return spec.providerID of the machine's Node."""
         ...
 
     def secret(self, run: Run, name: str) -> str:
-        """A secret's text as the cloud has it now."""
+        """Return the current text of a secret."""
         ...
 
     def put_secret(self, run: Run, name: str, text: str) -> None:
-        """Gives a secret a new text."""
+        """Store a new text for a secret."""
         ...
 
     def gone(self, run: Run, machine: str) -> bool:
-        """The cloud has ended a machine for good, or has forgotten it; machine: its `instance`, or as in MACHINE."""
+        """Return whether the cloud has deleted a machine for good; machine: its `instance`, or MACHINE's group."""
         ...
 
 
 CLOUDS: dict[str, Cloud] = {"aws": aws, "gcp": gcp, "azure": azure}
-"""By facts.cloud."""
+"""Module by facts.cloud."""

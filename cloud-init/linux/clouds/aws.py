@@ -18,26 +18,26 @@ LISTING: tuple[str, re.Pattern[str]] = ("/?list-type=2&prefix=", re.compile(r"<K
 VERSION = "2016-11-15"
 STATE = re.compile(r"<instanceState>.*?<name>([a-z-]+)</name>", re.DOTALL)
 ENDED = "terminated"
-"""The only state that no machine comes back from: a stopped one may start again, with its disk."""
+"""The only final state: a stopped machine may start again with its disk."""
 
 
 def instance() -> str:
-    """i-0123456789abcdef0."""
+    """Return the instance id (i-0123456789abcdef0)."""
     return metadata("/latest/meta-data/instance-id")
 
 
 def provider_id() -> str:
-    """aws:///ZONE/INSTANCE."""
+    """Return aws:///ZONE/INSTANCE."""
     return f"aws:///{metadata('/latest/meta-data/placement/availability-zone')}/{instance()}"
 
 
 def secret(run: Run, name: str) -> str:
-    """The current version."""
+    """Return the current version."""
     return _secrets(run, "GetSecretValue", SecretId=name)["SecretString"]
 
 
 def put_secret(run: Run, name: str, text: str) -> None:
-    """A new version; the service keeps the one before, and no more."""
+    """Store a new version; the service keeps the previous one (AWSPREVIOUS) and deletes older ones."""
     _secrets(run, "PutSecretValue", SecretId=name, SecretString=text, ClientRequestToken=str(uuid4()))
 
 
@@ -48,12 +48,12 @@ def _secrets(run: Run, action: str, **body: str) -> dict[str, str]:
 
 
 def gone(run: Run, machine: str) -> bool:
-    """By filter: a machine that is forgotten gives an empty answer, an id in its place an error."""
+    """Query with a filter: for an unknown machine it returns an empty list, while a query by id would fail."""
     asked = {"Action": "DescribeInstances", "Version": VERSION}
     asked |= {"Filter.1.Name": "instance-id", "Filter.1.Value.1": machine}
     kind = "application/x-www-form-urlencoded"
     url = run.value("facts.compute_service")
     said = run.ask("compute", url, "POST", urlencode(asked).encode(), content_type=kind).decode()
     if "</DescribeInstancesResponse>" not in said:
-        raise ValueError(f"it says no more of {machine} than: {said[:200]}")
+        raise ValueError(f"unexpected answer for {machine}: {said[:200]}")
     return set(STATE.findall(said)) <= {ENDED}

@@ -20,29 +20,29 @@ GROUP = re.compile(r"(?<=/resourceGroups/)[^/]+")
 
 
 def metadata(name: str) -> str:
-    """A value of compute in the metadata service."""
+    """Return a value of `compute` in the metadata service."""
     return loader.metadata(
         f"/metadata/instance/compute/{name}?api-version=2021-02-01&format=text", {"Metadata": "true"}
     )
 
 
 def instance() -> str:
-    """The machine's vmId, a UUID."""
+    """Return vmId, a UUID."""
     return metadata("vmId")
 
 
 def provider_id() -> str:
-    """azure:// and the resource id; the group in lower case, as Azure's own cloud controller manager has it."""
+    """Return azure:// and the resource id, with the group in lower case like Azure's cloud controller manager."""
     return "azure://" + GROUP.sub(lambda found: found[0].lower(), metadata("resourceId"))
 
 
 def secret(run: Run, name: str) -> str:
-    """The current version."""
+    """Return the current version."""
     return json.loads(run.ask("secrets", _place(run, name)))["value"]
 
 
 def put_secret(run: Run, name: str, text: str) -> None:
-    """A new version."""
+    """Store a new version."""
     run.ask("secrets", _place(run, name), "PUT", json.dumps({"value": text}).encode(), content_type="application/json")
 
 
@@ -51,11 +51,11 @@ def _place(run: Run, name: str) -> str:
 
 
 def gone(run: Run, machine: str) -> bool:
-    """The resource group has it no more: a machine that is stopped or deallocated is listed."""
+    """Return whether the resource group does not list the machine; it lists stopped and deallocated machines."""
     first = page = run.value("facts.compute_service") + MACHINES
     while page:
-        if urlsplit(page)[:2] != urlsplit(first)[:2]:  # a token is for one address alone
-            raise ValueError(f"it goes on at {page}")
+        if urlsplit(page)[:2] != urlsplit(first)[:2]:  # the token is sent to this address only
+            raise ValueError(f"the next page is at another address: {page}")
         said = json.loads(run.ask("compute", page))
         for each in said["value"]:
             if machine.lower() in (each["id"].lower(), each["properties"]["vmId"].lower()):

@@ -19,29 +19,29 @@ JSON = "application/json"
 
 
 def metadata(path: str) -> str:
-    """A value of the metadata server."""
+    """Return a value of the metadata server."""
     return loader.metadata(f"/computeMetadata/v1/{path}", {"Metadata-Flavor": "Google"})
 
 
 def instance() -> str:
-    """Decimal digits."""
+    """Return the instance id, in decimal digits."""
     return metadata("instance/id")
 
 
 def provider_id() -> str:
-    """gce://PROJECT/ZONE/NAME."""
+    """Return gce://PROJECT/ZONE/NAME."""
     zone = metadata("instance/zone").rpartition("/")[2]
     return f"gce://{metadata('project/project-id')}/{zone}/{metadata('instance/name')}"
 
 
 def secret(run: Run, name: str) -> str:
-    """The newest version."""
+    """Return the newest version."""
     said = json.loads(run.ask("secrets", f"{_place(run, name)}/versions/latest:access"))
     return base64.b64decode(said["payload"]["data"]).decode()
 
 
 def put_secret(run: Run, name: str, text: str) -> None:
-    """A new version; the one before is destroyed, because the service keeps all that there ever were."""
+    """Store a new version and destroy the previous one, because the service keeps all versions."""
     body = json.dumps({"payload": {"data": base64.b64encode(text.encode()).decode()}}).encode()
     made = json.loads(run.ask("secrets", f"{_place(run, name)}:addVersion", "POST", body, content_type=JSON))
     before = int(made["name"].rpartition("/")[2]) - 1
@@ -54,7 +54,7 @@ def _place(run: Run, name: str) -> str:
 
 
 def gone(run: Run, machine: str) -> bool:
-    """No zone has it. What is stopped is listed, as TERMINATED: it may start again, with its disk."""
+    """Return whether no zone lists the machine. Stopped machines are listed (TERMINATED) and may start again."""
     place, _, name = machine.rpartition("/")
     wanted = f'name = "{name}"' if place else f"id = {machine}"
     asked, page = f"{run.value('facts.compute_service')}/aggregated/instances", {"filter": wanted}

@@ -1,7 +1,7 @@
-"""Add-ons: what the cluster's bundle brings is applied, and what it no longer brings is removed.
+"""Add-ons: apply the manifests in the cluster's bundle, and remove objects that are no longer in it.
 
-The cluster itself keeps the list of what was applied (a ConfigMap), so that every control plane, and every later
-bundle, knows what to remove. A cut in between leaves the list of both: the next run goes on.
+A ConfigMap in the cluster lists the applied objects, so every control plane and every later bundle knows what to
+remove. It lists old and new objects until the removal is done, so an interrupted run can continue.
 """
 
 import hashlib

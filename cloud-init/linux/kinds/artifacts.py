@@ -59,7 +59,7 @@ def artifact_holds(run: Run, step: Step) -> bool:
 
 
 def make_artifact(run: Run, step: Step) -> None:
-    """Downloads beside the target, checks, then renames: what is at the path was always checked."""
+    """Download beside the target, check the digest, then rename, so the path never has an unchecked file."""
     path = run.path(step["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
     if not content_holds(run, step):
@@ -74,17 +74,17 @@ def make_artifact(run: Run, step: Step) -> None:
 
 
 def download(run: Run, step: Step, until: float) -> None:
-    """Leaves the whole file beside its path. Goes on with what an earlier try left; the digest decides about it."""
+    """Download the file to its partial path. Resume an earlier attempt; the digest decides whether that worked."""
     partial, digest = beside(run.path(step["path"]), "part"), step["digest"]
     whole = partial.exists() and digest_of(run, partial, digest) == digest
     resumed = not whole and transfer(run, step, until)
     if resumed and digest_of(run, partial, digest) != digest:
-        partial.unlink()  # the server has another file by now: what was there was of no use
+        partial.unlink()  # the server's file has changed: the partial one is of no use
         transfer(run, step, until)
     found = digest_of(run, partial, digest)
     if found != digest:
         partial.unlink()
-        raise Failure("digest-mismatch", f"{step['url']} has {found}, the plan says {digest}")
+        raise Failure("digest-mismatch", f"{step['url']} has {found}, the plan expects {digest}")
 
 
 def transfer(run: Run, step: Step, until: float) -> bool:
@@ -144,11 +144,11 @@ def receive(answer: Any, file: Any, until: float, most: int = 0) -> None:
         file.write(block)
         got += len(block)
         if most and file.tell() > most:
-            raise OSError(f"it is larger than its {most} bytes")
+            raise OSError(f"larger than the planned {most} bytes")
         if left(until) < 0:
-            raise TimeoutError(f"it did not end in its time; {got} bytes came")
+            raise TimeoutError(f"not finished before the timeout; {got} bytes received")
     if got < named:
-        raise OSError(f"{got} of {named} bytes came")
+        raise OSError(f"{got} of {named} bytes received")
 
 
 def check_space(folder: Path, wanted: int) -> None:

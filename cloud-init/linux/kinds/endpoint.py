@@ -66,7 +66,9 @@ def make_endpoint(run: Run, step: Step) -> None:
             break
         if run.left() < POLL_SECONDS:
             about = f"no other control plane ({', '.join(addresses) or 'there is none'}) has an API that is ready"
-            raise Failure("wait-timeout", f"{about}; a cluster that lost all of them is restored from a snapshot")
+            raise Failure(
+                "wait-timeout", f"{about}; if all control planes are lost, restore the cluster from a snapshot"
+            )
         addresses = []
         time.sleep(POLL_SECONDS)
     write(run, step["host"], addresses)

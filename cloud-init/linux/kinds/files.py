@@ -59,7 +59,7 @@ def content(step: Step) -> bytes:
     """Return the bytes of a file step."""
     kind, text = FORMATS[step.get("format", "text")]
     if not isinstance(step["content"], kind):
-        raise Failure("step-invalid", f"content is {type(step['content']).__name__}, which format does not take")
+        raise Failure("step-invalid", f"content is {type(step['content']).__name__}, which the format does not allow")
     return text(step["content"]).encode()
 
 
@@ -88,7 +88,7 @@ def make_link(run: Run, step: Step) -> None:
     """Create the link beside the path, then rename it; a file or folder at the path is never removed."""
     path = run.path(step["path"])
     if path.exists() and not path.is_symlink():
-        raise Failure("file-failed", f"{step['path']} is a file or folder, not a link; it stays as it is")
+        raise Failure("file-failed", f"{step['path']} is a file or folder, not a link; it was not replaced")
     path.parent.mkdir(parents=True, exist_ok=True)
     made = beside(path)
     made.unlink(missing_ok=True)
@@ -100,12 +100,12 @@ def rights(run: Run, step: Step) -> tuple[Path, int, int, int]:
     """Return path, mode, user id and group id of an access step."""
     path, owner = run.path(step["path"]), step.get("owner", "root")
     if path.is_symlink():
-        raise Failure("file-failed", f"{step['path']} is a link; name what it leads to")
+        raise Failure("file-failed", f"{step['path']} is a link; use the path of its target")
     try:
         user = pwd.getpwnam(owner)
         group = grp.getgrgid(user.pw_gid).gr_gid
     except KeyError:
-        raise Failure("file-failed", f"{step['path']}: there is no user {owner}") from None
+        raise Failure("file-failed", f"{step['path']}: the user {owner} does not exist") from None
     state = path.stat()
     executable = {"executable": bool(state.st_mode & stat.S_IXUSR)}
     return path, mode({**step, **executable}, walk=stat.S_ISDIR(state.st_mode)), user.pw_uid, group

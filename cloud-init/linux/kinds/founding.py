@@ -1,15 +1,15 @@
-"""Who founds the cluster: a log of records in the snapshot store, of which each can be written by one machine alone.
+"""The founding log in the snapshot store: decides which control plane founds the cluster.
 
-Objects <log>/0, <log>/1, ... hold {cluster, epoch, owner, machine, state}; each is written on the condition that it is
-not there. The last one counts:
+Objects <log>/0, <log>/1, ... hold {cluster, epoch, owner, machine, state}. Each is created by a conditional write
+(fails if the object exists), so exactly one machine writes it. The last record is valid:
 
-    claimed     the machine `owner` founds the cluster, and nobody else
-    founded     it has; everybody joins
-    restore     nobody has: `mullion restore` wrote it, with the key of the `snapshot` that the next founder begins with
+    claimed     the machine `owner` is founding the cluster; the others wait
+    founded     the cluster exists; the others join
+    restore     written by `mullion restore`: the next founder starts from the snapshot with key `snapshot`
 
-A claim whose machine the cloud has ended for good is taken over by the next record. Both a take-over and the end of
-the founding are that next record, so they exclude each other; and until it is there nobody joins what was founded.
-So what a take-over loses is a cluster of one machine, which is gone.
+If the cloud has deleted the machine of a claim for good, another machine takes over with the next record. The end of
+the founding is also the next record, so the two exclude each other, and no machine joins before that record exists. So
+a take-over loses at most a cluster of one machine, which is deleted.
 """
 
 import json
@@ -52,7 +52,7 @@ def read(run: Run, step: Step, epoch: int) -> Record | None:
     except ValueError:
         record = None
     if not isinstance(record, dict) or record.get("cluster") != step["cluster"]:
-        raise Failure("founding-refused", f"{url} is no record of this cluster, whose authority has {step['cluster']}")
+        raise Failure("founding-refused", f"{url} is no record of this cluster, whose CA has {step['cluster']}")
     return record
 
 
@@ -113,7 +113,7 @@ def wait(run: Run, record: Record | None) -> None:
     """Sleep POLL_SECONDS. Raise Failure wait-timeout after the step's timeout."""
     if run.left() < POLL_SECONDS:
         about = f"{record['machine']} ({record['owner']})" if record else "another machine"
-        raise Failure("wait-timeout", f"{about} has claimed to found the cluster, and has not done so yet")
+        raise Failure("wait-timeout", f"{about} has claimed the founding of the cluster and not finished it")
     time.sleep(POLL_SECONDS)
 
 
@@ -126,7 +126,7 @@ def settled(run: Run, record: Record | None) -> str | None:
         raise Failure("founding-refused", f"record {record['epoch']} has the state {state}")
     if mine and state == "founded":
         # a founded cluster is never founded again: it may have members
-        raise Failure("founding-refused", "this machine founded the cluster, and has lost its own memory of it")
+        raise Failure("founding-refused", "this machine founded the cluster but has lost the record of it on its disk")
     if mine:
         return "founder"
     return "member" if state == "founded" else None
@@ -144,7 +144,7 @@ def make_founded(run: Run, step: Step) -> None:
         append(run, step, record, "founded")
         record = last(run, step)
     if record and record["owner"] != me:
-        raise Failure("founding-refused", f"the last record is {record}: what this machine made is not the cluster")
+        raise Failure("founding-refused", f"the last record is {record}: another machine founds the cluster")
     if not record or record["state"] != "founded":
-        raise Failure("store-failed", f"{place(step, 0)}: the store does not show what this machine wrote")
+        raise Failure("store-failed", f"{place(step, 0)}: the store does not return the record that this machine wrote")
     write_whole(run.path(step["path"]), b"", MODES["public"])

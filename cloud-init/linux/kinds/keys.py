@@ -62,7 +62,7 @@ def signers(run: Run, step: Step) -> dict[int, dict[str, Any]]:
 
 
 def signing(run: Run, step: Step) -> int:
-    """Number of the key that this machine signs with; 0 where the secret has it no more, or there is none."""
+    """Return the number of the key that this machine signs with; 0 if there is none or the secret no longer has it."""
     file = run.path(step["private"])
     text = file.read_text() if file.exists() else ""
     return next((number for number, each in signers(run, step).items() if each["private"] == text), 0)

@@ -62,7 +62,7 @@ def fetch(run: Run, step: Step, key: str, file: Path) -> None:
         raise Failure("store-failed", f"{url}: {type(error).__name__}: {error}") from None
     found = hashlib.sha256(content).hexdigest()
     if found != named[1]:
-        raise Failure("digest-mismatch", f"{url} has sha256:{found}, its name says another")
+        raise Failure("digest-mismatch", f"{url} has sha256:{found}, another digest than in its name")
     write_whole(file, content, MODES["private"])
 
 

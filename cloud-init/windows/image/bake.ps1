@@ -1,7 +1,7 @@
-# Makes an image of this machine: the image phases of the plan, over their restart; then what belongs to one node goes,
-# and the cloud's own sysprep shuts the machine down. Run it once, as an administrator, on a machine made of the stock
-# image of the plan's Windows; take the image when the machine has stopped. result.json and bake.log tell how it went.
-# -NoGeneralize ends before sysprep, with all else done.
+# Makes an image of this machine: runs the image phases of the plan, with their restarts, removes what belongs to one
+# node, and runs the cloud's sysprep, which shuts the machine down. Run it once, as an administrator, on a machine from
+# the stock image of the plan's Windows; take the image when the machine has stopped. result.json and bake.log have the
+# outcome. -NoGeneralize stops before sysprep.
 [CmdletBinding()]
 param([switch] $NoGeneralize)
 Set-StrictMode -Version 2.0
@@ -13,7 +13,7 @@ $Task = 'mullion-bake'
 $Folder = "$env:ProgramData\mullion"
 
 # .SYNOPSIS
-# A line in bake.log and on the console.
+# Write a line to bake.log and the console.
 function Write-Bake {
     [CmdletBinding()]
     param([string] $Message)
@@ -24,7 +24,7 @@ function Write-Bake {
 }
 
 # .SYNOPSIS
-# Lets SYSTEM run this script at every boot, until it is done.
+# Register a task that runs this script as SYSTEM at every boot; it is removed at the end.
 function Register-Bake {
     [CmdletBinding()]
     param([bool] $Whole)
@@ -42,7 +42,7 @@ function Register-Bake {
 
 $bake = Read-Json "$PSScriptRoot\..\bake.json"
 Register-Bake (-not $NoGeneralize)
-# Nobody's machine yet: no name, no address, no cluster.
+# The machine belongs to no cluster: it has no name and no address.
 $nobody = ConvertTo-JsonText ([ordered] @{ machine = @{}; facts = @{ cloud = $bake['cloud'] } })
 Set-WholeFile "$Mullion\machine.json" $Utf8.GetBytes($nobody)
 & "$PSScriptRoot\..\node.ps1"

@@ -1,5 +1,5 @@
-# Takes away what belongs to one node or one cluster, as bake.json lists it: no image may hold it, and no clone may
-# think that it is somebody else. What image phases made stays: programs, pulled images, settings.
+# Removes what belongs to one node or one cluster, as listed in bake.json: a clone must not use another node's identity
+# or state. Results of the image phases stay: programs, pulled images, settings.
 [CmdletBinding()]
 param()
 Set-StrictMode -Version 2.0
@@ -9,10 +9,10 @@ foreach ($folder in 'modules', 'kinds') {
     foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\..\$folder", '*.ps1')) { . $file }
 }
 
-$HnsBooks = "$env:ProgramData\Microsoft\Windows\HNS\HNS.data"    # networks and endpoints that outlive a restart
+$HnsBooks = "$env:ProgramData\Microsoft\Windows\HNS\HNS.data"    # networks and endpoints, kept over a restart
 
 # .SYNOPSIS
-# Empties a folder. What is kept stays with all in it; folders that stay lose what they hold.
+# Empty a folder. Kept leaves whole folders and files; Stays leaves folders but empties them.
 function Clear-Folder {
     [CmdletBinding()]
     param([string] $Path, [string[]] $Kept, [string[]] $Stays)
@@ -20,7 +20,7 @@ function Clear-Folder {
     foreach ($file in [IO.Directory]::GetFiles($Path)) { if ($file -notin $Kept) { [IO.File]::Delete($file) } }
     foreach ($folder in [IO.Directory]::GetDirectories($Path)) {
         if ($folder -in $Kept) { continue }
-        # Behind a link lies what is not ours.
+        # A link's target may be another program's.
         $link = [IO.File]::GetAttributes($folder) -band [IO.FileAttributes]::ReparsePoint
         if (-not $link) { Clear-Folder $folder $Kept $Stays }
         if ($folder -notin $Stays -and -not [IO.Directory]::GetFileSystemEntries($folder)) {
@@ -31,7 +31,7 @@ function Clear-Folder {
 }
 
 # .SYNOPSIS
-# Stops a service, and those that need it, if it is there and runs.
+# Stop a service and its dependent services if it runs.
 function Stop-AnyService {
     [CmdletBinding()]
     param([string] $Name)
@@ -53,12 +53,12 @@ Stop-AnyService 'hns'
 foreach ($file in @($remove['files']) + $HnsBooks) {
     try { [IO.File]::Delete($file) } catch [IO.DirectoryNotFoundException] { [void] 'it is not there' }
 }
-# What the executor remembers of services that stay, and nothing else.
+# Keep only what the executor remembers of services that stay.
 $started = (Update-Memory)['started']
 $memory = [ordered] @{}
 if ($started) { foreach ($name in $remove['stopped']) { if ($started[$name]) { $memory[$name] = $started[$name] } } }
 Set-WholeFile "$State\state.json" $Utf8.GetBytes((ConvertTo-JsonText ([ordered] @{ started = $memory })))
 foreach ($folder in $remove['folders']) { Clear-Folder $folder $remove['kept'] $remove['stays'] }
-# The loader's own, but for this bundle, should it lie there.
+# Remove the loader's files, except this bundle if it is among them.
 $own = [IO.Path]::GetFullPath("$PSScriptRoot\..")
 Clear-Folder $Mullion @($own) @([IO.Path]::GetDirectoryName($own))

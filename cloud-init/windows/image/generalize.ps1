@@ -1,5 +1,5 @@
-# Generalizes this machine with its cloud's own program, which shuts it down; the image is taken of what is left.
-# A clone gets a name, an identity and user-data of its own from the same program at its first boot.
+# Generalizes this machine with its cloud's own program, which shuts it down; take the image afterwards.
+# At its first boot a clone gets its name, identity and user-data from the same program.
 [CmdletBinding()]
 param([Parameter(Mandatory)] [ValidateSet('aws', 'azure', 'gcp')] [string] $Cloud)
 Set-StrictMode -Version 2.0
@@ -15,7 +15,7 @@ $Agents = 'RdAgent', 'WindowsAzureGuestAgent'
 $Answers = "$env:SystemRoot\System32\Sysprep\unattend.xml", "$env:SystemRoot\Panther\unattend.xml"
 
 # .SYNOPSIS
-# Runs a program to its end.
+# Run a program; throw if it fails.
 function Invoke-Own {
     [CmdletBinding()]
     param([string] $Program, [string[]] $Words = @())
@@ -24,7 +24,7 @@ function Invoke-Own {
 }
 
 # .SYNOPSIS
-# EC2Launch v2 (Windows Server 2022 and newer, and the EC2LaunchV2 images of 2019). User-data runs at the next boot.
+# Generalize with EC2Launch v2 (Windows Server 2022 and newer, EC2LaunchV2 images of 2019): clones run user-data.
 function Start-Ec2LaunchV2 {
     [CmdletBinding()]
     param()
@@ -32,7 +32,7 @@ function Start-Ec2LaunchV2 {
 }
 
 # .SYNOPSIS
-# EC2Launch v1 (Windows Server 2019). Without the schedule a clone would run no user-data.
+# Generalize with EC2Launch v1 (Windows Server 2019), scheduled, so that clones run user-data.
 function Start-Ec2LaunchV1 {
     [CmdletBinding()]
     param()
@@ -41,7 +41,7 @@ function Start-Ec2LaunchV1 {
 }
 
 # .SYNOPSIS
-# Azure: its agents must run and no answer file of this machine may be left; the image must be sealed before it stops.
+# Generalize on Azure: wait for its agents, delete answer files, shut down once the image is sealed.
 function Start-AzureSysprep {
     [CmdletBinding()]
     param()

@@ -1,6 +1,6 @@
-# What wants a restart of Windows, done before its first start, which comes after one: so a machine is there earlier.
-# Google's agent runs this once, in the specialize phase of Setup (metadata key sysprep-specialize-script-ps1). Where it
-# fails the executor does the same, with a restart of its own, so a failure is only told.
+# Installs what would need a restart before the first start of Windows, which itself follows a restart: saves one boot.
+# Google's agent runs this once, in the specialize phase of Setup (metadata key sysprep-specialize-script-ps1). If it
+# fails, the executor does the same later and restarts, so a failure is only a warning.
 [CmdletBinding()]
 param()
 Set-StrictMode -Version 2.0

@@ -78,7 +78,7 @@ function Test-Tcp {
 }
 
 # .SYNOPSIS
-# Whether the URL answers below 500. Its certificate is not judged: nothing is sent, nothing that it says is used.
+# Return whether the URL answers with a status below 500. The certificate is not verified: no data is used.
 function Test-Url {
     [CmdletBinding()]
     param([string] $Url)

@@ -1,10 +1,10 @@
-# Networks of the host networking service (HNS), which pods and load balancers are attached to.
+# Networks of the Host Networking Service (HNS) for pods and load balancers.
 
 $HostCompartment = 1    # network compartment of the host itself
-$FlannelStarts = 3    # at most so many starts of flanneld in the time of the step
+$FlannelStarts = 3    # maximum starts of flanneld within the step's timeout
 
 # .SYNOPSIS
-# An address of the range: the first is the gateway, the second the host's in a bridge (win-bridge routes through it).
+# Return an address of the range: 1 is the gateway, 2 the host's address in a bridge (win-bridge routes through it).
 function Get-RangeAddress {
     [CmdletBinding()]
     param([string] $Subnet, [int] $Place)
@@ -13,7 +13,7 @@ function Get-RangeAddress {
 }
 
 # .SYNOPSIS
-# Whether the network is the planned one.
+# Return whether the network is the planned L2Bridge.
 function Test-Bridge {
     [CmdletBinding()]
     param($Network, $Step)
@@ -23,7 +23,7 @@ function Test-Bridge {
 }
 
 # .SYNOPSIS
-# Whether the endpoint is there, belongs to the host, and the host forwards between it and the management adapter.
+# Return whether the endpoint exists, is attached to the host, and both adapters forward.
 function Test-HnsEndpoint {
     [CmdletBinding()]
     param($Network, $Step)
@@ -39,7 +39,7 @@ function Test-HnsEndpoint {
 }
 
 # .SYNOPSIS
-# The two adapters that packets of pods pass, in the words of the NetTCPIP cmdlets.
+# Return parameters of NetTCPIP cmdlets for the two adapters that pods' packets pass: endpoint and management adapter.
 function Get-BridgeAdapter {
     [CmdletBinding()]
     param($Step)
@@ -48,7 +48,7 @@ function Get-BridgeAdapter {
 }
 
 # .SYNOPSIS
-# Whether network and endpoint are as wanted.
+# Return whether network and endpoint are as planned.
 function Test-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -57,7 +57,7 @@ function Test-HnsNetworkStep {
 }
 
 # .SYNOPSIS
-# Makes the network. The first one takes the address from the adapter for some seconds; it must come back.
+# Create the network. The first one takes the adapter's address away for some seconds; wait until it is back.
 function New-PlannedNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -74,7 +74,7 @@ function New-PlannedNetwork {
 }
 
 # .SYNOPSIS
-# What of the machine's own way is missing while a virtual switch takes the adapter over; nothing when it is back.
+# Return which address or route is missing while a virtual switch takes over the adapter; nothing if none is.
 function Get-AddressProblem {
     [CmdletBinding()]
     param([string] $Address)
@@ -86,7 +86,7 @@ function Get-AddressProblem {
 }
 
 # .SYNOPSIS
-# Makes the host's endpoint, attaches it, and lets the host forward between it and the management adapter.
+# Create the host's endpoint, attach it, and enable forwarding on both adapters.
 function New-PlannedEndpoint {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -104,7 +104,7 @@ function New-PlannedEndpoint {
 }
 
 # .SYNOPSIS
-# Makes what differs anew.
+# Replace the network if it differs, then the endpoint.
 function Set-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -117,7 +117,7 @@ function Set-HnsNetworkStep {
 }
 
 # .SYNOPSIS
-# The first value in flanneld's file that is not this node's, as text; nothing when all are (OPS-06).
+# Return the first value in flanneld's file that does not match this node, as text; nothing if all match (OPS-06).
 function Get-SubnetFileProblem {
     [CmdletBinding()]
     param($Step)
@@ -127,7 +127,7 @@ function Get-SubnetFileProblem {
     foreach ($line in [IO.File]::ReadAllLines($path)) {
         $values[$line.Split('=')[0]] = $line.Substring($line.IndexOf('=') + 1)
     }
-    # The MTU is that of the adapter that flanneld found, less 50 bytes of VXLAN: a virtual adapter may have another.
+    # flanneld takes the MTU of the adapter minus 50 bytes of VXLAN; virtual adapters may have another.
     $rows = @(
         , @('FLANNEL_NETWORK', [regex]::Escape($Step['pods']))
         , @('FLANNEL_SUBNET', '[0-9.]+/\d+')
@@ -142,7 +142,7 @@ function Get-SubnetFileProblem {
 }
 
 # .SYNOPSIS
-# What is not there yet, as error and text; nothing when all is.
+# Return the first problem as error name and text; nothing if there is none.
 function Get-OverlayProblem {
     [CmdletBinding()]
     param($Step)
@@ -163,7 +163,7 @@ function Get-OverlayProblem {
 }
 
 # .SYNOPSIS
-# Whether flanneld is done and the machine's address is back.
+# Return whether flanneld has set up its network and the machine's address is back.
 function Test-OverlayNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -171,7 +171,7 @@ function Test-OverlayNetworkStep {
 }
 
 # .SYNOPSIS
-# Looks again and again; a flanneld that hangs is started anew, each time after an equal part of the time (OPS-05).
+# Poll; restart a flanneld that hangs, after equal parts of the timeout (OPS-05).
 function Set-OverlayNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)

@@ -1,16 +1,16 @@
-# Services: their registry values, and that they run.
+# Windows services: created, configured, started, and restarted when a file they read has changed.
 
 Add-Type -AssemblyName System.ServiceProcess    # Windows PowerShell 5.1 does not load it itself
 
 $ServiceRoot = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Services'
 $RestartSeconds = 10
 $PollSeconds = 2
-$SettleSeconds = 2    # what cannot work ends within them: a flag, a file or a network that is not there
-$LogBytes = 50MB    # of a log that nssm keeps, before it begins another
+$SettleSeconds = 2    # seconds; a service with a wrong flag, file or network exits within them
+$LogBytes = 50MB    # size at which nssm rotates a log
 $Starts = @{ auto = 2; disabled = 4 }    # winsvc.h: SERVICE_AUTO_START, SERVICE_DISABLED
 
 # .SYNOPSIS
-# Running, Stopped, StartPending and so on; empty when there is no such service.
+# Return the status (Running, Stopped, StartPending, ...); empty if the service does not exist.
 function Get-ServiceState {
     [CmdletBinding()]
     param([string] $Name)
@@ -21,7 +21,7 @@ function Get-ServiceState {
 }
 
 # .SYNOPSIS
-# Waits until the service has one of the states; returns the last one it had.
+# Wait until the service has one of the states, or the step's timeout is over; return its last state.
 function Wait-ServiceState {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name, [string[]] $States)
@@ -33,8 +33,8 @@ function Wait-ServiceState {
 }
 
 # .SYNOPSIS
-# Registry values of a service step by path below the service: @{ path = @{ name = kind, data } }; no data: no value.
-# A program without a service mode runs in nssm, whose settings are values too (nssm.cc, "Usage").
+# Return the registry values of a service step by path below the service: @{ path = @{ name = kind, data } }; empty
+# data deletes the value. nssm runs programs that are not services; its settings are values too (nssm.cc, "Usage").
 function Get-ServiceValue {
     [CmdletBinding()]
     param($Step)
@@ -66,7 +66,7 @@ function Get-ServiceValue {
 }
 
 # .SYNOPSIS
-# SERVICE_AUTO_START, or SERVICE_DEMAND_START of one that this step starts at each boot, after what it needs (winsvc.h).
+# Return SERVICE_AUTO_START, or SERVICE_DEMAND_START if this step starts the service at each boot (winsvc.h).
 function Get-ServiceStart {
     [CmdletBinding()]
     param($Step)
@@ -74,7 +74,7 @@ function Get-ServiceStart {
 }
 
 # .SYNOPSIS
-# Seconds until the service starts again.
+# Return the seconds after which a failed service is restarted.
 function Get-RestartSecond {
     [CmdletBinding()]
     param($Step)
@@ -82,7 +82,7 @@ function Get-RestartSecond {
 }
 
 # .SYNOPSIS
-# Digest of each file on which the service starts anew; empty when it is not there.
+# Return the digest of each file in restarts_on; empty if the file does not exist.
 function Get-WatchedDigest {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -94,7 +94,7 @@ function Get-WatchedDigest {
 }
 
 # .SYNOPSIS
-# Whether the watched files are as they were when this step started the service.
+# Return whether the files are unchanged since this step started the service.
 function Test-WatchedFile {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -107,7 +107,7 @@ function Test-WatchedFile {
 }
 
 # .SYNOPSIS
-# Whether somebody deleted the service, and it is still there because it runs or something holds it open.
+# Return whether the service is marked for deletion: still running, or a program holds a handle to it.
 function Test-DeletedService {
     [CmdletBinding()]
     param([string] $Name)
@@ -115,7 +115,7 @@ function Test-DeletedService {
 }
 
 # .SYNOPSIS
-# Waits until a service that was deleted is gone: Windows makes no other of its name before.
+# Wait until a deleted service is gone; until then Windows refuses to create one with its name.
 function Wait-DeletedService {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
@@ -129,7 +129,7 @@ function Wait-DeletedService {
 }
 
 # .SYNOPSIS
-# Whether the service is there with its values, and runs.
+# Return whether the service has its values and, unless `start` is boot, runs.
 function Test-ServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -146,7 +146,7 @@ function Test-ServiceStep {
 }
 
 # .SYNOPSIS
-# Makes the service or changes it; one that runs is stopped first.
+# Stop the service if it runs, create or change it, then start it (with `start` boot: only if it ran).
 function Set-ServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -177,19 +177,19 @@ function Set-ServiceStep {
 }
 
 # .SYNOPSIS
-# Stops a service and waits until it is.
+# Stop a service and wait until it has stopped.
 function Stop-PlannedService {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
     $service = [ServiceProcess.ServiceController]::new($Name)
-    # One that is starting takes no stop yet; one that has just ended needs none.
+    # A service that is starting refuses the stop; one that has just exited needs none.
     try { $service.Stop() } catch { [void] $_ } finally { $service.Dispose() }
     $now = Wait-ServiceState $Run $Name 'Stopped', ''
     if ($now -notin 'Stopped', '') { throw (New-Failure 'service-failed' "$Name does not stop, it is $now") }
 }
 
 # .SYNOPSIS
-# Starts a service and waits until it runs.
+# Start a service and wait until it runs.
 function Start-PlannedService {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
@@ -203,7 +203,7 @@ function Start-PlannedService {
 }
 
 # .SYNOPSIS
-# Whether a service runs, and goes on to where this run has just started it.
+# Return whether a service runs; if this run started it, after SettleSeconds.
 function Test-Running {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
@@ -213,7 +213,7 @@ function Test-Running {
 }
 
 # .SYNOPSIS
-# Whether a service of Windows itself starts as wanted, and runs or not.
+# Return whether a service of Windows has the planned start type and state.
 function Test-SystemServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
@@ -223,7 +223,7 @@ function Test-SystemServiceStep {
 }
 
 # .SYNOPSIS
-# Says how it starts, then starts or stops it.
+# Set the start type, then start or stop the service.
 function Set-SystemServiceStep {
     [CmdletBinding()]
     param($Run, $Step)

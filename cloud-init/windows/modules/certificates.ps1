@@ -1,4 +1,4 @@
-# Server certificates, trusted by the system's roots or by the authorities in the plan.
+# Verification of server certificates against the system's roots and the plan's additional authorities.
 
 # Windows PowerShell 5.1 does not load this assembly itself. This file is the first that names its types; downloads.ps1
 # and egress.ps1 come after it.
@@ -24,7 +24,7 @@ function ConvertFrom-Pem {
 }
 
 # .SYNOPSIS
-# Expressions that build a chain of their own for a server's certificate, ending in whatever there is.
+# Return expressions that build a new chain for the server's certificate, up to any root.
 function Get-ChainExpression {
     [CmdletBinding()]
     param($Own, $Sent, $Authorities)
@@ -34,10 +34,11 @@ function Get-ChainExpression {
     $collection = [Security.Cryptography.X509Certificates.X509Certificate2Collection]
     $add = $collection.GetMethod('AddRange', [type[]] @(, $collection))
     $usage = [Security.Cryptography.OidCollection].GetMethod('Add', [type[]] @(, [Security.Cryptography.Oid]))
-    # PowerShell takes ::New for a constructor of Expression.
+    # PowerShell reads ::New as a constructor of Expression.
     $new = $make.GetMethod('New', [type[]] @(, [type]))
     $make::Assign($Own, $new.Invoke($null, @(, [Security.Cryptography.X509Certificates.X509Chain])))
-    # Nodes without a way to the internet reach no revocation list; .NET's clients ask none by default either.
+    # No revocation check: nodes without internet access reach no list, and .NET's clients do not check by default
+    # either.
     $make::Assign($make::Property($policy, 'RevocationMode'),
         $make::Constant([Security.Cryptography.X509Certificates.X509RevocationMode]::NoCheck))
     $make::Assign($make::Property($policy, 'VerificationFlags'), $make::Constant(
@@ -50,7 +51,7 @@ function Get-ChainExpression {
 }
 
 # .SYNOPSIS
-# An expression: nothing is wrong with the chain but that the system does not know its authority.
+# Return an expression that is true if the chain has no other error than an unknown authority.
 function Get-SoundExpression {
     [CmdletBinding()]
     param($Own)
@@ -68,9 +69,9 @@ function Get-SoundExpression {
 }
 
 # .SYNOPSIS
-# Judges a server's certificate (request, certificate, chain, errors): true when the system finds no error; or when the
-# authority is all it does not know, and an otherwise good chain ends in one of these. A compiled delegate, because it
-# is called on threads that cannot run PowerShell.
+# Return a delegate that verifies a server's certificate (request, certificate, chain, errors). It returns true if the
+# system finds no error, or if the only error is an unknown authority and the chain ends in one of these certificates.
+# Compiled, because it is called on threads that cannot run PowerShell.
 function New-CertificateJudge {
     [CmdletBinding()]
     param([string[]] $Pem)

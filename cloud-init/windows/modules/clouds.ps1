@@ -1,7 +1,7 @@
-# What each cloud knows of this machine and keeps for it; how a request gets the machine's identity, the loader says.
+# A cloud's metadata and secrets as the machine uses them; the loader signs the requests.
 
-# Instance: the machine's own id, which no other ever has. ProviderId: the machine as Kubernetes writes it.
-# Secret: the text of a secret of that name, of the service at that place.
+# Instance: the machine's id, never reused. ProviderId: spec.providerID of its Node. Secret: the text of the secret
+# Name at the service Place.
 $Clouds = @{
     aws   = @{
         Instance   = { Get-AwsMetadata '/latest/meta-data/instance-id' }
@@ -36,7 +36,7 @@ $Clouds = @{
     }
     azure = @{
         Instance   = { Get-AzureMetadata 'vmId' }
-        # the group in lower case, as Azure's own cloud controller manager has it
+        # the group in lower case, like Azure's cloud controller manager
         ProviderId = {
             $parts = (Get-AzureMetadata 'resourceId').Split('/')
             $parts[4] = $parts[4].ToLowerInvariant()

@@ -1,7 +1,7 @@
 # Requests to the Host Networking Service (HNS), and removal of its objects.
 
 # .SYNOPSIS
-# The type with HNS's one function: HNSCall(method, path, request) gives a JSON text.
+# Return the type with HNS's function: HNSCall(method, path, request) returns JSON text.
 function Get-HnsType {
     [CmdletBinding()]
     param()
@@ -13,8 +13,8 @@ function Get-HnsType {
 $HnsType = $null
 
 # .SYNOPSIS
-# What HNS says to a request. Where the module hns (microsoft/SDN) is loaded its function asks, else HNS is called.
-# Get-Command would look through all modules of the machine for that function, each time.
+# Send a request to HNS and return its output. Use Invoke-HnsRequest if the module hns (microsoft/SDN) is loaded, else
+# call HNS. Not Get-Command, which would search all modules of the machine each time.
 function Send-HnsRequest {
     [CmdletBinding()]
     param([string] $Method, [string] $Type, [string] $Id = '', [string] $Action = '', $Body)
@@ -37,7 +37,7 @@ function Send-HnsRequest {
 }
 
 # .SYNOPSIS
-# The one network or endpoint of that name, or nothing.
+# Return the network or endpoint with the name, or nothing.
 function Get-HnsObject {
     [CmdletBinding()]
     param([string] $Type, [string] $Name)
@@ -45,7 +45,7 @@ function Get-HnsObject {
 }
 
 # .SYNOPSIS
-# Removes all load balancers of kube-proxy, which makes them anew: HNS keeps a network that one of them uses.
+# Remove all load balancers: HNS keeps a network that one of them uses, and kube-proxy creates them again.
 function Remove-HnsPolicyList {
     [CmdletBinding()]
     param()
@@ -55,7 +55,7 @@ function Remove-HnsPolicyList {
 }
 
 # .SYNOPSIS
-# Removes a network, with all that would hold it.
+# Remove a network and the load balancers that would keep it.
 function Remove-HnsNetwork {
     [CmdletBinding()]
     param($Network)

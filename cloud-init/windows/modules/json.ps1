@@ -1,14 +1,14 @@
-# JSON as ordered dictionaries and lists, and as text.
+# JSON to ordered dictionaries and lists, and back to text.
 
 # .SYNOPSIS
-# JSON objects become ordered dictionaries, whose missing keys are $null also in strict mode; lists stay lists.
+# Return the document with objects as ordered dictionaries, whose missing keys give $null even in strict mode.
 function ConvertTo-Tree {
     [CmdletBinding()]
     param($Document)
     if ($Document -is [Management.Automation.PSCustomObject]) {
         $tree = [Collections.Specialized.OrderedDictionary]::new()
         foreach ($each in $Document.PSObject.Properties) {
-            # texts here: a call for each of a plan's thousand would take as long as the steps
+            # strings inline: a call for each of a plan's thousand would take as long as the steps
             $tree[$each.Name] = if ($each.Value -is [string]) { $each.Value } else { ConvertTo-Tree $each.Value }
         }
         return $tree
@@ -21,13 +21,13 @@ function ConvertTo-Tree {
         }
         return , $list
     }
-    # PowerShell 7 reads texts that look like times as times.
+    # PowerShell 7 parses strings that look like times as DateTime.
     if ($Document -is [DateTime]) { return $Document.ToUniversalTime().ToString('yyyy-MM-ddTHH:mm:ssZ', $Invariant) }
     , $Document
 }
 
 # .SYNOPSIS
-# The tree of a JSON text.
+# Parse a JSON text.
 function ConvertFrom-JsonText {
     [CmdletBinding()]
     param([string] $Text)
@@ -35,7 +35,7 @@ function ConvertFrom-JsonText {
 }
 
 # .SYNOPSIS
-# The tree of a JSON file.
+# Parse a JSON file.
 function Read-Json {
     [CmdletBinding()]
     param([string] $Path)
@@ -43,7 +43,7 @@ function Read-Json {
 }
 
 # .SYNOPSIS
-# A text in JSON, ASCII only.
+# Return a text as a JSON string in ASCII.
 function ConvertTo-JsonString {
     [CmdletBinding()]
     param([string] $Text)
@@ -56,7 +56,7 @@ function ConvertTo-JsonString {
 }
 
 # .SYNOPSIS
-# JSON as text. ConvertTo-Json of Windows PowerShell wraps some lists in objects and escapes what need not be.
+# Return JSON text. ConvertTo-Json of Windows PowerShell wraps some lists in objects and escapes more than needed.
 function ConvertTo-JsonText {
     [CmdletBinding()]
     param($Tree)

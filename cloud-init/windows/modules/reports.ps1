@@ -5,8 +5,8 @@ $States = @{ reboot = 'reboot'; failed = 'failed' }    # state in the status rec
 $Told = 1000    # characters of a message in the status record
 
 # .SYNOPSIS
-# Writes a line to the first serial port, if the machine has one. The port is closed after each line: a port held open
-# would keep the cloud's serial console (SAC) and other programs from it.
+# Write a line to the first serial port, if the machine has one. The port is closed after each line: an open port would
+# block the cloud's serial console (SAC) and other programs.
 function Write-Serial {
     [CmdletBinding()]
     param([string] $Line)
@@ -49,7 +49,7 @@ function Write-Event {
 }
 
 # .SYNOPSIS
-# Puts the machine's status record into the bundle store; its key is one that only this machine may write.
+# Write the machine's status record to the bundle store, under a key that only this machine may write.
 function Send-Status {
     [CmdletBinding()]
     param([hashtable] $Run, $Result, [string] $Now)

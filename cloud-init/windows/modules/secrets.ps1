@@ -1,9 +1,9 @@
-# Secrets: read with the machine's identity, and never said.
+# Secrets: read with the machine's identity, redacted in all output.
 
-$Shortest = 6    # characters of a line that is hidden: shorter ones would hide ordinary words
+$Shortest = 6    # minimum characters of a redacted line; redacting shorter ones would hide ordinary words
 
 # .SYNOPSIS
-# A secret's text from the cloud's store, or one member of it when it is a JSON object.
+# Return a secret's text from the cloud's store, or one member of a JSON object.
 function Get-Secret {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name, [string] $Member)
@@ -21,7 +21,7 @@ function Get-Secret {
 }
 
 # .SYNOPSIS
-# What the secret service says.
+# Request a secret from the secret service and return its text.
 function Request-Secret {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Name)
@@ -39,7 +39,7 @@ function Request-Secret {
 }
 
 # .SYNOPSIS
-# Keeps each line of a secret unsaid, also as it stands in JSON.
+# Redact each line of a secret from now on, also in JSON notation.
 function Add-Unsaid {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Text)
@@ -48,7 +48,7 @@ function Add-Unsaid {
 }
 
 # .SYNOPSIS
-# The text without any line of a secret that this run read.
+# Return the text with every line of this run's secrets redacted.
 function Hide-Secret {
     [CmdletBinding()]
     param([hashtable] $Run, [string] $Text)

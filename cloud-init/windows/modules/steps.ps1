@@ -1,10 +1,10 @@
-# Steps: test, then set, then test; again with growing waits what may pass.
+# Steps: test, set, test again; temporary failures are retried with growing waits.
 
 $Retries = 3
 $Waits = 2, 5, 10, 20, 40
 
 # .SYNOPSIS
-# The step with its references filled in and its fields checked; its time begins.
+# Return the step with resolved references and checked fields; start its timeout.
 function Get-ReadyStep {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -17,7 +17,7 @@ function Get-ReadyStep {
 }
 
 # .SYNOPSIS
-# Whether a ready step holds.
+# Return whether a resolved step holds.
 function Test-Step {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -25,7 +25,7 @@ function Test-Step {
 }
 
 # .SYNOPSIS
-# Test, set, test. Returns held or set.
+# Test, set and test again; return held or set.
 function Invoke-Once {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -37,7 +37,7 @@ function Invoke-Once {
 }
 
 # .SYNOPSIS
-# Makes one step true; returns held or set.
+# Apply one step with retries; return held or set.
 function Invoke-Step {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -50,7 +50,7 @@ function Invoke-Step {
             if (-not (Get-ErrorRow $failure.Name)['retry']) { throw }
             $wait = $Waits[[Math]::Min($attempt, $Waits.Count - 1)]
             Write-Said $Run "$($Step['name']): $($failure.Message); again in $wait s"
-            # What was found out before may not be so any more; what probes recorded stays.
+            # Discard cached values, which may be outdated; keep values recorded by probes.
             $Run.Stored.Clear()
             foreach ($key in 'address', 'provider_id') { $Run.Found.Remove($key) }
             Start-Sleep -Seconds $wait
@@ -59,7 +59,7 @@ function Invoke-Step {
 }
 
 # .SYNOPSIS
-# What would become of the step: held or would-set. What cannot be told before an earlier step is set would be set.
+# Return held or would-set; also would-set if the test needs an earlier step to be set.
 function Test-StepOnly {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
@@ -72,7 +72,7 @@ function Test-StepOnly {
 }
 
 # .SYNOPSIS
-# Runs a phase; $Steps gets the outcome of each step. An error leaves phase and step of the result where it happened.
+# Run a phase; $Steps gets the outcome of each step. After an error the result has its phase and step.
 function Invoke-Phase {
     [CmdletBinding()]
     param([hashtable] $Run, $Phase, $Result)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.node.plan import NodePlan
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from typing import Any
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
-from tests.components.node.samples import content, init_documents, one, plan, position
+from tools.golden.samples import content, init_documents, one, plan, position
 
 
 def _manifests(node_plan: NodePlan, name: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from components.node import agent
 from components.node.kinds import OnChange
-from tests.components.node.samples import content, one, plan, position, text
+from tools.golden.samples import content, one, plan, position, text
 
 FLAG = {"ClusterConfiguration": {"apiServer": {"extraArgs": {"v": "3"}}}}
 

@@ -9,8 +9,8 @@ from components import releases
 from components.checks.config_types import FITS
 from components.node import plan_node
 from components.node.kinds import ref
-from tests.components.node import configs
-from tests.components.node.samples import PATCHES, content, one, plan, spec
+from tools.golden import configs
+from tools.golden.samples import PATCHES, content, one, plan, spec
 
 KUBERNETES = pytest.mark.parametrize("kubernetes", PATCHES.values())
 

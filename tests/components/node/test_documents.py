@@ -8,7 +8,7 @@ from components import releases
 from components.node import kubelet, runtime
 from components.node.plan import NodePlan
 from components.node.role import role
-from tests.components.node.samples import PATCHES, content, one, plan, spec
+from tools.golden.samples import PATCHES, content, one, plan, spec
 
 FULL_KUBELET = {
     "kube_reserved": {"cpu": "100m"},

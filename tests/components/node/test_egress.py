@@ -13,7 +13,7 @@ from components.node import plan_node
 from components.node.kinds import Step
 from components.node.plan import NodePlan
 from tests.certificates import AUTHORITY, OTHER
-from tests.components.node.samples import one, plan, position, spec
+from tools.golden.samples import one, plan, position, spec
 
 PROXY = {"http": "http://proxy.example.com:3128", "https": "http://proxy.example.com:3129", "no_proxy": [".corp"]}
 DIRECT = (

@@ -5,7 +5,7 @@ import pytest
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
-from tests.components.node.samples import KUBERNETES, content, one, phase, plan, position, text
+from tools.golden.samples import KUBERNETES, content, one, phase, plan, position, text
 
 
 def test_run_09_the_pause_image_is_pulled_and_compared_with_the_build() -> None:

@@ -8,7 +8,7 @@ from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan, references
 from components.plan import plan_cluster
-from tests.components.node.samples import PATCHES, content, init_documents, one, plan, position, spec
+from tools.golden.samples import PATCHES, content, init_documents, one, plan, position, spec
 
 
 def test_cp_03_bridged_traffic_passes_iptables_with_the_module_loaded_first(linux: NodePlan) -> None:

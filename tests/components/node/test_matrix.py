@@ -17,7 +17,7 @@ from components.node.plan import NodePlan
 from components.spec.models import ClusterSpec
 from components.spec.report import Severity, SpecError
 from components.stack_files.stack import CLUSTER, Stack, read_stack
-from tests.components.node.samples import PATCHES, spec
+from tools.golden.samples import PATCHES, spec
 
 SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "debian-12", "windows-2019", "windows-2022", "windows-2025")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from components.node import mirrors
-from tests.components.node.samples import content, one, plan
+from tools.golden.samples import content, one, plan
 
 MIRRORS = {"registry.k8s.io": ["https://one.example/k8s", "https://two.example"], "*": ["http://10.0.0.1:5000"]}
 PLACES = {"windows-2019": r"C:\Program Files\containerd\certs.d", "ubuntu-24.04": "/etc/containerd/certs.d"}

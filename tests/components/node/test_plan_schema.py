@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from components.node.kinds import KINDS, Step
 from components.node.plan import NodePlan, Phase, Scope
 from components.node.plan_schema import schema
-from tests.components.node.samples import SYSTEMS, plan
+from tools.golden.samples import SYSTEMS, plan
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 PLANS = {str(os): plan(os).document() for os in (*SYSTEMS, None)}

@@ -10,7 +10,7 @@ from components import releases
 from components.node import plan_node
 from components.node.kinds import KINDS, REFERENCES, OnChange
 from components.node.plan import NodePlan, canonical, references
-from tests.components.node.samples import PATCHES, SYSTEMS, one, plan, spec, text, values
+from tools.golden.samples import PATCHES, SYSTEMS, one, plan, spec, text, values
 
 CHANGES_NOTHING: dict[str, dict[str, Any]] = {
     "a label": {"labels": {"team": "billing"}},

@@ -7,7 +7,7 @@ import pytest
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
-from tests.components.node.samples import PATCHES, content, one, plan, position
+from tools.golden.samples import PATCHES, content, one, plan, position
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 

@@ -6,7 +6,7 @@ import pytest
 
 from components import releases
 from components.node.plan import NodePlan, Scope
-from tests.components.node.samples import one, phase, plan, position
+from tools.golden.samples import one, phase, plan, position
 
 
 @pytest.mark.parametrize("os", releases.windows_for("1.37.0"))

@@ -104,7 +104,7 @@ def test_a_control_plane_starts_with_its_bundles_version_and_follows_the_pointer
 @pytest.mark.parametrize(
     ("version", "serial", "key", "reason"),
     [
-        ("1.36.4", 5, "another key", "its MAC is not of the desired-state key"),
+        ("1.36.4", 5, "another key", "the MAC does not match the desired-state key"),
         ("1.36.4", 1, KEY, "its serial 1 is older than 2"),
         ("1.37.0", 5, KEY, "it asks for 1.37.0 from 1.35.4, and a hop is one minor version"),
         ("1.34.4", 5, KEY, "it asks for 1.34.4 from 1.35.4, and a hop is one minor version"),

@@ -14,7 +14,7 @@ from components.node import cni, kubeadm, kubelet, network, proxy, runtime
 from components.node.kinds import Step
 from components.node.role import Role, role
 from components.node.toml import toml
-from tests.components.node.samples import PATCHES, one, plan, spec
+from tools.golden.samples import PATCHES, one, plan, spec
 
 EVERYTHING: dict[str, Any] = {
     "labels": {"team": "billing"},

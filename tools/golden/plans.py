@@ -11,7 +11,7 @@ from typing import Any
 from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
 from components.spec.choices import Cloud, OperatingSystem
-from tests.components.node.samples import KUBERNETES, PATCHES, SYSTEMS, plan
+from tools.golden.samples import KUBERNETES, PATCHES, SYSTEMS, plan
 
 ROUTED: dict[str, Any] = {"network": {"mode": "l2bridge"}}
 DOCKER: dict[str, Any] = {"pool": {"runtime": "docker"}}
