@@ -72,6 +72,7 @@ format: venv ## Fix format and style as far as possible
 
 bench: engine ## Measure speed; one process at a time
 	.venv/bin/python -m tools.bench
+	.venv/bin/python -m tests.windows_plans.bench
 
 generate: venv ## Write generated files (schemas, pages, argument types, goldens)
 	.venv/bin/python tools/generate.py

@@ -1,4 +1,6 @@
-"""What others do at their own pace (kubelets, controllers, agents, systemd) is awaited, and never looked at once."""
+"""Waiting for other programs (kubelets, controllers, agents, systemd): tests poll for a result and never check it only
+once.
+"""
 
 import subprocess
 import time
@@ -6,18 +8,18 @@ from collections.abc import Callable
 from typing import Any
 
 SECONDS = 400
-"""Far above what anything takes: a machine may be slow and have other work. Who waits for nothing loses nothing."""
+"""Timeout in seconds, far above the need: a machine may be slow or busy. A test that finds its result at once does not
+wait."""
 PAUSE = 0.2
 NOT_YET = (RuntimeError, OSError, LookupError, ValueError, subprocess.SubprocessError)
-"""What asking raises while an API does not answer, or a file, a field, or the rest of a document is not there."""
+"""Exceptions of a question while an API does not answer, or a file, a field, or the rest of a document is missing."""
 
 
 def until(
     what: Callable[[], Any], doing: str, seconds: float = SECONDS, log: Callable[[], str] = str, pause: float = PAUSE
 ) -> Any:
-    """What it gives once that is true; the test fails where it never is, with what it raised last, and the log.
-
-    An assertion in it fails the test at once.
+    """Return the first true result. The test fails at the timeout, with the last exception and the log; an assertion in
+    the question fails it at once.
     """
     end = time.monotonic() + seconds
     while True:

@@ -1,4 +1,4 @@
-"""Certificates for tests, made once, whose keys nobody has; and how others are signed."""
+"""Certificates for tests, created once and without their keys, and a function to sign others."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -16,7 +16,7 @@ zj0EAwIDSQAwRgIhAJ5pbtdvm241R+BYf5PO4kX3mtK2BFue9Y9voAVd0uvtAiEA
 tZNfC9GalaZ0dupOCgaLfDDk6ova7cQ/SHmHFa+ZAo4=
 -----END CERTIFICATE-----
 """
-"""Of an authority, good until 2120."""
+"""Certificate of an authority, valid until 2120."""
 
 OTHER = """\
 -----BEGIN CERTIFICATE-----
@@ -29,7 +29,7 @@ AgNHADBEAiABdCzNNJwjS8QptEW9S5LDrODGu5Osz97WYZEv+p9sDQIgXg45/d+c
 3v8kHA+zkPps15w6F01nGDGgAcjOnljXSkg=
 -----END CERTIFICATE-----
 """
-"""Of another one."""
+"""Certificate of another authority."""
 
 OVER = """\
 -----BEGIN CERTIFICATE-----
@@ -42,7 +42,7 @@ AiA9Lxu+4dgRp1cCi3o0N0FmB/7e+zYNxDs+LUIn5ZLtYAIhAJj2LPiyNCMDI4DZ
 /smd2J/IHHQfV+leqdTa3Uk3q4nm
 -----END CERTIFICATE-----
 """
-"""Of an authority, out of date since 2021."""
+"""Certificate of an authority, expired in 2021."""
 
 SERVER = """\
 -----BEGIN CERTIFICATE-----
@@ -55,13 +55,13 @@ ADBFAiEAxOdsCStGqwfT8PV2DDvSpcsgAkdIt/wjxTV1h02aMNsCIDPQD2mQCUXe
 WhGoubdq2AgIb+NYXVawyHOnzZW1MwVz
 -----END CERTIFICATE-----
 """
-"""Of a server."""
+"""Certificate of a server."""
 
 
 def signed(build: x509.CertificateBuilder, key: EllipticCurvePrivateKey) -> x509.Certificate:
-    """Sign with a key of P-256, so that both numbers of the signature fill their 32 bytes.
+    """Sign with a P-256 key until both numbers of the signature fill 32 bytes.
 
-    Wine takes a certificate for forged where one does not, which is so for one in 128 (tried: 8.0).
+    Wine rejects a certificate whose numbers are shorter, about one in 128 (tried with Wine 8.0).
     """
     while True:
         made = build.sign(key, hashes.SHA256())

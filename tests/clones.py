@@ -1,4 +1,4 @@
-"""Clones of their own for commands that run in this process: a folder that they take for the repository."""
+"""Clones for commands that run in this process: folders that the commands take for the repository."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ from sandbox.cloud_state import SERVICES, CloudState
 
 
 def work_in(folder: Path, patch: pytest.MonkeyPatch) -> None:
-    """Let commands take the folder for the clone they belong to, with a cache of its own."""
+    """Make commands use a folder as their clone, with a cache of its own."""
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     for module in (stack_files, workspace, target):
         patch.setattr(module, "REPOSITORY", folder)
 
 
 def up(folder: Path, name: str, text: str) -> CloudState:
-    """Make a stack, whose file has this text, by the command in a clone of its own; its world, served over http."""
+    """Build a stack from this file's text with the command, in a clone of its own; serve its sandbox over http."""
     (folder / "stacks").mkdir()
     (folder / "stacks" / f"Pulumi.{name}.yaml").write_text(text, encoding="utf-8")
     (folder / "Pulumi.yaml").write_text((REPOSITORY / "Pulumi.yaml").read_text())
     with pytest.MonkeyPatch.context() as patch:
         work_in(folder, patch)
-        file = target.world_file(name)
+        file = target.cloud_state_file(name)
         file.parent.mkdir(parents=True)
         cloud_state = CloudState(file)
         with cloud_state.transaction():

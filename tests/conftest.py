@@ -1,7 +1,7 @@
-"""What every test stands on: no network, no programs, and real tools by name.
+"""Guards and fixtures of every test: no network, no programs, real tools by name.
 
-A unit test that opens a connection or starts a program fails, whatever the code under test does with
-the error. Tests that need either say so with a marker (pyproject.toml lists them).
+A unit test that opens a connection or starts a program fails, even if the tested code catches the error. Tests that
+need either have a marker (pyproject.toml lists them).
 """
 
 import os
@@ -16,31 +16,31 @@ import pytest
 from components.sdk.garbage import collect_rarely
 from operations.engine import locate as engines
 
-hypothesis.settings.register_profile("mullion", deadline=None)  # no test is timed
+hypothesis.settings.register_profile("mullion", deadline=None)  # hypothesis does not time tests
 hypothesis.settings.load_profile("mullion")
 
 collect_rarely()
-os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test says why, not just where
+os.environ["PULUMI_ERROR_OUTPUT_STRING"] = "true"  # a failing resource test shows the reason, not only the line
 
 CONNECTIONS = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.getaddrinfo"}
-"""Audit events that reach out."""
+"""Audit events that open connections."""
 PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"}
-"""Audit events that start a program. sys.addaudithook sees them all, also those of libraries."""
+"""Audit events that start programs. sys.addaudithook sees all, including those of libraries."""
 FREE = ("engine", "subprocess", "lab", "soak", "live")
 """Markers of tests that may do both."""
 
 ALONE = ("grpc.use_local_subchannel_pool", 1)
-"""Option of a gRPC channel that shares nothing with others."""
+"""gRPC channel option that shares no connection state with other channels."""
 
 IMITATING = ("tests/windows_plans/", "tests/lab/joining/", "tests/lab/cluster/")
-"""Tests of whole machines, some of whose programs are stand-ins."""
+"""Folders with tests of whole machines, some of whose programs are stand-ins."""
 
 _guarded: str | None = None
-"""The unit test that runs; an audit hook cannot be taken away, so it looks here."""
+"""The running unit test. An audit hook cannot be removed, so the hook reads this variable."""
 
 
 def _is_local(event: str, args: tuple[Any, ...]) -> bool:
-    """Say whether a connection stays on this machine: loopback, or a path (AF_UNIX)."""
+    """Return whether a connection stays on this machine: loopback, or a path (AF_UNIX)."""
     address = args[:1] if event == "socket.getaddrinfo" else args[1]
     host = address[0] if isinstance(address, tuple) else None
     return host in (None, "", "localhost", "::1", "0.0.0.0") or str(host).startswith("127.")
@@ -49,7 +49,7 @@ def _is_local(event: str, args: tuple[Any, ...]) -> bool:
 def _guard(event: str, args: tuple[Any, ...]) -> None:
     if _guarded is None:
         return
-    # pytest's Failed is no Exception: code under test that catches those cannot hide it.
+    # pytest's Failed is not an Exception, so tested code cannot catch it by accident
     if event in PROGRAMS:
         pytest.fail(f"{_guarded} starts a program ({event} {args[:1]}); mark it engine or subprocess")
     if event in CONNECTIONS and not _is_local(event, args):
@@ -63,7 +63,7 @@ sys.addaudithook(_guard)
 
 @pytest.fixture(autouse=True)
 def no_network_and_no_programs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Guard every test that no marker frees."""
+    """Guard every test without one of FREE's markers."""
     global _guarded
     free = any(request.node.get_closest_marker(name) for name in FREE)
     _guarded = None if free else request.node.nodeid
@@ -72,7 +72,7 @@ def no_network_and_no_programs(request: pytest.FixtureRequest) -> Iterator[None]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Add up what soak tests counted (`record_property(what, number)`), over all workers; name what was imitated."""
+    """Print the totals of soak tests (`record_property(what, number)`) over all workers, and what was imitated."""
     counted: Counter[str] = Counter()
     reports = [each for outcome in ("passed", "failed") for each in terminalreporter.stats.get(outcome, [])]
     for report in reports:
@@ -87,10 +87,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files whose tests start programs come first, so that no worker is left with a long one at the end.
+    """Run files with tests that start programs first, so no worker is left with a long one at the end.
 
-    A test on a Windows machine gets a second try: the machine is Wine's, which itself crashes now and then. The closing
-    line counts them; a fault of ours fails twice.
+    A test on a Windows machine gets a second try, because Wine itself crashes at times. The closing line counts these;
+    a fault of Mullion fails twice.
     """
     long = {item.path for item in items if any(item.get_closest_marker(name) for name in FREE)}
     items.sort(key=lambda item: item.path not in long)
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def missing() -> Callable[[str, str], NoReturn]:
-    """Give `missing(tool, why)`: the test fails where MULLION_REQUIRE names the tool, else it is skipped with why."""
+    """Give `missing(tool, why)`: fails the test if MULLION_REQUIRE names the tool, else skips it with the reason."""
 
     def end(tool: str, why: str) -> NoReturn:
         if tool in os.environ.get("MULLION_REQUIRE", "").replace(" ", "").split(","):
@@ -112,11 +112,10 @@ def missing() -> Callable[[str, str], NoReturn]:
 
 
 def forget_dead_engines() -> None:
-    """Let no channel of the SDK know what another one found at its address.
+    """Keep the SDK's gRPC channels from sharing connection state, which they do by default.
 
-    All channels of a process share that by default. Here engines come and go by the hundred: where one listens, by
-    chance, at the port of one that is gone and was called once more, it would be taken for gone too, for up to two
-    minutes (UNAVAILABLE, connection refused).
+    Hundreds of engines come and go here. A new engine at the port of an ended one would otherwise count as unreachable
+    for up to two minutes (UNAVAILABLE, connection refused).
     """
     from pulumi.runtime import _grpc_settings
 
@@ -126,11 +125,11 @@ def forget_dead_engines() -> None:
 
 @pytest.fixture(scope="session")
 def engine(missing: Callable[[str, str], NoReturn]) -> Iterator[engines.Engine]:
-    """Give the real Pulumi engine of this machine; tests never build one, `make engine` does."""
+    """Give the real Pulumi engine of this machine. Tests never build one; `make engine` does."""
     forget_dead_engines()
     found = engines.installed()
     found = found or missing("engine", "there is no Pulumi engine here; `make engine` finds or builds one")
     with pytest.MonkeyPatch.context() as patch:
-        # named, for tests with a cache of their own: there the command would find none and build one, for minutes
+        # named for tests with a cache of their own, where the command would build an engine for minutes
         patch.setenv("MULLION_PULUMI", str(found.path))
         yield found

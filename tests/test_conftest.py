@@ -1,4 +1,4 @@
-"""The guards hold whatever the code under test does with their errors."""
+"""The guards of conftest.py work even if the tested code catches errors."""
 
 import os
 import socket
@@ -30,7 +30,7 @@ REACHING_OUT: dict[str, Callable[[], object]] = {
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("way", REACHING_OUT)
-def test_a_unit_test_that_reaches_out_fails_even_if_its_code_swallows_errors(way: str) -> None:
+def test_a_unit_test_that_opens_a_connection_fails_even_if_its_code_catches_errors(way: str) -> None:
     with pytest.raises(pytest.fail.Exception, match=r"test_conftest\.py"), suppress(Exception):
         REACHING_OUT[way]()
 
@@ -60,7 +60,7 @@ def test_a_missing_tool_is_a_failure_only_where_it_is_required(
         missing("engine", "no engine here")
 
 
-def test_a_new_engine_is_heard_at_the_port_of_one_that_is_gone() -> None:
+def test_an_engine_is_reached_at_the_port_of_an_ended_one() -> None:
     forget_dead_engines()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -74,7 +74,7 @@ def test_a_new_engine_is_heard_at_the_port_of_one_that_is_gone() -> None:
         server.start()
         with (
             grpc.insecure_channel(address, _grpc_settings._GRPC_CHANNEL_OPTIONS) as new,
-            pytest.raises(grpc.RpcError, match="not implemented"),  # so it was reached
+            pytest.raises(grpc.RpcError, match="not implemented"),  # proof that it was reached
         ):
             engine_pb2_grpc.EngineStub(new).Log(engine_pb2.LogRequest())
         server.stop(None).wait()

@@ -8,7 +8,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 PACKAGES = ("components", "lab", "sandbox", "operations", "tools")
-"""Each imports itself and those before it. Programs beside them (`__main__.py`, policies) import components alone."""
+"""Packages; each may import itself and those before it. Programs beside them (`__main__.py`, policies) import
+components alone."""
 
 ROOMS = {
     "components": (
@@ -28,10 +29,10 @@ ROOMS = {
         "__main__",
     ),
 }
-"""Rooms of a package, each may import those before it."""
+"""Rooms of a package; each may import those before it."""
 
 CLOUDS = ("aws", "azure", "gcp")
-"""No cloud imports another one."""
+"""Rooms of the clouds; none imports another."""
 
 
 def modules() -> dict[str, Path]:
@@ -44,7 +45,7 @@ def _dotted(path: Path) -> str:
 
 
 def imports(path: Path, known: dict[str, Path]) -> set[str]:
-    """Modules of ours that a file imports, also inside functions."""
+    """Return the modules of PACKAGES and tests that a file imports, also inside functions."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -53,7 +54,7 @@ def imports(path: Path, known: dict[str, Path]) -> set[str]:
             for alias in node.names:
                 member = f"{node.module}.{alias.name}"
                 found.add(member if member in known else node.module)
-    return {name for name in found if name.partition(".")[0] in PACKAGES}
+    return {name for name in found if name.partition(".")[0] in (*PACKAGES, "tests")}
 
 
 def _room(module: str) -> str:
@@ -70,9 +71,19 @@ def test_no_package_imports_one_above_it() -> None:
         f"{module} imports {target}"
         for module, targets in IMPORTS.items()
         for target in targets
+        if target.partition(".")[0] in PACKAGES
         if PACKAGES.index(target.partition(".")[0]) > PACKAGES.index(module.partition(".")[0])
     ]
     assert not upwards
+
+
+def test_no_package_imports_tests() -> None:
+    assert not [
+        f"{module} imports {target}"
+        for module, targets in IMPORTS.items()
+        for target in targets
+        if target.partition(".")[0] == "tests"
+    ]
 
 
 @pytest.mark.parametrize("package", ROOMS)

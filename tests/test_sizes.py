@@ -8,10 +8,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FILE_LINES = 300
 FUNCTION_LINES = 60
 PARAMETERS = 6
-"""Of a constructor, without self. Dataclasses are records: their fields do not count."""
+"""Most parameters of a constructor, without self. Dataclasses are records: their fields do not count."""
 
 GENERATED = ("components/cluster_args.py",)
-"""Written by tools/generate.py, one entry an option."""
+"""Files that tools/generate.py writes, one entry for each option."""
 
 
 def sources() -> list[Path]:

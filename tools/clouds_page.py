@@ -1,4 +1,4 @@
-"""Renders docs/clouds.md: what differs between the clouds, out of the tables that the program itself goes by."""
+"""Renders docs/clouds.md: the differences between the clouds, from the tables that the program uses."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -83,7 +83,7 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 
 def render() -> str:
-    """The page."""
+    """Return the page, in Markdown."""
     head = ["", *(facts.title for facts in CLOUDS.values())]
     lines = [head, ["---"] * len(head), *([what, *(cell(cloud) for cloud in CLOUDS)] for what, cell in ROWS)]
     return HEADER + "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Renders docs/errors.md: the one table of errors that both executors read, and which steps end with which of them."""
+"""Renders docs/errors.md: the table of errors that both executors read, and the errors of each step."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ GROUPS = {
 EVERY_STEP = (
     "reference-unresolved", "step-invalid", "not-reached", "step-timeout", "file-failed", "disk-full", "unexpected",
 )  # fmt: skip
-"""What a step of any kind can end with."""
+"""Errors that a step of any kind can end with."""
 
 ENDS: dict[str, tuple[str, ...]] = {
     "api-version": ("wait-timeout",),
@@ -70,14 +70,14 @@ ENDS: dict[str, tuple[str, ...]] = {
     "task": (),
     "wait": ("wait-timeout",),
 }
-"""What else, by the kind of step, on Windows."""
+"""Further errors that a step on Windows can end with, by its kind."""
 
 WINDOWS = (("aws-dev", "web"), ("aws-docker", "legacy"), ("aws-routed", "web"), ("azure-dev", "web"))
 """Stacks and pools whose plans have every step that a Windows node can have."""
 
 
 def render() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     rows = json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]
     parts = [HEADER]
     for group, title in GROUPS.items():
@@ -91,22 +91,22 @@ def render() -> str:
 
 
 def windows_steps() -> list[Step]:
-    """Every step of the Windows plans, each name once, in their order."""
-    found: dict[str, Step] = {}
+    """Return every step of the Windows plans, each name once, in the order of the plans."""
+    steps: dict[str, Step] = {}
     for stack, pool in WINDOWS:
         groups = plan_cluster(stack, read_stack(stack, stack_files.config(stack)).spec).pools
         plan = next(each.node_plan for each in groups if each.name == pool)
-        found |= {each.name: each for each in plan.steps if each.name not in found}
-    return list(found.values())
+        steps |= {each.name: each for each in plan.steps if each.name not in steps}
+    return list(steps.values())
 
 
 def _steps(codes: dict[str, int]) -> Iterator[str]:
     yield "| step | kind | numbers |"
     yield "|---|---|---|"
-    for each in windows_steps():
-        own = each.fields.get("error")
-        names = (own,) if own else ENDS[each.kind]
-        yield f"| `{each.name}` | {each.kind} | {_codes(codes, names)} |"
+    for step in windows_steps():
+        own = step.fields.get("error")
+        names = (own,) if own else ENDS[step.kind]
+        yield f"| `{step.name}` | {step.kind} | {_codes(codes, names)} |"
 
 
 def _codes(codes: dict[str, int], names: Iterable[str]) -> str:

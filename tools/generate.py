@@ -1,4 +1,4 @@
-"""Writes the files that are made from code. A test compares each with what stands in the repository."""
+"""Writes the files that are generated from code. A test compares each with the repository's copy."""
 
 import json
 import sys
@@ -8,14 +8,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
-    sys.path[0] = str(ROOT)  # instead of tools/, so that nothing there shadows a module
+    sys.path[0] = str(ROOT)  # replaces tools/, so that no file there shadows a module
 
 from components.checks import page  # noqa: E402
 from components.node import plan_schema  # noqa: E402
 from components.node.kinds import page as kinds_page  # noqa: E402
 from components.stack_files import arguments, schema  # noqa: E402
-from tests.components.node import configs, golden  # noqa: E402
 from tools import clouds_page, error_page, requirements_page, stack_file_page, troubleshooting_page  # noqa: E402
+from tools.golden import configs, plans  # noqa: E402
 
 
 def _json(document: object) -> str:
@@ -23,7 +23,7 @@ def _json(document: object) -> str:
 
 
 def component_schema() -> str:
-    """What programs in every language see of MixedCluster; its names and tokens are identity."""
+    """Return the schema of MixedCluster for programs in every language; renaming a token breaks them."""
     from pulumi.provider.experimental.component import ComponentProvider
 
     from components.cluster import MixedCluster
@@ -33,7 +33,7 @@ def component_schema() -> str:
 
 
 def versions_page() -> str:
-    """The support matrix, as of the day of its tables."""
+    """Return docs/versions.md, with support states as of the day of the tables."""
     from datetime import date
 
     from components import releases
@@ -45,12 +45,12 @@ def versions_page() -> str:
 
 
 def urns(stack: str) -> str:
-    """URN of every resource of a stack. A line that changes replaces that resource in clusters that exist."""
+    """Return the URNs of a stack, one a line. A changed line replaces that resource in existing clusters."""
     from components.stack_files.stack import stack_file_config
     from operations.recorder.recorder import record
 
-    found = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
-    return "".join(f"{each}\n" for each in sorted(each.urn for each in found.resources.values()))
+    recorded = record(stack, stack_file_config(ROOT / "stacks" / f"Pulumi.{stack}.yaml"))
+    return "".join(f"{each}\n" for each in sorted(each.urn for each in recorded.resources.values()))
 
 
 STACKS = (
@@ -72,14 +72,14 @@ FILES: dict[str, Callable[[], str]] = {
     "components/cluster_args.py": arguments.render,
     "components/schema.json": component_schema,
     **{f"tests/golden/urns/{stack}.txt": partial(urns, stack) for stack in STACKS},
-    **{f"tests/golden/plans/{name}": partial(golden.file, name) for name in golden.NAMES},
+    **{f"tests/golden/plans/{name}": partial(plans.file, name) for name in plans.NAMES},
     **{f"tests/golden/configs/{name}.txt": partial(configs.history, name) for name in configs.DOCUMENTS},
 }
 """Path in the repository -> its text."""
 
 
 def main() -> None:
-    """Write each file that differs, and say so."""
+    """Write each file that differs, and print its name."""
     for name, render in FILES.items():
         path, text = ROOT / name, render()
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -20,7 +20,7 @@ FOLDERS = (
     *("cloud-init", "components", "docs", "lab", "operations", "policies", "sandbox", "stacks", "tests", "tools"),
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
 )
-"""Where ids are cited."""
+"""Folders and files that are searched for citations."""
 
 SUFFIXES = frozenset({".go", ".json", ".md", ".ps1", ".psm1", ".py", ".sh", ".yaml"})
 
@@ -53,8 +53,8 @@ def citations() -> dict[str, list[str]]:
         name = path.relative_to(ROOT).as_posix()
         if name in SKIPPED or name.startswith("tests/golden/"):
             continue
-        found = pattern.findall(path.read_text("utf-8", errors="replace"))
-        for each in sorted({f"{upper or lower.upper()}-{number or other}" for upper, number, lower, other in found}):
+        matches = pattern.findall(path.read_text("utf-8", errors="replace"))
+        for each in sorted({f"{upper or lower.upper()}-{number or other}" for upper, number, lower, other in matches}):
             cited[each].append(name)
     return cited
 

@@ -1,7 +1,7 @@
 """Sets up .venv: the packages of requirements.lock, by hash, and the clone itself as an editable install.
 
-Run by every `make` target. Each step leaves a stamp of what it was made from, so that it runs again only
-when that changed; with nothing to do this takes a few hundredths of a second and needs no network.
+Run by every `make` target. Each step writes a digest of its inputs (a stamp), and runs again only when
+the digest changes; with nothing to do this takes a few hundredths of a second and needs no network.
 Standard library only: it runs under the machine's own Python (3.10 or newer).
 """
 
@@ -18,7 +18,7 @@ OLDEST = (3, 10)
 
 
 class Step(NamedTuple):
-    """Commands to run when one of the inputs differs from what the stamp says."""
+    """Commands to run when the digest of the inputs differs from the stamp."""
 
     name: str
     doing: str
@@ -35,8 +35,8 @@ STEPS = (
         "packages",
         "installing the packages of requirements.lock into .venv; once, a minute or two",
         ("requirements.lock",),
-        # --clear: a package that the lock no longer names must not linger. It removes both stamps too.
-        # --no-deps: the lock has them all, and older releases of pip want a package with extras twice in it.
+        # --clear removes packages that the lock no longer names, and both stamps.
+        # --no-deps: the lock names every package, and older releases of pip require a package with extras twice.
         (
             (BASE, "-m", "venv", "--clear", str(VENV)),
             (*PIP, "--no-deps", "--require-hashes", "-r", "requirements.lock"),
@@ -69,7 +69,7 @@ def missing_modules() -> list[str]:
 
 
 def run(step: Step) -> None:
-    """Run the step's commands and leave its stamp; end with what failed and how to go on."""
+    """Run the step's commands and write its stamp; on failure exit with the command and what to do."""
     print(f"mullion: {step.doing}", file=sys.stderr, flush=True)
     for command in step.commands:
         code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
@@ -79,7 +79,7 @@ def run(step: Step) -> None:
 
 
 def main() -> None:
-    """Make .venv what the lock and the clone say."""
+    """Bring .venv up to date with the lock and the clone."""
     version = "{}.{}".format(*sys.version_info)
     if sys.version_info < OLDEST:
         sys.exit(f"mullion: {sys.executable} is Python {version}; needed is 3.10 or newer: make PYTHON=/path/to/it")

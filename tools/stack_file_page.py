@@ -92,14 +92,14 @@ DERIVED = {
     "images": "looked up at the first `up`, then kept",
     "encryption_key": "the cloud's own",
 }
-"""Defaults that depend on something."""
+"""Option -> its default in words, where the default depends on other options, on the cloud or on a table."""
 
 KINDS = {"string": "text", "integer": "number", "boolean": "true or false", "object": "map", "array": "list"}
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its path, the model that has it, and its property in the schema of stack files."""
+    """An option: its path, its model, and its property in the schema of stack files."""
 
     path: str
     model: str
@@ -113,12 +113,12 @@ class Option:
 
     @property
     def example(self) -> Any:
-        """Value of the example; KeyError if components/spec/examples.py has none."""
+        """Value of the example. Raises KeyError if components/spec/examples.py has none."""
         return EXAMPLES[f"{self.model}.{self.name}"]
 
 
 def options() -> list[Option]:
-    """Return every option that has a value of its own, in the order of the models."""
+    """Return every option that holds a value (no nested model), in the order of the models."""
     return list(_walk(ClusterSpec, ""))
 
 
@@ -142,7 +142,7 @@ def _leaves(annotation: Any) -> list[Any]:
 
 
 def _resolved(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return a property with the parts merged in that it refers to; null is left out."""
+    """Return a property with its references resolved and merged; null is left out."""
     parts = [part for part in (*schema.get("allOf", []), *schema.get("anyOf", [])) if part.get("type") != "null"]
     if "$ref" in schema:
         parts.append({"$ref": schema["$ref"]})
@@ -219,9 +219,9 @@ def _looks_like_number(value: Any) -> bool:
 
 
 def effect(option: Option) -> str:
-    """Return what a change of an option does to a cluster that is built; ValueError if change_effects has no row."""
+    """Return the effect of changing an option on a built cluster. Raises ValueError if change_effects has no row."""
     path = option.path.replace("[]", "").replace("NAME", "*")
-    found = change_effects.effect(path)
-    if found is None:
+    changing = change_effects.effect(path)
+    if changing is None:
         raise ValueError(f"components/spec/change_effects.py has no effect of {path}")
-    return f"{found.value}. {change_effects.note(path)}".removesuffix(". ")
+    return f"{changing.value}. {change_effects.note(path)}".removesuffix(". ")

@@ -1,4 +1,4 @@
-"""Renders docs/troubleshooting.md: what goes wrong on Windows nodes everywhere, and what Mullion does about each."""
+"""Renders docs/troubleshooting.md: common problems of Windows nodes, and what Mullion does about each."""
 
 from dataclasses import dataclass
 
@@ -18,20 +18,20 @@ NODE` fetches its logs. `node.ps1 -Check` on the machine says what differs from 
 
 @dataclass(frozen=True)
 class Item:
-    """One thing that goes wrong. `how` begins with what becomes of it."""
+    """A problem. `how` begins with the outcome: prevented, repaired, reported, ..."""
 
     title: str
     needs: str
-    """Requirement IDs."""
+    """Requirement ids, separated by spaces."""
     how: str
     steps: tuple[str, ...] = ()
-    """Steps of a Windows plan that do it."""
+    """Steps of a Windows plan that prevent or repair the problem."""
     errors: tuple[str, ...] = ()
-    """Names of errors.json that say so."""
+    """Names in errors.json that report the problem."""
     checks: tuple[str, ...] = ()
-    """Checks of the spec that refuse or warn before."""
+    """Ids of checks that refuse the stack file or warn."""
     proofs: tuple[str, ...] = ()
-    """Tests that show it: file::test, or file::row where a table has the tests; below tests/."""
+    """Tests that prove it, as file::test, or file::row if the test is a table; paths are relative to tests/."""
 
 
 _SERVICES = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down")
@@ -45,7 +45,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("kubelet-runs", "flanneld-runs", "kube-proxy-runs", "node-registered", "node-ready"),
         errors=(*_SERVICES, "node-unregistered", "node-not-ready"),
         proofs=(
-            "windows_plans/test_whole.py::test_a_node_becomes_ready_in_one_restart_and_a_second_run_sets_nothing_and_it_is_what_its_golden_says",
+            "windows_plans/test_whole.py::test_a_node_becomes_ready_with_one_restart_and_a_second_run_sets_nothing_and_its_state_equals_its_golden",
             "windows_plans/events.py::the kubelet dies (OPS-01)",
         ),
     ),
@@ -58,7 +58,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("service-failed",),
         proofs=(
             "components/node/test_windows.py::test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy",
-            "conformance/cases/windows_parts.yaml::a service that was deleted and is still held open",
+            "conformance/cases/windows_parts.yaml::a deleted service with open handles",
         ),
     ),
     Item(
@@ -67,7 +67,7 @@ ITEMS: tuple[Item, ...] = (
         "Prevented: an overlay needs no address of a pod outside its node; with l2bridge the cloud routes each node's"
         " range to it, and its address check is off for those machines.",
         proofs=(
-            "components/node/test_windows.py::test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere",
+            "components/node/test_windows.py::test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld",
             "sandbox/aws/test_simulated_boot.py::test_net_05_a_machine_whose_pods_would_be_dropped_never_gets_ready",
         ),
     ),
@@ -79,7 +79,7 @@ ITEMS: tuple[Item, ...] = (
         steps=("cni-config",),
         proofs=(
             "components/node/test_windows.py::test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges",
-            "lab/test_cni.py::test_net_10_every_form_of_both_networks_is_known",
+            "lab/test_cni.py::test_net_10_every_form_of_both_networks_is_accepted",
         ),
     ),
     Item(
@@ -100,8 +100,8 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot: network, leases, subnet file and source VIP of another range go before flanneld starts.",
         steps=("pod-range", "stale-network", "source-vip"),
         proofs=(
-            "windows_plans/events.py::the pod range is another one (OPS-04)",
-            "windows_plans/events.py::the source VIP is one of before (OPS-04)",
+            "windows_plans/events.py::the pod range changes (OPS-04)",
+            "windows_plans/events.py::the source VIP is of an earlier range (OPS-04)",
         ),
     ),
     Item(
@@ -141,7 +141,7 @@ ITEMS: tuple[Item, ...] = (
         proofs=(
             "windows_plans/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
             "windows_plans/events.py::the address comes back late (NET-14)",
-            "windows_plans/events.py::a nat network of Docker's is there (NET-02)",
+            "windows_plans/events.py::Docker left a NAT network (NET-02)",
         ),
     ),
     Item(
@@ -160,8 +160,8 @@ ITEMS: tuple[Item, ...] = (
         errors=("image-refused", "build-refused"),
         checks=("several-windows-builds", "windows-before-kubernetes"),
         proofs=(
-            "conformance/cases/joining.yaml::an image of another build ends the run with both builds",
-            "windows_plans/events.py::Windows is another one (OS-05)",
+            "conformance/cases/joining.yaml::an image of another build fails the run with both builds",
+            "windows_plans/events.py::Windows has another build (OS-05)",
         ),
     ),
     Item(
@@ -170,7 +170,7 @@ ITEMS: tuple[Item, ...] = (
         "Prevented: the kubelet hands out the cluster's DNS address, and no resolv.conf is mapped. Ask with"
         " Resolve-DnsName: nslookup knows no search list here.",
         steps=("kubelet-config",),
-        proofs=("components/node/test_windows.py::test_res_04_the_kubelet_enforces_nothing_and_says_so_literally",),
+        proofs=("components/node/test_windows.py::test_res_04_the_kubelet_has_explicit_empty_enforcement_fields",),
     ),
     Item(
         "kubectl port-forward fails (wincat)",
@@ -195,7 +195,7 @@ ITEMS: tuple[Item, ...] = (
         errors=("download-failed",),
         checks=("proxy-address", "proxy-direct"),
         proofs=(
-            "components/node/test_egress.py::test_ops_08_on_windows_the_machines_own_variables_come_before_its_restart_and_its_first_download",
+            "components/node/test_egress.py::test_ops_08_windows_sets_machine_variables_before_the_restart_and_the_first_download",
         ),
     ),
     Item(
@@ -204,9 +204,7 @@ ITEMS: tuple[Item, ...] = (
         "Repaired at boot, with a restart; reported where Windows cannot make one.",
         steps=("pagefile", "page-file-in-use"),
         errors=("probe-failed",),
-        proofs=(
-            "conformance/cases/windows.yaml::a page file of a fixed size takes the place of one that Windows chooses",
-        ),
+        proofs=("conformance/cases/windows.yaml::a page file of a fixed size replaces an automatic one",),
     ),
     Item(
         "Where are the logs, and what does a report need?",
@@ -221,11 +219,11 @@ ITEMS: tuple[Item, ...] = (
 
 
 def render() -> str:
-    """The page, in Markdown."""
+    """Return the page, in Markdown."""
     lines = ["| what | what becomes of it | steps | errors | checks | requirements | tests |", f"|{'---|' * 7}"]
-    for each in ITEMS:
-        cells = (each.title, each.how, _code(each.steps), _code(each.errors), _code(each.checks), each.needs)
-        cells += (_code(each.proofs),)
+    for item in ITEMS:
+        cells = (item.title, item.how, _code(item.steps), _code(item.errors), _code(item.checks), item.needs)
+        cells += (_code(item.proofs),)
         lines.append(f"| {' | '.join(cells)} |")
     return HEADER + "\n".join(lines) + "\n"
 

@@ -1,1 +1,1 @@
-"""What one machine gets: its bundle, user-data, facts and keys."""
+"""Data for one machine: bundle, user-data, facts, keys and certificates."""

@@ -24,16 +24,16 @@ CLOUD_INIT = Path(__file__).resolve().parents[2] / "cloud-init"
 
 PLAN = "plan.json"
 ERRORS, REDACTION = "errors.json", "redaction.json"
-"""Tables that the scripts of both systems read: errors by name, and what in a text looks like a secret."""
+"""Tables that the scripts of both systems read: errors by name, and patterns of secrets to redact."""
 BAKE, IMAGE = "bake.json", "image/"
-"""What an image may not hold, and the folder of scripts for images alone."""
+"""The list of what no image may contain, and the folder of scripts that only image bundles contain."""
 AGENT = "agent/"
 """The folder of the control-plane agent."""
 _SUFFIXES = {"linux": (".py",), "windows": (".ps1",)}
 _DATE = (1980, 1, 1, 0, 0, 0)
 """The oldest date a zip entry can have."""
 _MODE = 0o100644 << 16
-"""A plain file that all may read and its owner may write, where zip keeps Unix modes."""
+"""A regular file that all may read and its owner may write, in the bits where zip stores Unix modes."""
 _UNIX = 3
 
 
@@ -61,9 +61,9 @@ def bundle(plan: NodePlan, scripts: Mapping[str, bytes]) -> Bundle:
 
 
 def scripts(os_family: OsFamily, *, control_plane: bool = False) -> dict[str, bytes]:
-    """Read the executor's files of one system by name inside the bundle, with the tables that both systems share.
+    """Return the executor's files for a system by their name inside the bundle, with the tables both systems share.
 
-    Only control planes have the agent's.
+    The agent's files are included for control planes only.
     """
     left_out = (IMAGE,) if control_plane else (IMAGE, AGENT)
     return {name: content for name, content in _scripts(os_family).items() if not name.startswith(left_out)}
@@ -78,14 +78,14 @@ def image_bundle(plan: NodePlan, cloud: str) -> Bundle:
 @cache
 def _scripts(os_family: OsFamily) -> Mapping[str, bytes]:
     folder = CLOUD_INIT / os_family
-    found = sorted(each for each in folder.rglob("*") if each.suffix in _SUFFIXES[os_family])
-    files = {each.relative_to(folder).as_posix(): each.read_bytes() for each in found}
+    paths = sorted(path for path in folder.rglob("*") if path.suffix in _SUFFIXES[os_family])
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
     shared = {each: (CLOUD_INIT / each).read_bytes() for each in (ERRORS, REDACTION)}
     return MappingProxyType({**shared, **files})
 
 
 def _archive(entries: Mapping[str, bytes]) -> bytes:
-    """Zip the entries, sorted by name."""
+    """Return a zip of the entries, sorted by name."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(entries):

@@ -16,11 +16,11 @@ class Fact:
     longest: int
     control_plane_only: bool = False
     names_identity: bool = False
-    """Whether only clouds have it whose machines must name their identity."""
+    """Whether only clouds whose machines must name their identity have this fact."""
 
 
 _BUCKET_URL = len("https://.s3.ap-southeast-99.amazonaws.com") + 63
-"""A bucket name has at most 63 characters."""
+"""Maximum characters of a bucket's URL; the bucket's name has at most 63."""
 
 _ROLE_ID = 21
 """Characters of the unique id of an IAM role (AROA and 17 more)."""

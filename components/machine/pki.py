@@ -25,10 +25,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""In C where PyYAML has it."""
+"""PyYAML's dumper written in C, if it is installed."""
 
 CLOCK_SKEW = timedelta(minutes=5)
-"""Certificates are valid this long before they are made: a machine's clock may be behind ours."""
+"""Certificates are valid from this long before they are made, because a machine's clock may be slow."""
 
 ADMINISTRATOR = "kubernetes-admin"
 """User name in audit logs; kubeadm's own name for the administrator."""
@@ -64,7 +64,7 @@ def _key_usage(*uses: str) -> x509.KeyUsage:
 
 
 def _certificate(subject: x509.Name, key: ec.EllipticCurvePrivateKey, not_after: datetime) -> x509.CertificateBuilder:
-    """Begin with what all certificates have in common: a random serial number, the subject's key, the period."""
+    """Return a builder with the fields of every certificate: a random serial number, subject, key and period."""
     return (
         x509.CertificateBuilder()
         .serial_number(x509.random_serial_number())
@@ -117,7 +117,7 @@ def hmac_key() -> str:
 
 
 def administrator_certificate(ca: KeyPair, cluster: str, days: int = 30) -> KeyPair:
-    """Issue a client certificate that may do everything, valid for `days` but not longer than the authority.
+    """Issue an administrator's client certificate, valid for `days` but not longer than the authority.
 
     Kubernetes reads the user from CN and the groups from O; the cluster's name in OU is for people.
     """
@@ -183,7 +183,7 @@ def administrator_kubeconfig(
 
 
 def ca_hash(certificate_pem: str) -> str:
-    """Return `sha256:<hex>` over the authority's public key: what joining machines pin (kubeadm's caCertHashes)."""
+    """Return `sha256:<hex>` of the authority's public key, which joining machines pin (kubeadm's caCertHashes)."""
     public_key = x509.load_pem_x509_certificate(certificate_pem.encode()).public_key()
     info = public_key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
     return "sha256:" + hashlib.sha256(info).hexdigest()
@@ -195,7 +195,7 @@ def not_after(certificate_pem: str) -> datetime:
 
 
 def verify(certificate_pem: str, ca_pem: str) -> None:
-    """Check that an authority signed a certificate and that both are valid now. ValueError says what is wrong."""
+    """Check that the authority signed the certificate and that both are valid now. Raises ValueError if not."""
     certificate, authority = (x509.load_pem_x509_certificate(each.encode()) for each in (certificate_pem, ca_pem))
     subject, issuer = certificate.subject.rfc4514_string(), authority.subject.rfc4514_string()
     if not authority.extensions.get_extension_for_class(x509.BasicConstraints).value.ca:

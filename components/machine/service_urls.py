@@ -1,14 +1,14 @@
 """URLs of cloud services from the provider's outputs; https is required outside the sandbox."""
 
 SANDBOX = "sandbox"
-"""The world whose machines may stand in a lab network, where services have no certificates."""
+"""Target whose machines may be in a lab network, where services have no certificates."""
 
 
 def service_url(fact: str, address: str, target: str) -> str:
-    """The URL at an address that the provider gives: a host name, which means https, or a whole URL, used as it is.
+    """Return the URL for an address from the provider's outputs: https for a host name; a whole URL stays unchanged.
 
-    ValueError where that is not https and the stack's recorded world is a real cloud: a machine would send its
-    identity, and get its secrets, in the clear.
+    Raises ValueError if it is not https and the stack's target is a real cloud: a machine would send its identity, and
+    get its secrets, in clear text.
     """
     url = address if "://" in address else f"https://{address}"
     if url.startswith("https://") or target == SANDBOX:

@@ -1,8 +1,7 @@
 """User-data: a small loader and a JSON document, nothing else.
 
-The document says where the bundle is and what its sha256 must be, which machine this is (planned), and the
-cluster's facts (known once the cloud made something). Its keys are a closed list without any secret: everyone on
-a machine can read its user-data.
+The document contains the bundle's URL and sha256, the machine's planned values, and the cluster's facts (known once
+cloud resources exist). Its keys are a closed list without secrets, because everyone on a machine can read user-data.
 """
 
 import ast
@@ -18,13 +17,13 @@ from components.machine.bundle import CLOUD_INIT, OsFamily
 from components.node.kinds import REFERENCES
 
 TARGET = "world"
-"""The one fact that is for the loader, not for plans: `sandbox` lets it fetch the bundle over plain http."""
+"""The only fact for the loader, not for plans: `sandbox` lets it download the bundle over plain http."""
 
 _MACHINE = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("machine."))
 _FACTS = frozenset(name.partition(".")[2] for name in REFERENCES if name.startswith("facts.")) | {TARGET}
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _EMPTY = re.compile(r"^ *\{\}$", re.MULTILINE)
-"""The line of a loader where the document goes: the files are complete, with an empty one."""
+"""The line of a loader that the document replaces: in the files it is an empty document."""
 
 
 def document(
@@ -32,8 +31,8 @@ def document(
 ) -> dict[str, Any]:
     """Return the document of user-data: {"bundle": {"url", "sha256"}, "machine": {...}, "facts": {...}}.
 
-    Keys of machine and facts are those of components.node.kinds.REFERENCES, and facts.world. ValueError for any
-    other, for a URL that carries a query or a user (a signed URL is a secret), and for a digest that is none.
+    Keys of machine and facts are those of components.node.kinds.REFERENCES, and facts.world. Raises ValueError for any
+    other key, for a URL with a query or a user (a signed URL is a secret), and for a malformed digest.
     """
     unknown = [f"machine.{key}" for key in machine.keys() - _MACHINE] + [
         f"facts.{key}" for key in facts.keys() - _FACTS
@@ -48,7 +47,7 @@ def document(
 
 
 def user_data(os_family: OsFamily, document: Mapping[str, Any], cloud: str) -> str:
-    """Render one machine's user-data, ASCII: #cloud-config for Linux; for Windows a script, as the cloud has it."""
+    """Return one machine's user-data in ASCII: #cloud-config for Linux, a script in the cloud's tags for Windows."""
     before, after = template(os_family, cloud)
     return before + _json(document) + after
 
@@ -60,7 +59,7 @@ def size(user_data: str) -> int:
 
 @cache
 def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
-    """Give the user-data before and after the document. ValueError when the file has not exactly one empty document."""
+    """Return the user-data before and after the document. Raises ValueError unless the file has one empty document."""
     folder = CLOUD_INIT / os_family
     if os_family == "linux":
         loader = textwrap.indent(without_docstrings((folder / "loader.py").read_text(encoding="ascii")), 6 * " ")
@@ -76,27 +75,27 @@ def template(os_family: OsFamily, cloud: str) -> tuple[str, str]:
 
 
 def of_cloud(script: str, cloud: str) -> str:
-    """Drop a script's functions for other clouds; their names contain the cloud: Get-GcpHeader."""
+    """Return the script without functions for other clouds, whose names contain the cloud (Get-GcpHeader)."""
     others = "|".join(each.capitalize() for each in CLOUDS if each != cloud)
     return re.sub(rf"^function [A-Z][a-z]+-(?:{others})\w* \{{$.*?^\}}$", "", script, flags=re.DOTALL | re.MULTILINE)
 
 
 def without_comments(script: str) -> str:
-    """Drop a script's indentation, and the lines that are empty or only a comment."""
+    """Return the script without indentation, empty lines and lines that contain only a comment."""
     return "".join(f"{line.lstrip()}\n" for line in script.splitlines() if line.strip() and line.lstrip()[0] != "#")
 
 
 def without_docstrings(source: str) -> str:
-    """Drop a module's docstrings, but those that are all that a class or function has."""
+    """Return the source without docstrings, except those that are the whole body of a class or function."""
     lines, dropped = source.splitlines(keepends=True), set[int]()
     for node in ast.walk(ast.parse(source)):
         body: list[ast.stmt] = getattr(node, "body", []) if not isinstance(node, ast.Lambda | ast.IfExp) else []
-        for each in body if len(body) > 1 else []:
-            if isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
-                dropped |= set(range(each.lineno - 1, each.end_lineno or each.lineno))
+        for statement in body if len(body) > 1 else []:
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+                dropped |= set(range(statement.lineno - 1, statement.end_lineno or statement.lineno))
     return "".join(line for number, line in enumerate(lines) if number not in dropped)
 
 
 def _json(document: Mapping[str, Any]) -> str:
-    """Write one line of ASCII. No <, so that no value can end the <powershell> element."""
+    """Return the document as one line of ASCII without <, so that no value can end the <powershell> element."""
     return json.dumps(document, sort_keys=True, separators=(",", ":")).replace("<", "\\u003c")

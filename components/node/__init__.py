@@ -1,4 +1,4 @@
-"""Node plans: what a machine of each role becomes, as data."""
+"""Node plans: the steps that turn a machine into a node, as data."""
 
 from components.node import control_plane, egress, evidence, worker
 from components.node.plan import NodePlan
@@ -9,10 +9,10 @@ __all__ = ["plan_node"]
 
 
 def plan_node(name: str, spec: ClusterSpec, pool: str | None) -> NodePlan:
-    """The plan of a pool's machines, or of the control plane's (None), of the cluster `name`.
+    """Return the plan of a pool's machines, or of the control plane's (None), in the cluster `name`.
 
-    Pure and deterministic; what differs per machine is a reference. The spec has passed its
-    checks. Raises UnknownRelease or UnknownArtifact for a version no table has.
+    Pure and deterministic: values that differ between machines are references. The spec must have passed its checks.
+    Raises UnknownRelease or UnknownArtifact for a version without a row in the tables.
     """
     subject = role(name, spec, pool)
     make = {"linux": worker.linux, "windows": worker.windows}[subject.system]

@@ -1,4 +1,4 @@
-"""Add-ons that the control plane applies: complete manifests from cloud-init/addons, with the spec's values."""
+"""Add-ons that the control plane applies: manifests in cloud-init/addons with the spec's values filled in."""
 
 import copy
 import json
@@ -26,9 +26,9 @@ _MANIFESTS = Path(__file__).parents[2] / "cloud-init" / "addons"
 
 
 def phase(role: Role) -> Phase:
-    """Manifests as files, one an add-on, and one step that gives the cluster these and no others."""
-    made = {name: manifests for name, make in ADDONS.items() if (manifests := make(role))}
-    steps = [_file(name, manifests) for name, manifests in made.items()]
+    """Return the phase that writes one file of manifests for each add-on, applies them and deletes former add-ons."""
+    wanted = {name: manifests for name, make in ADDONS.items() if (manifests := make(role))}
+    steps = [_file(name, manifests) for name, manifests in wanted.items()]
     paths = [each.fields["path"] for each in steps]
     folder = step("directory", "addons", path=FOLDER, on_change=OnChange.AGENT)
     apply = step("addons", "apply-addons", files=paths, kubeconfig=ADMIN_KUBECONFIG, on_change=OnChange.AGENT)
@@ -36,7 +36,7 @@ def phase(role: Role) -> Phase:
 
 
 def flannel(role: Role) -> list[Manifest]:
-    """Flannel for Linux nodes, with the cluster's network; none where the cloud routes pods."""
+    """Return flannel for Linux nodes with the cluster's network settings; empty if the cloud routes pods (l2bridge)."""
     if role.spec.network.mode is NetworkMode.L2BRIDGE:
         return []
     manifests = _manifests("flannel.yaml")
@@ -49,12 +49,12 @@ def flannel(role: Role) -> list[Manifest]:
 
 
 def windows_nodes(_: Role) -> list[Manifest]:
-    """What nodes' own certificates may do for flanneld and kube-proxy."""
+    """Return the RBAC rules that flanneld and kube-proxy on Windows need with their node's certificate."""
     return _manifests("windows-nodes.yaml")
 
 
 def runtime_classes(role: Role) -> list[Manifest]:
-    """SCH-05: a RuntimeClass for each Windows build in the cluster, with that build's tolerations."""
+    """Return a RuntimeClass for each Windows build in the cluster, with tolerations for its pools (SCH-05)."""
     pools: dict[str, list[Pool]] = {}
     for pool in role.spec.pools.values():
         if pool.os.is_windows:
@@ -63,12 +63,12 @@ def runtime_classes(role: Role) -> list[Manifest]:
 
 
 def pod_security(_: Role) -> list[Manifest]:
-    """What Kubernetes' own admission says of pods, in the namespaces that every cluster has."""
+    """Return the Pod Security Admission labels of the namespaces that every cluster has."""
     return _manifests("pod-security.yaml")
 
 
 def metrics_server(role: Role) -> list[Manifest]:
-    """metrics-server of the version that goes with the minor, where the spec wants it."""
+    """Return metrics-server in the version for the minor; empty unless the spec has addons.metrics_server."""
     if not role.spec.addons.metrics_server:
         return []
     manifests = _manifests("metrics-server.yaml")
@@ -91,7 +91,7 @@ def _runtime_class(release: releases.WindowsRelease, pools: list[Pool]) -> Manif
     taints = sorted({each for pool in pools for each in pool.taints})
     (manifest,) = _manifests("runtime-class.yaml")
     manifest["metadata"]["name"] = release.runtime_class
-    # a check sees to it that pools of one build have one runtime
+    # a check refuses pools of one build with different runtimes
     manifest["handler"] = WINDOWS_HANDLERS[pools[0].runtime]
     scheduling = manifest["scheduling"]
     scheduling["nodeSelector"]["node.kubernetes.io/windows-build"] = release.build

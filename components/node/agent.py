@@ -1,4 +1,4 @@
-"""The control-plane agent on a machine: what it is told, its service, and the step by which kubeadm upgrades."""
+"""The control-plane agent on a machine: its configuration, its service, and the step that runs `kubeadm upgrade`."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from components.node.role import Role
 CONFIG = "/etc/mullion/agent.json"
 
 TURN = f"{STATE}/turn"
-"""File: the machine may change itself; the agent writes and removes it."""
+"""File that exists while the machine may change itself (has its turn); the agent writes and removes it."""
 
 _SOURCE = {"PYTHONPATH": "/opt/mullion/current"}
 _PYTHON = ["/usr/bin/python3", "-B", "-m"]
@@ -21,7 +21,7 @@ _KUBEADM = LINUX.program("kubeadm")
 _CRICTL = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
 
 _SNAPSHOT = "/var/lib/etcd/mullion.snapshot"
-"""On the host and in etcd's pod alike."""
+"""Path of a new etcd snapshot, the same on the host and in etcd's pod."""
 
 _ETCD = [
     *("etcdctl", "--endpoints", "https://127.0.0.1:2379", "--cacert", f"{PKI}/etcd/ca.crt"),
@@ -31,17 +31,18 @@ _ETCD = [
 _STATIC_PODS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 
 SNAPSHOTS = {"every_minutes": 60, "keep": 24, "days": 7}
-"""One an hour; those older than a week go, but never one of the newest 24."""
+"""One snapshot an hour; snapshots older than 7 days are deleted, except the newest 24."""
 
 RENEWAL_DAYS = 90
-"""kubeadm's certificates live a year: a quarter of it is time to notice that renewal fails."""
+"""Days before expiry at which certificates are renewed. kubeadm's are valid for a year, so a quarter of it remains to
+notice that renewal fails."""
 
 
-def upgrade(role: Role, founder: str, told: Mapping[str, Any]) -> tuple[Step, ...]:
-    """Before the kubelet's service, which so is never newer than its API server.
+def upgrade(role: Role, founder: str, continued: Mapping[str, Any]) -> tuple[Step, ...]:
+    """Return the steps before the kubelet's service, so that no kubelet is newer than its API server.
 
-    founder: file of a machine that founded the cluster. told: fields of steps whose work the agent goes on with: token,
-    encryption, founding.
+    founder: file that exists on the machine that founded the cluster. continued: fields of the steps whose work the
+    agent continues: token, encryption, service_account, founding.
     """
     return (
         step(
@@ -49,10 +50,10 @@ def upgrade(role: Role, founder: str, told: Mapping[str, Any]) -> tuple[Step, ..
             "agent-config",
             path=CONFIG,
             format="json",
-            content={**configuration(role, founder), **told},
+            content={**configuration(role, founder), **continued},
             on_change=OnChange.AGENT,
         ),
-        # not due while this machine has no turn: at its founding or joining, and at every boot
+        # skipped while this machine has no turn: when it founds or joins the cluster, and at every boot
         step(
             "command",
             "kubeadm-upgrade",
@@ -66,7 +67,7 @@ def upgrade(role: Role, founder: str, told: Mapping[str, Any]) -> tuple[Step, ..
 
 
 def phase() -> Phase:
-    """The agent itself; it starts itself anew when another bundle is current."""
+    """Return the phase that runs the agent, which restarts itself when another bundle becomes current."""
     service = step(
         "service",
         "agent",
@@ -82,7 +83,7 @@ def phase() -> Phase:
 
 
 def configuration(role: Role, founder: str) -> dict[str, Any]:
-    """What the agent reads: cloud-init/linux/agent/configuration.py."""
+    """Return the content of agent.json, read by cloud-init/linux/agent/configuration.py."""
     return {
         "kubeconfig": ADMIN_KUBECONFIG,
         "founder": founder,
@@ -108,9 +109,12 @@ def configuration(role: Role, founder: str) -> dict[str, Any]:
 
 
 def digest(role: Role) -> str:
-    """Of all that kubeadm makes static pods and the kubelet's configuration from; the same on every machine."""
-    made = [kubeadm.cluster_configuration(role), kubelet.configuration(role), proxy.configuration(role)]
-    return hashlib.sha256(canonical(made)).hexdigest()
+    """Return the sha256 (hex) of the documents that kubeadm derives static pods and the kubelet's configuration from.
+
+    It is the same on every machine.
+    """
+    documents = [kubeadm.cluster_configuration(role), kubelet.configuration(role), proxy.configuration(role)]
+    return hashlib.sha256(canonical(documents)).hexdigest()
 
 
 def _upgrade(role: Role) -> dict[str, list[list[str]]]:
@@ -124,7 +128,7 @@ def _upgrade(role: Role) -> dict[str, list[list[str]]]:
             [_KUBEADM, "upgrade", "apply", f"v{role.spec.kubernetes}", "--yes", *flags],
         ],
         "node": [[_KUBEADM, "upgrade", "node", *flags]],
-        # kubeadm's upgrade knows the configuration that the cluster has; not before all API servers are new, because
-        # kube-proxy may not be newer than one
+        # `kubeadm upgrade` keeps kube-proxy's configuration in the cluster, so this command replaces it; it runs after
+        # all API servers are upgraded, because kube-proxy must not be newer than any of them
         "last": [[_KUBEADM, "init", "phase", "addon", "kube-proxy", *config]],
     }

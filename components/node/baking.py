@@ -1,4 +1,4 @@
-"""Images: what of a plan can be baked, and what a node leaves behind that no image may hold (OPS-10)."""
+"""Images: the phases of a plan that can be baked, and the files of a node that no image may contain (OPS-10)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,38 +9,39 @@ from components.node.layout import WINDOWS, WINDOWS_KUBELET_ROOT, WINDOWS_STATE
 from components.node.plan import NodePlan, Scope
 
 FOLDERS = (WINDOWS_KUBELET_ROOT, r"C:\var\lib\cni", r"C:\run", WINDOWS.logs, WINDOWS_STATE)
-"""Emptied: what nodes' programs, and the executor, write by themselves."""
+"""Folders that are emptied: the node's programs and the executor write into them."""
 
 KEPT = (WINDOWS.downloads, rf"{WINDOWS_STATE}\archives", rf"{WINDOWS_STATE}\state.json")
-"""Of these: downloads and listings, so that no machine fetches them again, and what image phases remember."""
+"""Paths in FOLDERS that stay: downloads and archive listings, so that no machine downloads again, and the executor's
+record of the image phases."""
 
 _Trace = tuple[str, str]
-"""Member of the document below, and one entry of it."""
+"""A member of `traces` and one entry of it."""
 
 
 def image_plan(plan: NodePlan) -> NodePlan:
-    """The plan of a machine that becomes an image: its image phases, and nothing that a cluster says."""
+    """Return the plan of a machine that becomes an image: the image phases, without labels and taints."""
     phases = tuple(each for each in plan.phases if each.scope is Scope.IMAGE)
-    nobody: dict[str, Any] = {"labels": "", "taints": [], "taint_text": ""}
-    return replace(plan, phases=phases, registration=nobody)
+    empty: dict[str, Any] = {"labels": "", "taints": [], "taint_text": ""}
+    return replace(plan, phases=phases, registration=empty)
 
 
 def traces(plan: NodePlan) -> dict[str, list[str]]:
-    """What goes before an image is made, and what stays.
+    """Return what is removed before an image is made, and what stays.
 
-    files, services, tasks, rules (of the firewall): of every step that makes one machine what it is; so a step that is
-    added is thought of (KeyError: its kind is not). folders: emptied, but for what is kept and for folders that stay.
-    stopped: services that stay.
+    files, services, tasks, rules (of the firewall): removed; those of every step in a node phase. Raises KeyError if
+    TRACES lacks the kind of a step, so that no new kind is forgotten. folders: emptied, except the paths in kept and
+    the folders in stays. stopped: services that stay, but are stopped.
     """
-    found: dict[str, list[str]] = {"files": [WINDOWS.kubelet_kubeconfig], "services": [], "tasks": ["mullion"]}
-    found["rules"] = []
+    removed: dict[str, list[str]] = {"files": [WINDOWS.kubelet_kubeconfig], "services": [], "tasks": ["mullion"]}
+    removed["rules"] = []
     for member, entry in (trace for each in _steps(plan, Scope.NODE) for trace in TRACES[each.kind](each)):
-        if entry not in found[member]:
-            found[member].append(entry)
+        if entry not in removed[member]:
+            removed[member].append(entry)
     image = list(_steps(plan, Scope.IMAGE))
     stays = [each.fields["path"] for each in image if each.kind == "directory"]
     stopped = [each.fields["service"] for each in reversed(image) if each.kind == "service"]
-    return {**found, "folders": list(FOLDERS), "kept": list(KEPT), "stays": stays, "stopped": stopped}
+    return {**removed, "folders": list(FOLDERS), "kept": list(KEPT), "stays": stays, "stopped": stopped}
 
 
 def _steps(plan: NodePlan, scope: Scope) -> Iterator[Step]:
@@ -48,7 +49,7 @@ def _steps(plan: NodePlan, scope: Scope) -> Iterator[Step]:
 
 
 def _fields(**members: str) -> Callable[[Step], Iterator[_Trace]]:
-    """Traces that stand in fields of the step, by the member they belong to."""
+    """Return a function that yields a step's traces from its fields; members: names of the fields by member."""
 
     def of(step: Step) -> Iterator[_Trace]:
         for member, names in members.items():
@@ -72,18 +73,18 @@ TRACES: dict[str, Callable[[Step], Iterator[_Trace]]] = {
     "service": _fields(services="service"),
     "task": _tasks,
     "firewall-rule": _fields(rules="rule"),
-    # a folder may stay, empty of what other steps put there; FOLDERS have the rest
+    # folders stay: the files in them are removed by other rows or by FOLDERS
     "directory": _none,
-    # the network and its books are in FOLDERS and in HNS, which the script empties as a whole
+    # networks and leases are in FOLDERS, which are emptied, and in HNS, which the script empties
     **dict.fromkeys(("stale-network", "overlay-network", "hns-network", "source-vip", "metadata-route"), _none),
-    # sysprep gives another name; a kind of program, or the firewall as a whole, is no cluster's
+    # sysprep changes the host name; priorities, firewall profiles and disabled users are the same in every cluster
     **dict.fromkeys(("hostname", "registry", "firewall-profiles", "local-user"), _none),
-    # these only look
+    # these change nothing
     **dict.fromkeys(("wait", "probe", "api-version", "node-object", "pod-range"), _none),
 }
-"""What a step of a node phase leaves, by its kind."""
+"""What a step of a node phase leaves on the machine, by its kind."""
 
 
 def document(plan: NodePlan, cloud: str) -> dict[str, Any]:
-    """bake.json: the cloud whose sysprep is run, and what goes before it."""
+    """Return the content of bake.json: the cloud whose sysprep runs, and what is removed before it."""
     return {"cloud": cloud, "remove": traces(plan)}

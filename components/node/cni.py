@@ -1,6 +1,6 @@
-"""CNI files: what container runtimes hand to the network plug-ins, on Linux and on Windows in both of its forms.
+"""CNI configurations for Linux, and for Windows in two forms.
 
-Windows knows two: HNS v1, which dockershim and cri-dockerd use, and HCN (apiVersion 2), which containerd uses
+The two forms are HNS v1, which dockershim and cri-dockerd use, and HCN (apiVersion 2), which containerd uses
 (containernetworking/plugins pkg/hns/netconf_windows.go).
 """
 
@@ -15,26 +15,30 @@ from components.node.role import Role
 from components.spec.models import Network, NetworkMode, Runtime
 
 L2BRIDGE = "cbr0"
-"""Name of the HNS network of l2bridge, on every node (FLN-04)."""
+"""Name of the HNS network on every node with l2bridge (FLN-04)."""
 
 
 def name(network: Network) -> str:
-    """FLN-04: the one name of HNS network, CNI files, source VIP and kube-proxy; for overlay flannel's own default."""
+    """Return the one name of the network in HNS, CNI files, source VIP and kube-proxy (FLN-04).
+
+    With overlay it is flannel's default.
+    """
     return f"flannel.{network.vni}" if network.mode is NetworkMode.OVERLAY else L2BRIDGE
 
 
 def linux(network: Network) -> dict[str, Any]:
-    """FLN-03: flannel's CNI file on Linux."""
+    """Return flannel's CNI configuration on Linux (FLN-03)."""
     flannel = {"type": "flannel", "delegate": {"hairpinMode": True, "isDefaultGateway": True}}
     portmap = {"type": "portmap", "capabilities": {"portMappings": True}}
     return {"name": name(network), "cniVersion": "1.0.0", "plugins": [flannel, portmap]}
 
 
 def linux_bridge(network: Network) -> dict[str, Any]:
-    """Linux in l2bridge: a bridge with the planned range. The cloud routes, so it needs no agent and no image.
+    """Return the CNI configuration on Linux with l2bridge: a bridge with the node's planned pod range.
 
-    Not the plug-in's own ipMasq: it knows one range without translation, the node's, and pods of others must see who
-    calls (components/node/network.py masquerades).
+    The cloud routes pods, so no agent and no container image is needed. The plug-in's ipMasq stays off: it excludes
+    only the node's own range from translation, and pods on other nodes must see the pod's address
+    (components/node/network.py masquerades).
     """
     ipam = {"type": "host-local", "ranges": [[{"subnet": ref("machine.pod_cidr")}]]}
     bridge = {"type": "bridge", "bridge": "cni0", "isDefaultGateway": True, "hairpinMode": True, "ipam": ipam}
@@ -43,10 +47,13 @@ def linux_bridge(network: Network) -> dict[str, Any]:
 
 
 def windows(role: Role) -> dict[str, Any]:
-    """NET-09, NET-10: overlay by flannel's plug-in and win-overlay; l2bridge by win-bridge from the planned range."""
+    """Return the CNI configuration on Windows: flannel and win-overlay, or win-bridge with the planned pod range.
+
+    Requirements NET-09 and NET-10.
+    """
     network, form = role.spec.network, _FORMS[role.runtime]
     overlay = network.mode is NetworkMode.OVERLAY
-    # l2bridge: what lies outside the cloud network alone is translated (NET-10)
+    # l2bridge: only traffic that leaves the cloud's network is translated (NET-10)
     inside = [str(network.pods), str(network.services), *([] if overlay else [str(network.nodes)])]
     closed = role.spec.cloud.facts.closed_to_pods
     policies = [*form.policies(inside, str(network.services), overlay), *map(form.access_list, _access_lists(closed))]
@@ -59,7 +66,7 @@ def windows(role: Role) -> dict[str, Any]:
     if overlay:
         plugin = {"type": "flannel", **capabilities, "delegate": plugin}
     else:
-        # by itself host-local would give the second address, the host's endpoint, to a pod
+        # without rangeStart host-local would give a pod the second address, which is the host's endpoint
         pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
         ipam = {"type": "host-local", "ranges": [[pods]]}
         plugin = {**plugin, **capabilities, "loopbackDSR": True, "ipam": ipam}
@@ -69,7 +76,7 @@ def windows(role: Role) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Form:
-    """How one of the two APIs writes policies."""
+    """Version and policies in the form of one of the two APIs."""
 
     version: dict[str, Any]
     policies: Callable[[list[str], str, bool], list[dict[str, Any]]]
@@ -100,15 +107,15 @@ def _hcn(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]
 
 
 _FORMS: dict[Runtime, _Form] = {
-    # hcsshim internal/hns/hnspolicy.go ACLPolicy: its fields stand beside the type
+    # hcsshim internal/hns/hnspolicy.go ACLPolicy: the settings are siblings of Type
     Runtime.DOCKER: _Form({}, _hns, lambda settings: {"Type": "ACL", **settings}),
     Runtime.CONTAINERD: _Form({"apiVersion": 2}, _hcn, lambda settings: {"Type": "ACL", "Settings": settings}),
 }
 
 
 def _access_lists(closed: tuple[ClosedAddress, ...]) -> list[dict[str, Any]]:
-    # AclPolicySetting (hcsshim hcn/hcnpolicy.go): protocol numbers and ports are texts, the lowest priority
-    # number wins; Switch rules act in the virtual switch, out of a pod's reach. All else stays open by the last two.
+    # AclPolicySetting (hcsshim hcn/hcnpolicy.go): protocol numbers and ports are strings, the lowest priority number
+    # wins. Switch rules act in the virtual switch, where no pod can change them. The last two allow all other traffic.
     blocks = [
         {"Direction": "Out", "RemoteAddresses": f"{each.address}/32", "Action": "Block", "Priority": 200 + index}
         | ({"Protocols": "6", "RemotePorts": ",".join(map(str, each.tcp_ports))} if each.tcp_ports else {})

@@ -1,4 +1,4 @@
-"""The control plane's machines, the same plan for all of them: a log of records decides who founds the cluster."""
+"""Node plan of the control plane, the same for all its machines: a log of records decides which one is the founder."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ from components.topology.addressing import control_plane_address, network_plan
 from components.topology.firewall import API_PORT
 
 FOUNDER, MEMBER, DONE = f"{STATE}/founder", f"{STATE}/member", f"{STATE}/joined"
-"""Files: this machine founds the cluster; it joins one; it has done so, to the end."""
+"""Files that exist if this machine founds the cluster, if it joins the cluster, and once it has finished either."""
 
 FOUNDED = f"{STATE}/founded"
-"""File: the founder has written that the cluster is founded."""
+"""File that exists once the founder has recorded that the cluster is founded."""
 
 RESTORED = f"{STATE}/restored"
-"""File: the founder has what its founding begins with; in it the key of a snapshot, or nothing."""
+"""File that exists once etcd's data are restored, with the snapshot's key; empty if the founding has no snapshot."""
 
 LOG = "founding"
-"""Place of the records in the snapshot store that say who founds."""
+"""Prefix of the records in the snapshot store that decide which machine is the founder."""
 
 TOKEN_HOURS = 24
-"""kubeadm's own default; longer than the slowest Windows machine needs to boot."""
+"""Lifetime of a bootstrap token in hours: kubeadm's default, and longer than the slowest Windows machine boots."""
 
 ENCRYPTED = ["secrets"]
-"""Resources encrypted at rest, of the core group and in namespaces."""
+"""Namespaced resources of the core group that are encrypted at rest."""
 
 _TOKEN: dict[str, Any] = {
     "secret": ref("facts.join_secret"),
@@ -47,8 +47,8 @@ _SIGNERS: dict[str, Any] = {
     "public": kubeadm.VERIFYING_KEYS,
 }
 _LOG: dict[str, Any] = {"store": ref("facts.snapshot_store"), "log": LOG, "cluster": ref("facts.ca_hash")}
-_TOLD = {"token": _TOKEN, "encryption": _KEYS, "service_account": _SIGNERS, "founding": _LOG}
-"""Fields of steps that make bootstrap tokens, keys, and the founding; the agent has them too."""
+_CONTINUED = {"token": _TOKEN, "encryption": _KEYS, "service_account": _SIGNERS, "founding": _LOG}
+"""Fields of the steps that make bootstrap tokens and keys and read the log, also for the agent's configuration."""
 
 AUDIT_POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
@@ -61,11 +61,11 @@ AUDIT_POLICY: dict[str, Any] = {
         {"level": "Metadata"},
     ],
 }
-"""Who did what to which object; never bodies, which hold Secrets."""
+"""Audit policy: records who did what to which object; never request bodies, which contain Secrets."""
 
 
 def phases(role: Role) -> tuple[Phase, ...]:
-    """All phases, in order."""
+    """Return all phases in order."""
     return (
         system.identity(),
         system.linux(role),
@@ -105,14 +105,14 @@ def _prepared(role: Role) -> tuple[Step, ...]:
         *kubeadm.preparation(role),
         step("directory", "state", path=STATE, access="private"),
         step("file", "init-config", path=kubeadm.INIT_CONFIG, format="documents", content=documents),
-        *agent.upgrade(role, FOUNDER, _TOLD),
+        *agent.upgrade(role, FOUNDER, _CONTINUED),
         kubeadm.service(role),
     )
 
 
 def _found_or_join(role: Role) -> tuple[Step, ...]:
     return (
-        # the first machine needs minutes; the others wait for it here
+        # the founder needs minutes; the other machines wait for it in this step
         step("claim", "found-or-join", **_LOG, founder=FOUNDER, member=MEMBER, timeout_seconds=1800),
         _endpoint(role, "endpoint"),
         step(
@@ -129,7 +129,8 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
         ),
         kubeadm.init(RESTORED, done=DONE, requires=FOUNDER),
         step("founded", "founded", **_LOG, founder=FOUNDER, path=FOUNDED),
-        # only now: nobody joins a cluster that another founder may still replace; kubeadm-join below reads it
+        # after `founded`: no machine may join a cluster that another founder could still replace; kubeadm-join reads
+        # this token
         step(
             "bootstrap-token",
             "join-secret",
@@ -153,7 +154,10 @@ def _found_or_join(role: Role) -> tuple[Step, ...]:
 
 
 def _endpoint(role: Role, name: str) -> Step:
-    """CP: never through a load balancer, which may not send a machine back to itself."""
+    """Return the step that resolves the API's name to control planes in the hosts file.
+
+    A load balancer may not send a machine's connection back to the same machine.
+    """
     planned = network_plan(role.spec.network, role.spec.api.access, role.spec.cloud)
     peers = [str(control_plane_address(planned, index)) for index in range(role.spec.control_plane.count)]
     return step(

@@ -1,4 +1,4 @@
-"""Downloads: one table per system, each file pinned by digest."""
+"""Downloads of a machine: one table for each system, every file pinned by digest."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,7 +17,7 @@ from components.spec.models import ClusterSpec, Runtime
 
 @dataclass(frozen=True)
 class Download:
-    """One artefact and where it goes: unpacked in `target`, or as it is to the program `program`."""
+    """One artifact: an archive unpacked into `target`, or a file saved in `target` as the program `program`."""
 
     name: str
     version: str
@@ -31,7 +31,7 @@ _KUBERNETES = "kubernetes/node/bin/"
 
 
 def phase(role: Role) -> Phase:
-    """All programs of a machine."""
+    """Return the phase that downloads all programs of a machine."""
     layout = LAYOUTS[role.system]
     files = wanted(role)
     targets = dict.fromkeys(each.target for each in files)
@@ -47,31 +47,31 @@ def phase(role: Role) -> Phase:
 
 
 def wanted(role: Role) -> tuple[Download, ...]:
-    """What a machine downloads, in order."""
+    """Return the downloads of a machine in order."""
     layout = LAYOUTS[role.system]
     return tuple(_windows(role, layout) if role.os.is_windows else _linux(role, layout))
 
 
 def needed(cluster: str, spec: ClusterSpec) -> tuple[Artifact, ...]:
-    """Every download of a cluster's machines, once each; without those that no entry or table is for."""
-    found: dict[tuple[str, str, str], Artifact] = {}
+    """Return every artifact of a cluster's machines once, without versions that the tables lack."""
+    artifacts: dict[tuple[str, str, str], Artifact] = {}
     for pool in (None, *spec.pools):
         subject = role(cluster, spec, pool)
         files: tuple[Download, ...] = ()
         with suppress(releases.UnknownRelease):
             files = wanted(subject)
-        for each in files:
+        for file in files:
             with suppress(UnknownArtifact):
-                found[each.name, each.version, subject.system] = subject.catalogue.find(
-                    each.name, each.version, subject.system
+                artifacts[file.name, file.version, subject.system] = subject.catalogue.find(
+                    file.name, file.version, subject.system
                 )
-    return tuple(found.values())
+    return tuple(artifacts.values())
 
 
 def _providers(role: Role) -> Iterator[Download]:
-    for each in registries.wanted(role):
+    for provider in registries.wanted(role):
         version = role.release.credential_provider or ""
-        yield Download(each.program, version, registries.folder(role), program=each.program)
+        yield Download(provider.program, version, registries.folder(role), program=provider.program)
 
 
 def _linux(role: Role, layout: Layout) -> Iterator[Download]:
@@ -116,16 +116,16 @@ def _folder(path: str) -> Step:
 
 
 def _steps(download: Download, role: Role, layout: Layout) -> Iterator[Step]:
-    found = role.catalogue.find(download.name, download.version, role.system)
-    source: dict[str, Any] = {"url": found.url, "digest": found.digest}
-    if found.size is not None:
-        source["size"] = found.size
+    artifact = role.catalogue.find(download.name, download.version, role.system)
+    source: dict[str, Any] = {"url": artifact.url, "digest": artifact.digest}
+    if artifact.size is not None:
+        source["size"] = artifact.size
     if download.program:
         path = layout.program(download.program, download.target)
         yield step("artifact", f"download-{download.name}", path=path, executable=True, **source)
         return
-    # the version in the name: the publishers' file names do not always have it
-    path = layout.path(layout.downloads, f"{download.name}-{download.version}{_ending(found.file_name)}")
+    # the name includes the version, because publishers' file names do not always
+    path = layout.path(layout.downloads, f"{download.name}-{download.version}{_ending(artifact.file_name)}")
     yield step("artifact", f"download-{download.name}", path=path, **source)
     limits: dict[str, Any] = {"strip": download.strip, "members": list(download.members)}
     used = {key: value for key, value in limits.items() if value}

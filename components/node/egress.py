@@ -53,8 +53,8 @@ def packages(role: Role) -> dict[str, str]:
 def authorities(role: Role) -> tuple[Step, ...]:
     """Return steps that add trusted_cas to the machine's trusted authorities, before any download."""
     make = _on_windows if role.os.is_windows else _on_linux
-    found = {each.sha1: each for pem in role.spec.trusted_cas for each in certificates.read(pem)}
-    return tuple(one for each in found.values() for one in make(each))
+    by_sha1 = {each.sha1: each for pem in role.spec.trusted_cas for each in certificates.read(pem)}
+    return tuple(step for certificate in by_sha1.values() for step in make(certificate))
 
 
 def trust_files(role: Role) -> list[str]:
@@ -83,7 +83,7 @@ def _proxy(cluster: str, spec: ClusterSpec) -> dict[str, Any]:
 
 
 def _on_linux(authority: Certificate) -> Iterator[Step]:
-    """Write the file; update-ca-certificates(8) links each file of the folder."""
+    """Yield the steps that write the file and run update-ca-certificates(8), which links each file of the folder."""
     name, content = authority.sha1, authority.pem
     path = f"/usr/local/share/ca-certificates/mullion-{name}.crt"
     yield step("file", f"authority-{name}", path=path, content=content)
@@ -92,7 +92,7 @@ def _on_linux(authority: Certificate) -> Iterator[Step]:
 
 
 def _on_windows(authority: Certificate) -> Iterator[Step]:
-    """Write an element of a certificate store: property id, 1, length, value, little-endian."""
+    """Yield the step that writes an element of the store: property id, 1, length, value (little-endian)."""
     element = struct.pack("<III", _CERTIFICATE, 1, len(authority.der)) + authority.der
     data = base64.b64encode(element).decode()
     key = rf"{_TRUSTED}\{authority.sha1.upper()}"

@@ -1,4 +1,4 @@
-"""How a Windows machine becomes a node: the way in, the kubelet, and what must be true of it in the end."""
+"""Joining of a Windows machine: bootstrap token, kubelet, and the conditions that end its plan."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ _RUNTIMES = ("containerd", "docker", "cri-dockerd")
 
 _DOWN = {**dict.fromkeys(_RUNTIMES, "runtime-down"), "kubelet": "kubelet-down", "flanneld": "flanneld-down",
          "kube-proxy": "proxy-down"}  # fmt: skip
-"""OPS-01: each service that does not run has its own number."""
+"""Error by the service that does not run (OPS-01)."""
 
 _HEALTH = {"kubelet": "http://127.0.0.1:10248/healthz", "kube-proxy": "http://127.0.0.1:10256/healthz"}
 
 
 def phase(role: Role) -> Phase:
-    """The kubelet, which joins with the token by TLS bootstrap, once; then with its own certificate."""
+    """Return the phase with the kubelet, which joins once with the bootstrap token, then uses its own certificate."""
     command = [
         WINDOWS.program("kubelet"),
         "--windows-service",
@@ -52,7 +52,7 @@ def phase(role: Role) -> Phase:
                 version=role.spec.kubernetes,
                 kubectl=_KUBECTL,
             ),
-            # the API answers a moment before the founder has stored the token
+            # the API accepts connections a moment before the founder stores the token
             _bootstrap("bootstrap", retries=20),
             _private("node-kubeconfig", WINDOWS_NODE_KUBECONFIG, kubeconfig(WINDOWS.ca, _OWN)),
             _private("kubelet-config", WINDOWS.kubelet_config, config),
@@ -66,7 +66,7 @@ def phase(role: Role) -> Phase:
                 **egress.variables(role),
             ),
             wait("node-certificate", 900, file=WINDOWS_NODE_CERTIFICATE, error="node-unregistered"),
-            # the token is good for other machines too: it goes as soon as this one has no use for it
+            # the token would let other machines join too, so it is deleted once this node has its certificate
             _bootstrap("joined"),
         ),
     )
@@ -93,7 +93,7 @@ def _private(name: str, path: str, content: Any) -> Step:
 
 
 def registered(role: Role) -> Phase:
-    """OPS-01: all services run and are healthy, and the cluster has the Node as planned."""
+    """Return the phase that waits until all services are healthy and the Node object is as planned (OPS-01)."""
     flanneld = ("flanneld",) if role.spec.network.mode is NetworkMode.OVERLAY else ()
     services = (*runtime.services(role), "kubelet", *flanneld, "kube-proxy")
     labels = {"node.kubernetes.io/windows-build": releases.windows(role.os).build, POOL_LABEL: role.name}
@@ -124,7 +124,7 @@ def registered(role: Role) -> Phase:
 
 
 def ready(role: Role) -> tuple[Phase, ...]:
-    """Node Ready, where the pool's gate asks for it."""
+    """Return the phase that waits until the Node is Ready; empty unless the pool's gate is `ready`."""
     if role.gate is not Gate.READY:
         return ()
     return (Phase("ready", Scope.NODE, (_node("node-ready", state="ready", timeout_seconds=900),)),)

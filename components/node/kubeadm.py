@@ -1,4 +1,4 @@
-"""kubeadm's documents, in the API version of the minor, and the steps that run it."""
+"""kubeadm's configuration documents in the API version of the minor, and the steps that run kubeadm."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ _VOLUMES = (
     ("audit-policy", AUDIT_POLICY.rpartition("/")[0], True),
     ("audit-logs", AUDIT_LOGS, False),
 )
-"""Name, path on host and in the pod, read only."""
+"""Host paths mounted into the API server: name, path on the host and in the pod, read-only."""
 
 SECRET_FILES: dict[str, str] = {
     each: f"{PKI}/{each}"
@@ -52,10 +52,10 @@ SECRET_FILES: dict[str, str] = {
         "etcd/ca.key",
     )
 }
-"""Members of the PKI secret and the files kubeadm finds them in; it makes every other certificate itself."""
+"""Members of the PKI secret and the files where kubeadm reads them; kubeadm creates all other certificates."""
 
 SIGNING_KEY, VERIFYING_KEYS = f"{PKI}/sa.key", f"{PKI}/sa.pub"
-"""Of service-account tokens."""
+"""Files of the keys that sign and verify service-account tokens."""
 
 
 _OF_KUBELET = (
@@ -67,7 +67,7 @@ _OF_KUBELET = (
 )
 
 _OF_WORKER = (*_OF_KUBELET, f"{PKI}/ca.crt")
-"""What `kubeadm join` makes on a worker; it refuses to begin where it finds one of them."""
+"""Files that `kubeadm join` creates on a worker; it refuses to start if one of them exists."""
 
 CERTIFICATES = (
     *("apiserver", "apiserver-kubelet-client", "apiserver-etcd-client", "front-proxy-client"),
@@ -80,9 +80,9 @@ _OF_CONTROL_PLANE = (
     "/etc/kubernetes/manifests",
     *(f"{PKI}/{name}.{ending}" for name in CERTIFICATES for ending in ("crt", "key")),
 )
-"""What kubeadm makes on a control plane from the authorities and keys it is given, so what it makes again.
+"""Files that kubeadm creates on a control plane from authorities and keys, so that it can create them again.
 
-Never /var/lib/etcd: a member that was added keeps its memory of that.
+Never /var/lib/etcd: a member that was added to etcd must keep its data.
 """
 
 _BUSY = ("Port-10250",)
@@ -91,11 +91,11 @@ _CONTROL_PLANE_BUSY = (
     *("DirAvailable--var-lib-etcd", "Port-2379", "Port-2380", "Port-6443"),
     *("Port-10250", "Port-10257", "Port-10259"),
 )
-"""Preflight checks that what an earlier try left fails: its containers run on until the kubelet starts again."""
+"""Preflight checks that fail after an unfinished try: its containers run until the kubelet starts again."""
 
 
 def cluster_configuration(role: Role) -> dict[str, Any]:
-    """ClusterConfiguration, the user's merged last."""
+    """Return the ClusterConfiguration with the user's fields merged over it."""
     network = role.spec.network
     names = [ref("facts.api_host")]
     if role.spec.api.access is ApiAccess.PUBLIC:
@@ -127,7 +127,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
 
 
 def init_documents(role: Role) -> list[dict[str, Any]]:
-    """What `kubeadm init` reads."""
+    """Return the documents that `kubeadm init` reads."""
     init: dict[str, Any] = {
         "apiVersion": role.release.kubeadm_api,
         "kind": "InitConfiguration",
@@ -140,11 +140,14 @@ def init_documents(role: Role) -> list[dict[str, Any]]:
 
 
 def join_configuration(role: Role) -> dict[str, Any]:
-    """JoinConfiguration, the user's merged last. It holds the token, so it is never written to a disk."""
+    """Return the JoinConfiguration with the user's fields merged over it.
+
+    It contains the bootstrap token, so it is never written to disk.
+    """
     ours: dict[str, Any] = {
         "apiVersion": role.release.kubeadm_api,
         "kind": "JoinConfiguration",
-        # a kubeconfig, not a token: token discovery wants host:port and trusts what it finds; the CA is known here
+        # a kubeconfig, because the CA is known; token discovery needs host:port and trusts the CA that it finds there
         "discovery": {
             "file": {"kubeConfigPath": _DISCOVERY},
             "tlsBootstrapToken": ref("node.bootstrap_token"),
@@ -158,7 +161,10 @@ def join_configuration(role: Role) -> dict[str, Any]:
 
 
 def preparation(role: Role) -> tuple[Step, ...]:
-    """The cluster's CA, how to find the API, and our kubelet configuration as a patch."""
+    """Return the steps that write the cluster's CA, a kubeconfig for discovery, and the kubelet's configuration.
+
+    The configuration is a patch for kubeadm, or a whole file for minors whose kubeadm takes no patch.
+    """
     patched = role.release.kubelet_patch
     path = f"{KUBEADM_PATCHES}/kubeletconfiguration+merge.json" if patched else kubelet.path(role)
     return (
@@ -176,7 +182,7 @@ def preparation(role: Role) -> tuple[Step, ...]:
 
 
 def service(role: Role) -> Step:
-    """The kubelet's service: with our own flags, not kubeadm-flags.env, the same on both systems; kubeadm starts it."""
+    """Return the kubelet's service, which kubeadm starts; its flags are those of Windows too, not kubeadm-flags.env."""
     program = LINUX.program("kubelet")
     return step(
         "service",
@@ -192,9 +198,12 @@ def service(role: Role) -> Step:
 
 
 def init(snapshot: str, **conditions: Any) -> Step:
-    """Runs `kubeadm init`; without printing the token it makes. snapshot: file with the key of what it began with."""
+    """Return the step that runs `kubeadm init` without printing the token.
+
+    snapshot: file with the key of the snapshot that etcd started from, or without text.
+    """
     argv = [_PROGRAM, "init", "--config", INIT_CONFIG, "--skip-token-print"]
-    # a restored cluster begins with data; on any other fresh machine there are none
+    # a restored cluster starts with data in /var/lib/etcd; on other new machines the folder is empty
     argv += ["--ignore-preflight-errors", "DirAvailable--var-lib-etcd"]
     again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY)
     crictl = [LINUX.program("crictl"), "--runtime-endpoint", LINUX.containerd_socket]
@@ -203,21 +212,25 @@ def init(snapshot: str, **conditions: Any) -> Step:
 
 
 def join(role: Role, **conditions: Any) -> Step:
-    """Runs `kubeadm join`, its configuration on standard input."""
+    """Return the step that runs `kubeadm join` with its configuration on standard input."""
     argv = [_PROGRAM, "join", "--config", "/dev/stdin"]
     document = join_configuration(role)
-    made = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY) if role.is_control_plane else _again(_OF_WORKER, _BUSY)
-    # the API answers a moment before the founder has stored the token; a Node that was made stays Ready for 40 s
-    return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **made, **conditions)
+    again = _again(_OF_CONTROL_PLANE, _CONTROL_PLANE_BUSY) if role.is_control_plane else _again(_OF_WORKER, _BUSY)
+    # the API accepts connections a moment before the founder stores the token, and kubeadm refuses a Node object of an
+    # earlier try while it is Ready (40 s)
+    return step("kubeadm", "kubeadm-join", argv=argv, input=document, retries=20, **again, **conditions)
 
 
-def _again(made: tuple[str, ...], busy: tuple[str, ...]) -> dict[str, Any]:
-    """How a try goes on where an earlier one was cut or failed."""
-    return {"clears": list(made), "again": ["--ignore-preflight-errors", ",".join(busy)]}
+def _again(files: tuple[str, ...], busy: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields for a try after one that was interrupted or failed."""
+    return {"clears": list(files), "again": ["--ignore-preflight-errors", ",".join(busy)]}
 
 
 def _pod_ranges(role: Role) -> dict[str, str]:
-    """IPP-02: a /24 for each node; where the cloud routes them they are planned, and the agent sets spec.podCIDR."""
+    """Return the controller manager's flags for a /24 for each node (IPP-02).
+
+    With l2bridge the ranges are planned and the agent sets spec.podCIDR.
+    """
     if role.spec.network.mode is NetworkMode.L2BRIDGE:
         return {"allocate-node-cidrs": "false"}
     return {"node-cidr-mask-size": "24"}
@@ -238,7 +251,7 @@ def _patches(role: Role) -> dict[str, Any]:
 
 
 def _arguments(role: Role, values: dict[str, str]) -> Any:
-    # a map up to v1beta3, from v1beta4 on a list
+    # a map up to v1beta3, a list from v1beta4 on
     if releases.fields("ClusterConfiguration", role.spec.kubernetes)["apiServer.extraArgs"] == "text-map":
         return values
     return [{"name": name, "value": value} for name, value in values.items()]

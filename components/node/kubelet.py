@@ -1,4 +1,4 @@
-"""The kubelet: its configuration, the same for both systems where they share it, and its flags."""
+"""The kubelet's configuration and flags on both systems."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,36 +18,36 @@ _AUTHENTICATION: dict[str, Any] = {"anonymous": {"enabled": False}, "webhook": {
 _WINDOWS_ONLY: dict[str, Any] = {
     "authentication": _AUTHENTICATION | {"x509": {"clientCAFile": WINDOWS.ca}},
     "authorization": {"mode": "Webhook"},
-    # RES-04: other values end the kubelet up to 1.30 and warn from 1.31
+    # RES-04: other values stop the kubelet up to 1.30 and log a warning from 1.31 on
     "cgroupsPerQOS": False,
     "enforceNodeAllocatable": [],
-    # NET-12: there is no resolv.conf to map
+    # NET-12: Windows has no resolv.conf
     "resolvConf": "",
     "enableDebuggingHandlers": True,
     # pulls of Windows images take minutes
     "runtimeRequestTimeout": "10m",
 }
-"""On Linux kubeadm sets these itself, or they are the kubelet's defaults."""
+"""Fields for Windows only: on Linux kubeadm sets them, or they are the kubelet's defaults."""
 
 _LINUX_WHOLE: dict[str, Any] = {
     "authentication": _AUTHENTICATION | {"x509": {"clientCAFile": LINUX.ca}},
     "authorization": {"mode": "Webhook"},
-    # as containerd's
+    # must equal containerd's
     "cgroupDriver": "systemd",
-    # the one below it names systemd-resolved itself, which would make CoreDNS ask itself
+    # /etc/resolv.conf names systemd-resolved's loopback address, so CoreDNS would forward queries to itself
     "resolvConf": "/run/systemd/resolve/resolv.conf",
     "staticPodPath": "/etc/kubernetes/manifests",
 }
-"""What kubeadm writes into the kubelet's file, where it takes no patch of ours and so we write the whole file."""
+"""Fields that kubeadm writes; for minors whose kubeadm takes no patch, so that Mullion writes the whole file."""
 
 _DOCKERSHIM: dict[str, Any] = {"hairpinMode": "promiscuous-bridge"}
-"""SRV-09."""
+"""Fields for dockershim (SRV-09)."""
 
 
 def configuration(role: Role) -> dict[str, Any]:
-    """KubeletConfiguration: whole on Windows and without kubeadm's patches, else what differs from kubeadm's.
+    """Return the KubeletConfiguration with the user's fields merged over it.
 
-    The user's is merged last.
+    It is whole on Windows and where kubeadm takes no patch; elsewhere it is a patch of kubeadm's.
     """
     ours: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -73,7 +73,7 @@ def configuration(role: Role) -> dict[str, Any]:
 
 
 def system_reserved(role: Role) -> dict[str, str]:
-    """RES-02: on Windows at least the larger of 500m and a tenth of the machine's vCPU, unless the user says."""
+    """Return systemReserved; its cpu on Windows defaults to the larger of 500m and a tenth of the vCPUs (RES-02)."""
     reserved = _quantities(role.kubelet.system_reserved)
     if role.os.is_windows and "cpu" not in reserved:
         size = instance_sizes.size(role.size)
@@ -82,25 +82,25 @@ def system_reserved(role: Role) -> dict[str, str]:
 
 
 def priority(chosen: PriorityClass | None) -> list[str]:
-    """RES-03: the flag of kubelet or kube-proxy on Windows; it has no field."""
+    """Return the kubelet's flag for its priority class on Windows, which has no configuration field (RES-03)."""
     return [] if chosen is None else [f"--windows-priorityclass={chosen.value}"]
 
 
 def path(role: Role) -> str:
-    """Where the kubelet reads its configuration; kubeadm's own file where kubeadm merges ours into it."""
+    """Return the path of the kubelet's configuration; on Linux it is kubeadm's file if kubeadm takes a patch."""
     whole = not role.os.is_windows and not role.release.kubelet_patch
     return WHOLE_KUBELET_CONFIG if whole else LAYOUTS[role.system].kubelet_config
 
 
 def flags(role: Role) -> list[Any]:
-    """What has no field in the configuration of this minor."""
+    """Return the flags for settings that have no configuration field in this minor."""
     layout = LAYOUTS[role.system]
     return [
         *("--config", path(role)),
         *("--kubeconfig", layout.kubelet_kubeconfig),
         *("--bootstrap-kubeconfig", layout.kubelet_bootstrap),
         *("--hostname-override", ref("machine.name")),
-        # else the kubelet may take the address of an HNS adapter after a reboot
+        # without it the kubelet may take the address of an HNS adapter after a reboot
         *("--node-ip", ref("node.address")),
         *("--node-labels", ref("registration.labels")),
         *registries.flags(role),
@@ -126,10 +126,10 @@ def _old_flags(role: Role) -> Iterator[Any]:
 
 
 def _is_flag(field: str, role: Role) -> bool:
-    """Whether the minor takes the setting on its command line only; dockershim has no endpoint at all."""
+    """Return whether the minor takes the setting as a flag only; also true of dockershim's fixed endpoint."""
     if field == "containerRuntimeEndpoint" and runtime.uses_dockershim(role):
         return True
-    # the field is there, but takes an empty text, which Windows needs, for its default
+    # the field exists, but the kubelet replaces an empty string, which Windows needs, with its default
     return field in role.release.flagged and (field != "resolvConf" or role.os.is_windows)
 
 

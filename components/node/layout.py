@@ -1,15 +1,15 @@
-"""Where things lie on a machine: one constant for each place, so that all files agree."""
+"""Paths on a machine: one constant for each, so that all files agree."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places on machines of one system."""
+    """Paths on machines of one system."""
 
     separator: str
     exe: str
-    """Ending of programs."""
+    """File extension of programs."""
     downloads: str
     programs: str
     """Kubernetes programs and crictl."""
@@ -27,11 +27,11 @@ class Layout:
     logs: str
 
     def path(self, *parts: str) -> str:
-        """The parts, joined."""
+        """Return the parts joined with the separator."""
         return self.separator.join(parts)
 
     def program(self, name: str, folder: str | None = None) -> str:
-        """Path of a program."""
+        """Return the path of a program."""
         return self.path(folder or self.programs, name + self.exe)
 
 
@@ -45,7 +45,7 @@ LINUX = Layout(
     containerd_socket="unix:///run/containerd/containerd.sock",
     cni_programs="/opt/cni/bin",
     cni_config="/etc/cni/net.d",
-    # not /etc/kubernetes/pki/ca.crt: kubeadm join refuses a worker that has it already
+    # not /etc/kubernetes/pki/ca.crt: `kubeadm join` refuses a worker where that file exists
     ca="/etc/mullion/ca.crt",
     kubelet_config="/var/lib/kubelet/config.yaml",
     kubelet_kubeconfig="/etc/kubernetes/kubelet.conf",
@@ -75,16 +75,16 @@ WINDOWS = Layout(
 
 @dataclass(frozen=True)
 class DockerLayout:
-    """Places of Docker on Windows machines; its own defaults."""
+    """Paths of Docker on Windows machines: Docker's defaults."""
 
     programs: str
     config: str
     data: str
     socket: str
     dockershim_socket: str
-    """Of a kubelet that talks to Docker itself."""
+    """Socket of the kubelet's own dockershim."""
     cri_socket: str
-    """Of cri-dockerd."""
+    """Socket of cri-dockerd."""
 
 
 DOCKER = DockerLayout(
@@ -97,10 +97,10 @@ DOCKER = DockerLayout(
 )
 
 WINDOWS_CONTAINERD_DATA = r"C:\ProgramData\containerd"
-"""containerd's own default for its root and state."""
+"""containerd's default folder for its root and state."""
 
 WHOLE_KUBELET_CONFIG = "/etc/mullion/kubelet.json"
-"""The kubelet's own file on Linux where kubeadm takes no patch of ours; kubeadm's stays unread."""
+"""The kubelet's configuration on Linux for minors whose kubeadm takes no patch; kubeadm's file is not read."""
 
 LAYOUTS: dict[str, Layout] = {"linux": LINUX, "windows": WINDOWS}
 
@@ -108,29 +108,30 @@ WINDOWS_KUBELET_ROOT = r"C:\var\lib\kubelet"
 """Pod volumes, with secrets in clear text: SYSTEM and Administrators only (SEC-01)."""
 
 WINDOWS_STATE = r"C:\ProgramData\mullion"
-"""The executor's memory and results; what lies in ProgramData would else inherit that every user may add files."""
+"""The executor's state and results; private, because folders in ProgramData let every user add files by default."""
 
 FLANNEL = r"C:\flannel"
 
 PRIVATE_FOLDERS = (
     WINDOWS.programs, FLANNEL, WINDOWS_STATE, r"C:\var", WINDOWS.logs, WINDOWS_KUBELET_ROOT, r"C:\run"
 )  # fmt: skip
-"""SEC-01: for SYSTEM and Administrators alone. Also what they lie in: who may rename a folder may put another there."""
+"""Folders for SYSTEM and Administrators only (SEC-01). Parents are included, because whoever may rename a folder may
+put another in its place."""
 
 CONTAINER_USER = "S-1-5-93-2-2"
-"""SID of ContainerUser, whom processes of Windows containers run as by default."""
+"""SID of ContainerUser, the default user of processes in Windows containers."""
 
 WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
-"""The node's own certificate and key, which the kubelet keeps fresh."""
+"""The node's client certificate and key, which the kubelet renews."""
 
 WINDOWS_NODE_KUBECONFIG = r"C:\k\node.conf"
 """Kubeconfig of flanneld and kube-proxy, with the node's own certificate."""
 
 FLANNEL_SUBNET_FILE = r"C:\run\flannel\subnet.env"
-"""flanneld writes it once its network is ready; flannel's CNI plugin reads it."""
+"""Written by flanneld once its network is ready, read by flannel's CNI plug-in."""
 
 HOST_LOCAL_STATE = "/var/lib/cni/networks"
-"""host-local's own default: pods and the source VIP draw from the same reservations."""
+"""host-local's default folder: pods and the source VIP share its reservations."""
 
 KUBEADM_FOLDER = "/etc/mullion/kubeadm"
 KUBEADM_PATCHES = "/etc/mullion/kubeadm/patches"

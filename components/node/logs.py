@@ -1,4 +1,4 @@
-"""Native Windows services of Kubernetes, whose output is kept in a file."""
+"""Native Windows services of Kubernetes whose output goes to a log file."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ _RUNNER = WINDOWS.program("kube-log-runner")
 
 _OPTIONS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rotating": ((_RUNNER, "--log-file-size=50Mi", "--log-file-age=168h"), ()),
-    # before 1.34 it cannot rotate; the file then grows until the node is replaced
+    # kube-log-runner before 1.34 cannot rotate; the task rotate-logs does
     "plain": ((_RUNNER,), ()),
-    # the program's own flags; at 50 MB it begins the file anew
+    # flags of the program itself, which truncates the file at 50 MB
     "missing": ((), ("--logtostderr=false", "--log-file-max-size=50")),
 }
-"""OPS-03. By kube-log-runner of the minor: what stands before a program and after it, beside --log-file."""
+"""Words before and after a command, besides --log-file, by the minor's kube-log-runner (OPS-03)."""
 
 
 def logged(
     role: Role, service: str, command: list[Any], config: str, depends: list[str], **more: Any
 ) -> tuple[Step, ...]:
-    """Log folder and service; restarted 10 s after a failure (SRV-06), and when its configuration file changes.
+    """Return the log folder and the service, which restarts 10 s after a failure (SRV-06) and when `config` changes.
 
     more: further fields of the service.
     """

@@ -25,5 +25,5 @@ def merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _named(value: Any) -> list[Mapping[str, Any]]:
     """Return a list whose elements all have a name; empty for any other value."""
-    found = cast(list[Any], value) if isinstance(value, list) else []
-    return found if all(isinstance(each, Mapping) and "name" in each for each in found) else []
+    elements = cast(list[Any], value) if isinstance(value, list) else []
+    return elements if all(isinstance(each, Mapping) and "name" in each for each in elements) else []

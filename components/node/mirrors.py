@@ -1,4 +1,4 @@
-"""Mirrors of registries: containerd's hosts.toml, one for each registry (its docs/hosts.md)."""
+"""Registry mirrors: one hosts.toml for each registry (containerd docs/hosts.md)."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from components.node.role import Role
 from components.node.toml import toml
 
 EVERY = "*"
-"""In the spec: before every registry; containerd calls that folder _default."""
+"""Key in the spec for all registries; containerd reads the folder _default for it."""
 
 
 def folder(role: Role) -> str:
-    """containerd's config_path."""
+    """Return containerd's config_path."""
     layout = LAYOUTS[role.system]
     return layout.path(layout.containerd_config.rpartition(layout.separator)[0], "certs.d")
 
 
 def steps(role: Role) -> tuple[Step, ...]:
-    """A file for each registry. containerd reads them at each pull."""
+    """Return one file step for each registry; containerd reads the files at each pull."""
     separator = LAYOUTS[role.system].separator
     return tuple(
         step(
@@ -32,16 +32,16 @@ def steps(role: Role) -> tuple[Step, ...]:
 
 
 def hosts(registry: str, urls: list[str]) -> dict[str, Any]:
-    """hosts.toml as nested tables: mirrors in their order, then the registry itself."""
+    """Return hosts.toml as nested tables: the mirrors in order, then the registry itself."""
     server = {} if registry == EVERY else {"server": f"https://{_SERVERS.get(registry, registry)}"}
     return {**server, "host": {each: {"capabilities": ["pull", "resolve"]} for each in urls}}
 
 
 _SERVERS = {"docker.io": "registry-1.docker.io"}
-"""Registries that answer under another name than images have."""
+"""Hosts of registries whose name differs from the one in image names."""
 
 
 def _place(registry: str, role: Role) -> str:
-    # Windows has no colons in names; containerd leaves them out there (core/remotes/docker/config/config_windows.go)
-    named = registry.replace(":", "") if role.os.is_windows else registry
-    return "_default" if registry == EVERY else named
+    # file names on Windows have no colon, so containerd omits it (core/remotes/docker/config/config_windows.go)
+    name = registry.replace(":", "") if role.os.is_windows else registry
+    return "_default" if registry == EVERY else name

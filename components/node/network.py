@@ -1,4 +1,4 @@
-"""The pod network: flannel's net-conf, flanneld on Windows, CNI files, what is closed to pods."""
+"""The pod network: flannel's net-conf.json, flanneld on Windows, CNI files, addresses closed to pods."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from components.spec.models import Network, NetworkMode
 
 
 def net_conf(network: Network) -> dict[str, Any]:
-    """FLN-01: flannel's net-conf.json of an overlay, for the Linux ConfigMap and for Windows."""
+    """Return flannel's net-conf.json for overlay, the same for the Linux ConfigMap and for Windows (FLN-01)."""
     return {
         "Network": str(network.pods),
         "Backend": {"Type": "vxlan", "VNI": network.vni, "Port": network.port},
@@ -28,11 +28,11 @@ def net_conf(network: Network) -> dict[str, Any]:
 
 
 CNI_FILE = "10-flannel.conflist"
-"""On Windows; whatever else lies in its folder goes, for the first by name wins (NET-02)."""
+"""CNI file on Windows; other files in its folder are deleted, because runtimes use the first by name (NET-02)."""
 
 
 def windows_phase(role: Role) -> Phase:
-    """The pod network, then what needs it, then the CNI file, which makes the node Ready, last."""
+    """Return the phase that creates the pod network; its last step is the CNI file, which makes the node Ready."""
     return Phase(
         "network",
         Scope.NODE,
@@ -51,19 +51,19 @@ def windows_phase(role: Role) -> Phase:
 
 
 def _metadata_route(role: Role) -> Step:
-    # the first HNS network moves the address to another adapter, and these routes stay behind (NET-14)
+    # the first HNS network moves the address to another adapter, but not these routes (NET-14)
     return step("metadata-route", "metadata-route", addresses=list(role.spec.cloud.facts.metadata_routes))
 
 
 def _stale(role: Role, subnet: Any, services: list[str], **more: str) -> Step:
-    """OPS-04; before anything uses the network, at each boot."""
+    """Return the step that removes stale networks at each boot, before any program uses the network (OPS-04)."""
     network = cni.name(role.spec.network)
     fields: dict[str, Any] = {"network": network, "subnet": subnet, "services": services, **more}
     return step("stale-network", "stale-network", data_directory=HOST_LOCAL_STATE, **fields)
 
 
 def _bridge(role: Role) -> tuple[Step, ...]:
-    """l2bridge: the cloud routes the planned range to this machine, so no agent is needed."""
+    """Return the steps for l2bridge: the cloud routes the planned range to this machine, so no agent is needed."""
     subnet = ref("machine.pod_cidr")
     return (
         _stale(role, subnet, ["kube-proxy"]),
@@ -73,7 +73,7 @@ def _bridge(role: Role) -> tuple[Step, ...]:
 
 
 def _overlay(role: Role) -> tuple[Step, ...]:
-    """FLN-07: flanneld starts once the Node object has a range, from a state that fits it."""
+    """Return the steps for overlay: flanneld starts once the Node has a pod range and no state is stale (FLN-07)."""
     network, subnet, pods = cni.name(role.spec.network), ref("node.pod_subnet"), str(role.spec.network.pods)
     return (
         step(
@@ -145,7 +145,7 @@ _CHAIN = "MULLION-PODS"
 
 
 def linux_phase(role: Role) -> Phase:
-    """A unit that closes addresses to pods before the kubelet starts any; where the cloud routes, it masquerades."""
+    """Return the phase with a unit that closes addresses to pods before the kubelet; l2bridge: it masquerades too."""
     path = f"/etc/systemd/system/{_UNIT}"
     rules = [rule for closed in role.spec.cloud.facts.closed_to_pods for rule in _closed(closed)]
     rules += _masquerade(role.spec.network) if _routed(role) else []
@@ -160,7 +160,7 @@ def linux_phase(role: Role) -> Phase:
 
 
 def linux_pods(role: Role) -> tuple[Phase, ...]:
-    """Where the cloud routes, the CNI file with the planned range; in an overlay flannel brings its own."""
+    """Return the phase with the CNI file for l2bridge; empty for overlay, where flannel writes the file."""
     if not _routed(role):
         return ()
     path = LINUX.path(LINUX.cni_config, "10-bridge.conflist")
@@ -190,14 +190,14 @@ def _unit(rules: list[str]) -> str:
 def _closed(closed: ClosedAddress) -> list[str]:
     ports = ",".join(map(str, closed.tcp_ports))
     only = f"-p tcp -m multiport --dports {ports} " if ports else ""
-    # in mangle, before filter's FORWARD, which kube-proxy and flannel put their own rules at the head of
+    # in table mangle, which comes before filter's FORWARD, where kube-proxy and flannel insert rules at the head
     return _once("mangle", "I", f"FORWARD -d {closed.address}/32 {only}-j DROP")
 
 
 def _masquerade(network: Network) -> list[str]:
-    """Between pods addresses stay as they are; all else sees the node's, as with kubenet on the clouds for years.
+    """Return the rules that translate pods' traffic to the node's address, except between pods, as kubenet does.
 
-    Also in the cloud's own network: its name server may not answer addresses that are not of the network.
+    Traffic within the cloud's network is translated too: its name server may refuse addresses outside the network.
     """
     inside = [f"-d {each}" for each in (network.pods, "224.0.0.0/4")]
     iptables = "/usr/sbin/iptables -w -t nat"
@@ -208,6 +208,6 @@ def _masquerade(network: Network) -> list[str]:
 
 
 def _once(table: str, how: str, rule: str) -> list[str]:
-    # delete first (it may fail: "-"), so that a second start leaves one rule
+    # deletes the rule first (- ignores a failure), so that a second start leaves one rule
     iptables = "/usr/sbin/iptables -w" + ("" if table == "filter" else f" -t {table}")
     return [f"ExecStart=-{iptables} -D {rule}", f"ExecStart={iptables} -{how} {rule}"]

@@ -27,7 +27,7 @@ EGRESS = {
         "trusted_cas": NAMES,
     },
 }
-"""Type of the member egress."""
+"""Type of the plan's member `egress`."""
 
 
 class Scope(str, Enum):
@@ -45,7 +45,7 @@ class Phase:
     scope: Scope
     steps: tuple[Step, ...]
     reports: Literal["registered"] | None = None
-    """State of the machine's status record once the phase is over; the last phase's is that of a finished run."""
+    """State in the machine's status record once the phase is over; a finished run reports that of the last phase."""
 
     def document(self) -> dict[str, Any]:
         """Return the phase as in plan.json."""
@@ -60,7 +60,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """The plan of a pool's machines. A change of `registration` (labels, taints) is applied in the cluster."""
+    """The plan of a pool's machines. Changes of `registration` (labels, taints) are applied in the running cluster."""
 
     role: str
     pool: str
@@ -69,9 +69,9 @@ class NodePlan:
     registration: dict[str, Any] = field(default_factory=dict[str, Any])
 
     egress: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Ways out for the executor itself: {"proxy": {"http", "https", "no_proxy"}, "trusted_cas": [PEM]}."""
+    """Proxy and authorities for the executor's downloads: {"proxy": {"http", ...}, "trusted_cas": [PEM]}."""
     kubernetes: str = ""
-    """Version, for the machine's status record; empty: none."""
+    """Kubernetes version for the machine's status record, or empty."""
 
     def __post_init__(self) -> None:
         """Check the plan as a whole; each step was checked on its own.
@@ -79,7 +79,9 @@ class NodePlan:
         Raises ValueError with every duplicate step, steps not allowed on the system or in an image, and wrong members.
         """
         wrong = [*_doubles(self.steps), *check.problems(self.egress, EGRESS, "egress")]
-        wrong += [each for phase in self.phases for one in phase.steps for each in _misplaced(one, phase, self.system)]
+        wrong += [
+            text for phase in self.phases for step in phase.steps for text in _misplaced(step, phase, self.system)
+        ]
         if wrong:
             raise ValueError(f"node plan of {self.pool}: {'; '.join(wrong)}")
 
@@ -90,7 +92,7 @@ class NodePlan:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """All steps of all phases, in order."""
+        """Return all steps of all phases in order."""
         return tuple(each for phase in self.phases for each in phase.steps)
 
     def document(self) -> dict[str, Any]:
@@ -108,18 +110,18 @@ class NodePlan:
 
     @cached_property
     def replace_digest(self) -> str:
-        """sha256 of all steps whose change replaces workers, without tuning fields of the executor."""
+        """Return the sha256 (hex) of all steps whose change replaces workers, without the executor's tuning fields."""
         replacing = [part for each in self.steps if (part := each.replacing()) is not None]
         return hashlib.sha256(canonical([self.os, replacing])).hexdigest()
 
 
 def canonical(document: Any) -> bytes:
-    """JSON with sorted keys and no spaces: equal documents give equal bytes."""
+    """Return JSON with sorted keys and no spaces: equal documents give equal bytes."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def references(document: Any) -> list[str]:
-    """Names of all references anywhere in a document."""
+    """Return the names of all references in a document."""
     return list(check.references(document))
 
 
@@ -129,7 +131,7 @@ def _doubles(steps: tuple[Step, ...]) -> Iterator[str]:
 
 
 def _misplaced(step: Step, phase: Phase, system: str) -> Iterator[str]:
-    """What the step cannot have on this system, or in a phase that an image may hold."""
+    """Yield what the step may not have on this system or in an image phase."""
     kind = KINDS[step.kind]
     foreign = [name for name in step.fields if system not in {**kind.fields, **TUNING}[name].systems]
     if system not in kind.systems or foreign:

@@ -1,6 +1,6 @@
-"""JSON schema (draft 2020-12) of plan.json, made from the kinds table. `make generate` writes it to docs/.
+"""JSON schema (draft 2020-12) of plan.json, generated from the kinds table. `make generate` writes it to docs/.
 
-What it cannot say: names of steps are unique in a plan.
+It does not express that the names of a plan's steps are unique.
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ Schema = dict[str, Any]
 
 _SYSTEMS = ("linux", "windows")
 _REFERENCE: Schema = {"type": "object", "required": ["ref"], "maxProperties": 1}
-"""What an object looks like that is a reference, a right one or not."""
+"""Matches objects with the form of a reference, whether it exists or not."""
 _TAINT = {"key": {"type": "string"}, "value": {"type": "string"}, "effect": {"type": "string"}}
 
 
 def schema() -> Schema:
-    """The whole schema."""
+    """Return the whole schema."""
     phases = {system: {"items": {"$ref": f"#/$defs/{system}-phase"}} for system in _SYSTEMS}
     registration = {
         name.partition(".")[2]: _registration(name) for name in REFERENCES if name.startswith("registration.")
@@ -65,7 +65,7 @@ def _definitions() -> Schema:
 
 
 def _document(name: str, then: Schema | bool) -> Schema:
-    """Any JSON value; where it looks like a reference, `then` counts."""
+    """Return the schema of any JSON value; `then` applies to objects with the form of a reference."""
     inner = {"$ref": f"#/$defs/{name}"}
     return {"if": _REFERENCE, "then": then, "else": {"items": inner, "additionalProperties": inner}}
 
@@ -84,7 +84,7 @@ def _phase(system: str) -> Schema:
 
 
 def _step(system: str) -> Schema:
-    """A step of a kind that the system has, without the other system's fields."""
+    """Return the schema of a step whose kind and fields exist on the system."""
     own = [name for name, kind in KINDS.items() if system in kind.systems]
     kinds = [{"if": _is("kind", name), "then": {"$ref": f"#/$defs/{name}"}} for name in own]
     foreign = [
@@ -111,19 +111,19 @@ def _kind(name: str, kind: Kind) -> Schema:
         }
         for when in kind.whens
     ]
-    made = {"description": kind.meaning, **_object(members, optional=optional)}
-    return {**made, "allOf": whens} if whens else made
+    definition = {"description": kind.meaning, **_object(members, optional=optional)}
+    return {**definition, "allOf": whens} if whens else definition
 
 
 def _is(field: str, value: str | None) -> Schema:
-    """The field has the value; None: it is not there."""
+    """Return a schema that matches if the field has the value, or if the field is absent (None)."""
     if value is None:
         return {"not": {"required": [field]}}
     return {"required": [field], "properties": {field: {"const": value}}}
 
 
 def _open(type_: Type) -> Schema:
-    """The type, with references where they may stand: for texts that are no choices, and in documents."""
+    """Return the type with references allowed instead of strings (not of enums) and in documents."""
     if not type_:
         return {"$ref": "#/$defs/document"}
     name = type_.get("type")

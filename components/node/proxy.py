@@ -1,4 +1,4 @@
-"""kube-proxy: its configuration on both systems, and its service on Windows."""
+"""kube-proxy: its configuration on both systems and its service on Windows."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _CONFIG = r"C:\k\kube-proxy.json"
 
 
 def configuration(role: Role) -> dict[str, Any]:
-    """KubeProxyConfiguration, the user's merged last; on Linux kubeadm's DaemonSet takes it."""
+    """Return the KubeProxyConfiguration with the user's fields merged over it; on Linux kubeadm's DaemonSet uses it."""
     ours: dict[str, Any] = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
@@ -45,17 +45,21 @@ _PRIORITIES: dict[PriorityClass, int] = {
     PriorityClass.NORMAL: 2,
     PriorityClass.ABOVE_NORMAL: 6,
     PriorityClass.HIGH: 3,
-    # Windows gives none by image name that is higher
+    # the highest that Windows sets by image name
     PriorityClass.REALTIME: 3,
 }
-"""CpuPriorityClass of Image File Execution Options, which Windows reads when it starts a program of that name."""
+"""CpuPriorityClass of Image File Execution Options, which Windows applies when it starts a program of that name."""
 
 _OPTIONS = r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Image File Execution Options"
 
 
 def windows_phase(role: Role) -> Phase:
-    """kube-proxy as a native service, with the node's own certificate; it starts when what its file names is there."""
-    # with --config it takes no other flag, but reads this one before the file (cmd/kube-proxy/app/server.go)
+    """Return the phase with kube-proxy as a native service that uses the node's certificate.
+
+    Its step starts it, once the network and the values in its configuration exist.
+    """
+    # with --config other flags are ignored, but --windows-service is read before the file
+    # (cmd/kube-proxy/app/server.go)
     program = [WINDOWS.program("kube-proxy"), "--windows-service", "--config", _CONFIG]
     overlay = role.spec.network.mode is NetworkMode.OVERLAY
     depends = ["kubelet", *(["flanneld"] if overlay else [])]
@@ -71,7 +75,10 @@ def windows_phase(role: Role) -> Phase:
 
 
 def _priority(role: Role) -> tuple[Step, ...]:
-    """The kubelet's priority for kube-proxy too: it has no flag for it (to 1.37), and starves by the same load."""
+    """Return the step that gives kube-proxy the kubelet's priority, so that load does not starve it.
+
+    kube-proxy has no flag for its priority (up to 1.37).
+    """
     chosen = role.kubelet.priority_class
     if chosen is None:
         return ()

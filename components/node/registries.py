@@ -10,7 +10,7 @@ from components.node.role import Role
 
 @dataclass(frozen=True)
 class Provider:
-    """A program of a cloud, by the name of its download; image patterns as KEP-2133 has them."""
+    """A cloud's program, named like its download, and the image patterns it serves (KEP-2133)."""
 
     program: str
     images: tuple[str, ...]
@@ -27,13 +27,13 @@ PROVIDERS: dict[str, Provider] = {
         ),
     ),
 }
-"""By the word in registry_credentials; versions are those of the release tables."""
+"""Providers by their name in registry_credentials; their versions are in the release tables."""
 
 
 def wanted(role: Role) -> Iterator[Provider]:
-    """The providers of a machine."""
-    known = dict.fromkeys(role.spec.registry_credentials)
-    return (PROVIDERS[each] for each in known if each in PROVIDERS)
+    """Return the credential providers of a machine."""
+    names = dict.fromkeys(role.spec.registry_credentials)
+    return (PROVIDERS[name] for name in names if name in PROVIDERS)
 
 
 def folder(role: Role) -> str:
@@ -42,7 +42,7 @@ def folder(role: Role) -> str:
 
 
 def steps(role: Role) -> tuple[Step, ...]:
-    """The kubelet's CredentialProviderConfig."""
+    """Return the file step with the kubelet's CredentialProviderConfig; empty without registry_credentials."""
     if not role.spec.registry_credentials:
         return ()
     content = {

@@ -1,4 +1,4 @@
-"""Role: the options from which a node plan is made, of the control plane or of a pool."""
+"""Role: the options from which the node plan of the control plane or of a pool is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from components.spec.models import ClusterSpec, Containerd, Gate, Kubelet, KubeP
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 CONTROL_PLANE_TAINT = f"{CONTROL_PLANE_LABEL}:NoSchedule"
-"""kubeadm's own: cluster add-ons tolerate it, workloads do not."""
+"""kubeadm's taint: cluster add-ons tolerate it, workloads do not."""
 
 POOL_LABEL = "mullion.dev/pool"
-"""NodeRestriction lets a kubelet set labels outside kubernetes.io and k8s.io, so also this one."""
+"""Label with the pool's name; NodeRestriction lets a kubelet set labels outside kubernetes.io and k8s.io."""
 
 
 @dataclass(frozen=True)
 class Role:
-    """The control plane of a cluster, or one of its pools."""
+    """Options of a cluster's control plane or of one of its pools."""
 
     cluster: str
     spec: ClusterSpec
@@ -37,32 +37,32 @@ class Role:
     gate: Gate
     """State a machine must reach to count as ready in a rollout."""
     taints: tuple[str, ...]
-    """key=value:Effect or key:Effect."""
+    """Taints as key=value:Effect or key:Effect."""
 
     @property
     def release(self) -> releases.Release:
-        """What depends on the Kubernetes version."""
+        """Return the release tables' row for the cluster's Kubernetes version."""
         return releases.release(self.spec.kubernetes)
 
     @property
     def containerd_release(self) -> releases.Containerd:
-        """The containerd of its machines: the spec's own version, or the minor's."""
+        """Return the containerd release of the machines: the version in the spec, or the minor's default."""
         version = self.containerd.version
         return self.release.containerd if version is None else releases.containerd(version)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """URLs and digests of downloads."""
+        """Return URLs and digests of downloads."""
         return catalogue(self.spec.artifacts)
 
     @property
     def system(self) -> str:
-        """Either linux or windows."""
+        """Return linux or windows."""
         return "windows" if self.os.is_windows else "linux"
 
     @property
     def registration(self) -> dict[str, Any]:
-        """Labels and taints at registration; the kubelet adds the Windows build."""
+        """Return labels and taints at registration; the kubelet adds the label of the Windows build."""
         labels = {**self.labels, POOL_LABEL: self.name}
         joined = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
         return {
@@ -73,28 +73,28 @@ class Role:
 
 
 def taint(text: str) -> dict[str, str]:
-    """key=value:Effect as a Kubernetes object."""
+    """Return a taint, key=value:Effect, as a Kubernetes object."""
     front, _, effect = text.rpartition(":")
     key, _, value = front.partition("=")
     return {"key": key, "value": value, "effect": effect}
 
 
 def role(cluster: str, spec: ClusterSpec, pool: str | None) -> Role:
-    """The role of a pool, or of the control plane (None). KeyError when the spec has no such pool."""
+    """Return the role of a pool, or of the control plane (None). Raises KeyError if the spec lacks the pool."""
     if pool is None:
-        each = spec.control_plane
+        control_plane = spec.control_plane
         return Role(
             cluster,
             spec,
             naming.CONTROL_PLANE,
             is_control_plane=True,
-            os=each.os,
-            size=each.size,
+            os=control_plane.os,
+            size=control_plane.size,
             max_pods=110,
-            kubelet=each.kubelet,
-            kube_proxy=each.kube_proxy,
+            kubelet=control_plane.kubelet,
+            kube_proxy=control_plane.kube_proxy,
             runtime=Runtime.CONTAINERD,
-            containerd=each.containerd,
+            containerd=control_plane.containerd,
             labels={},
             gate=Gate.READY,
             taints=(CONTROL_PLANE_TAINT,),

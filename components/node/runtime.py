@@ -1,4 +1,4 @@
-"""Container runtimes: containerd 1.x and 2.x, Docker by dockershim or cri-dockerd; their configuration and services."""
+"""Configuration and services of the container runtimes: containerd 1.x and 2.x, Docker by dockershim or cri-dockerd."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ from components.spec.models import Runtime
 
 WINDOWS_HANDLERS: dict[Runtime, str] = {
     Runtime.CONTAINERD: "runhcs-wcow-process",
-    # dockershim and cri-dockerd know no other
+    # the only handler of dockershim and cri-dockerd
     Runtime.DOCKER: "docker",
 }
-"""Runtime handler of process-isolated Windows containers, also that of RuntimeClasses (RUN-06, SCH-05)."""
+"""Handler of process-isolated Windows containers, also in RuntimeClasses (RUN-06, SCH-05)."""
 
 _CONTAINERD_HANDLER = WINDOWS_HANDLERS[Runtime.CONTAINERD]
 
@@ -39,19 +39,19 @@ _RUNTIMES: dict[str, dict[str, Any]] = {
 }
 
 _LIMITS = {"LimitNOFILE": "1048576", "LimitNPROC": "infinity", "OOMScoreAdjust": "-999", "TasksMax": "infinity"}
-"""containerd on Linux starts every pod's processes, and is the last to go where memory runs out."""
+"""Limits of containerd on Linux: it starts every pod's processes, and the kernel kills it last if memory runs out."""
 
 _PULL_DEADLINE = "20m"
-"""RUN-03: pulls of Windows images make no progress for minutes; the default is one."""
+"""Time without progress after which a pull is cancelled: with Windows images minutes; the default is 1 (RUN-03)."""
 
 DAEMON: dict[str, Any] = {
-    # no network of its own: HNS would get a NAT one beside the pods' (NET-02)
+    # without it Docker creates a NAT network in HNS beside the pod network (NET-02)
     "bridge": "none",
     "data-root": DOCKER.data,
     "log-driver": "json-file",
     "log-opts": {"max-file": "5", "max-size": "50m"},
 }
-"""daemon.json."""
+"""Content of Docker's daemon.json."""
 
 
 _UNSCANNED = {
@@ -61,41 +61,41 @@ _UNSCANNED = {
 
 
 def unscanned(role: Role) -> tuple[str, tuple[str, ...]]:
-    """Programs that Defender leaves alone on Windows, and their folder."""
+    """Return a folder and the programs in it that Defender excludes on Windows."""
     return _UNSCANNED[role.runtime]
 
 
 def data_folder(role: Role) -> str:
-    """Where the runtime keeps images on Windows; made before it, for it takes a folder that is there as it is."""
+    """Return the folder of images on Windows; a step creates it first, because the runtime keeps a folder's rights."""
     return DOCKER.data if role.runtime is Runtime.DOCKER else WINDOWS_CONTAINERD_DATA
 
 
 def uses_dockershim(role: Role) -> bool:
-    """Whether the kubelet itself talks to Docker."""
+    """Return whether the kubelet uses Docker through its own dockershim."""
     return role.runtime is Runtime.DOCKER and role.release.dockershim
 
 
 def endpoint(role: Role) -> str:
-    """Where the machine serves CRI."""
+    """Return the machine's CRI socket."""
     if role.runtime is Runtime.DOCKER:
         return DOCKER.dockershim_socket if role.release.dockershim else DOCKER.cri_socket
     return LAYOUTS[role.system].containerd_socket
 
 
 def services(role: Role) -> tuple[str, ...]:
-    """Services of the runtime, in the order they start in; the last one is what the kubelet needs."""
+    """Return the runtime's services in start order; the kubelet depends on the last."""
     if role.runtime is Runtime.CONTAINERD:
         return ("containerd",)
     return ("docker",) if role.release.dockershim else ("docker", "cri-dockerd")
 
 
 def configuration(role: Role) -> dict[str, Any]:
-    """containerd's config.toml as nested tables, the user's merged last."""
+    """Return containerd's config.toml as nested tables, with the user's tables merged over it."""
     containerd, layout = role.containerd_release, LAYOUTS[role.system]
     pause = releases.pause_image(role.spec.kubernetes, role.os)
-    one = layout.cni_programs
+    folder = layout.cni_programs
     cni = {
-        containerd.cni_directories: one if containerd.cni_directories == "bin_dir" else [one],
+        containerd.cni_directories: folder if containerd.cni_directories == "bin_dir" else [folder],
         "conf_dir": layout.cni_config,
     }
     runtime = {"containerd": _RUNTIMES[role.system], "cni": cni}
@@ -110,7 +110,7 @@ def configuration(role: Role) -> dict[str, Any]:
 
 
 def phase(role: Role) -> Phase:
-    """Configuration, services, and crictl pointed at them."""
+    """Return the phase with the runtime's configuration and services, and crictl's endpoint."""
     layout = LAYOUTS[role.system]
     if role.runtime is Runtime.DOCKER:
         steps = (*_docker(role), *_cri_dockerd(role), _crictl(role), *registries.steps(role), _pause(role))
@@ -121,12 +121,12 @@ def phase(role: Role) -> Phase:
 
 
 def dockershim_flags() -> tuple[str, ...]:
-    """SRV-09: how a kubelet up to 1.23 sets its own way to Docker."""
+    """Return the flags for dockershim of a kubelet up to 1.23 (SRV-09)."""
     return (*_cni_flags(), f"--image-pull-progress-deadline={_PULL_DEADLINE}")
 
 
 def cri_dockerd_command(role: Role) -> list[str]:
-    """cri-dockerd with all its flags."""
+    """Return the command line of cri-dockerd."""
     return [
         WINDOWS.program("cri-dockerd"),
         f"--container-runtime-endpoint={DOCKER.cri_socket}",
@@ -182,11 +182,14 @@ def _crictl(role: Role) -> Step:
 
 
 def _pause(role: Role) -> Step:
-    """RUN-09: pulled now, and made for this build; else pods would hang in ContainerCreating."""
+    """Return the step that pulls the pause image and checks its Windows build (RUN-09).
+
+    With an image of another build all pods would hang in ContainerCreating.
+    """
     docker = role.runtime is Runtime.DOCKER
     client, folder = ("docker", DOCKER.programs) if docker else ("crictl", WINDOWS.programs)
     image, program = releases.pause_image(role.spec.kubernetes, role.os), WINDOWS.program(client, folder)
-    # a runtime that has just started takes a moment until it answers
+    # a runtime takes some seconds after its start until it answers
     return step("container-image", "pause-image", image=image, client=client, program=program, retries=6)
 
 

@@ -13,7 +13,7 @@ SYSCTLS = {
     "net.bridge.bridge-nf-call-iptables": "1",
     "net.bridge.bridge-nf-call-ip6tables": "1",
     "net.ipv4.ip_forward": "1",
-    # the distributions' 128 are soon used up by pods; containerd then starts without CRI ("too many open files")
+    # pods use up the distributions' default of 128; containerd then starts without CRI ("too many open files")
     "fs.inotify.max_user_instances": "8192",
     "fs.inotify.max_user_watches": "524288",
 }
@@ -21,7 +21,7 @@ SYSCTLS = {
 
 
 def identity() -> Phase:
-    """The host's name."""
+    """Return the phase that sets the host name."""
     return Phase("identity", Scope.NODE, (step("hostname", "hostname", value=ref("machine.name")),))
 
 
@@ -37,9 +37,9 @@ def linux(role: Role) -> Phase:
 
 
 def _cgroups(role: Role) -> tuple[Step, ...]:
-    """Require cgroups v2 where the kubelet does, unless its config has failCgroupV1: false."""
-    known = "failCgroupV1" in releases.fields("kubelet", role.spec.kubernetes)
-    if not known or role.kubelet.config.get("failCgroupV1") is False:
+    """Return a probe for cgroups v2 if the kubelet requires it; empty if its config has failCgroupV1: false."""
+    has_field = "failCgroupV1" in releases.fields("kubelet", role.spec.kubernetes)
+    if not has_field or role.kubelet.config.get("failCgroupV1") is False:
         return ()
     message = "the machine has no control groups v2 (boot it with systemd.unified_cgroup_hierarchy=1)"
     argv = ["/usr/bin/stat", "--file-system", "--format=%T", "/sys/fs/cgroup"]
@@ -47,7 +47,7 @@ def _cgroups(role: Role) -> tuple[Step, ...]:
 
 
 def _packages(role: Role) -> tuple[Step, ...]:
-    """Install programs that the image lacks from the distribution's signed archive."""
+    """Return the steps that install programs missing in the image from the distribution's signed archive."""
     packages = releases.linux(role.os).packages
     return tuple(
         step(

@@ -1,4 +1,4 @@
-"""Nested tables as TOML, the little of it that containerd's config needs."""
+"""Nested tables as TOML, limited to what containerd's configuration needs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def toml(document: Mapping[str, Any]) -> str:
-    """The text. TypeError names a value that TOML cannot hold."""
+    """Return the document as TOML. Raises TypeError with the path of a value that TOML cannot express."""
     return "\n".join(_lines(document, ())).strip() + "\n"
 
 
@@ -36,5 +36,5 @@ def _value(value: object, path: tuple[str, ...]) -> str:
 
 
 def _text(text: str) -> str:
-    # JSON escapes are TOML escapes; not ASCII-only, because TOML knows no surrogate pairs
+    # TOML has JSON's escapes except surrogate pairs, so characters outside ASCII are not escaped
     return json.dumps(text, ensure_ascii=False)

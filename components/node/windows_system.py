@@ -1,4 +1,4 @@
-"""Windows below Kubernetes: build, registry, time, page file, features, firewall, folders."""
+"""Windows settings: build, registry, time, page file, features, firewall, folders."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,20 +14,21 @@ from components.node.role import Role
 from components.spec.models import NetworkMode
 
 DYNAMIC_PORTS = (34000, 31536)
-"""Start and count, to 65535: clear of NodePorts; load-balancer policies reserve 63 each (image-builder)."""
+"""First dynamic port and count, up to 65535: above the NodePorts, and enough for load-balancer policies, which reserve
+63 ports each (image-builder)."""
 
 PAGE_FILE_MB = 8192
-"""RES-07: Windows needs one; a fixed size leaves the disk to images (AKS Engine took as much)."""
+"""Size of the page file in MiB. Windows needs one (RES-07); a fixed size leaves the disk to images (as AKS Engine)."""
 
 ADMINISTRATOR = "mullion"
-"""The user that Azure makes on every machine."""
+"""Administrator account that Azure creates on every machine."""
 
 _SERVICES = r"HKLM\SYSTEM\CurrentControlSet\Services"
 _TIME = rf"{_SERVICES}\W32Time"
 _UPDATES = r"HKLM\SOFTWARE\Policies\Microsoft\Windows\WindowsUpdate\AU"
 
 EVERYWHERE: tuple[RegistryRow, ...] = (
-    # a node is replaced, never updated in place (OS-09); 2: should anybody switch it on, it asks before it downloads
+    # nodes are replaced, never updated in place (OS-09); 2: if an administrator enables updates, Windows asks first
     (_UPDATES, "NoAutoUpdate", "DWord", 1),
     (_UPDATES, "AUOptions", "DWord", 2),
 )
@@ -36,22 +37,23 @@ UNSCANNED = (
     (WINDOWS.programs, ("kubelet", "kube-proxy")),
     (WINDOWS.cni_programs, ("flannel", "win-overlay", "win-bridge", "host-local")),
 )
-"""Programs that Defender leaves alone, by their folder; the runtime's are its own."""
+"""Programs that Defender excludes, by folder; those of the runtime are in components/node/runtime.py."""
 
 
 def identity(role: Role) -> Phase:
-    """The host's name, with the restart that features need; the kubelet is told the node's name, so it never waits.
+    """Return the phase that sets the host name; on Azure it also disables the administrator account that Azure creates.
 
-    On Azure also: nobody is the user that it makes on every machine.
+    The host name takes effect with the restart for features. No step waits for it, because the kubelet has the node's
+    name as a flag.
     """
-    named = step("hostname", "hostname", value=ref("machine.name"), restart=False)
+    hostname = step("hostname", "hostname", value=ref("machine.name"), restart=False)
     created = role.spec.cloud.facts.creates_administrator
     closed = (step("local-user", "administrator", user=ADMINISTRATOR),) if created else ()
-    return Phase("identity", Scope.NODE, (named, *closed))
+    return Phase("identity", Scope.NODE, (hostname, *closed))
 
 
 def build(role: Role) -> Phase:
-    """OS-05, OS-06: the planned build, before anything is installed."""
+    """Return the phase that checks the Windows build before anything is installed (OS-05, OS-06)."""
     release = releases.windows(role.os)
     revision = release.dsr_ubr if role.kube_proxy.dsr and release.dsr_ubr else release.minimum_ubr
     minimum: dict[str, Any] = {} if revision is None else {"minimum_ubr": revision}
@@ -59,7 +61,7 @@ def build(role: Role) -> Phase:
 
 
 def system(role: Role) -> Phase:
-    """What holds after a restart only, and the one restart for all of it and the host name; then what needs none."""
+    """Return the phase of settings that need a restart, one restart for all of them, and settings that need none."""
     start, count = DYNAMIC_PORTS
     unscanned = (runtime.unscanned(role), *UNSCANNED)
     programs = [WINDOWS.program(each, folder) for folder, names in unscanned for each in names]
@@ -68,7 +70,7 @@ def system(role: Role) -> Phase:
         Scope.IMAGE,
         (
             *_registry(role),
-            # before the restart, after which every service has them, and before the first download
+            # before the restart, so that every service has them, and before the first download
             *egress.authorities(role),
             *egress.machine_wide(role),
             step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB),
@@ -90,14 +92,15 @@ def _registry(role: Role) -> Iterator[Step]:
 
 def _time(server: str | None) -> tuple[RegistryRow, ...]:
     key = rf"{_TIME}\Parameters"
-    # 0x9: as a client, at the interval of its own (w32tm)
+    # 0x9: client mode, special poll interval (w32tm)
     return ((key, "Type", "String", "NTP"), (key, "NtpServer", "String", f"{server},0x9")) if server else ()
 
 
 def firewall(role: Role) -> Phase:
-    """NET-13: the firewall is on; what nodes need of each other, and NodePorts (the cloud's rules limit who).
+    """Return the phase that opens ports to nodes and NodePorts to all, then turns the firewall on (NET-13).
 
-    Not for images: the ranges are one cluster's. Rules first, so that a firewall that was off cuts nobody off.
+    The cloud's rules limit the sources of NodePorts. It is not part of images, because the ranges belong to one
+    cluster. Rules come first, so that turning the firewall on interrupts no connection.
     """
     nodes, overlay = [str(role.spec.network.nodes)], role.spec.network.mode is NetworkMode.OVERLAY
     return Phase(
@@ -105,7 +108,7 @@ def firewall(role: Role) -> Phase:
         Scope.NODE,
         (
             *([_rule("vxlan", "udp", str(role.spec.network.port), nodes)] if overlay else []),
-            # a metrics server asks from its own address where the cloud routes pods
+            # with l2bridge metrics-server connects from its pod address
             _rule("kubelet", "tcp", "10250", nodes if overlay else [*nodes, str(role.spec.network.pods)]),
             _rule("kube-proxy-health", "tcp", "10256", nodes),
             _rule("node-ports-tcp", "tcp", "30000-32767"),
@@ -121,10 +124,10 @@ def _rule(name: str, protocol: str, ports: str, sources: list[str] | None = None
 
 
 def folders(role: Role) -> Phase:
-    """SEC-01: private folders, before anything is put in them; also logs, which CVE-2024-5321 is about.
+    """Return the phase that creates private folders before any file in them; logs too, for CVE-2024-5321 (SEC-01).
 
-    Pods' own volumes are the one place for others: containers run as ContainerUser unless they say so, and Windows
-    asks for that user's rights when a container opens a file that the node lends it.
+    Only pod volumes are writable by another user: containers run as ContainerUser by default, and Windows checks that
+    user's rights when a container opens a file in a mounted volume.
     """
     private = (*PRIVATE_FOLDERS, runtime.data_folder(role))
     pods = WINDOWS.path(WINDOWS_KUBELET_ROOT, "pods")
@@ -139,9 +142,9 @@ def folders(role: Role) -> Phase:
 
 
 def rotate_logs() -> Step:
-    """OPS-03: logs that their own programs let grow are cut to size every hour."""
-    every = {"every_minutes": 60}
+    """Return the task that rotates, every hour, logs that their programs do not rotate (OPS-03)."""
+    hourly = {"every_minutes": 60}
     command = windows_script("rotate-logs.ps1")
     return step(
-        "task", "rotate-logs", task="rotate-logs", command=command, schedule=every, on_change=OnChange.NEW_NODES
+        "task", "rotate-logs", task="rotate-logs", command=command, schedule=hourly, on_change=OnChange.NEW_NODES
     )

@@ -1,4 +1,4 @@
-"""Workers: Linux ones join with kubeadm, Windows ones by the kubelet's own TLS bootstrap."""
+"""Node plans of workers: Linux joins with kubeadm, Windows with the kubelet's TLS bootstrap."""
 
 from components.node import downloads, joining, kubeadm, network, proxy, runtime, system, windows_system
 from components.node.kinds import ref, step
@@ -11,7 +11,7 @@ _HEALTH = "http://127.0.0.1:10248/healthz"
 
 
 def linux(role: Role) -> tuple[Phase, ...]:
-    """All phases of a Linux worker."""
+    """Return all phases of a Linux worker."""
     return (
         system.identity(),
         system.linux(role),
@@ -26,7 +26,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
                 *kubeadm.preparation(role),
                 kubeadm.service(role),
                 step("directory", "state", path=STATE, access="private"),
-                # also a newer pool waits here until the control plane has its version
+                # a pool with a newer version also waits in this step until the control plane has that version
                 step(
                     "api-version",
                     "api-version",
@@ -50,7 +50,7 @@ def linux(role: Role) -> tuple[Phase, ...]:
 
 
 def windows(role: Role) -> tuple[Phase, ...]:
-    """All phases of a Windows worker."""
+    """Return all phases of a Windows worker."""
     return (
         windows_system.build(role),
         windows_system.identity(role),

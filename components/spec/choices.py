@@ -14,7 +14,7 @@ class Cloud(str, Enum):
 
     @property
     def facts(self) -> CloudFacts:
-        """What differs between the clouds."""
+        """The row of `CLOUDS` for this cloud."""
         return CLOUDS[self.value]
 
 
@@ -30,7 +30,7 @@ class OperatingSystem(str, Enum):
 
     @property
     def is_windows(self) -> bool:
-        """True for Windows Server, False for Linux."""
+        """Whether the system is Windows Server, not Linux."""
         return self.value.startswith("windows")
 
 

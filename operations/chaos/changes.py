@@ -1,4 +1,4 @@
-"""What `mullion chaos` changes in a stack file: one function for each kind of change."""
+"""Random changes of a stack file for `mullion chaos`: one function for each kind."""
 
 import random
 from collections.abc import Callable
@@ -12,32 +12,32 @@ from components.spec.choices import OperatingSystem
 from sandbox import clouds
 
 Document = dict[str, Any]
-"""A stack file's cluster."""
+"""The `mullion:cluster` object of a stack file."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What was changed, the cluster that results, and what may come of it."""
+    """One change: its description, the changed cluster, and its allowed effects."""
 
     text: str
     document: Document
     renewed: tuple[str, ...] = ()
-    """Ends of the URNs of secrets that may be new then."""
+    """URN suffixes of secrets that the change may renew."""
     replaced: tuple[str, ...] | None = ()
-    """Pools or machines that are made anew, and no others; None where that depends."""
+    """Pools or machines that the change replaces, and no others; None if unknown."""
     words: tuple[str, ...] = ("up",)
-    """The command that makes it so, without the stack."""
+    """The command that applies the change, without the stack."""
     calls: int = 4
-    """Among so many first calls of the cloud a disturbance comes."""
+    """A disturbance hits one of this many first calls of the cloud."""
 
     @property
     def scales(self) -> bool:
-        """Whether `mullion scale` is to write the stack file itself."""
+        """Whether `mullion scale` writes the stack file itself."""
         return self.words[0] == "scale"
 
 
 Draw = Callable[[random.Random, Document, str], Change | None]
-"""Draws a change of a cluster in a region, or None where there is none of the kind; the document given stays."""
+"""Draws a change of a cluster in a region, or None if its kind does not apply; does not modify the document."""
 
 MEMORY = (  # the first is the default on Windows
     "2Gi",
@@ -54,15 +54,15 @@ ROTATED = {
     "desired_state": ("-desired-state",),
     "administrator": ("-administrator",),
     "service_account": ("-service-account-{gone}",),
-    "encryption": (),  # a key is added, none renewed
+    "encryption": (),  # adds a key, renews none
     "images": (),
 }
-"""Options of `rotation` that one may raise at any time, and the ends of the names of the secrets that are new then, or
-no more. {gone}: the number of the one before the last."""
+"""Options of `rotation` that may be raised at any time -> name suffixes of the secrets that are created or deleted.
+{gone}: the number of the generation before the last."""
 
 
 def older(rng: random.Random, cluster: Document, region: str) -> Change:
-    """The cluster as it is built first: at its version or at an older one, so that there are hops to make."""
+    """Return the cluster for the first build: at its version or an older one, so upgrades remain."""
     known = artifacts.versions("kubernetes-node")
     version = rng.choice([each for each in known if not releases.older(cluster["kubernetes"], each)])
     return Change(f"up at {version}", {**deepcopy(cluster), "kubernetes": version})
@@ -124,7 +124,7 @@ def _rotation(rng: random.Random, cluster: Document, region: str) -> Change:
 
 
 def _image(rng: random.Random, cluster: Document, region: str) -> Change:
-    """Pin the image of a pool's system to another one of its kind, or let go of it."""
+    """Pin the image of a pool's operating system to another of its kind, or unpin it."""
     changed, _, pool = _pool(rng, cluster)
     system, images = pool["os"], changed.setdefault("images", {})
     if images.pop(system, None):
@@ -137,7 +137,7 @@ def _image(rng: random.Random, cluster: Document, region: str) -> Change:
 
 
 def _roll(rng: random.Random, cluster: Document, region: str) -> Change | None:
-    """Replace a pool's machines, or one of them, though nothing of them changed."""
+    """Replace a pool's machines, or one of them, without a change of the spec."""
     changed, name, pool = _pool(rng, cluster)
     count = pool.get("count", 1)
     if not count:
@@ -148,17 +148,17 @@ def _roll(rng: random.Random, cluster: Document, region: str) -> Change | None:
 
 
 def _patch(rng: random.Random, cluster: Document, region: str) -> Change | None:
-    """A later version of the same minor."""
+    """Upgrade to a later patch version."""
     return _kubernetes(rng, cluster, "patch", releases.minor(cluster["kubernetes"]))
 
 
 def _minor(rng: random.Random, cluster: Document, region: str) -> Change | None:
-    """A version of the next minor."""
+    """Upgrade to a version of the next minor."""
     return _kubernetes(rng, cluster, "minor", releases.next_minor(releases.minor(cluster["kubernetes"])))
 
 
 def _kubernetes(rng: random.Random, cluster: Document, kind: str, minor: str | None) -> Change | None:
-    """A later version of this minor, if there is one: the control plane first, then every pool, in one run."""
+    """Upgrade to a later version of this minor, if there is one: control plane and pools in one run."""
     known = artifacts.versions("kubernetes-node")
     later = [each for each in known if releases.minor(each) == minor and releases.older(cluster["kubernetes"], each)]
     if not later:
@@ -174,7 +174,7 @@ CHANGES: tuple[Draw, ...] = (
     *(_reserve, _reserve, _image, _size, _roll, _roll, _patch, _minor),
     *(_label, _taint, _unavailable, _rotation),
 )
-"""Those that make or replace machines stand here more often."""
+"""All kinds of changes; those that create or replace machines occur more often."""
 
 
 def _pool(rng: random.Random, cluster: Document) -> tuple[Document, str, Document]:

@@ -1,6 +1,6 @@
-"""A throw-away copy of this clone with one stack in its sandbox, where the command runs as a person runs it.
+"""A temporary copy of this clone with one stack in its sandbox, where the command runs in processes of its own.
 
-It is what `mullion chaos` and the tests of recovery break on purpose: nothing of the clone itself is touched.
+`mullion chaos` and the tests of recovery interrupt runs in it; the clone itself is not touched.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ from sandbox.cloud_state import CloudState
 PARTS = ("components", "operations", "sandbox", "cloud-init", "policies", "stacks", "Pulumi.yaml", "__main__.py")
 STASH = "pulumi:index:Stash"
 RUN_SECONDS = 600
-"""Seconds after which a run is given up: it hangs."""
+"""Seconds after which a run counts as hung."""
 
 
 def copy_clone(folder: Path) -> None:
-    """Copy what the command needs of this clone, with its compiled code, but for what is being written of it."""
+    """Copy the files that the command needs, compiled code included, but none that is being written."""
     for part in PARTS:
         if (REPOSITORY / part).is_dir():
             shutil.copytree(REPOSITORY / part, folder / part, ignore=shutil.ignore_patterns("*.pyc.*"))
@@ -39,7 +39,7 @@ def copy_clone(folder: Path) -> None:
             shutil.copy2(REPOSITORY / part, folder)
 
 
-class Replica:
+class ScratchClone:
     """A copy of the clone in a folder, for one stack."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str) -> None:
@@ -49,33 +49,33 @@ class Replica:
         self._original = self.file.read_bytes()
         self.sandbox = folder / ".mullion" / "sandbox" / stack
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(REMOVED)}
-        known = {"PYTHONPATH": str(folder), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(folder / "cache")}
-        self.environment = {**inherited, **known}
+        own = {"PYTHONPATH": str(folder), "MULLION_PULUMI": str(engine.path), "XDG_CACHE_HOME": str(folder / "cache")}
+        self.environment = {**inherited, **own}
         self.fresh()
 
     def fresh(self) -> None:
-        """Forget all stacks and worlds, and what was changed in the stack file."""
+        """Delete all states and sandboxes, and restore the stack file."""
         shutil.rmtree(self.folder / ".mullion", ignore_errors=True)
         self.sandbox.mkdir(parents=True)
         self.file.write_bytes(self._original)
 
     def document(self) -> dict[str, Any]:
-        """The stack file's cluster."""
+        """Return the stack file's `mullion:cluster` object."""
         return yaml.safe_load(self.file.read_text("utf-8"))["config"][CLUSTER]
 
     def write(self, cluster: dict[str, Any]) -> None:
-        """Put a cluster into the stack file."""
+        """Write a `mullion:cluster` object into the stack file."""
         settings = yaml.safe_load(self.file.read_text("utf-8"))
         settings["config"][CLUSTER] = cluster
         self.file.write_text(yaml.safe_dump(settings, sort_keys=False), "utf-8")
 
     def words(self, *words: str) -> list[str]:
-        """The command line of `mullion WORDS`."""
+        """Return the command line of `mullion WORDS`."""
         return [sys.executable, "-m", "operations", *words]
 
     @contextmanager
     def start(self, *words: str) -> Iterator[subprocess.Popen[str]]:
-        """Start the command in a session of its own. Nothing of it is left where the caller ends early."""
+        """Start the command in a session of its own, and kill it if the caller raises."""
         process = subprocess.Popen(
             self.words(*words),
             cwd=self.folder,
@@ -93,7 +93,7 @@ class Replica:
             raise
 
     def end(self, process: subprocess.Popen[str]) -> None:
-        """Kill a run with its engine, at once."""
+        """Kill a run and its engine."""
         engine = self.engine_id()
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -102,18 +102,20 @@ class Replica:
         process.communicate()
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run the command to its end."""
+        """Run the command, and wait until it ends."""
         with self.start(*words) as process:
             output, errors = process.communicate(timeout=RUN_SECONDS)
         return subprocess.CompletedProcess(words, process.returncode, output, errors)
 
     def up(self, *more: str) -> subprocess.CompletedProcess[str]:
-        """Build the cluster in the sandbox."""
+        """Run `mullion up` in the sandbox."""
         return self.run("up", self.stack, "--sandbox", "--yes", *more)
 
     @contextmanager
     def cloud_state(self) -> Iterator[CloudState]:
-        """Open the embedded cloud. Closed late, SQLite would take away files of the next world at this place."""
+        """Open the cloud state. It must be closed before the file is deleted: SQLite would delete files of its
+        successor.
+        """
         cloud_state = CloudState(self.sandbox / "world.db")
         try:
             yield cloud_state
@@ -121,34 +123,34 @@ class Replica:
             cloud_state.close()
 
     def locks(self) -> list[Path]:
-        """Lock files of the backend."""
+        """Return the lock files of the backend."""
         return list((self.sandbox / "state" / ".pulumi" / "locks").rglob("*.json"))
 
     def rolls(self) -> list[Path]:
-        """The file of what is left of rolls, where there is one."""
+        """Return the file of unfinished rolls, if it exists."""
         return list((self.folder / ".mullion" / self.stack).glob("rolls.json"))
 
     def engine_id(self) -> int | None:
-        """Process id of the engine that works on the stack: it holds the lock."""
+        """Return the process id of the engine that holds the stack's lock, or None."""
         try:
             return next(iter(json.loads(each.read_text())["pid"] for each in self.locks()), None)
-        except (OSError, ValueError):  # written or taken away right now
+        except (OSError, ValueError):  # being written or deleted
             return None
 
     def state(self) -> dict[str, Any]:
-        """The state as it lies on the disk; empty before there is one."""
+        """Return the state on the disk; empty before the first run."""
         path = self.sandbox / "state" / ".pulumi" / "stacks" / "mullion" / f"{self.stack}.json"
         return json.loads(path.read_text())["checkpoint"].get("latest") or {} if path.exists() else {}
 
     def resources(self) -> list[dict[str, Any]]:
-        """The resources of the state."""
+        """Return the resources of the state."""
         return self.state().get("resources") or []
 
     def secrets(self) -> dict[str, str]:
-        """The digest of what each Stash of the state holds, decrypted, by URN; empty before there is a state."""
+        """Return the digest of each Stash's decrypted value, by URN; empty before the first run."""
         if not self.resources():
             return {}
-        copy = self.folder / "copy"  # without what a run that was cut off may have left half written
+        copy = self.folder / "copy"  # without files that an interrupted run may have left half-written
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.sandbox / "state", copy, ignore=shutil.ignore_patterns("*.attrs", "locks"))
         exported = subprocess.run(

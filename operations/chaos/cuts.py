@@ -1,7 +1,7 @@
-"""Ways to cut a run off in its middle, on purpose: who goes, and whether the cloud has acted before.
+"""Interruptions of a run: which process dies, and whether the cloud has acted on the call before.
 
-Calls of the cloud are held from one on, so that a cut comes at a known place: before they act, or once they have and
-the engine has not heard of it. All that are under way then, up to the engine's own limit, are cut off together.
+Calls of the cloud are delayed from one call on, so an interruption comes at a known call: before it acts, or after it
+acts but before the engine gets the answer. All calls in progress, up to the engine's limit, are interrupted together.
 """
 
 import os
@@ -12,47 +12,47 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from operations.chaos.clone import RUN_SECONDS, Replica
+from operations.chaos.clone import RUN_SECONDS, ScratchClone
 from sandbox import faults
 from sandbox.cloud_state import CloudState
 
-HELD = 10 * RUN_SECONDS
-"""Seconds a call is held: longer than any run."""
+DELAY_SECONDS = 10 * RUN_SECONDS
+"""Seconds that a call is delayed: longer than any run."""
 ALL = 10**6
 """More calls than any run makes."""
 QUIET = 0.3
-"""Seconds without a sign of progress after which every call that can be under way is held."""
+"""Seconds without progress after which all calls in progress count as delayed."""
 
 Done = subprocess.CompletedProcess[str]
-Cut = Callable[[Replica, tuple[str, ...], int], Done]
-"""Runs the command with these words, cut off at this call of the cloud (the first is 1), or to its end where it makes
-fewer. No fault is left waiting."""
+Cut = Callable[[ScratchClone, tuple[str, ...], int], Done]
+"""Runs the command with these words and interrupts it at this call of the cloud (the first is 1), or lets it end if it
+makes fewer. Clears all planned faults."""
 
 
-def _provider_dies(kind: str, replica: Replica, words: tuple[str, ...], call: int) -> Done:
-    """The provider ends; the engine lives on and reports a failure."""
-    with replica.cloud_state() as cloud_state:
+def _provider_dies(kind: str, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
+    """Kill the provider; the engine survives and reports a failure."""
+    with clone.cloud_state() as cloud_state:
         faults.plan(cloud_state, kind, call, amount=QUIET, times=ALL)
-    done = replica.run(*words)
-    _forget(replica)
+    done = clone.run(*words)
+    _clear_faults(clone)
     return done
 
 
-def _killed(kind: str, everything: bool, replica: Replica, words: tuple[str, ...], call: int) -> Done:
-    """SIGKILL for the engine alone (its provider sees that and ends), or for command and engine together."""
+def _killed(kind: str, everything: bool, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
+    """Kill the engine alone (its provider then ends by itself), or the command and the engine together."""
 
     def kill(run: subprocess.Popen[str]) -> None:
-        engine = replica.engine_id()
+        engine = clone.engine_id()
         if everything:
             os.killpg(run.pid, signal.SIGKILL)
         if engine is not None:
             os.kill(engine, signal.SIGKILL)
 
-    return _held(kind, HELD, kill, replica, words, call)
+    return _delayed(kind, DELAY_SECONDS, kill, clone, words, call)
 
 
-def _interrupted(times: int, replica: Replica, words: tuple[str, ...], call: int) -> Done:
-    """Ctrl-C, once or twice, while calls are under way."""
+def _interrupted(times: int, clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
+    """Send SIGINT once or twice during calls in progress."""
 
     def press(run: subprocess.Popen[str]) -> None:
         for _ in range(times):
@@ -60,7 +60,7 @@ def _interrupted(times: int, replica: Replica, words: tuple[str, ...], call: int
             with suppress(subprocess.TimeoutExpired):
                 run.wait(QUIET)
 
-    return _held("slow", 2 * QUIET, press, replica, words, call)
+    return _delayed("slow", 2 * QUIET, press, clone, words, call)
 
 
 CUTS: dict[str, Cut] = {
@@ -73,30 +73,30 @@ CUTS: dict[str, Cut] = {
     "Ctrl-C": partial(_interrupted, 1),
     "Ctrl-C twice": partial(_interrupted, 2),
 }
-"""By what happens; before and after: the cloud acted."""
+"""Interruptions by name; before and after: whether the cloud acted on the call."""
 
 
-def _held(
+def _delayed(
     kind: str,
     seconds: float,
     cut: Callable[[subprocess.Popen[str]], None],
-    replica: Replica,
+    clone: ScratchClone,
     words: tuple[str, ...],
     call: int,
 ) -> Done:
-    """Hold calls, each for so long, and cut once nothing else goes on."""
-    with replica.cloud_state() as cloud_state:
+    """Delay each call by `seconds`, and interrupt once nothing else is in progress."""
+    with clone.cloud_state() as cloud_state:
         faults.plan(cloud_state, kind, call, amount=seconds, times=ALL)
-        with replica.start(*words) as run:
-            if _nothing_goes_on(cloud_state, run):
+        with clone.start(*words) as run:
+            if _only_delayed_calls_remain(cloud_state, run):
                 cut(run)
             output, errors = run.communicate(timeout=RUN_SECONDS)
-    _forget(replica)
+    _clear_faults(clone)
     return Done(words, run.returncode, output, errors)
 
 
-def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> bool:
-    """Wait until calls are held and no others come; False where the run ends before."""
+def _only_delayed_calls_remain(cloud_state: CloudState, run: subprocess.Popen[str]) -> bool:
+    """Wait until calls are delayed and no others arrive; return False if the run ends before."""
     end, seen, since = time.monotonic() + RUN_SECONDS, None, 0.0
     while run.poll() is None:
         now = time.monotonic()
@@ -111,6 +111,6 @@ def _nothing_goes_on(cloud_state: CloudState, run: subprocess.Popen[str]) -> boo
     return False
 
 
-def _forget(replica: Replica) -> None:
-    with replica.cloud_state() as cloud_state:
+def _clear_faults(clone: ScratchClone) -> None:
+    with clone.cloud_state() as cloud_state:
         faults.clear(cloud_state)

@@ -1,4 +1,4 @@
-"""What holds of a cluster in the sandbox after every run that ends well, whatever happened before it."""
+"""Invariants of a cluster in the sandbox after every run that ends well, whatever happened before."""
 
 import json
 from collections import Counter, defaultdict
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.clouds import cloud_tables
 from operations.recovery import state_check
 from operations.recovery.state_check import Thing
@@ -16,10 +16,10 @@ from sandbox.records import Operation, Record
 from sandbox.values import ASSETS, SECRET, SIGNATURE
 
 GENERATED = "mullion:index:Generated$"
-"""In the URNs of what was made once; what was looked up once has others."""
+"""Part of the URNs of generated secrets; values that were looked up have another type."""
 CONTROL_PLANE = ":ControlPlane$"
 POINTER = "-desired-state"
-"""End of the URN of the desired-state pointer, among those of objects."""
+"""End of the URN of the desired-state pointer, an object in a bucket."""
 MASKED = "[secret]"
 
 
@@ -28,19 +28,19 @@ class Snapshot:
     """A cluster between two runs."""
 
     state: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """As it lies on the disk."""
+    """The state on the disk."""
     there: tuple[Record, ...] = ()
-    """What is in the world."""
+    """Resources in the sandbox."""
     calls: tuple[Operation, ...] = ()
-    """All that the world was ever asked for."""
+    """All calls that the sandbox ever got."""
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Digests of the decrypted values, by URN."""
+    """Digests of decrypted secrets, by URN."""
     kept: frozenset[Thing] = frozenset()
-    """What runs may have left in the world on purpose."""
+    """Resources that runs may have left in the sandbox on purpose."""
     left: tuple[Path, ...] = ()
-    """Files that a run takes away when it ends well: locks, and what is left of a roll."""
+    """Files that a run deletes when it ends well, but that still exist: locks and unfinished rolls."""
     reported: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The version of Kubernetes that each machine says it has, by instance; only of machines that are ready."""
+    """Kubernetes version in the status record of each ready machine, by instance id."""
 
     @property
     def resources(self) -> list[dict[str, Any]]:
@@ -49,7 +49,7 @@ class Snapshot:
 
     @property
     def machines(self) -> dict[str, str]:
-        """What instances call themselves, by URN: the id of a resource may be a name, which a successor has again."""
+        """Instance ids by URN. The id of a resource may be a name, which a successor has too."""
         return {
             each.urn: str({**each.outputs, "id": each.id}[cloud_tables.of_type(each.type).instance])
             for each in self.there
@@ -59,31 +59,31 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Asked:
-    """What the runs between two snapshots were asked for; machines and pools by the names of their resources."""
+    """Allowed effects of the runs between two snapshots; machines and pools by the names of their resources."""
 
     renewed: Collection[str] = ()
-    """Ends of the URNs of secrets that may be new."""
+    """URN suffixes of secrets that may be renewed."""
     limits: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How many machines of a pool may be missing at any moment."""
+    """Most machines of each pool that may be missing at any moment."""
     kubernetes: str | None = None
-    """What every machine has then; None where that is not looked at."""
+    """Kubernetes version of every machine afterwards; None: not checked."""
     replaced: Collection[str] | None = None
-    """Pools or machines that are made anew, and no others; None where that is not known."""
+    """Pools or machines that are replaced, and no others; None if unknown."""
 
 
-def snapshot(replica: Replica) -> Snapshot:
-    """Look at a replica as it is now."""
-    with replica.cloud_state() as cloud_state:
+def snapshot(clone: ScratchClone) -> Snapshot:
+    """Return a snapshot of a clone."""
+    with clone.cloud_state() as cloud_state:
         there, calls = tuple(cloud_state.resources()), tuple(cloud_state.operations())
         reported = _reported(cloud_state)
-    secrets = {urn: digest for urn, digest in replica.secrets().items() if GENERATED in urn}
-    kept = frozenset(state_check.kept_in(replica.sandbox))
-    left = (*replica.locks(), *replica.rolls())
-    return Snapshot(replica.state(), there, calls, secrets, kept, left, reported)
+    secrets = {urn: digest for urn, digest in clone.secrets().items() if GENERATED in urn}
+    kept = frozenset(state_check.kept_in(clone.sandbox))
+    left = (*clone.locks(), *clone.rolls())
+    return Snapshot(clone.state(), there, calls, secrets, kept, left, reported)
 
 
 def _reported(cloud_state: CloudState) -> dict[str, str]:
-    """What status records say, of machines that are ready."""
+    """Return the Kubernetes versions in the status records of ready machines."""
     stored = (
         each
         for bucket in cloud_state.buckets()
@@ -95,37 +95,39 @@ def _reported(cloud_state: CloudState) -> dict[str, str]:
 
 
 def broken(before: Snapshot, after: Snapshot, asked: Asked) -> Iterator[str]:
-    """Say what does not hold after runs that ended well. A cluster that was removed has nothing to keep."""
+    """Yield a line for each broken invariant after runs that ended well. A removed cluster only has to be at rest."""
     yield from at_rest(after)
     if not after.resources:
         return
     for urn, digest in before.secrets.items():
         if after.secrets.get(urn) != digest and not (asked.renewed and urn.endswith(tuple(asked.renewed))):
-            yield f"the secret {urn} {'is another one' if urn in after.secrets else 'is gone'}"
+            yield f"the secret {urn} {'changed' if urn in after.secrets else 'is gone'}"
     for urn, machine in before.machines.items():
         if CONTROL_PLANE in urn and after.machines.get(urn) != machine:
             yield f"control plane {urn}: instance {machine} became {after.machines.get(urn)}"
     wanted = {each.urn for each in after.there}
     calls = [each for each in after.calls[len(before.calls) :] if each.urn in wanted]
     yield from missing(calls, asked.limits)
-    yield from _made_anew(before, after, asked.replaced)
+    yield from _replaced_workers(before, after, asked.replaced)
     if asked.kubernetes is not None:
         yield from _versions(before, after, calls, asked.kubernetes)
 
 
-def _made_anew(before: Snapshot, after: Snapshot, replaced: Collection[str] | None) -> Iterator[str]:
-    """Workers that were there before and are: others where they should be, the same where not."""
+def _replaced_workers(before: Snapshot, after: Snapshot, replaced: Collection[str] | None) -> Iterator[str]:
+    """Check that exactly the workers that should have been replaced were replaced."""
     for urn, machine in after.machines.items() if replaced is not None else ():
         name = urn.rpartition("::")[2]
         same, should = before.machines.get(urn) == machine, {name, name.rpartition("-")[0]} & set(replaced or ())
         if urn in before.machines and CONTROL_PLANE not in urn and same is bool(should):
             yield f"{name} {'is still' if same else 'was'} {before.machines[urn]}; " + (
-                "it was to be made anew" if should else f"it is {machine}, and nothing of it changed"
+                "it should have been replaced" if should else f"it is {machine} now, but nothing of it changed"
             )
 
 
 def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wanted: str) -> Iterator[str]:
-    """All machines are ready and have the version; no worker got it before the control plane was asked for it."""
+    """Check that all machines are ready with the version, and that no worker got it before the control plane was asked
+    for it.
+    """
     for urn, machine in after.machines.items():
         if (found := after.reported.get(machine)) != wanted:
             yield f"{urn.rpartition('::')[2]} ({machine}) reports Kubernetes {found}, not {wanted}"
@@ -138,16 +140,16 @@ def _versions(before: Snapshot, after: Snapshot, calls: Iterable[Operation], wan
     )
     for each in done:
         if each.type in cloud_tables.MACHINES and (pointed is None or each.sequence < pointed):
-            yield f"{each.urn.rpartition('::')[2]} was made before the control plane was asked for {wanted}"
+            yield f"{each.urn.rpartition('::')[2]} was created before the control plane was asked for {wanted}"
 
 
 def at_rest(now: Snapshot) -> Iterator[str]:
-    """Say where state and world differ, and what runs left that they should not have."""
+    """Yield a line for each difference between state and sandbox, and for what runs left behind."""
     yield from (f"the file {each} is left" for each in now.left)
     for each in now.state.get("pending_operations") or []:
         yield f"{each['type']} {each['resource']['urn']} is pending"
     found = state_check.compare(now.resources, ((each.type, each.id) for each in now.there), now.kept)
-    yield from (f"in the world alone: {kind} {key}" for kind, key in found.orphans)
+    yield from (f"in the sandbox alone: {kind} {key}" for kind, key in found.orphans)
     yield from (f"in the state alone: {kind} {key}" for kind, key in found.missing)
     twice = Counter(each["urn"] for each in now.resources)
     yield from (f"in the state {count} times: {urn}" for urn, count in twice.items() if count > 1)
@@ -155,7 +157,7 @@ def at_rest(now: Snapshot) -> Iterator[str]:
 
 
 def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[str]:
-    """Say where more machines of a pool than its limit were gone at a time, as the calls tell in their order."""
+    """Yield a line for each moment at which a pool missed more machines than its limit, from the order of the calls."""
     gone: dict[str, set[str]] = defaultdict(set)
     for each in calls:
         name = each.urn.rpartition("::")[2]
@@ -168,7 +170,7 @@ def missing(calls: Iterable[Operation], limits: Mapping[str, int]) -> Iterator[s
 
 
 def _differing(now: Snapshot) -> Iterator[str]:
-    """The inputs of both sides, but for secrets and the engine's own notes."""
+    """Compare the inputs in state and sandbox, without secrets and the engine's own notes."""
     there = {(each.type, each.id): each.inputs for each in now.there}
     for each in now.resources:
         known = there.get((each["type"], each.get("id", "")))
@@ -176,22 +178,22 @@ def _differing(now: Snapshot) -> Iterator[str]:
             continue
         recorded, real = _comparable(each.get("inputs") or {}), _comparable(known)
         for name in sorted(recorded.keys() | real.keys()):
-            if recorded.get(name) != _told(real.get(name), recorded.get(name)):
-                yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the world"
+            if recorded.get(name) != _without_unrecorded_secrets(real.get(name), recorded.get(name)):
+                yield f"{each['urn']} {name}: {recorded.get(name)} in the state, {real.get(name)} in the sandbox"
 
 
-def _told(real: Any, recorded: Any) -> Any:
-    """What is real without the secrets inside it that the state has no member for: what was taken over from a cloud, as
-    a machine with its administrator, comes without the password. One that is null in the state stays a difference.
+def _without_unrecorded_secrets(real: Any, recorded: Any) -> Any:
+    """Return real inputs without nested secrets that the state lacks. A resource that recovery added to the state, such
+    as a machine with its administrator, comes without the password. A null in the state stays a difference.
     """
     if not isinstance(real, dict) or not isinstance(recorded, dict):
         return real
     members = {name: value for name, value in real.items() if name in recorded or value != MASKED}
-    return {name: _told(value, recorded.get(name)) for name, value in members.items()}
+    return {name: _without_unrecorded_secrets(value, recorded.get(name)) for name, value in members.items()}
 
 
 def _comparable(value: Any) -> Any:
-    """Secrets as MASKED, files as their hash, whether from a state or a world."""
+    """Replace secrets by MASKED and files by their hash, in inputs from a state or a sandbox."""
     if isinstance(value, list):
         return [_comparable(each) for each in value]
     if not isinstance(value, dict):

@@ -1,8 +1,8 @@
-"""`mullion chaos`: random changes, faults and cuts on a throw-away copy of a stack in the sandbox, and what must hold
-after each.
+"""`mullion chaos`: random changes, faults and interruptions of a temporary copy of a stack in the sandbox, and the
+check of invariants after each.
 
-A seed decides every action. How far the engine's parallel calls have come at a cut is their own affair, so what a seed
-found may need more than one run to show itself again.
+A seed decides every action, but not how far the engine's parallel calls are at an interruption; so a violation may take
+more than one run with its seed to recur.
 """
 
 import random
@@ -20,7 +20,7 @@ from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack
 from operations.chaos import invariants
 from operations.chaos.changes import CHANGES, Change, Document, Draw, older
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.chaos.cuts import CUTS, Cut, Done
 from operations.chaos.invariants import Asked
 from operations.console.exits import Exit, Stop
@@ -29,28 +29,28 @@ from operations.stacks import stack_files
 from sandbox import faults
 
 LENGTH = 4
-"""Changes between the first `up` and the last `down` of a sequence, unless told."""
+"""Default number of changes between the first `up` and the last `down` of a sequence."""
 CALLS_OF_ALL = 60
-"""Among so many first calls of the cloud a disturbance comes, of a whole build or removal."""
+"""A disturbance of a whole build or removal hits one of this many first calls of the cloud."""
 LINES = 12
-"""Of what a run said last, where it is shown."""
+"""Last lines of a run's output in a message."""
 ENDINGS = {Exit.OK, Exit.FAILED, Exit.INTERRUPTED, -9}
-"""How a disturbed run may end: it came through, it failed, it was interrupted, it was killed."""
+"""Exit codes that a disturbed run may have; -9: killed."""
 
 Say = Callable[[str], object]
 
 
 class Violation(Exception):
-    """Something that must hold does not."""
+    """An invariant is broken."""
 
 
 def _fault(kind: str, amount: float, times: int) -> Cut:
-    def disturbed(replica: Replica, words: tuple[str, ...], call: int) -> Done:
-        with replica.cloud_state() as world:
-            faults.plan(world, kind, call, amount=amount, times=times)
-        done = replica.run(*words)
-        with replica.cloud_state() as world:
-            faults.clear(world)
+    def disturbed(clone: ScratchClone, words: tuple[str, ...], call: int) -> Done:
+        with clone.cloud_state() as cloud_state:
+            faults.plan(cloud_state, kind, call, amount=amount, times=times)
+        done = clone.run(*words)
+        with clone.cloud_state() as cloud_state:
+            faults.clear(cloud_state)
         return done
 
     return disturbed
@@ -69,9 +69,9 @@ DISTURBANCES: dict[str, Cut] = {
 
 @dataclass(frozen=True)
 class Action:
-    """A run of the command, on what a change makes of the stack file.
+    """A run of the command after a change of the stack file.
 
-    disturbed: a key of DISTURBANCES, at this call of the cloud; None for a run that is left alone.
+    disturbed: a key of DISTURBANCES, applied at the cloud's call number `call`; None: undisturbed.
     """
 
     words: tuple[str, ...]
@@ -84,20 +84,20 @@ class Action:
 
 
 def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
-    """Run sequences: the first with this seed, each other with the next one. Stop at the first violation.
+    """Run sequences with consecutive seeds, from `seed` on, and stop at the first violation.
 
     length: changes between the first `up` and the last `down` of each.
     """
     if not stack_files.load(stack).spec.pools:
-        raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so give it one")
+        raise Stop(Exit.USAGE, f"stack {stack} has no pool; chaos changes pools, so add one")
     program, config = locate.find(), stack_files.config(stack)
     first = random.SystemRandom().randrange(10**6) if seed is None else seed
     for number in range(first, first + runs):
         print(f"{stack}, seed {number}", flush=True)
         folder = Path(tempfile.mkdtemp(prefix=f"mullion-chaos-{stack}-"))
         try:
-            replica = Replica(folder, program, stack)
-            sequence(replica, config, number, lambda line: print(f"  {line}", flush=True), length)
+            clone = ScratchClone(folder, program, stack)
+            sequence(clone, config, number, lambda line: print(f"  {line}", flush=True), length)
         except Violation as found:
             again = f"mullion chaos {stack} --seed {number} --length {length}"
             raise Stop(Exit.FAILED, f"seed {number}, {found}\nkept: {folder}\nagain: {again}") from None
@@ -108,15 +108,15 @@ def chaos(stack: str, *, seed: int | None, runs: int, length: int) -> None:
     print(f"all held: {runs} of {stack}, seeds {first} to {first + runs - 1}")
 
 
-def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
-    """Run one sequence, and return how many runs it took; Violation says after which action what does not hold."""
-    runs, now = 0, invariants.snapshot(replica)
-    for number, action in enumerate(actions(replica.stack, config, seed, length), 1):
+def sequence(clone: ScratchClone, config: Mapping[str, Any], seed: int, say: Say, length: int = LENGTH) -> int:
+    """Run one sequence, and return its number of runs. Raises Violation with the action and the broken invariants."""
+    runs, now = 0, invariants.snapshot(clone)
+    for number, action in enumerate(actions(clone.stack, config, seed, length), 1):
         begun = time.monotonic()
         try:
-            codes, wrong = _act(replica, action)
-            before, now = now, now if wrong else invariants.snapshot(replica)
-            wrong += [] if wrong else invariants.broken(before, now, asked(replica.stack, action.change))
+            codes, wrong = _act(clone, action)
+            before, now = now, now if wrong else invariants.snapshot(clone)
+            wrong += [] if wrong else invariants.broken(before, now, asked(clone.stack, action.change))
         except subprocess.TimeoutExpired as hung:
             codes, wrong = [], [f"it hangs: {hung}"]
         if wrong:
@@ -128,7 +128,7 @@ def sequence(replica: Replica, config: Mapping[str, Any], seed: int, say: Say, l
 
 def actions(stack: str, config: Mapping[str, Any], seed: int, length: int = LENGTH) -> Iterator[Action]:
     """Draw a sequence: build, changes, removal."""
-    rng = random.Random(seed)  # noqa: S311 - to be repeated, not to be guessed
+    rng = random.Random(seed)  # noqa: S311 - repeatable on purpose, not for secrets
     begun = _drawn(rng, stack, config, (older,))
     cluster: Document = begun.document
     up, down = ("up", stack, "--sandbox", "--yes"), ("down", stack, "--sandbox", "--yes", "--confirm", stack)
@@ -148,7 +148,7 @@ def _disturbance(rng: random.Random, calls: int, likely: float) -> tuple[str | N
 
 
 def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Sequence[Draw]) -> Change:
-    """A change of one of these kinds that leaves the spec without errors."""
+    """Draw a change of one of these kinds whose spec has no errors."""
     region = config[CLOUDS[config[CLUSTER]["cloud"]].region_key]
     while True:
         change = rng.choice(kinds)(rng, config[CLUSTER], region)
@@ -161,15 +161,15 @@ def _drawn(rng: random.Random, stack: str, config: Mapping[str, Any], kinds: Seq
         return change
 
 
-def _act(replica: Replica, action: Action) -> tuple[list[int], list[str]]:
-    """Do it, again without a disturbance where that did not come through; exit codes, and what is wrong with them."""
+def _act(clone: ScratchClone, action: Action) -> tuple[list[int], list[str]]:
+    """Run an action, and once more undisturbed if it failed. Return exit codes, and lines about wrong ones."""
     if not action.change.scales:
-        replica.write(action.change.document)
+        clone.write(action.change.document)
     again = ("up", *action.words[1:2], "--sandbox", "--yes") if action.change.scales else action.words
-    runs = [DISTURBANCES[action.disturbed](replica, action.words, action.call)] if action.disturbed else []
+    runs = [DISTURBANCES[action.disturbed](clone, action.words, action.call)] if action.disturbed else []
     if not runs or runs[0].returncode:
-        replica.write(action.change.document)  # a scaling that did not begin takes its number back
-        runs.append(replica.run(*again if runs else action.words))
+        clone.write(action.change.document)  # a scaling that did not begin has restored the old count
+        runs.append(clone.run(*again if runs else action.words))
     codes = [each.returncode for each in runs]
     wrong = [f"exit code {each.returncode}: {_end(each)}" for each in runs[:-1] if each.returncode not in ENDINGS]
     wrong += [f"exit code {codes[-1]}: {_end(runs[-1])}"] if codes[-1] else []
@@ -182,13 +182,13 @@ def _end(run: Done) -> str:
 
 
 def asked(stack: str, change: Change) -> Asked:
-    """What may and must come of a change, in the names of resources."""
+    """Return the allowed effects of a change, with the names of resources."""
     replaced = None if change.replaced is None else tuple(f"{stack}-{each}" for each in change.replaced)
     cluster = change.document
     return Asked(change.renewed, limits(stack, cluster), cluster["kubernetes"], replaced)
 
 
 def limits(stack: str, cluster: Document) -> dict[str, int]:
-    """How many machines of each pool may be missing, by what their names begin with."""
+    """Return the most missing machines of each pool, by the prefix of their names."""
     rollouts = {name: pool.get("rollout", {}) for name, pool in cluster["pools"].items()}
     return {f"{stack}-{name}": each.get("max_unavailable", 1) for name, each in rollouts.items()}

@@ -1,4 +1,4 @@
-"""AWS by its provider, for the programs that commands run."""
+"""AWS through its provider, for programs that commands run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,16 +13,16 @@ from components.rollout.provider_calls import ProviderError
 from operations.clouds import cloud_tables
 
 _NOT_FOUND = ("does not exist", "NotFound", "no results", "couldn't find resource")
-"""In messages of getInstance about an instance that is terminated or was never there."""
+"""Parts of getInstance's error messages about an instance that is terminated or never existed."""
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """The status records of machines in the bundle store. role: as their names begin."""
+    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
     return Records(parent, *map(Output.from_input, ("", bucket, role)))
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
-    """Return GONE or STOPPED if the machine's instance does not run, else an empty text; also if AWS does not say.
+    """Return GONE or STOPPED if the machine's instance does not run; empty if it runs or AWS does not say.
 
     machine: its outputs in the state.
     """
@@ -36,22 +36,22 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
-    """Put a JSON document into a store."""
+    """Create an object with a JSON document in a bucket."""
     return aws.s3.BucketObjectv2(
         name, bucket=bucket, key=key, content=content, content_type="application/json", opts=opts
     )
 
 
 def keys(bucket: str, prefix: str) -> Output[Any]:
-    """The names in a store that begin so; empty or nothing where there are none."""
+    """Return the keys of a bucket's objects with this prefix; the output may be None if there are none."""
     return aws.s3.get_objects_output(bucket=bucket, prefix=prefix).keys
 
 
 def text(bucket: str, key: str) -> Output[str]:
-    """The content of an object."""
+    """Return the content of an object."""
     return aws.s3.get_object_output(bucket=bucket, key=key).body
 
 
 def newest_image(os: str) -> Output[str]:
-    """The newest image of an operating system."""
+    """Return the newest image of an operating system."""
     return newest(os)

@@ -1,6 +1,6 @@
-"""Azure by its provider, for the programs that commands run; as operations/clouds/aws.py.
+"""Azure through its provider, for programs that commands run; functions as in operations/clouds/aws.py.
 
-A store is a blob container, by its id.
+A bucket is a blob container, named by its id.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from operations.clouds import cloud_tables
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """The status records of machines in the bundle store. role: as their names begin."""
+    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
     return Records(parent=parent, role=role, container=Output.from_input(bucket))
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
-    """As in operations/clouds/aws.py. A machine of the same name with another vmId is a successor: GONE."""
+    """Return as aws.not_running does. A machine of the same name with another vmId is a successor: GONE."""
     group = parts(await records.container.future() or "")["group"]
     asked = {"resourceGroupName": group, "vmName": machine["name"], "expand": "instanceView"}
     try:
@@ -38,7 +38,7 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
-    """Put a JSON document into a store."""
+    """Create a blob with a JSON document in a container."""
     known = parts(bucket)
     return storage.Blob(
         name,
@@ -53,16 +53,16 @@ def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | 
 
 
 def keys(bucket: str, prefix: str) -> Output[Any]:
-    """The names in a store that begin so; empty where there are none."""
+    """Return the names of a container's blobs with this prefix."""
     return Output.from_input(names(_blobs(bucket), prefix))
 
 
 async def names(blobs: Blobs, prefix: str) -> list[str]:
-    """Names of blobs that begin so, in order; ProviderError where the store does not answer."""
+    """Return the names of blobs with this prefix, in order. Raises ProviderError if the store does not answer."""
     found, marker = list[str](), ""
     while True:
         asked = f"restype=container&comp=list&prefix={quote(prefix, safe='')}&marker={quote(marker, safe='')}"
-        # of Azure's own service, over TLS; the standard library's parser reads no external entities
+        # the page comes from Azure over TLS; the standard library's parser reads no external entities
         page = ElementTree.fromstring(await blobs.get("", f"{asked}&"))  # noqa: S314
         found += [each.text or "" for each in page.iterfind("Blobs/Blob/Name")]
         marker = page.findtext("NextMarker") or ""
@@ -71,12 +71,12 @@ async def names(blobs: Blobs, prefix: str) -> list[str]:
 
 
 def text(bucket: str, key: str) -> Output[str]:
-    """The content of an object."""
+    """Return the content of a blob."""
     return Output.from_input(_blobs(bucket).text(key))
 
 
 def _blobs(bucket: str) -> Blobs:
     root = get_root_resource()
     if root is None:
-        raise RuntimeError("this is asked inside a program")
+        raise RuntimeError("call this inside a Pulumi program only")
     return Blobs(ProviderCalls(root, _utilities.get_version()), Output.from_input(bucket))

@@ -1,4 +1,4 @@
-"""What differs between the clouds for commands: types of resources, where names stand, which account is meant."""
+"""Differences between the clouds for commands: types of resources, names of properties, accounts."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,62 +15,63 @@ State = Iterable[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Cloud:
-    """One cloud, as states and environments show it. Names of properties are the provider's."""
+    """One cloud in states and in the environment. Names of properties are the provider's."""
 
     name: str
     machine: str
-    """Type of a machine."""
+    """Type of machines."""
     instance: str
-    """Output that a machine knows itself by; `id` is the resource's own."""
+    """Output with the instance id that the machine itself knows; `id` is the resource's id."""
     zone: str
     tags: str
-    """Property with the tags."""
+    """Property that holds the tags."""
     mark: str
-    """How the keys of our tags begin."""
+    """Prefix of the keys of Mullion's tags."""
     search: str
-    """Command that finds what has a tag with this URN."""
+    """Command that finds resources by their URN tag; {} is the tag's value."""
     address: tuple[str | int, ...]
     """Path of the private address among a machine's inputs."""
     bucket: str
-    """Type of a store."""
+    """Type of buckets."""
     named: str
-    """Output with a store's name."""
+    """Output with a bucket's name."""
     stored: str
-    """Type of an object in a store."""
+    """Type of objects in a bucket."""
     key: str
-    """Input with its name there."""
+    """Input with an object's key."""
     role: tuple[str, str] | None
-    """Type and output of what names of status records begin with; None: the group of the machines."""
+    """Type and output of the role id that status records' names begin with; None if they begin with the machines'
+    group."""
     passing: tuple[str, ...]
-    """How keys of a stack's configuration begin that its provider needs."""
+    """Prefixes of the configuration keys that the provider needs."""
     removal: str
-    """Command that removes a kept store: {0} is its id, {1} and on are the parts of that between slashes."""
+    """Command that deletes a kept bucket: {0} is its id, {1} and on are the parts of the id between slashes."""
     account: tuple[tuple[str, ...], tuple[str, ...]]
-    """Command that says which account this environment leads to, and the way to it in its JSON."""
+    """Command that prints the account of this environment, and the account's path in its JSON."""
     chosen_by: tuple[str, ...]
-    """Variables that choose an identity; none holds a secret."""
+    """Environment variables that choose an identity; none holds a secret."""
     unknown: str
-    """What to say where the account is not known."""
+    """Text to show if the account is unknown."""
     versions: str = ""
-    """Command that lists the versions of an image, whose parts are {0} and on, where the provider does not."""
+    """Command that lists an image's versions, for clouds whose provider does not; {0} and on are the image's parts."""
 
     def tag_of(self, urn: str) -> str:
-        """A URN as its tag holds it."""
-        from components.wiring import tags  # which brings Pulumi: not for every command
+        """Return a URN in the form of its tag."""
+        from components.wiring import tags  # imports Pulumi, which most commands do not need
 
         return tags.urn_digest(urn) if self.tags == "labels" else tags.tag_value(urn)
 
     def tag(self, properties: Mapping[str, Any], name: str) -> str:
-        """A tag of ours, or empty."""
+        """Return the value of a tag of Mullion's; empty if it is not set."""
         return str((properties.get(self.tags) or {}).get(f"{self.mark}{name}") or "")
 
     def zone_of(self, outputs: Mapping[str, Any]) -> str:
-        """Name of a machine's zone, or empty; Azure has a list of one."""
+        """Return the name of a machine's zone; empty if it has none. Azure has a list of one."""
         zone = outputs.get(self.zone) or ""
         return str(zone[0] if isinstance(zone, list) else zone)
 
     def address_of(self, inputs: Any) -> str:
-        """The planned private address of a machine, or empty."""
+        """Return the planned private address of a machine; empty if its inputs have none."""
         for step in self.address:
             try:
                 inputs = inputs[step]
@@ -79,7 +80,7 @@ class Cloud:
         return str(inputs)
 
     def is_machine(self, resource: Mapping[str, Any]) -> bool:
-        """Whether a resource of a state is a machine that is not about to go."""
+        """Return whether a resource of a state is a machine that is not marked for deletion."""
         return resource["type"] == self.machine and not resource.get("delete")
 
 
@@ -133,7 +134,7 @@ AZURE = Cloud(
     tags="tags",
     mark="mullion:",
     search="az resource list --tag mullion:urn={}",
-    address=("tags", "mullion:address"),  # the interface has it
+    address=("tags", "mullion:address"),  # the address itself is an input of the network interface
     bucket="azure-native:storage:BlobContainer",
     named="id",
     stored="azure-native:storage:Blob",
@@ -153,23 +154,23 @@ MACHINES = frozenset(each.machine for each in CLOUDS.values())
 OBJECTS = frozenset(each.stored for each in CLOUDS.values())
 
 KEYS = (*(facts.region_key for facts in clouds.CLOUDS.values()), "gcp:project")
-"""Keys of a stack's configuration that say where it is; others may hold credentials."""
+"""Configuration keys of region and project; other keys may hold credentials."""
 
 
 def of(state: State) -> Cloud:
-    """The cloud that a state's resources are in; AWS where it has none."""
+    """Return the cloud of a state's resources; AWS if it has none."""
     types = {each["type"].partition(":")[0] for each in state}
     return next((each for each in CLOUDS.values() if each.machine.partition(":")[0] in types), AWS)
 
 
 def of_type(token: str) -> Cloud:
-    """The cloud that a type belongs to."""
+    """Return the cloud of a type."""
     package = token.partition(":")[0]
     return next(each for each in CLOUDS.values() if each.machine.partition(":")[0] == package)
 
 
 def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], stack: str, group: str) -> str:
-    """What names of status records begin with. KeyError where the state does not tell."""
+    """Return the prefix of status records' names. Raises KeyError if the state lacks the role."""
     if cloud.role is None:
         return group
     type_, output = cloud.role
@@ -177,11 +178,11 @@ def role(cloud: Cloud, outputs: Mapping[tuple[str, str], Mapping[str, Any]], sta
 
 
 GONE, STOPPED = "gone", "stopped"
-"""What a cloud says of an instance that does not run."""
+"""States of an instance that does not run."""
 
 GROUPS = (CONTROL_PLANE, "workers")
 
 
 def provider(name: str) -> ModuleType:
-    """The module that asks a cloud's provider, inside a program: operations/on_<cloud>.py."""
+    """Return the module that calls a cloud's provider, inside a program: operations/clouds/<cloud>.py."""
     return import_module(f"operations.clouds.{name}")

@@ -1,4 +1,4 @@
-"""GCP by its provider, for the programs that commands run; as operations/clouds/aws.py."""
+"""GCP through its provider, for programs that commands run; functions as in operations/clouds/aws.py."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +14,12 @@ from operations.clouds import cloud_tables
 
 
 def records(parent: pulumi.Resource, bucket: str, role: str) -> Records:
-    """The status records of machines in the bundle store. role: as their names begin."""
+    """Return the reader of machines' status records in the bundle store. role: prefix of their names."""
     return Records(parent=parent, role=role, bucket=Output.from_input(bucket))
 
 
 async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
-    """As in operations/clouds/aws.py. An instance of the same name with another number is a successor: GONE."""
+    """Return as aws.not_running does. An instance of the same name with another number is a successor: GONE."""
     asked = {"name": machine["name"], "zone": machine["zone"]}
     try:
         found = await records.calls.find("gcp:compute/getInstance:getInstance", asked)
@@ -31,22 +31,22 @@ async def not_running(records: Records, machine: Mapping[str, Any]) -> str:
 
 
 def put(name: str, bucket: str, key: str, content: str, opts: ResourceOptions | None = None) -> pulumi.Resource:
-    """Put a JSON document into a store."""
+    """Create an object with a JSON document in a bucket."""
     body: Any = {"name": key, "content": content, "content_type": "application/json"}
     return gcp.storage.BucketObject(name, bucket=bucket, opts=opts, **body)
 
 
 def keys(bucket: str, prefix: str) -> Output[Any]:
-    """The names in a store that begin so; empty or nothing where there are none."""
+    """Return the names of a bucket's objects with this prefix."""
     found = gcp.storage.get_bucket_objects_output(bucket=bucket, prefix=prefix).bucket_objects
     return found.apply(lambda rows: [each.name for each in rows or []])
 
 
 def text(bucket: str, key: str) -> Output[str]:
-    """The content of an object."""
+    """Return the content of an object."""
     return gcp.storage.get_bucket_object_content_output(bucket=bucket, name=key).content
 
 
 def newest_image(os: str) -> Output[str]:
-    """The newest image of an operating system."""
+    """Return the newest image of an operating system."""
     return newest(os)

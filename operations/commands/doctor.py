@@ -111,7 +111,7 @@ def _stacks() -> Iterator[Finding]:
             yield Finding(f"stack {name}", str(error))
             continue
         folder = target.root() / "sandbox" / name / "state"
-        fault = f"locked; `mullion doctor {name}` says by whom" if locks.held(name, folder.as_uri()) else ""
+        fault = f"locked; `mullion doctor {name}` says by whom" if locks.of_stack(name, folder.as_uri()) else ""
         yield Finding(f"stack {name}: {f'in {place}' if place else 'not built'}", fault)
 
 
@@ -147,7 +147,7 @@ def _leftovers(name: str) -> Iterator[Finding]:
         return
     sandbox = built_in.name == target.SANDBOX
     with workspace.opened(name, engine, sandbox=sandbox) as place, failures.reported(name):
-        locked, broken = locks.held(name, workspace.backend()), locks.broken(name, workspace.backend())
+        locked, broken = locks.of_stack(name, workspace.backend()), locks.broken(name, workspace.backend())
         for path in broken:
             yield Finding(
                 f"state of {name}", f"{path} is incomplete; the next `{target.command('up', name)}` deletes it"

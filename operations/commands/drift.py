@@ -45,7 +45,7 @@ def drift(name: str, *, as_json: bool) -> None:
         run = existing(name, workspace)
         if run is None:
             raise Stop(Exit.FAILED, f"stack {name} was never built; `{target.command('up', name)}` builds it")
-        for lock in locks.held(name, backend()):
+        for lock in locks.of_stack(name, backend()):
             holder = (
                 f"a run that died; `{target.command('up', name)}` removes the lock"
                 if lock.dead

@@ -1,6 +1,6 @@
-"""`mullion mirror`: copy all that a stack's machines download to a folder or a web server of one's own.
+"""`mullion mirror`: copy all downloads of a stack's machines to a folder or a web server.
 
-The layout is the one that `artifacts: {mirror: URL}` reads: <mirror>/<host>/<path> for https://<host>/<path>.
+The layout is that of `artifacts: {mirror: URL}`: <mirror>/<host>/<path> for https://<host>/<path>.
 """
 
 import base64
@@ -26,14 +26,16 @@ from operations.stacks import stack_files
 AT_ONCE = 4
 IMAGES = "images.txt"
 _IMAGE = re.compile(r'"image": "([^"]+)"')
-"""A container image of a manifest in a node plan."""
+"""Matches a container image in a manifest of a node plan."""
 
 Put = Callable[[Artifact, Heard], bool]
-"""Makes the mirror hold an artefact; whether something was copied. Raises as fetching does."""
+"""Stores an artifact in the mirror; True if it was copied. Raises as fetch.fetch does."""
 
 
 def mirror(target: str, name: str) -> None:
-    """Copy what is missing; say what was copied, what held, what failed. A second run copies nothing."""
+    """Copy missing downloads, and print which were copied, which were present and which failed. A second run copies
+    none.
+    """
     stack = stack_files.load(name)
     wanted = originals(stack)
     unpinned = [each for each in wanted if not each.is_pinned]
@@ -55,7 +57,7 @@ def mirror(target: str, name: str) -> None:
     if not target.startswith(("http://", "https://")):
         (Path(target) / IMAGES).write_text("".join(f"{each}\n" for each in listed), "ascii")
     print(f"{copied} copied, {len(wanted) - copied - len(failed)} there before, {len(failed)} failed")
-    print(f"container images, to be copied with a registry's own tools ({len(listed)}):")
+    print(f"container images, to be copied with a registry's tools ({len(listed)}):")
     for each in listed:
         print(f"  {each}")
     if failed:
@@ -63,13 +65,13 @@ def mirror(target: str, name: str) -> None:
 
 
 def originals(stack: Stack) -> tuple[Artifact, ...]:
-    """Every download of a stack's machines, from where its publisher has it."""
+    """Return every download of a stack's machines, with its publisher's address."""
     plain = stack.spec.model_copy(update={"artifacts": stack.spec.artifacts.model_copy(update={"mirror": None})})
     return needed(stack.name, plain)
 
 
 def images(stack: Stack) -> list[str]:
-    """Container images that the machines pull, as far as plans name them, sorted."""
+    """Return the container images in the node plans and of the control plane, sorted."""
     from components import releases
 
     version = stack.spec.kubernetes
@@ -95,12 +97,12 @@ def _each(wanted: list[Artifact], put: Put) -> Iterator[tuple[Artifact, bool | E
 
 def _to_folder(folder: Path) -> Put:
     if folder.exists() and not folder.is_dir():
-        raise Stop(Exit.USAGE, f"{folder} is no folder")
+        raise Stop(Exit.USAGE, f"{folder} is not a folder")
 
     def put(each: Artifact, heard: Heard) -> bool:
         place = folder / mirrored(each.url, "https://mirror").removeprefix("https://mirror/")
         if not place.resolve().is_relative_to(folder.resolve()):
-            raise OSError(f"{each.url} leaves {folder}")
+            raise OSError(f"the path of {each.url} leads out of {folder}")
         if fetch.holds(place, each.digest):
             return False
         if fetch.holds(kept(each.digest), each.digest):
@@ -114,14 +116,17 @@ def _to_folder(folder: Path) -> Put:
 
 
 def _to_server(base: str) -> Put:
-    """With PUT, each file read back and compared. Name and password come from the user's netrc file."""
+    """Return a Put for a web server: PUT, then read the file back and compare.
+
+    Name and password come from the user's netrc file. Raises Stop if the address or the password would expose a secret.
+    """
     if "@" in urlsplit(base).netloc or "?" in base:
-        raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into the file ~/.netrc")
+        raise Stop(Exit.USAGE, "the address has a user or a query; put name and password into ~/.netrc instead")
     headers = _authorization(host := urlsplit(base).hostname or "")
     if headers and fetch.forgeable(base):
-        raise Stop(Exit.USAGE, f"the netrc file has a password for {host}, which plain http would show: write https://")
+        raise Stop(Exit.USAGE, f"plain http would expose the netrc file's password for {host}; use https://")
 
-    def held(url: str, digest: str) -> bool:
+    def is_stored(url: str, digest: str) -> bool:
         try:
             return fetch.remote_digest(url, digest.partition(":")[0], headers) == digest
         except fetch.Unreachable as failure:
@@ -131,12 +136,12 @@ def _to_server(base: str) -> Put:
 
     def put(each: Artifact, heard: Heard) -> bool:
         place = mirrored(each.url, base)
-        if held(place, each.digest):
+        if is_stored(place, each.digest):
             return False
         stored(each.url, each.digest, heard)
         fetch.send(kept(each.digest), place, headers)
-        if not held(place, each.digest):
-            raise fetch.WrongDigest(f"{place} does not give back what was put there")
+        if not is_stored(place, each.digest):
+            raise fetch.WrongDigest(f"{place} returns another file than was stored there")
         return True
 
     return put

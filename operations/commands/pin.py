@@ -1,4 +1,4 @@
-"""`mullion pin`: read a publisher's digest, check the download against it, and keep both as an entry."""
+"""`mullion pin`: read a publisher's digest, check the download against it, and store both as an entry."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,16 +17,16 @@ from operations.downloads.checksums import BadChecksums, checked
 from operations.stacks.paths import REPOSITORY
 
 FILE = DEFAULT
-"""Where entries are kept unless --file names another file; in the folder of Pulumi.yaml."""
+"""Default file of entries, in the folder of Pulumi.yaml; --file names another."""
 SYSTEMS = ("linux", "windows")
 STATES = ("same", "differs", "not published", "unreachable")
 AT_ONCE = 8
-"""Checksum files that are asked for at the same time."""
+"""Checksum files that are fetched at the same time."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the command line says about one download."""
+    """One download, as given on the command line."""
 
     name: str
     version: str
@@ -39,7 +39,7 @@ class Wanted:
 
 
 def pin(wanted: Wanted, file: str | None) -> None:
-    """Add an entry for each system the download exists for, or for none: the file is written once, at the end."""
+    """Add an entry for each system of a download, or none: the file is written once, at the end."""
     path = _path(file)
     there = entry_file.read(path)
     added = [_pinned(wanted, each, there) for each in _systems(wanted, there)]
@@ -67,7 +67,7 @@ def _systems(wanted: Wanted, there: list[entry_file.Entry]) -> tuple[str, ...]:
             "A new one needs --os linux or --os windows, and --url URL",
         )
     if len(found) > 1 and (wanted.url or wanted.digest or wanted.checksums):
-        raise Stop(Exit.USAGE, f"{wanted.name} is for {' and '.join(found)}; say which one is meant: --os")
+        raise Stop(Exit.USAGE, f"{wanted.name} is for {' and '.join(found)}; choose one with --os")
     return tuple(found)
 
 
@@ -82,8 +82,8 @@ def _pinned(wanted: Wanted, os: str, there: list[entry_file.Entry]) -> entry_fil
     except publishers.NotPublished as error:
         raise Stop(
             Exit.FAILED,
-            f"{wanted.name} {wanted.version} for {os}: {error}. Nothing was pinned. Give the digest that you trust "
-            "(--digest sha256:...), another checksum file (--checksums URL), or trust what comes now (--first-use)",
+            f"{wanted.name} {wanted.version} for {os}: {error}. Nothing was pinned. Pass a digest that you trust "
+            "(--digest sha256:...), another checksum file (--checksums URL), or trust it as it is now (--first-use)",
         ) from None
     except (BadChecksums, fetch.WrongDigest, fetch.Unreachable, fetch.NoSpace) as error:
         raise Stop(Exit.FAILED, f"{wanted.name} {wanted.version} for {os}: {error}. Nothing was pinned") from None
@@ -91,7 +91,7 @@ def _pinned(wanted: Wanted, os: str, there: list[entry_file.Entry]) -> entry_fil
 
 
 def _published(wanted: Wanted, url: str) -> tuple[str | None, str]:
-    """Digest and source. The digest is None where what comes is taken as it is."""
+    """Return digest and source. The digest is None with --first-use, which takes the file as it comes."""
     if wanted.digest:
         try:
             return checked(wanted.digest), "given to mullion pin"
@@ -101,13 +101,15 @@ def _published(wanted: Wanted, url: str) -> tuple[str | None, str]:
         today = datetime.now(timezone.utc).date().isoformat()
         return None, f"what {url} gave on {today}; not compared with anything"
     if "?" in (given := wanted.checksums or "") or "@" in given:
-        raise Stop(Exit.USAGE, "--checksums: a query or a user may be a secret, and the entry names its source")
+        raise Stop(
+            Exit.USAGE, "--checksums: remove the query or user, which may be a secret: the entry records this address"
+        )
     found = publishers.published(wanted.name, url, checksums=wanted.checksums)
     return found.digest, found.source
 
 
 def verify(name: str | None, file: str | None) -> None:
-    """Compare entries with what their publishers say now. Exit code FAILED where one differs."""
+    """Compare entries with what their publishers say now. Raises Stop (FAILED) if any digest differs."""
     known = entry_file.known(entry_file.read(_path(file)))
     chosen = [each for each in known.all() if each.is_pinned and name in (None, each.name)]
     if not chosen:
@@ -123,17 +125,17 @@ def verify(name: str | None, file: str | None) -> None:
             print(f"{state:<13}  {each.name} {each.version} {each.os}: {why}", flush=True)
     print(", ".join(f"{count} {state}" for state, count in counts.items() if count))
     if counts["differs"]:
-        raise Stop(Exit.FAILED, "publishers say other digests than the entries; do not build with those downloads")
+        raise Stop(Exit.FAILED, "publishers have other digests than these entries; do not build with those downloads")
 
 
 def _compared(chosen: list[Artifact]) -> Iterator[tuple[Artifact, str, str]]:
-    """Yield (entry, state, why), in order. A host that does not answer once is not asked for checksums again."""
+    """Yield (entry, state, reason), in order. After one failure a host is not asked for checksums again."""
     silent: dict[str, str] = {}
 
     def compare(each: Artifact) -> tuple[Artifact, str, str]:
         hosts: set[str] = set()
         try:
-            hosts = {urlsplit(place).netloc for place in publishers.places(each.name, each.url)}
+            hosts = {urlsplit(url).netloc for url in publishers.checksum_urls(each.name, each.url)}
             if hosts and hosts <= silent.keys():
                 return each, "unreachable", silent[min(hosts)]
             algorithm = each.digest.partition(":")[0]

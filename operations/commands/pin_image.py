@@ -17,7 +17,7 @@ FOUND = "image"
 
 
 def pin(name: str, pool: str, *, sandbox: bool) -> None:
-    """Set `images.<os>` in the stack file to what the provider gives today. Nothing in the cloud changes."""
+    """Set `images.<os>` in the stack file to the provider's newest image. The cloud does not change."""
     stack = stack_files.load(name)
     groups = {"control-plane": stack.spec.control_plane, **stack.spec.pools}
     if pool not in groups:
@@ -46,7 +46,7 @@ def pin(name: str, pool: str, *, sandbox: bool) -> None:
 
 
 def look_up(name: str, os: str, *, sandbox: bool) -> str:
-    """Ask the provider of the stack, by a program without resources whose state is thrown away."""
+    """Return the newest image, by a program without resources on a temporary state."""
     cloud = stack_files.load(name).spec.cloud.value
 
     def program() -> None:
@@ -59,7 +59,10 @@ def look_up(name: str, os: str, *, sandbox: bool) -> str:
 
 
 def with_image(text: str, os: str, image: str, path: Path) -> str:
-    """Return the stack file's text with the image of one system set; every other character as it was."""
+    """Return the stack file's text with one image set and every other character unchanged.
+
+    Raises Stop if the text cannot be edited in place.
+    """
     cluster = node_at(yaml.compose(text, Loader=yaml.SafeLoader), "config", CLUSTER)
     by_hand = Stop(Exit.USAGE, f"{path.name} cannot be edited in place; add to {CLUSTER}: images: {{{os}: {image}}}")
     if not isinstance(cluster, yaml.MappingNode) or cluster.flow_style or not cluster.value:
@@ -81,7 +84,7 @@ def with_image(text: str, os: str, image: str, path: Path) -> str:
 
 
 def _write_if_right(name: str, path: Path, text: str) -> None:
-    """Write the file, once what it says has no errors."""
+    """Write the stack file if its new text has no errors."""
     with tempfile.TemporaryDirectory() as scratch:
         tried = Path(scratch) / path.name
         tried.write_text(text, "utf-8")

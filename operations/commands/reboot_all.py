@@ -8,7 +8,7 @@ from operations.commands import sandbox_boot
 from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_site
-from operations.stacks.target import world_file
+from operations.stacks.target import cloud_state_file
 from sandbox.boot.cloud_services import services_of
 from sandbox.cloud_state import CloudState
 
@@ -22,7 +22,7 @@ def reboot_all(name: str) -> None:
     """Reboot each machine, workers first, and wait for its new status record. Raises Stop if it is not ready again."""
     if not boot_site.api(name):
         raise Stop(Exit.USAGE, f"--reboot needs a booted sandbox: mullion sandbox boot {name}")
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     try:
         statuses = sandbox_boot.existing_machines(cloud_state)
         on = [machine for machine, status in statuses.items() if status.state == "on"]

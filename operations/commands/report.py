@@ -63,7 +63,7 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     state: the state before `down`.
     """
     by_hand = cloud_tables.of(state).removal
-    removal = f"rm -r {target.sandbox_folder(name)} (this whole world)" if sandbox else by_hand
+    removal = f"rm -r {target.sandbox_folder(name)} (the whole sandbox)" if sandbox else by_hand
     lines = [
         f"Kept on purpose: bucket {bucket} with the etcd snapshots."
         f" To remove it: {removal.format(bucket, *bucket.split('/'))}"
@@ -73,10 +73,10 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
         return "\n".join(lines)
     from sandbox.cloud_state import CloudState
 
-    cloud_state = CloudState(target.world_file(name))
+    cloud_state = CloudState(target.cloud_state_file(name))
     try:
         left = [(each.type, each.id) for each in cloud_state.resources()]
     finally:
         cloud_state.close()
-    lines.append(f"Left in the sandbox's world: {len(left) or 'nothing'}")
+    lines.append(f"Left in the sandbox: {len(left) or 'nothing'}")
     return "\n".join([*lines, table(("type", "id"), left)]) if left else "\n".join(lines)

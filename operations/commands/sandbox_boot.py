@@ -21,7 +21,7 @@ from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.console.table import table
 from operations.stacks import boot_overlay, boot_site, stack_files
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, sandbox_folder
 from sandbox.boot import machine_status, supervision
 from sandbox.boot.cloud_services import services_of
 from sandbox.boot.machine import KUBECTL
@@ -30,7 +30,7 @@ from sandbox.boot.windows import hosts
 from sandbox.cloud_state import CloudState
 
 POLL_SECONDS = 0.5
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 READY = ("Ready", "True")
 NODES_SECONDS = 60
 """Longest wait for Nodes to be Ready after all status records are."""
@@ -50,7 +50,7 @@ def boot(name: str, timeout: str) -> None:
     except ValueError as error:
         raise Stop(Exit.USAGE, f"--timeout {error}") from error
     plan = plan_cluster(name, stack_files.load(name).spec)
-    if not boot_overlay.is_chosen(name) or not world_file(name).exists():
+    if not boot_overlay.is_chosen(name) or not cloud_state_file(name).exists():
         raise Stop(
             Exit.USAGE,
             f"the machines of {name} were not created bootable; run: mullion up {name} --sandbox --bootable",
@@ -184,7 +184,7 @@ def _kubeconfig(name: str) -> str:
 
 @contextmanager
 def _cloud_state(name: str) -> Iterator[CloudState]:
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     try:
         yield cloud_state
     finally:
@@ -194,7 +194,7 @@ def _cloud_state(name: str) -> Iterator[CloudState]:
 @contextmanager
 def _booted(name: str) -> Iterator[CloudState]:
     """Give the cloud state of a booted stack. Raises Stop if it is not booted."""
-    if not world_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
+    if not cloud_state_file(name).exists() or supervision.supervisor_pid(sandbox_folder(name)) is None:
         boot_site.stop(name)  # clears up after a killed supervisor
         raise Stop(Exit.USAGE, boot_site.not_booted(name))
     with _cloud_state(name) as cloud_state:
@@ -202,7 +202,7 @@ def _booted(name: str) -> Iterator[CloudState]:
 
 
 def stop(name: str) -> None:
-    """Cut the power of every machine; their disks stay for another boot."""
+    """Cut the power of every machine; disks are kept for the next boot."""
     stack_files.file(name)
     stopped = boot_site.stop(name)
     print(f"the machines of {name} are off" if stopped else f"the sandbox of {name} was not booted")

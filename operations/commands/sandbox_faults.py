@@ -1,4 +1,4 @@
-"""`mullion sandbox`: plan faults of a stack's sandbox, change it outside of Pulumi, see why machines wait."""
+"""`mullion sandbox`: plan faults, change resources outside of Pulumi, show what blocks machines."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 
 from operations.console.exits import Exit, Stop
 from operations.console.table import table
-from operations.stacks.target import world_file
+from operations.stacks.target import cloud_state_file
 from sandbox import clouds, faults, tamper
 from sandbox.cloud_state import CloudState
 from sandbox.faults import KINDS
@@ -17,7 +17,7 @@ from sandbox.records import Record
 @contextmanager
 def opened(stack: str) -> Iterator[CloudState]:
     """Give the cloud state of a stack's sandbox. Raises Stop if there is none yet."""
-    file = world_file(stack)
+    file = cloud_state_file(stack)
     if not file.exists():
         raise Stop(Exit.USAGE, f"stack {stack} has no sandbox yet; run: mullion up {stack} --sandbox")
     cloud_state = CloudState(file)
@@ -28,10 +28,10 @@ def opened(stack: str) -> Iterator[CloudState]:
 
 
 def plan(stack: str, wanted: dict[str, tuple[int, float]], kind_of: str | None, times: int) -> None:
-    """Plan faults. wanted: kind -> number of the call, amount. Raises Stop if there is none, or a type is unknown."""
+    """Plan faults. wanted: kind -> number of the call, amount. Raises Stop if it is empty or a type is unknown."""
     if not wanted:
         raise Stop(
-            Exit.USAGE, "say which fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
+            Exit.USAGE, "choose a fault: --fail N, --throttle N, --die-before N, --die-after N, --slow S, --late S"
         )
     with opened(stack) as cloud_state:
         types = _types(cloud_state)
@@ -81,7 +81,7 @@ def change(stack: str, name: str, settings: Sequence[str]) -> None:
         record = _find(cloud_state, stack, name)
         wrong = [*_unchangeable(record, changes), *_misshapen(record, changes)]
         if wrong:
-            raise Stop(Exit.USAGE, "\n".join([f"nothing of {_named(record)} was changed:", *wrong]))
+            raise Stop(Exit.USAGE, "\n".join([f"{_named(record)} was not changed:", *wrong]))
         tamper.change(cloud_state, record, changes)
     print(f"changed {_named(record)}: {', '.join(settings)}")
 
@@ -112,9 +112,9 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _find(cloud_state: CloudState, stack: str, name: str) -> Record:
-    """Return the resource with this logical name or id, or TYPE/NAME; the stack's name before it may be left out.
+    """Return the resource with this logical name or id, or TYPE/NAME; the prefix STACK- may be left out.
 
-    Stop if there is none, or several types have the name.
+    Raises Stop if there is none, or if several types have the name.
     """
     found = _with_name(cloud_state, name) or _with_name(cloud_state, f"{stack}-{name}")
     if "/" in name and not found:
@@ -143,8 +143,8 @@ def _unchangeable(record: Record, changes: dict[str, Any]) -> list[str]:
 
 def _misshapen(record: Record, changes: dict[str, Any]) -> list[str]:
     inputs = tamper.changed(record, changes).inputs
-    given = {path.split(".")[0] for path in changes}
+    changed = {path.split(".")[0] for path in changes}
     failures = clouds.of_type(record.type).shapes.check(record.type, inputs)
     return [
-        f"{each.property}: {each.reason}" for each in failures if each.property.split(".")[0].split("[")[0] in given
+        f"{each.property}: {each.reason}" for each in failures if each.property.split(".")[0].split("[")[0] in changed
     ]

@@ -24,7 +24,7 @@ from operations.recorder.recorder import record
 from operations.recovery import lookup, recovery, state_check
 from operations.stacks import account as identity
 from operations.stacks import boot_overlay, boot_site, stack_files, target
-from operations.stacks.target import SANDBOX, Target, world_file
+from operations.stacks.target import SANDBOX, Target, cloud_state_file
 
 
 def up(
@@ -48,8 +48,8 @@ def up(
     for warning in stack.warnings:
         if warning.acknowledged is None:
             print(f"warning: {warning}", file=sys.stderr)
-    world = _world(sandbox, stack.spec.cloud.value, stack.region)
-    target.check(name, world)
+    destination = _destination(sandbox, stack.spec.cloud.value, stack.region)
+    target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         if not sandbox:
             refuse_unusable(name)
@@ -60,23 +60,23 @@ def up(
         plan_against.refuse(document(stack, planned), plan_against.from_state(before, name))
         work = _Work(name, found, total, look, sandbox, refresh, replaced(before) if replaced else [])
         if not sandbox:
-            _ask_up(planned, stack, world, work, yes=yes)
+            _ask_up(planned, stack, destination, work, yes=yes)
         work.run = work.run or Run(name, workspace, StackInitMode.CREATE)
         foreseen = Tally(total=total)
         with failures.reported(name, foreseen):
             policy_preview.check(name, work.run, foreseen.hear)
         if found and state.unprotected(before, work.replaced):
             recovery.write(found, exported)
-        target.remember(name, world)
+        target.remember(name, destination)
         took = progress.clock()
         outputs, after = work.done()
-        if held := state.held(after, stack.spec.kubernetes):
-            print(f"{work.tally.summary()} in {took()}; the second stage: pools, from Kubernetes {held}", flush=True)
+        if older := state.waiting_version(after, stack.spec.kubernetes):
+            print(f"{work.tally.summary()} in {took()}; the second stage: pools, from Kubernetes {older}", flush=True)
             outputs, after = work.done()
-        if held := state.held(after, stack.spec.kubernetes):
+        if older := state.waiting_version(after, stack.spec.kubernetes):
             raise Stop(
                 Exit.FAILED,
-                f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {held} until it "
+                f"the control plane has not reached Kubernetes {stack.spec.kubernetes}; pools stay at {older} until it "
                 f"has, and `{target.command('up', name)}` goes on from there",
             )
     print(f"{work.tally.summary()} in {took()}\n")
@@ -98,17 +98,17 @@ def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
     """Remove a stack's cluster; the snapshots of a cluster that does not expire are kept."""
     cloud, region, protect = _known(name)
-    world = _world(sandbox, cloud, region)
-    target.check(name, world)
+    destination = _destination(sandbox, cloud, region)
+    target.check(name, destination)
     with opened(name, locate.find(), sandbox=sandbox) as workspace, failures.reported(name):
         run, exported = recovery.ready(name, workspace, _lookup(name, sandbox))
         before = exported["deployment"].get("resources") or []
         if run is None or not before:  # a run that was cut off at its end leaves only components
             _off(name)
-            print(f"stack {name} has no resources in {world}")
+            print(f"stack {name} has no resources in {destination}")
             return
         protect = protect or bool(state.protected(before))
-        _ask_down(name, world, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
+        _ask_down(name, destination, before, sandbox=sandbox, yes=yes, confirmed=confirmed, protect=protect)
         took = progress.clock()
         if state.released(before):
             recovery.write(run, exported)
@@ -169,12 +169,12 @@ class _Work:
         return {key: value.value for key, value in result.outputs.items()}, after
 
 
-def _world(sandbox: bool, cloud: str, region: str) -> Target:
+def _destination(sandbox: bool, cloud: str, region: str) -> Target:
     return Target(SANDBOX) if sandbox else Target(cloud, identity.account(cloud_tables.CLOUDS[cloud]), region)
 
 
 def _lookup(name: str, sandbox: bool) -> lookup.Lookup | None:
-    return lookup.in_sandbox(world_file(name), name) if sandbox else None
+    return lookup.in_sandbox(cloud_state_file(name), name) if sandbox else None
 
 
 def _known(name: str) -> tuple[str, str, bool]:
@@ -210,15 +210,15 @@ def _estimate(sandbox: bool, kind: str = "create") -> Callable[[Step], float] | 
     return lambda step: clouds.seconds(step.type, "delete" if step.op.startswith("delete") else kind)
 
 
-def _where(world: Target) -> str:
-    cloud = cloud_tables.CLOUDS[world.name]
-    account = world.account or cloud.unknown
-    return f"account {account} by {identity.chosen(cloud)}, region {world.region or 'unknown'}"
+def _where(destination: Target) -> str:
+    cloud = cloud_tables.CLOUDS[destination.name]
+    account = destination.account or cloud.unknown
+    return f"account {account} by {identity.chosen(cloud)}, region {destination.region or 'unknown'}"
 
 
-def _ask_up(planned: ClusterPlan, stack: Stack, world: Target, work: _Work, *, yes: bool) -> None:
+def _ask_up(planned: ClusterPlan, stack: Stack, destination: Target, work: _Work, *, yes: bool) -> None:
     """Show the account, the region and the number of changes, and ask for confirmation."""
-    print(f"{stack.name}: {len(planned.machines)} machines on {world.name}, {_where(world)}")
+    print(f"{stack.name}: {len(planned.machines)} machines on {destination.name}, {_where(destination)}")
     if yes:
         return
     changes: Counter[str] = Counter(create=work.total)
@@ -236,7 +236,7 @@ def _ask_up(planned: ClusterPlan, stack: Stack, world: Target, work: _Work, *, y
 
 def _ask_down(
     name: str,
-    world: Target,
+    destination: Target,
     before: state.State,
     *,
     sandbox: bool,
@@ -247,7 +247,7 @@ def _ask_down(
     """Show what is deleted, and ask for confirmation: for a protected cluster its name, also with --yes."""
     if not sandbox:
         machines, count = len(state.instances(before)), state.counted(before)
-        print(f"{name}: delete {machines} machines, {count} resources on {world.name}, {_where(world)}")
+        print(f"{name}: delete {machines} machines, {count} resources on {destination.name}, {_where(destination)}")
     if protect and confirmed is not None and confirmed != name:
         raise Stop(Exit.REFUSED, f"--confirm {confirmed} does not name the cluster {name}; nothing was changed")
     if protect and confirmed is None:

@@ -16,7 +16,7 @@ from operations.commands import kubeconfig as kubeconfigs
 from operations.commands import reboot_all, report, wait
 from operations.console.exits import Exit, Stop
 from operations.stacks import boot_site, stack_files, target
-from operations.stacks.target import world_file
+from operations.stacks.target import cloud_state_file
 from operations.verification import upstream
 from operations.verification.cluster import Cluster
 from operations.verification.run import VerifyRequest, verify
@@ -123,7 +123,7 @@ def _request(name: str, plan: ClusterPlan, outside: tuple[str, ...], seconds: fl
     from sandbox.boot import machine_status, mirror, name_server
     from sandbox.cloud_state import CloudState
 
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     machines = machine_status.statuses(cloud_state)
     excused = {machine: status.why for machine, status in machines.items() if status.state == "not booted"}
     registered = {

@@ -1,4 +1,4 @@
-"""Downloads that were checked, kept by digest: what was fetched once is not fetched again."""
+"""Cache of checked downloads by digest; each is fetched once."""
 
 import hashlib
 import sys
@@ -12,12 +12,15 @@ from operations.downloads.fetch import Heard
 
 
 def folder() -> Path:
-    """Where they are kept."""
+    """Return the folder of the cache."""
     return cache.folder() / "downloads"
 
 
 def stored(url: str, digest: str | None, heard: Heard) -> tuple[str, int]:
-    """Have the file with the digest (None: whatever comes); return its digest and bytes. Raises as fetching does."""
+    """Fetch a file into the cache unless it has the digest already (None: fetch whatever comes).
+
+    Return its digest and size in bytes. Raises as fetch.fetch does.
+    """
     if digest is None:
         arrived = folder() / f"unpinned-{hashlib.sha256(url.encode()).hexdigest()}"
         digest = fetch.fetch(url, arrived, None, heard)
@@ -28,20 +31,20 @@ def stored(url: str, digest: str | None, heard: Heard) -> tuple[str, int]:
 
 
 def kept(digest: str) -> Path:
-    """Where the file with a digest lies, if it was fetched."""
+    """Return the path of the file with a digest, whether it was fetched or not."""
     return folder() / digest.replace(":", "-")
 
 
 @contextmanager
 def watched(what: str) -> Iterator[Heard]:
-    """Give a function to tell of one download's bytes: a bar on a terminal, else nothing."""
+    """Give a progress callback for one download: a bar on a terminal, else nothing."""
     with bars() as bar:
         yield bar(what)
 
 
 @contextmanager
 def bars() -> Iterator[Callable[[str], Heard]]:
-    """Give a function that makes a bar for each of several downloads."""
+    """Give a function that returns a progress callback for each of several downloads."""
     if not sys.stdout.isatty():
         yield lambda what: lambda done, total: None
         return

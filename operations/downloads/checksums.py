@@ -1,11 +1,11 @@
-"""Checksum files as publishers write them: one digest of one file out of any of their shapes."""
+"""Parser of publishers' checksum files: finds the digest of one file in any of their formats."""
 
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 ALGORITHMS = {64: "sha256", 128: "sha512"}
-"""Hexadecimal digits of a digest -> its algorithm. Weaker ones (md5, sha1) are not taken."""
+"""Number of hexadecimal digits -> algorithm. Weaker algorithms (md5, sha1) are refused."""
 
 _HEX = r"(?P<hex>[0-9A-Fa-f]{64,128})"
 _LINES = tuple(
@@ -22,17 +22,17 @@ _LINES = tuple(
     )
 )
 _HEADING = re.compile(r"SHA-?\d+ (?:hash|checksum) of (?:file )?(?P<name>.+?):?", re.IGNORECASE)
-"""Certutil's first line; the digest stands on the next."""
+"""First line of certutil's output; the digest is on the next line."""
 
 
 class BadChecksums(ValueError):
-    """The file says nothing, or no one thing, about the download."""
+    """The checksum file has no digest for the download, or several."""
 
 
 def digest_of(content: bytes, file_name: str) -> str:
-    """sha256:<hex> or sha512:<hex> that a checksum file gives for a file name, in lower case.
+    """Return the digest of a file name in a checksum file: sha256:<hex> or sha512:<hex>, in lower case.
 
-    A line without a name counts where no line has a name. BadChecksums says what is wrong.
+    A line without a name counts only if no line has a name. Raises BadChecksums with the reason.
     """
     text = _decoded(content)
     rows = list(_rows(text))
@@ -48,16 +48,16 @@ def digest_of(content: bytes, file_name: str) -> str:
 
 
 def checked(digest: str) -> str:
-    """A digest that somebody typed: sha256:<hex>, sha512:<hex> or bare hexadecimal digits. ValueError for others."""
+    """Normalise a typed digest: sha256:<hex>, sha512:<hex> or bare hexadecimal digits. Raises ValueError for others."""
     bare = digest.strip().lower().rpartition(":")[2]
     algorithm = ALGORITHMS.get(len(bare))
     if algorithm is None or not re.fullmatch("[0-9a-f]+", bare) or digest.lower() not in (bare, f"{algorithm}:{bare}"):
-        raise ValueError(f"{digest!r} is no digest; write sha256: and 64, or sha512: and 128 hexadecimal digits")
+        raise ValueError(f"{digest!r} is not a digest; write sha256: and 64, or sha512: and 128 hexadecimal digits")
     return f"{algorithm}:{bare}"
 
 
 def _decoded(content: bytes) -> str:
-    """PowerShell's redirection writes UTF-16 with a mark; others UTF-8, sometimes with one."""
+    """Decode a checksum file: UTF-16 with a byte order mark from PowerShell's redirection, else UTF-8."""
     utf_16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     return content.decode("utf-16" if utf_16 else "utf-8", errors="replace").lstrip("\ufeff")
 

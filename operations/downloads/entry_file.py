@@ -1,4 +1,4 @@
-"""A file of artefact entries: read, and written whole, one entry a line in order, so that changes can be reviewed."""
+"""Files of artifact entries: read, and written whole, sorted, one entry a line, so changes can be reviewed."""
 
 import json
 import re
@@ -15,36 +15,36 @@ from operations.stacks.edit import write_whole
 Entry = dict[str, Any]
 
 FIELDS = ("name", "version", "os", "url", "sha256", "sha512", "digest", "size", "source")
-"""In the order they are written."""
+"""Fields in the order they are written."""
 
 
 def read(path: Path) -> list[Entry]:
-    """Return the entries of a file; none where there is no file. Stop says what is wrong with one that is."""
+    """Return the entries of a file; none if there is no file. Raises Stop if the file is invalid."""
     try:
         found = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
-        raise Stop(Exit.USAGE, f"{path}: {error}; mend it, or name another file: --file FILE") from None
+        raise Stop(Exit.USAGE, f"{path}: {error}; correct it, or name another file: --file FILE") from None
     if not isinstance(found, list):
-        raise Stop(Exit.USAGE, f"{path}: it is no list of entries; name another file: --file FILE")
-    for place, each in enumerate(found):
+        raise Stop(Exit.USAGE, f"{path}: it is not a list of entries; name another file: --file FILE")
+    for index, each in enumerate(found):
         try:
             ArtifactEntry.model_validate(each)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(key) for key in first["loc"])
-            raise Stop(Exit.USAGE, f"{path}: entry {place + 1}, {where or 'as a whole'}: {first['msg']}") from None
+            raise Stop(Exit.USAGE, f"{path}: entry {index + 1}, {where or 'as a whole'}: {first['msg']}") from None
     return found
 
 
 def known(entries: list[Entry]) -> Catalogue:
-    """The built-in downloads, and a file's over them."""
+    """Return the built-in downloads, overridden by a file's entries."""
     return catalogue(Artifacts(entries=[ArtifactEntry.model_validate(each) for each in entries]))
 
 
 def entry(name: str, version: str, os_family: str, url: str, digest: str, source: str, size: int | None) -> Entry:
-    """Return an entry with a known digest (sha256:<hex> or sha512:<hex>). Stop where no stack would take it."""
+    """Return an entry with a digest (sha256:<hex> or sha512:<hex>). Raises Stop if the entry is invalid."""
     algorithm, _, digits = digest.partition(":")
     sizes = {} if size is None else {"size": size}
     made = {"name": name, "version": version, "os": os_family, "url": url, algorithm: digits, "source": source} | sizes
@@ -57,14 +57,14 @@ def entry(name: str, version: str, os_family: str, url: str, digest: str, source
 
 
 def write(path: Path, entries: list[Entry], added: list[Entry]) -> None:
-    """Write the file whole or not at all; `added` take the place of entries for the same name, version and system."""
+    """Write a file whole or not at all. added: replace entries of the same name, version and system."""
     merged = {_identity(each): each for each in [*entries, *added]}
     rows = [{field: each[field] for field in FIELDS if field in each} for each in sorted(merged.values(), key=_place)]
     text = "[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n"
     try:
         write_whole(path, text.encode("ascii"), path.stat().st_mode if path.exists() else None)
     except OSError as error:
-        raise Stop(Exit.FAILED, f"{path}: {error.strerror}; it is as it was") from None
+        raise Stop(Exit.FAILED, f"{path}: {error.strerror}; the file is unchanged") from None
 
 
 def _identity(each: Entry) -> tuple[str, str, str]:
@@ -72,6 +72,6 @@ def _identity(each: Entry) -> tuple[str, str, str]:
 
 
 def _place(each: Entry) -> tuple[Any, ...]:
-    """By name, then older versions first; a part that is no number stands after numbers."""
+    """Return the sort key: name, version (older first, non-numeric parts after numbers), system."""
     parts = re.findall(r"\d+|[^\d.]+", each["version"])
     return each["name"], [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], each["os"]

@@ -1,6 +1,7 @@
-"""Downloads over http: resumed, tried again, and under their final name only when the digest is right.
+"""Downloads over http and https: resumed, retried, and stored under their final name only with the right digest.
 
-Proxies come from the environment (http_proxy, https_proxy, no_proxy), authorities from the system (SSL_CERT_FILE).
+Proxies come from the environment (http_proxy, https_proxy, no_proxy), certificate authorities from the system
+(SSL_CERT_FILE).
 """
 
 import errno
@@ -18,20 +19,20 @@ import httpx
 
 BLOCK = 1 << 20
 STALLED_SECONDS = 30
-"""A server that sends nothing for so long has stalled."""
+"""Seconds without a byte after which a server counts as stalled."""
 WAITS = (1, 3, 9)
-"""Seconds before each further try."""
+"""Seconds before each retry."""
 LARGEST_TEXT = 4 << 20
-"""Bytes of a checksum file; more is something else."""
+"""Largest size of a checksum file, in bytes."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-"""Hosts that nobody stands before."""
+"""Hosts that nobody can impersonate."""
 
 Heard = Callable[[int, int | None], None]
-"""Called with the bytes there are, and how many there will be where that is known."""
+"""Called with the bytes fetched so far, and the total or None if unknown."""
 
 
 class Unreachable(Exception):
-    """The server gave no whole answer. `status` is its refusal's, where it gave one."""
+    """The server gave no complete answer. status: HTTP status of a refusal, None without one."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -39,12 +40,12 @@ class Unreachable(Exception):
 
     @property
     def passes(self) -> bool:
-        """Whether trying again may help."""
+        """Whether a retry may succeed."""
         return self.status is None or self.status >= 500 or self.status in (408, 429)
 
 
 class WrongDigest(Exception):
-    """What the server sends is not the file."""
+    """The server's file has another digest."""
 
 
 class NoSpace(Exception):
@@ -52,13 +53,13 @@ class NoSpace(Exception):
 
 
 def forgeable(url: str) -> bool:
-    """Whether somebody on the way could change what the address gives, and read what it is asked with."""
+    """Return whether the URL is plain http, so others on the network can change the answer and read the request."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname not in LOOPBACK
 
 
 def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes:
-    """Return a small file whole. Unreachable says what is in the way."""
+    """Return the content of a small file. Raises Unreachable with the reason."""
 
     def read() -> bytes:
         with _open(url, {"Accept": accept}) as answer:
@@ -66,22 +67,22 @@ def text(url: str, accept: str = "*/*", waits: tuple[int, ...] = WAITS) -> bytes
             for block in answer.iter_raw():
                 content += block
                 if len(content) > LARGEST_TEXT:
-                    raise Unreachable(f"{url}: more than {LARGEST_TEXT >> 20} MiB; that is no checksum file", 200)
+                    raise Unreachable(f"{url}: more than {LARGEST_TEXT >> 20} MiB; that is not a checksum file", 200)
             return bytes(content)
 
     return _again(url, read, waits)
 
 
 def fetch(url: str, place: Path, digest: str | None, heard: Heard = lambda done, total: None) -> str:
-    """Make `place` the file at the URL; return its digest, of the algorithm of `digest` (None: any file, sha256).
+    """Fetch a URL into the file `place`; return its digest, with the algorithm of `digest` (None: any file, sha256).
 
-    A part stays beside it (.part) when the way breaks; a call with a digest goes on there. WrongDigest, Unreachable
-    and NoSpace leave `place` as it was.
+    An interrupted download stays beside it (.part), and a call with a digest resumes it. Raises WrongDigest,
+    Unreachable or NoSpace, and then leaves `place` unchanged.
     """
     algorithm = digest.partition(":")[0] if digest else "sha256"
     part = place.with_name(f"{place.name}.part")
     place.parent.mkdir(parents=True, exist_ok=True)
-    if digest is None:  # nothing would tell that an older part is of another file
+    if digest is None:  # without a digest, a part of another file would go unnoticed
         part.unlink(missing_ok=True)
     while True:
         resumed = part.exists() and part.stat().st_size > 0
@@ -91,12 +92,12 @@ def fetch(url: str, place: Path, digest: str | None, heard: Heard = lambda done,
             part.replace(place)
             return found
         part.unlink()
-        if not resumed:  # else the part may be of another file: once more from the first byte
-            raise WrongDigest(f"{url} has {found}, and not {digest}; nothing of it was kept")
+        if not resumed:  # a resumed part may be of another file: start again at the first byte
+            raise WrongDigest(f"{url} has the digest {found}, not {digest}; the file was deleted")
 
 
 def digest_of(path: Path, algorithm: str) -> str:
-    """<algorithm>:<hex> of a file."""
+    """Return the digest of a file as <algorithm>:<hex>."""
     hashing = hashlib.new(algorithm)
     with path.open("rb") as file:
         while block := file.read(BLOCK):
@@ -105,12 +106,12 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def holds(path: Path, digest: str) -> bool:
-    """Whether the file is there and has the digest."""
+    """Return whether the file exists and has the digest."""
     return path.is_file() and digest_of(path, digest.partition(":")[0]) == digest
 
 
 def copy(source: Path, place: Path) -> None:
-    """Make `place` the file `source`, whole or not at all."""
+    """Copy `source` to `place`, whole or not at all."""
     place.parent.mkdir(parents=True, exist_ok=True)
     part = place.with_name(f"{place.name}.part")
     _room(part, source.stat().st_size)
@@ -119,7 +120,7 @@ def copy(source: Path, place: Path) -> None:
 
 
 def send(source: Path, url: str, headers: Mapping[str, str]) -> None:
-    """PUT a file to a web server. Unreachable says what it answered."""
+    """PUT a file to a web server. Raises Unreachable with its answer."""
 
     def put() -> None:
         sent = {**headers, "Content-Type": "application/octet-stream"}
@@ -130,7 +131,7 @@ def send(source: Path, url: str, headers: Mapping[str, str]) -> None:
 
 
 def remote_digest(url: str, algorithm: str, headers: Mapping[str, str]) -> str:
-    """<algorithm>:<hex> of what a URL gives, without keeping it."""
+    """Return the digest of a URL's content as <algorithm>:<hex>, without storing it."""
 
     def read() -> str:
         hashing = hashlib.new(algorithm)
@@ -143,19 +144,19 @@ def remote_digest(url: str, algorithm: str, headers: Mapping[str, str]) -> str:
 
 
 def _more(url: str, part: Path, heard: Heard) -> None:
-    """Fetch what the part lacks."""
+    """Fetch the rest of a partial file."""
     have = part.stat().st_size if part.exists() else 0
     try:
         with _open(url, {"Range": f"bytes={have}-"} if have else {}) as answer:
             _append(answer, url, part, have if answer.status_code == httpx.codes.PARTIAL_CONTENT else 0, heard)
     except Unreachable as refusal:
-        # the part is whole already, or not of this file: the digest decides
+        # the part is complete or of another file: the digest decides
         if refusal.status != httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise
 
 
 def _append(answer: httpx.Response, url: str, part: Path, have: int, heard: Heard) -> None:
-    """Write the answer behind the first `have` bytes of the part. Raises NoSpace if the disk is full."""
+    """Append the answer after the first `have` bytes of the part. Raises NoSpace if the disk is full."""
     length = answer.headers.get("Content-Length", "")
     total = have + int(length) if length.isdigit() else None
     _room(part, (total or 0) - have)
@@ -174,17 +175,17 @@ def _append(answer: httpx.Response, url: str, part: Path, have: int, heard: Hear
 def _room(part: Path, wanted: int) -> None:
     free = shutil.disk_usage(part.parent).free
     if wanted > free:
-        raise NoSpace(f"{part.parent} has {free >> 20} MiB free, and {wanted >> 20} MiB are to come")
+        raise NoSpace(f"{part.parent} has {free >> 20} MiB free, but {wanted >> 20} MiB are needed")
 
 
 @contextmanager
 def _open(url: str, headers: Mapping[str, str], method: str = "GET", content: Any = None) -> Iterator[httpx.Response]:
-    """Give the answer to a request, its body not yet read. Raises Unreachable if its status is no success.
+    """Give the answer to a request before its body is read. Raises Unreachable unless its status is a success.
 
-    Redirects of GET are followed, without `Authorization` to another host, and never from https to http.
+    GET follows redirects, without `Authorization` to another host, and never from https to http.
     """
     if not url.startswith(("http://", "https://")):
-        raise Unreachable(f"{url} is no http or https address", 0)
+        raise Unreachable(f"{url} is not an http or https URL", 0)
     sent = {"User-Agent": "mullion", "Accept-Encoding": "identity", **headers}
     with _client() as client:
         try:
@@ -204,11 +205,11 @@ def _client() -> httpx.Client:
     try:
         return httpx.Client(
             timeout=STALLED_SECONDS,
-            verify=ssl.create_default_context(),  # the system's authorities; httpx has its own otherwise
+            verify=ssl.create_default_context(),  # the system's authorities instead of httpx's own
             event_hooks={"response": [_refuse_downgrade]},
         )
     except (ValueError, ImportError, httpx.InvalidURL) as error:
-        raise Unreachable(f"the proxy that the environment names cannot be used: {error}", 0) from None
+        raise Unreachable(f"the proxy in the environment cannot be used: {error}", 0) from None
 
 
 def _refuse_downgrade(answer: httpx.Response) -> None:
@@ -217,7 +218,9 @@ def _refuse_downgrade(answer: httpx.Response) -> None:
         return
     following = answer.url.join(answer.headers["Location"])
     if following.scheme != "https":
-        raise Unreachable(f"{answer.url} redirects to plain http ({following}); it is not followed", answer.status_code)
+        raise Unreachable(
+            f"{answer.url} redirects to plain http ({following}); the redirect is not followed", answer.status_code
+        )
 
 
 def _again(url: str, attempt: Callable[[], Any], waits: tuple[int, ...] = WAITS) -> Any:

@@ -1,4 +1,4 @@
-"""Who publishes the digest of each download, and where."""
+"""Publishers of downloads' digests, and the addresses of their checksum files."""
 
 import json
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ BESIDE: dict[str, tuple[str, ...]] = {
     "etcd": ("{folder}/SHA256SUMS",),
     "windows_exporter": ("{folder}/sha256sums.txt",),
 }
-"""Checksum files by name of the download: {url} is its own address, {folder} what is before its last slash."""
+"""Addresses of checksum files by download: {url} is the download's address, {folder} the part before its last slash."""
 
 RELEASES = frozenset({"flanneld", "flannel-cni-plugin", "cri-dockerd"})
-"""Names whose digest only GitHub's release API gives (`digest` of an asset, since June 2025)."""
+"""Downloads whose digest only GitHub's release API has (`digest` of an asset, since June 2025)."""
 
 API = "https://api.github.com/repos/{owner}/{repository}/releases/tags/{tag}"
 
 
 @dataclass(frozen=True)
 class Published:
-    """A digest, and where it was read."""
+    """A digest and the address it was read from."""
 
     digest: str
     source: str
 
 
 class NotPublished(LookupError):
-    """No checksum file is known or reachable; the message says which were asked, `silent` whether none answered."""
+    """No digest is published or reachable. The message lists the addresses tried; silent: no host answered."""
 
     def __init__(self, message: str, *, silent: bool = False) -> None:
         super().__init__(message)
@@ -42,19 +42,19 @@ class NotPublished(LookupError):
 
 
 def url_of(catalogue: Catalogue, name: str, version: str, os: str) -> str:
-    """Address of a download: of the newest known version of that name and system, with this version in it.
+    """Return the address of a download: that of the newest known version for the system, with `version` in it.
 
-    NotPublished where the name is not known for the system.
+    Raises NotPublished if the download is unknown for the system.
     """
     known = catalogue.versions(name, os, pinned=False)
     if not known:
-        raise NotPublished(f"no download {name} is known for {os}; give its address: --url URL")
+        raise NotPublished(f"no download {name} is known for {os}; pass its address: --url URL")
     newest = known[-1] if version not in known else version
     return catalogue.find(name, newest, os).url.replace(newest, version)
 
 
-def places(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
-    """Addresses of the checksum files of a download, in the order they are asked: its publisher's, or the one given."""
+def checksum_urls(name: str, url: str, checksums: str | None = None) -> tuple[str, ...]:
+    """Return the addresses of a download's checksum files, in order: the publisher's, or only `checksums`."""
     if checksums:
         return (checksums,)
     if name in RELEASES:
@@ -70,56 +70,56 @@ def published(
     algorithm: str = "",
     waits: tuple[int, ...] = fetch.WAITS,
 ) -> Published:
-    """Read the digest that the publisher gives for a download.
+    """Return the publisher's digest of a download.
 
-    checksums: address of the checksum file, where the user knows one. algorithm: only digests of it are of use.
-    Raises NotPublished, or BadChecksums with the file's address.
+    checksums: address of a checksum file from the user. algorithm: skip digests of others. Raises NotPublished, or
+    BadChecksums with the file's address.
     """
     file_name, read = url.rpartition("/")[2], _read if checksums or name not in RELEASES else _from_release
     asked: list[fetch.Unreachable] = []
     others: list[str] = []
-    for place in places(name, url, checksums):
-        if fetch.forgeable(place):
-            raise NotPublished(f"{place} gives digests over plain http, where anybody on the way can change them")
+    for address in checksum_urls(name, url, checksums):
+        if fetch.forgeable(address):
+            raise NotPublished(f"{address} is plain http, so others on the network can change its digests; use https")
         try:
-            digest = read(place, file_name, waits)
+            digest = read(address, file_name, waits)
         except fetch.Unreachable as failure:
             asked.append(failure)
             continue
         if digest.startswith(algorithm):
-            return Published(digest, place)
-        others.append(f"{place} gives no {algorithm} of {file_name}")
+            return Published(digest, address)
+        others.append(f"{address} gives no {algorithm} of {file_name}")
     silent = bool(asked) and not others and all(each.status is None for each in asked)
     why = "; ".join([*map(str, asked), *others])
-    raise NotPublished(why or f"nobody is known to publish such digests of {name}", silent=silent)
+    raise NotPublished(why or f"no publisher of digests of {name} is known", silent=silent)
 
 
-def _read(place: str, file_name: str, waits: tuple[int, ...]) -> str:
-    """The digest that a checksum file gives."""
+def _read(address: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """Return the digest in a checksum file. Raises BadChecksums with the file's address."""
     try:
-        return digest_of(fetch.text(place, waits=waits), file_name)
+        return digest_of(fetch.text(address, waits=waits), file_name)
     except BadChecksums as error:
-        raise BadChecksums(f"{place}: {error}") from None
+        raise BadChecksums(f"{address}: {error}") from None
 
 
 def _release(url: str) -> str:
-    """What describes the release of https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
+    """Return the API's address of a release: https://github.com/OWNER/REPOSITORY/releases/download/TAG/FILE."""
     parts = urlsplit(url).path.strip("/").split("/")
     if len(parts) != 6 or parts[2:4] != ["releases", "download"]:
-        raise NotPublished(f"{url} is no address of a release, whose API would give a digest")
+        raise NotPublished(f"{url} is not the address of a GitHub release, whose API would have a digest")
     return API.format(owner=parts[0], repository=parts[1], tag=parts[4])
 
 
-def _from_release(place: str, file_name: str, waits: tuple[int, ...]) -> str:
-    """The digest that the description of a release gives."""
-    content = fetch.text(place, "application/vnd.github+json", waits)
+def _from_release(address: str, file_name: str, waits: tuple[int, ...]) -> str:
+    """Return the digest in a release's description. Raises NotPublished or BadChecksums with its address."""
+    content = fetch.text(address, "application/vnd.github+json", waits)
     try:
         digests = {each["name"]: each.get("digest") for each in json.loads(content)["assets"]}
     except (ValueError, KeyError, TypeError):
-        raise BadChecksums(f"{place}: no description of a release") from None
+        raise BadChecksums(f"{address} is not the description of a release") from None
     if not digests.get(file_name):
-        raise NotPublished(f"{place} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
+        raise NotPublished(f"{address} gives no digest for {file_name}; it has {', '.join(digests) or 'no files'}")
     try:
         return checked(str(digests[file_name]))
     except ValueError as error:
-        raise BadChecksums(f"{place}: {error}") from None
+        raise BadChecksums(f"{address}: {error}") from None

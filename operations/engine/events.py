@@ -1,4 +1,4 @@
-"""What the engine says while it works, reduced to what a person follows: resources begun and finished, and errors."""
+"""Engine events, reduced to what a person follows: resources begun and finished, errors and warnings."""
 
 import re
 from collections import Counter
@@ -16,14 +16,14 @@ DONE = {
     "import": "imported",
     "retain": "left in place",
 }
-"""Operations worth a line, and how it says them. `replace` is no step of its own: its create and delete are. `retain`
-is our name for the delete of a resource that the cloud keeps."""
+"""Operations that get a line of progress, and their words. `replace` is not among them: the engine reports it as a
+create and a delete. `retain` is Mullion's name for the delete of a resource that stays in the cloud."""
 
 SILENT = ("mullion:", "pulumi:providers:", "pulumi:pulumi:")
-"""Beginnings of types that no cloud makes: components, providers, the stack. They are not counted."""
+"""Prefixes of types that no cloud creates (components, providers, the stack); they are not counted."""
 
 CLUSTER = "mullion:index:MixedCluster"
-"""Type of the component that the stack file's warnings are about."""
+"""Type of the component that repeats the stack file's warnings."""
 
 _COLOURS = re.compile(r"<\{%.*?%\}>")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -41,7 +41,7 @@ class Step:
 
 @dataclass
 class Tally:
-    """Where a run is. total: resources, without SILENT ones, that the engine will look at; 0 where unknown."""
+    """Progress of a run. total: resources that the engine will visit, without SILENT ones; 0 if unknown."""
 
     total: int = 0
     seen: set[str] = field(default_factory=set)
@@ -50,15 +50,15 @@ class Tally:
     errors: list[str] = field(default_factory=list)
     failed: list[auto.StepEventMetadata] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    """What the engine and the program's hooks warn of; not what the stack file warns of, which is said before."""
+    """Warnings of the engine and of hooks; the command prints those of the stack file before the run."""
 
     @property
     def count(self) -> str:
-        """Resources finished, of how many: 12/87."""
+        """Return finished and total resources: 12/87."""
         return f"{len(self.seen)}/{max(self.total, len(self.seen))}" if self.total else str(len(self.seen))
 
     def hear(self, event: auto.EngineEvent) -> Step | None:
-        """Take in an event. Return the step that it finishes, if it does and the step is worth a line."""
+        """Record an event. Return the step that it finishes, or None if it finishes none or the step gets no line."""
         if event.resource_pre_event:
             step = step_of(event.resource_pre_event.metadata)
             if step.op in DONE and not step.type.startswith(SILENT):
@@ -90,22 +90,22 @@ class Tally:
 
     def _fault(self, event: auto.DiagnosticEvent) -> None:
         text = _plain(event.message)
-        # what the program raised comes with its traceback; its last line says it
+        # an exception of the program comes with its traceback; the last line is its message
         if "Traceback (most recent call last)" in text:
             text = text.splitlines()[-1]
         _, _, name = (event.urn or "").rpartition("::")
-        if text in ("update failed", "preview failed", "") or any(text in each for each in self.errors):
+        if text in ("update failed", "preview failed", "") or any(text in error for error in self.errors):
             return
-        own = not name or "pulumi:pulumi:Stack" in (event.urn or "")
-        self.errors.append(text if own else f"{name} ({_type(event.urn or '')}): {text}")
+        of_stack = not name or "pulumi:pulumi:Stack" in (event.urn or "")
+        self.errors.append(text if of_stack else f"{name} ({_type(event.urn or '')}): {text}")
 
     def summary(self) -> str:
-        """Say what was done: 85 created, 2 updated; or no changes."""
+        """Return what the run did, such as "85 created, 2 updated", or "no changes"."""
         return ", ".join(f"{self.done[op]} {word}" for op, word in DONE.items() if self.done[op]) or "no changes"
 
 
 def step_of(metadata: auto.StepEventMetadata) -> Step:
-    """Return the step that an event is about."""
+    """Return the step of an event."""
     op = getattr(metadata.op, "value", metadata.op)
     if op in ("delete", "delete-replaced") and metadata.old and metadata.old.retain_on_delete:
         op = "retain"
@@ -122,8 +122,8 @@ def _type(urn: str) -> str:
 
 
 def violation(event: auto.PolicyEvent) -> str:
-    """Say what a broken rule says, on one line: resource, what is wrong, the rule's name."""
+    """Return a policy violation on one line: resource, message, name of the rule."""
     # the engine puts the rule's description before the message
-    said = event.message.strip().splitlines()[-1]
-    who = (event.resource_urn or "").rpartition("::")[2]
-    return f"{who}: {said.removeprefix(f'{who}: ')} [{event.policy_name}]"
+    message = event.message.strip().splitlines()[-1]
+    name = (event.resource_urn or "").rpartition("::")[2]
+    return f"{name}: {message.removeprefix(f'{name}: ')} [{event.policy_name}]"

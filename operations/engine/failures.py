@@ -1,4 +1,4 @@
-"""When the engine fails: short messages, and an interruption that lets it finish what it began."""
+"""Failures of the engine as short messages, and interruptions that let the engine finish calls in progress."""
 
 import json
 import re
@@ -19,22 +19,23 @@ from operations.stacks import target
 
 _WORTH = re.compile(r"(?:stderr: )?error: (.*)")
 _HOLDER = re.compile(r"created by (.+)")
-"""How the engine names who has a lock in a backend that keeps it elsewhere: user@host (pid 1) at time."""
+"""Holder of a lock in the engine's message, for backends without lock files here: user@host (pid 1) at time."""
 _KILLED = re.compile(r"code: -(\d+)")
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Ctrl-C, a CI job that is cancelled, a terminal that is closed: none reaches the engine by itself."""
+"""Signals of Ctrl-C, a cancelled CI job and a closed terminal. The engine runs in another session and gets none of
+them."""
 _CUT = "summary event never found"
-"""What the Automation API raises if the engine's events end early."""
+"""Message of the Automation API's exception if the engine's events end early."""
 _NO_LOGIN = "PULUMI_ACCESS_TOKEN must be set"
 
 
-# what the Automation API says of an engine that was killed; `message` says it for people
+# the Automation API's warning about a killed engine; `message` explains it
 warnings.filterwarnings("ignore", "Error in event stream", UserWarning)
 
 
 @contextmanager
 def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
-    """Turn what the engine raises into a Stop that names each resource, the API's code and its words."""
+    """Turn exceptions of the engine into a Stop that names each failed resource and has the API's code and message."""
     interrupted = threading.Event()
     with _patient(interrupted):
         try:
@@ -48,52 +49,57 @@ def reported(name: str, tally: Tally | None = None) -> Iterator[None]:
             raise Stop(Exit.FAILED, f"stack {name}: the engine ended without a summary; run this again") from error
         except json.JSONDecodeError as error:
             raise Stop(Exit.FAILED, f"stack {name}: the engine's answer is not JSON: {error}") from error
-        if interrupted.is_set():  # also where it ended well: an engine that is asked to stop a removal does, half-way
-            with suppress(Stop):  # where another run has the stack already
+        if interrupted.is_set():  # even after exit code 0: an interrupted `destroy` ends well half-way
+            with suppress(Stop):  # raised if another run holds the stack already
                 locks.cancel_dead(name, workspace.backend())
             raise Stop(
                 Exit.INTERRUPTED,
-                f"interrupted; what was made is in the state, and `{target.command('up', name)}` goes on",
+                f"interrupted; the state has all that was created. To continue: {target.command('up', name)}",
             )
 
 
 def message(name: str, error: auto.CommandError, tally: Tally | None) -> str:
-    """Say what the engine could not do, and what to do about it."""
+    """Return a message for an engine's error: what failed, and what to do."""
     if isinstance(error, auto.ConcurrentUpdateError):
         holder = _HOLDER.search(str(error))
         by = f" by {holder[1].strip()}" if holder else ""
-        return f"stack {name} is locked{by}. Wait for it; if it is gone for sure: pulumi cancel --yes --stack {name}"
+        return f"stack {name} is locked{by}. Wait for that run; if it has ended: pulumi cancel --yes --stack {name}"
     faults = tally.errors if tally else []
     if faults:
-        what = "\n".join(f"  {each}" for each in faults)
-        return f"stack {name}: {len(faults)} failed\n{what}\nCorrect it and run this again: what was made is kept"
+        listed = "\n".join(f"  {fault}" for fault in faults)
+        return (
+            f"stack {name}: {len(faults)} failed\n{listed}\nCorrect it and run this again; created resources are kept"
+        )
     if killed := _KILLED.search(str(error)):
         again = target.command("up", name)
-        return f"stack {name}: the engine was killed (signal {killed[1]}); `{again}` clears up and goes on"
+        return f"stack {name}: the engine was killed (signal {killed[1]}); `{again}` recovers and continues"
     if _NO_LOGIN in str(error):
-        return f"stack {name}: there is no backend to keep its state in: `pulumi login` first, or use --sandbox"
-    said = [match[1] for each in str(error).splitlines() if (match := _WORTH.match(each.strip())) and match[1]]
-    return f"stack {name}: the engine ended with: {'; '.join(said) or 'no message'}"
+        return f"stack {name}: no backend for its state is set; run pulumi login, or use --sandbox"
+    errors = [match[1] for line in str(error).splitlines() if (match := _WORTH.match(line.strip())) and match[1]]
+    return f"stack {name}: the engine ended with: {'; '.join(errors) or 'no message'}"
 
 
 @contextmanager
 def _patient(interrupted: threading.Event) -> Iterator[None]:
-    """On Ctrl-C let the engine finish what it began, because the program it runs is here; on a second one end it."""
+    """On a first Ctrl-C let the engine finish calls in progress; on a second one kill it.
 
-    def heard(number: int, frame: FrameType | None) -> None:
+    The engine's program runs in this process, so this process must not end first.
+    """
+
+    def handle(number: int, frame: FrameType | None) -> None:
         if not process.running():
             raise KeyboardInterrupt
         if interrupted.is_set():
             process.end()
             return
         interrupted.set()
-        print("\nmullion: stopping when the calls under way are done; once more to stop at once", file=sys.stderr)
+        print("\nmullion: stopping after the calls in progress; press again to stop at once", file=sys.stderr)
         process.interrupt()
 
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, heard) for number in _STOPPING}
+    before = {number: signal.signal(number, handle) for number in _STOPPING}
     try:
         yield
     finally:

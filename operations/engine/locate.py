@@ -1,7 +1,7 @@
-"""The Pulumi engine: found on this machine, or built once from its Go module.
+"""Finds the Pulumi engine on this machine, or builds it once from its Go module.
 
-Order: MULLION_PULUMI, PATH, the official installer's copy, our cache, a build. A copy that
-is too old or does not answer is named and passed over; one named by MULLION_PULUMI must fit.
+Order: MULLION_PULUMI, PATH, the official installer's copy, Mullion's cache, a build. A copy that is too old or does not
+run is reported and skipped, but an unusable one in MULLION_PULUMI is an error.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ from operations.engine import build
 from operations.engine.build import INSTALL_PAGE
 
 OLDEST = (3, 230, 0)
-"""The first engine with all that the program uses (Stash, replacement triggers, resource hooks)."""
+"""Oldest usable version: it has Stash, replacement triggers and resource hooks."""
 VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-\S+)?(\+\S+)?")
-"""What `pulumi version` prints: v3.230.0, or 3.231.0-alpha.17+ab12 for a pre-release."""
+"""Output of `pulumi version`: v3.230.0, or 3.231.0-alpha.17+ab12 for a pre-release."""
 
 
 class Origin(str, Enum):
-    """How an engine came to this machine."""
+    """Where an engine was found."""
 
     NAMED = "MULLION_PULUMI"
     PATH = "PATH"
@@ -40,7 +40,7 @@ class Origin(str, Enum):
 
 @dataclass(frozen=True)
 class Engine:
-    """A Pulumi engine that can be used: its program, its version (3.230.0) and where it is from."""
+    """A usable Pulumi engine: its program, its version (3.230.0) and where it was found."""
 
     path: Path
     version: str
@@ -48,7 +48,7 @@ class Engine:
 
 
 def say(line: str) -> None:
-    """Print one line to standard error, so that standard output stays the command's own."""
+    """Print one line to standard error; standard output is the command's."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -58,18 +58,18 @@ def dotted(version: tuple[int, ...]) -> str:
 
 
 def cached_path() -> Path:
-    """Return where our own build is, or will be."""
+    """Return the path of Mullion's own build, whether it exists or not."""
     return cache.folder() / "engine" / dotted(OLDEST) / "pulumi"
 
 
 def find(announce: Announce = say) -> Engine:
-    """Return the engine to use, building one if this machine has none.
+    """Return the engine to use; build one if this machine has none.
 
-    Raises EngineError where none is to be had; its message names the ways to get one.
+    Raises EngineError with the ways to get an engine if none can be had.
     """
-    found = installed(announce)
-    if found:
-        return found
+    engine = installed(announce)
+    if engine:
+        return engine
     build.build(cached_path(), dotted(OLDEST), lambda: not _judge(cached_path())[1], announce)
     version, fault = _judge(cached_path())
     if fault:
@@ -78,11 +78,11 @@ def find(announce: Announce = say) -> Engine:
 
 
 def installed(announce: Announce = say) -> Engine | None:
-    """Return the first engine on this machine that is new enough; None where there is none.
+    """Return the first usable engine on this machine, or None.
 
-    Raises EngineError only for a copy that MULLION_PULUMI names and that cannot be used.
+    Raises EngineError if MULLION_PULUMI names an engine that cannot be used.
     """
-    for origin, path in _places():
+    for origin, path in _candidates():
         version, fault = _judge(path)
         if not fault:
             return Engine(path, version, origin)
@@ -92,7 +92,7 @@ def installed(announce: Announce = say) -> Engine | None:
     return None
 
 
-def _places() -> Iterator[tuple[Origin, Path]]:
+def _candidates() -> Iterator[tuple[Origin, Path]]:
     named = os.environ.get("MULLION_PULUMI")
     if named:
         yield Origin.NAMED, Path(named).expanduser().absolute()
@@ -106,13 +106,13 @@ def _places() -> Iterator[tuple[Origin, Path]]:
 
 
 def _judge(path: Path) -> tuple[str, str]:
-    """Return the version of the program at path, and what is wrong with it (empty: nothing)."""
+    """Return the version of the program at a path, and why it cannot be used (empty if it can)."""
     answer = _probe(path)
     match = VERSION.fullmatch(answer)
     if not match:
-        return "", f"{path} is no Pulumi engine: to `pulumi version` it answers {answer[:200]!r}; remove or mend it"
+        return "", f"{path} is not a Pulumi engine: `pulumi version` prints {answer[:200]!r}; remove or repair it"
     version = (int(match[1]), int(match[2]), int(match[3]))
-    # A pre-release (3.230.0-alpha.1) comes before its release.
+    # a pre-release (3.230.0-alpha.1) comes before its release
     if version < OLDEST or (version == OLDEST and match[4]):
         return "", (
             f"Pulumi {answer} at {path} is older than {dotted(OLDEST)}; upgrade it ({INSTALL_PAGE}), "
@@ -122,7 +122,7 @@ def _judge(path: Path) -> tuple[str, str]:
 
 
 def _probe(path: Path) -> str:
-    """Return what `pulumi version` answers, asked once for each path, time of change and size."""
+    """Return the output of `pulumi version`, run once for each path, time of change and size."""
     try:
         state = path.stat()
     except OSError as error:
@@ -130,10 +130,10 @@ def _probe(path: Path) -> str:
     identity = hashlib.sha256(f"{path} {state.st_mtime_ns} {state.st_size}".encode()).hexdigest()
     memory = cache.folder() / "engine" / "versions" / identity
     with suppress(OSError, ValueError):
-        if VERSION.fullmatch(known := memory.read_text("utf-8")):
-            return known
+        if VERSION.fullmatch(version := memory.read_text("utf-8")):
+            return version
     answer = _ask(path)
-    # A home that cannot be written costs one call each time, nothing more.
+    # without a writable cache, `pulumi version` runs each time
     with suppress(OSError):
         if VERSION.fullmatch(answer):
             memory.parent.mkdir(parents=True, exist_ok=True)

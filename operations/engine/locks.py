@@ -1,4 +1,4 @@
-"""Locks of the engine's file backend: a run that was cut off leaves its own behind, and every later run is refused.
+"""Locks of the engine's file backend. An interrupted run leaves its lock behind, and every later run is refused.
 
 A lock is a file `.pulumi/locks/organization/PROJECT/STACK/ID.json`: process id, host, user and time of its run.
 """
@@ -17,12 +17,12 @@ from operations.console.exits import Exit, Stop
 from operations.engine.process import end_session
 
 SLACK = timedelta(seconds=10)
-"""How much later than its lock a process may seem to have begun: clocks, and times told in whole seconds."""
+"""Longest time by which a process may seem younger than its lock: clocks differ, and ps counts whole seconds."""
 
 
 @dataclass(frozen=True)
 class Lock:
-    """One run's claim on a stack."""
+    """The lock of one run."""
 
     path: Path
     pid: int
@@ -32,15 +32,15 @@ class Lock:
 
     @property
     def dead(self) -> bool:
-        """Whether its run is surely over: it was on this host, and no such process lives."""
+        """Whether the run has certainly ended: it was on this host, and its process is gone."""
         return self.host == socket.gethostname() and not _lives(self.pid, self.since)
 
     def __str__(self) -> str:
         return f"process {self.pid} of {self.user} on {self.host}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def held(stack: str, backend: str) -> list[Lock]:
-    """Return the locks of a stack in the backend with this URL; none for a backend that keeps no files here."""
+def of_stack(stack: str, backend: str) -> list[Lock]:
+    """Return the locks of a stack in the backend at this URL; none unless the backend is a folder on this machine."""
     folder = _folder(backend)
     if folder is None:
         return []
@@ -48,10 +48,10 @@ def held(stack: str, backend: str) -> list[Lock]:
 
 
 def broken(stack: str, backend: str) -> list[Path]:
-    """Return the attribute files of a stack's state that a run was writing when it ended.
+    """Return attribute files of a stack's state that a run left half-written.
 
-    The backend replaces the state itself in one step, its attributes (type and checksum, which nothing needs) not;
-    empty ones make it unable to read the state ("failed to load checkpoint: EOF").
+    The backend replaces the state file in one step, but not its attributes (type and checksum, which nothing needs).
+    Empty attributes make the state unreadable ("failed to load checkpoint: EOF").
     """
     folder = _folder(backend)
     return [each for each in folder.glob(f"stacks/*/{stack}.json*.attrs") if not _is_json(each)] if folder else []
@@ -60,7 +60,7 @@ def broken(stack: str, backend: str) -> list[Path]:
 def _folder(backend: str) -> Path | None:
     try:
         url = urlparse(backend)
-    except ValueError:  # the engine says what is wrong with the URL
+    except ValueError:  # the engine reports what is wrong with the URL
         return None
     return Path(unquote(url.netloc + url.path)).expanduser() / ".pulumi" if url.scheme == "file" else None
 
@@ -74,17 +74,17 @@ def _is_json(path: Path) -> bool:
 
 
 def cancel_dead(stack: str, backend: str) -> list[Lock]:
-    """Take away the locks of runs that are over, with what is left of their providers and half-written attributes.
+    """Delete the locks of ended runs, their remaining providers and half-written attributes; return the locks.
 
-    Return the locks. Stop where a run lives, or where that cannot be known. Each lock goes by its own file:
-    `pulumi cancel` takes all, also one that another run has just got.
+    Raises Stop if a run is alive, or if that cannot be determined. Each lock is deleted by its own file: `pulumi
+    cancel` deletes all, including one that another run has just taken.
     """
-    locks = held(stack, backend)
+    locks = of_stack(stack, backend)
     for lock in locks:
         if not lock.dead:
             raise Stop(Exit.REFUSED, refusal(stack, lock))
     for lock in locks:
-        # a provider that outlived its engine would go on creating what nobody records
+        # a provider that outlived its engine would create resources that nobody records
         end_session(lock.pid)
         for file in (lock.path, lock.path.with_name(f"{lock.path.name}.attrs")):
             file.unlink(missing_ok=True)
@@ -94,15 +94,15 @@ def cancel_dead(stack: str, backend: str) -> list[Lock]:
 
 
 def refusal(stack: str, lock: Lock) -> str:
-    """Say who holds a stack, and what to do."""
-    return f"stack {stack} is locked by {lock}. Wait for it; if it is gone for sure, take its lock away: rm {lock.path}"
+    """Return a message: who holds the stack, and what to do."""
+    return f"stack {stack} is locked by {lock}. Wait for that run; if it has ended: rm {lock.path}"
 
 
 def _read(path: Path) -> Lock | None:
-    """A lock that vanishes while it is read was given back."""
+    """Return a lock, or None if it is released meanwhile. Raises Stop if the file cannot be read."""
     try:
         found = json.loads(path.read_text("utf-8"))
-        # nanoseconds, which this Python may not read
+        # without nanoseconds, which strptime cannot parse
         since = datetime.strptime(found["timestamp"][:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
         return Lock(path, int(found["pid"]), found["hostname"], found["username"], since)
     except FileNotFoundError:
@@ -114,15 +114,17 @@ def _read(path: Path) -> Lock | None:
 
 
 def _lives(pid: int, since: datetime) -> bool:
-    """Whether the process that took a lock then is there: not ended, not unburied, no later one with its id."""
+    """Return whether the process that took the lock at this time runs: not ended, no zombie, not a later process with
+    its id.
+    """
     with suppress(OSError, subprocess.SubprocessError, ValueError):
         words = ["ps", "-o", "stat=,etime=", "-p", str(pid)]
         done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=20)
-        if not (said := done.stdout.split()):
+        if not (columns := done.stdout.split()):
             return False
-        begun = datetime.now(timezone.utc) - _elapsed(said[1])
-        return not said[0].startswith("Z") and begun <= since + SLACK
-    # nothing to ask: taken for alive where the id is in use
+        began = datetime.now(timezone.utc) - _elapsed(columns[1])
+        return not columns[0].startswith("Z") and began <= since + SLACK
+    # without ps, any process with the id counts as alive
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -133,7 +135,7 @@ def _lives(pid: int, since: datetime) -> bool:
 
 
 def _elapsed(text: str) -> timedelta:
-    """Time that a process has run, as ps tells it: [[days-]hours:]minutes:seconds."""
+    """Return the time that a process has run, from ps: [[days-]hours:]minutes:seconds."""
     days, _, clock = text.rpartition("-")
     parts = [0, 0, *map(int, clock.split(":"))]
     return timedelta(days=int(days or 0), hours=parts[-3], minutes=parts[-2], seconds=parts[-1])

@@ -1,7 +1,6 @@
-"""What `mullion up` refuses before it begins: a preview that breaks a rule of the policy pack (policies/), or takes
-control planes away together.
+"""Preview before `mullion up`: refuses violations of the policy pack (policies/), and replacing several control planes.
 
-The pack sees what resources will be, never which of them go; that is judged here, from the preview's steps.
+The pack sees resources as they will be, but not deletions; this module judges deletions from the preview's steps.
 """
 
 import os
@@ -19,24 +18,24 @@ from operations.stacks.paths import REPOSITORY
 
 PACK = REPOSITORY / "policies"
 PACKS = [str(PACK)]
-"""For `policy_packs` of `run.up`, where the pack sees what a preview could not know."""
+"""Policy packs for `run.up`, which checks values that a preview does not know."""
 ADVISORY = PACK / "advisory.json"
-"""Makes every rule advisory. A mandatory one ends a preview at once, with the program cut in the middle and the rest
-unsaid; so the preview here hears all of them, and judges by itself."""
+"""Configuration that makes every rule advisory. A mandatory rule would end the preview at its first violation and hide
+the others; `check` collects all and decides."""
 
 GOING = frozenset({"delete", "replace", "create-replacement", "delete-replaced"})
-"""Operations after which the machine that was there is gone."""
+"""Operations that delete the existing machine."""
 STOPPING = frozenset({"cpuOptions", "ebsOptimized", "instanceType", "machineType", "userData", "userDataBase64"})
-"""Inputs of an instance that EC2 changes only while it is stopped (ModifyInstanceAttribute, ModifyInstanceCpuOptions),
-and Compute Engine (instances.setMachineType); the provider stops it by itself."""
+"""Inputs that EC2 (ModifyInstanceAttribute, ModifyInstanceCpuOptions) and Compute Engine (instances.setMachineType)
+change only while an instance is stopped; the provider stops it."""
 
 _CONTROL_PLANE = re.compile(r"\$mullion:\w+:ControlPlane\$[^$:]+:[^$:]+:(?:Instance|VirtualMachine)::(.+)")
-"""URN of a control plane machine, and its name."""
+"""Matches the URN of a control plane machine; group 1 is its name."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One step of a preview. changes: top-level inputs that differ."""
+    """One step of a preview. changes: names of top-level inputs that differ."""
 
     urn: str
     op: str
@@ -44,36 +43,36 @@ class Planned:
 
 
 def together(steps: Iterable[Planned]) -> str | None:
-    """Say which control planes the steps take away, if more than one or all there are; else None."""
+    """Return which control planes the steps delete, replace or stop, if more than one or all; else None."""
     lost: dict[str, str] = {}
-    there: set[str] = set()
+    existing: set[str] = set()
     for step in steps:
         machine = _CONTROL_PLANE.search(step.urn)
         if machine is None or step.op in ("create", "read", "import"):
             continue
-        there.add(machine[1])
+        existing.add(machine[1])
         if step.op in GOING:
             lost[machine[1]] = "deleted" if step.op == "delete" else "replaced"
         elif step.op == "update" and step.changes & STOPPING:
             lost.setdefault(machine[1], "stopped")
-    if not lost or (len(lost) == 1 and lost.keys() != there):
+    if not lost or (len(lost) == 1 and lost.keys() != existing):
         return None
     return ", ".join(f"{name} ({how})" for name, how in sorted(lost.items()))
 
 
 def environment() -> dict[str, str]:
-    """Variables by which the engine finds our starter of the pack, and that the interpreter that runs now.
+    """Return variables that let the engine find policies/bin, which starts the pack with this interpreter.
 
-    It needs them only where it has no language host of its own for Python.
+    Used only if the engine has no Python language host of its own.
     """
     path = f"{PACK / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     return {"PATH": path, "MULLION_PYTHON": sys.executable}
 
 
 def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]) -> None:
-    """Preview a stack, and raise Stop, with all reasons, when `up` must not begin. hear: gets every event.
+    """Preview a stack. Raises Stop with all reasons if `up` must not begin. hear: gets every event.
 
-    Wants `environment()` in this process's. Raises CommandError when the preview itself fails.
+    Requires the variables of `environment()`. Raises CommandError if the preview itself fails.
     """
     steps: list[Planned] = []
     broken: list[str] = []
@@ -88,19 +87,19 @@ def check(name: str, run: auto.Stack, hear: Callable[[auto.EngineEvent], object]
     run.preview(on_event=heard, color="never", policy_packs=PACKS, policy_pack_configs=[str(ADVISORY)])
     if lost := together(steps):
         broken.append(
-            f"the control plane would be gone or without a majority: {lost}. Undo the change, make it for one "
-            f"machine at a time, or build the cluster anew ({target.command('down', name)}) [control-planes-together]"
+            f"the control plane would lose all machines or its etcd quorum: {lost}. Undo the change, make it for one "
+            f"machine at a time, or build the cluster again ({target.command('down', name)}) [control-planes-together]"
         )
     if broken:
         raise Stop(Exit.REFUSED, _refused(name, broken))
 
 
 def planned(metadata: auto.StepEventMetadata) -> Planned:
-    """Take from an event what `together` judges."""
-    changes = frozenset(re.split(r"[.\[]", each)[0] for each in metadata.diffs or [])
+    """Return the step of an event, for `together`."""
+    changes = frozenset(re.split(r"[.\[]", path)[0] for path in metadata.diffs or [])
     return Planned(metadata.urn, str(getattr(metadata.op, "value", metadata.op)), changes)
 
 
 def _refused(name: str, reasons: list[str]) -> str:
-    listed = "\n".join(f"  {each}" for each in sorted(set(reasons)))
+    listed = "\n".join(f"  {reason}" for reason in sorted(set(reasons)))
     return f"stack {name}: guards refuse this; nothing was changed (docs/policies.md)\n{listed}"

@@ -1,6 +1,6 @@
-"""The engine as a process: in a session of its own, so that a terminal's Ctrl-C reaches neither it nor its providers.
+"""Runs the engine in a session of its own, so a terminal's Ctrl-C reaches neither it nor its providers.
 
-What it does on an interruption is then ours to say: stop in good order, or end at once.
+The command then decides about an interruption: let calls in progress finish, or kill at once.
 """
 
 import os
@@ -21,11 +21,11 @@ from operations.engine.locate import Engine
 Hear = Callable[[str], Any]
 
 _running: list[int] = []
-"""Process ids of engines that this process waits for; each leads the session of its providers."""
+"""Process ids of running engines; each leads the session of its providers."""
 
 
 class EngineCommand(auto.PulumiCommand):
-    """Exactly the engine that was found. The base class would look it up and ask its version again."""
+    """Runs the engine at a known path. The base class would search for it and ask its version again."""
 
     def __init__(self, engine: Engine) -> None:
         self.command = str(engine.path)
@@ -40,7 +40,7 @@ class EngineCommand(auto.PulumiCommand):
         on_error: Hear | None = None,
         given: str | None = None,
     ) -> auto.CommandResult:
-        """Run the engine with these arguments, and what is given as its standard input; CommandError where it fails."""
+        """Run the engine with these arguments. given: its standard input. Raises CommandError if it fails."""
         beside = f"{Path(self.command).parent}{os.pathsep}{os.environ['PATH']}"
         environment = {**os.environ, **additional_env, "PATH": beside, "PULUMI_AUTOMATION_API": "true"}
         with (
@@ -81,27 +81,27 @@ def _read(stream: IO[str] | None, hear: Hear | None) -> str:
 
 
 def running() -> bool:
-    """Whether an engine works for this process."""
+    """Return whether an engine runs."""
     return bool(_running)
 
 
 def interrupt() -> None:
-    """Ask the engine to stop: calls under way end, no others begin."""
+    """Send SIGINT to the engine: it finishes calls in progress and begins no others."""
     for pid in _running:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGINT)
 
 
 def end() -> None:
-    """End the engine and its providers at once."""
+    """Kill the engine and its providers."""
     for pid in _running:
         end_session(pid)
 
 
 def end_session(leader: int) -> list[int]:
-    """End what is left of an engine's session, and return those processes' ids.
+    """Kill the remaining processes of an engine's session, and return their ids.
 
-    While a member lives, no other process gets the leader's id: who is in its session was started by it.
+    While a member of the session lives, the system gives the leader's id to no other process.
     """
     ended: list[int] = []
     for pid in _members(leader):

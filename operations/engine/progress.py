@@ -1,4 +1,4 @@
-"""Progress of an engine run: one live line on a terminal, else one plain line for each resource."""
+"""Progress of an engine run: one live line on a terminal, otherwise one plain line for each resource."""
 
 import sys
 import threading
@@ -13,14 +13,14 @@ from operations.engine.events import DONE, Step, Tally
 
 Watch = Callable[[auto.EngineEvent], None]
 Estimate = Callable[[Step], float]
-"""Seconds that a step takes on the real cloud."""
+"""Returns the seconds that a step takes in a real account."""
 BEAT_SECONDS = 1.0
-"""Seconds between two looks at how long an engine run has printed nothing."""
+"""Seconds between two checks of how long an engine run has printed nothing."""
 
 
 @contextmanager
 def shown(tally: Tally, estimate: Estimate | None = None) -> Iterator[Watch]:
-    """Give a function to hand the engine's events to. Events come from the engine's threads, one after the other."""
+    """Give a function that takes the engine's events. The engine calls it from its threads, one event at a time."""
     with (_live if sys.stdout.isatty() else _plain)(tally, estimate) as watch:
         yield watch
 
@@ -49,7 +49,7 @@ def _plain(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
 
 
 def line(tally: Tally, step: Step, estimate: Estimate | None) -> str:
-    """Say that a step is done, on one line."""
+    """Return the line for a finished step."""
     seconds = estimate(step) if estimate else 0
     real = f"  (about {duration(seconds)} on the real cloud)" if seconds >= 10 else ""
     return f"[{tally.count}] {DONE[step.op]} {step.name} ({step.type}){real}"
@@ -60,7 +60,7 @@ def _live(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
     from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.table import Column
 
-    # where the terminal is narrow, the text gives way and the figures stay
+    # on a narrow terminal the text is cut and the numbers stay
     fixed = [kind(table_column=Column(no_wrap=True)) for kind in (SpinnerColumn, MofNCompleteColumn, TimeElapsedColumn)]
     rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     text = TextColumn("{task.description}", table_column=rest, markup=False)
@@ -75,7 +75,7 @@ def _live(tally: Tally, estimate: Estimate | None) -> Iterator[Watch]:
 
 
 def waiting(tally: Tally, estimate: Estimate | None) -> str:
-    """Say what is awaited now; the slowest first where that is known."""
+    """Return which steps are in progress, the slowest first if estimates are known; empty if none is."""
     steps = sorted(tally.awaited.values(), key=lambda step: -(estimate(step) if estimate else 0))
     if not steps:
         return ""
@@ -86,7 +86,7 @@ def waiting(tally: Tally, estimate: Estimate | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds for people: 45 s, 2 min 5 s, 1 h 3 min."""
+    """Return seconds in words: 45 s, 2 min 5 s, 1 h 3 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -96,6 +96,6 @@ def duration(seconds: float) -> str:
 
 
 def clock() -> Callable[[], str]:
-    """Start a clock; the function given says how long it has run."""
+    """Start a clock, and return a function that returns the time since then."""
     begun = time.monotonic()
     return lambda: f"{time.monotonic() - begun:.1f} s"

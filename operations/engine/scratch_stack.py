@@ -1,4 +1,4 @@
-"""Programs of a moment: run with a stack's provider and credentials, on a state that is thrown away."""
+"""Programs that run once with a stack's provider and credentials, on a state in a temporary folder."""
 
 import secrets
 import tempfile
@@ -18,16 +18,16 @@ from operations.stacks.target import sandbox_folder
 
 @contextmanager
 def passing(name: str, program: Callable[[], None], *, sandbox: bool) -> Iterator[auto.Stack]:
-    """Give a stack for a program; what that makes with it, the caller removes again (`destroy`)."""
+    """Give a temporary stack for a program. The caller deletes its resources (`destroy`)."""
     found, config = locate.find(), stack_files.config(name)
     with tempfile.TemporaryDirectory() as scratch:
         own = {"PULUMI_BACKEND_URL": Path(scratch).as_uri(), "PULUMI_CONFIG_PASSPHRASE": secrets.token_hex(16)}
         if sandbox:
             with opened(name, found, sandbox=True):
-                pass  # lays the sandbox out, where there is none yet
+                pass  # creates the sandbox if there is none yet
         removed, added = (REMOVED, sandbox_environment(sandbox_folder(name))) if sandbox else ((), QUIET)
         with environment(("PULUMI_CONFIG_PASSPHRASE", *removed), {**added, **own}), failures.reported(name):
-            # by a file of ours: `set_config` would put each value, and an aws:secretKey, on a command line
+            # through a settings file: `set_config` would put each value, such as aws:secretKey, on a command line
             own_config = {key: value for key, value in config.items() if _of_provider(key) and isinstance(value, str)}
             options = auto.LocalWorkspaceOptions(
                 work_dir=scratch,

@@ -1,4 +1,4 @@
-"""What the engine's state says about a cluster: machines, what is kept on purpose, the predicted time line."""
+"""Queries and edits of a cluster's state: machines, stores, protection, versions."""
 
 import json
 from collections.abc import Iterable
@@ -26,18 +26,18 @@ def resources_of(deployment: auto.Deployment) -> State:
 
 
 def resources(stack: auto.Stack) -> State:
-    """Return the resources of a stack's state, secrets decrypted: the Automation API exports so."""
+    """Return the resources of a stack's state, secrets decrypted by the Automation API."""
     return resources_of(stack.export_stack())
 
 
 def outputs(deployment: auto.Deployment) -> auto.OutputMap:
-    """Return the outputs of the stack itself, of a state that was exported with its secrets decrypted."""
+    """Return the stack's own outputs from a state that was exported with decrypted secrets."""
     found = next((each.get("outputs") or {} for each in resources_of(deployment) if each["type"] == STACK), {})
     return {name: _output(value) for name, value in found.items()}
 
 
 def _output(value: Any) -> auto.OutputValue:
-    """An output is secret as a whole where any part of it is."""
+    """Return an output as the engine's: secret if any part of it is."""
     opened = _opened(value)
     return auto.OutputValue(opened, secret=opened != value)
 
@@ -53,7 +53,7 @@ def _opened(value: Any) -> Any:
 
 
 def instances(state: State) -> dict[str, dict[str, Any]]:
-    """Return the outputs of the cluster's instances, by machine name; `id` is what the machine calls itself."""
+    """Return the outputs of the cluster's instances, by machine name. `id`: the machine's own instance id."""
     cloud, found = cloud_tables.of(state), dict[str, dict[str, Any]]()
     for each in filter(cloud.is_machine, state):
         outputs = each.get("outputs", {})
@@ -65,7 +65,7 @@ def instances(state: State) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Stores:
-    """Names of a cluster's two buckets, and unique ids of the two roles that machines have."""
+    """Names of a cluster's two buckets, and unique ids of the two roles of machines."""
 
     bundles: str
     snapshots: str
@@ -74,7 +74,7 @@ class Stores:
 
 
 def stores(stack: str, state: State) -> Stores:
-    """Return where a stack's machines keep what they say; Stop where its state does not tell."""
+    """Return the stores of a stack's machines. Raises Stop if the state lacks one."""
     outputs = {
         (each["type"], each["urn"].rpartition("::")[2]): {"id": each.get("id", ""), **(each.get("outputs") or {})}
         for each in state
@@ -84,9 +84,7 @@ def stores(stack: str, state: State) -> Stores:
         names = [outputs[cloud.bucket, f"{stack}-{each}"][cloud.named] for each in ("bundles", "snapshots")]
         return Stores(*names, *(cloud_tables.role(cloud, outputs, stack, each) for each in cloud_tables.GROUPS))
     except KeyError as error:
-        raise Stop(
-            Exit.FAILED, f"the state of {stack} has no {error}; `{target.command('up', stack)}` goes on"
-        ) from error
+        raise Stop(Exit.FAILED, f"the state of {stack} has no {error}; run: {target.command('up', stack)}") from error
 
 
 def protected(state: State) -> list[str]:
@@ -95,8 +93,10 @@ def protected(state: State) -> list[str]:
 
 
 def released(state: State) -> bool:
-    """Take off what keeps a whole cluster from going at once: protection, and hooks before a deletion, for which the
-    engine would want the program, and which are for pools that stay. False where there was none.
+    """Remove `protect` and before-delete hooks from the state, so one run can destroy everything. Return whether any
+    was set.
+
+    The hooks need the program, and are meant for pools that stay.
     """
     found = False
     for each in state:
@@ -105,13 +105,16 @@ def released(state: State) -> bool:
 
 
 def unprotected(state: State, urns: list[str]) -> bool:
-    """Take protection off what a person asked to replace; the program protects what comes. False where none had it."""
+    """Remove `protect` from the resources with these URNs, which a person asked to replace; return whether any had it.
+
+    The program protects their successors.
+    """
     found = [each for each in state if each["urn"] in urns and each.pop("protect", False)]
     return bool(found)
 
 
-def held(state: State, kubernetes: str) -> str:
-    """Return the version that pools have while they wait for the control plane to reach another; else nothing."""
+def waiting_version(state: State, kubernetes: str) -> str:
+    """Return the older version of pools that wait for the control plane to reach `kubernetes`; empty if none waits."""
     pools = (each.get("outputs") or {} for each in state if each["type"].endswith(":Workers"))
     return next((each["kubernetes"] for each in pools if each.get("kubernetes", kubernetes) != kubernetes), "")
 

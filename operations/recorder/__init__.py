@@ -1,1 +1,1 @@
-"""Running the program against a recorder instead of an engine."""
+"""Runs the program against a recorder instead of an engine."""

@@ -1,4 +1,4 @@
-"""What a cloud would answer, for the recording monitor: plausible, and always the same."""
+"""Answers of a cloud for the recording monitor: plausible, and the same in every run."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ ID_PREFIXES = {
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
     "aws:ec2/instance:Instance": "i",
 }
-"""Types whose ids are a prefix and 17 hexadecimal digits; the id of any other is its ARN or its name."""
+"""Prefixes of ids by type; 17 hexadecimal digits follow. The id of any other type is its ARN or its name."""
 
 NAMED_BY_ARN = {
     "aws:lb/loadBalancer:LoadBalancer",
@@ -39,7 +39,7 @@ COMPUTED = {
         "bucketRegionalDomainName": "{id}.s3.{region}.amazonaws.com",
     },
 }
-"""Computed outputs by type, beside `id`, `name` and `arn`, which all have."""
+"""Computed outputs by type, besides `id`, `name` and `arn`, which every type has."""
 
 INVOKES: dict[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {
     "aws:index/getRegion:getRegion": lambda region, _: {
@@ -95,11 +95,11 @@ GCP_COMPUTED = {
     },
     "gcp:storage/bucket:Bucket": {"selfLink": "https://www.googleapis.com/storage/v1/b/{name}"},
 }
-"""Computed outputs of GCP's types, beside `id` and `name`."""
+"""Computed outputs of GCP's types, besides `id` and `name`."""
 
 
 def computed(type_: str, name: str, urn: str, region: str, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return `id` and the computed outputs of a resource that was given these inputs, by the provider's names."""
+    """Return `id` and the computed outputs of a resource with these inputs, by the provider's names."""
     digits = _digits(urn)
     if type_.startswith("azure-native:"):
         return _computed_azure(type_, name, digits, region, given)
@@ -148,13 +148,14 @@ AZURE_NAMED = {
     "azure-native:network:RouteTable": ("routeTableName", "Microsoft.Network/routeTables"),
     "azure-native:privatedns:PrivateZone": ("privateZoneName", "Microsoft.Network/privateDnsZones"),
 }
-"""Input with a thing's name, and its path below the resource group; any other's name is the logical one."""
+"""By type: the input that holds the resource's name, and the path of its id below the resource group. Other types have
+their logical name."""
 
 RESHAPED: dict[str, dict[str, Any]] = {
     "azure-native:compute:VirtualMachine": {"identity": {"type": "UserAssigned"}},
     "azure-native:keyvault:Vault": {"properties": {"vaultUri": "https://vault.vault.azure.net/"}},
 }
-"""Outputs that are not of their input's form, in a preview too."""
+"""Outputs whose shape differs from the input's, in previews too."""
 
 AZURE_COMPUTED: dict[str, dict[str, Any]] = {
     "azure-native:network:PublicIPAddress": {"ipAddress": "198.51.100.3"},
@@ -162,7 +163,7 @@ AZURE_COMPUTED: dict[str, dict[str, Any]] = {
     "azure-native:managedidentity:UserAssignedIdentity": {"clientId": "{guid}", "principalId": "{guid}"},
     "azure-native:storage:StorageAccount": {"primaryEndpoints": {"blob": "https://{name}.blob.core.windows.net/"}},
 }
-"""Computed outputs of Azure's types, beside `id`, `name` and `location`."""
+"""Computed outputs of Azure's types, besides `id`, `name` and `location`."""
 
 
 def _computed_azure(type_: str, name: str, digits: str, region: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def _filled(form: Any, known: Mapping[str, str]) -> Any:
 
 
 def invoked(token: str, region: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result of an invoke. LookupError for one that no table answers."""
+    """Return the result of an invoke. Raises LookupError if INVOKES has no answer."""
     if token not in INVOKES:
         raise LookupError(
             f"no recorded answer to {token}; add it to INVOKES of recorder/cloud_answers.py ({', '.join(INVOKES)})"

@@ -1,7 +1,7 @@
-"""What the SDK sends to the engine with every resource, and nobody reads: left out (SDK 3.272, tried).
+"""Leaves out data that the SDK sends to the engine with every resource and nobody reads (tried with SDK 3.272).
 
-Half of a state file are stack traces of the program, with the paths of the machine it ran on; the engine writes all of
-the state again after each resource. Debug messages are a call of the engine each, several per resource, and it drops
+Half of a state file is stack traces of the program, with paths of the machine it ran on, and the engine writes the
+whole state after each resource. Each debug message is a call of the engine, several per resource, and the engine drops
 them.
 """
 
@@ -13,10 +13,10 @@ from pulumi.runtime.proto import source_pb2
 
 
 def lean() -> None:
-    """Register without stack traces and debug messages from now on; to say it again changes nothing."""
+    """Register resources without stack traces and debug messages from now on; calling it again changes nothing."""
     resource.__dict__["_get_stack_trace"] = source_pb2.StackTrace
     pulumi.log.debug = _unsaid
 
 
 def _unsaid(msg: str, *more: Any, **options: Any) -> None:
-    """In the place of pulumi.log.debug."""
+    """Replace pulumi.log.debug with a function that does nothing."""

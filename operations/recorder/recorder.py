@@ -1,8 +1,7 @@
-"""The wiring, recorded: what the Pulumi program registers, without an engine, a cloud or the network.
+"""Records what the Pulumi program registers, without an engine, a cloud or the network.
 
-`record` runs the program against a monitor inside this process. It answers what the program needs to go on
-(ids, ARNs, host names) from the tables of cloud_answers.py. `plan --resources` counts what it finds; tests
-look at every parent, option and secret of it.
+`record` runs the program against a monitor in this process, which answers with the ids, ARNs and host names of
+cloud_answers.py. `plan --resources` counts the resources; tests check every parent, option and secret.
 """
 
 import asyncio
@@ -38,11 +37,11 @@ FEATURES = (
     resource_pb2.RESOURCE_MONITOR_FEATURE_DELETED_WITH,
     resource_pb2.RESOURCE_MONITOR_FEATURE_RESOURCE_HOOKS,
 )
-"""As the engine's, but for output values: without them inputs arrive plain."""
+"""The engine's features except output values: without those, inputs arrive as plain values."""
 
 
 class Key(NamedTuple):
-    """What makes a resource the same one in every run."""
+    """Identity of a resource across runs."""
 
     parent: str
     type: str
@@ -51,7 +50,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Registered:
-    """One registered resource. `request` is what the engine would have got, with every option."""
+    """One registered resource. request: the engine's request, with every option."""
 
     urn: str
     request: Any
@@ -76,7 +75,7 @@ class Registered:
 
     @property
     def custom(self) -> bool:
-        """Whether a provider makes it; False for components."""
+        """Whether a provider creates it; False for components."""
         return self.request.custom
 
     @cached_property
@@ -86,7 +85,7 @@ class Registered:
 
     @cached_property
     def outputs(self) -> dict[str, Any] | None:
-        """What a component said it has (register_outputs), values as in inputs; None where it never did."""
+        """Outputs that a component registered (register_outputs), values as in `inputs`; None if it registered none."""
         return decode_map(self.given[self.urn]) if self.urn in self.given else None
 
     @property
@@ -103,7 +102,7 @@ class Registered:
 
     @property
     def dependencies(self) -> frozenset[str]:
-        """URNs of everything it waits for, by inputs or by depends_on."""
+        """URNs of its dependencies, through inputs or depends_on."""
         return frozenset(self.request.dependencies)
 
     @property
@@ -126,21 +125,21 @@ class Registered:
 
 @dataclass(frozen=True)
 class Recording:
-    """One run of the program. Whatever else went wrong than a refusal (RunError) is raised instead."""
+    """One run of the program. Its refusals (RunError) are in `errors`; every other exception is raised."""
 
     resources: dict[Key, Registered] = field(default_factory=dict)
-    """All but the stack itself, in the order they were registered."""
+    """All resources except the stack itself, in the order of their registration."""
     outputs: dict[str, Any] = field(default_factory=dict)
-    """The stack's exports; values as in Registered.inputs."""
+    """The stack's outputs, values as in Registered.inputs."""
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 
 async def begun(program: Callable[[], Any]) -> None:
-    """Run a program, and let what it registers begin before the SDK starts to wait for it.
+    """Run a program, and let its registrations begin before the SDK waits for them.
 
-    With no registration under way the SDK waits for outputs one by one, and looks at all of them each time, which takes
-    the square of their number (pulumi.runtime.stack.wait_for_rpcs).
+    If no registration has begun, the SDK waits for outputs one by one and scans all of them each time, which takes
+    quadratic time (pulumi.runtime.stack.wait_for_rpcs).
     """
     result = program()
     if inspect.isawaitable(result):
@@ -149,7 +148,7 @@ async def begun(program: Callable[[], Any]) -> None:
 
 
 async def program() -> None:
-    """Run the repository's __main__.py, as the engine's language host does, but lean."""
+    """Run the repository's __main__.py as the engine's language host does, without data that nobody reads (`lean`)."""
     lean()
     await begun(lambda: runpy.run_path(str(REPOSITORY / "__main__.py")))
 
@@ -157,9 +156,9 @@ async def program() -> None:
 def record(
     name: str, config: Mapping[str, Any], *, preview: bool = False, program: Callable[[], Any] = program
 ) -> Recording:
-    """Run the program for a stack of this name and return all it registered, once every call is answered.
+    """Run the program for a stack and return everything it registered.
 
-    config: full keys to plain values, as `stack_file_config` gives them. preview: computed outputs stay unknown.
+    config: plain values by full key, as `stack_file_config` returns them. preview: computed outputs stay unknown.
     """
     return Context().run(_record, name, config, preview, program)
 
@@ -173,7 +172,7 @@ def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callab
     settings.SETTINGS.callbacks = _Hooks()  # type: ignore[assignment]  # or the SDK would serve them to an engine
     set_all_config({key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()})
     loop = _Loop()
-    # One error is raised below; what waited for the resource repeats it.
+    # the error is raised below; everything that waited for the resource repeats it
     loop.set_exception_handler(lambda *_: None)
     try:
         loop.run_until_complete(run_in_stack(partial(begun, program)))
@@ -187,14 +186,14 @@ def _record(name: str, config: Mapping[str, Any], preview: bool, program: Callab
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """End what an error left unfinished."""
+    """Cancel the tasks that an error left unfinished."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Answers come from this process, so no thread has to wait for them."""
+    """An event loop without threads: answers come from this process at once."""
 
     def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> Any:
         answer = self.create_future()
@@ -206,7 +205,7 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class _Monitor:
-    """The side of the engine that a program talks to. Method names are the protocol's."""
+    """The engine's resource monitor; method names are the protocol's."""
 
     def __init__(self, stack: str, region: str, preview: bool, recording: Recording) -> None:
         self._region, self._preview, self._recording = region, preview, recording
@@ -255,21 +254,21 @@ class _Monitor:
         return resource_pb2.DeploymentInfo(supportedFeatures=FEATURES)
 
     def __getattr__(self, name: str) -> Callable[[Any], Any]:
-        # hooks and the like: heard, and answered with nothing, as the engine does
+        # other calls, such as hooks, get an empty answer, as from the engine
         if name.startswith("_"):
             raise AttributeError(name)
         return lambda request: empty_pb2.Empty()
 
 
 class _Hooks:
-    """Takes the program's hooks, which nobody here calls."""
+    """Accepts the program's hooks; nothing calls them."""
 
     def register_resource_hook(self, hook: pulumi.ResourceHook) -> None:
         pass
 
 
 class _Engine:
-    """Takes what the program says."""
+    """Records errors and warnings that the program logs."""
 
     def __init__(self, recording: Recording) -> None:
         self._heard = {engine_pb2.ERROR: recording.errors, engine_pb2.WARNING: recording.warnings}

@@ -1,1 +1,1 @@
-"""Recovering from runs that were interrupted."""
+"""Recovery from interrupted runs."""

@@ -1,7 +1,7 @@
-"""Whether the cloud has what the engine began to create and never heard of again.
+"""Finds resources in the cloud whose creation was interrupted.
 
-A resource is known by its tags with our URN and cluster, one that takes no tags by all else that the program gave it:
-its name and what it belongs to are among that.
+A tagged resource is recognised by its URN and cluster tags, an untagged one by its other inputs, such as its name and
+its parent's id.
 """
 
 import json
@@ -14,18 +14,19 @@ from operations.clouds import cloud_tables
 from sandbox.values import REDACTED, SECRET, SIGNATURE, Secret
 
 Resource = Mapping[str, Any]
-"""A resource of a state, as `pulumi stack export` gives it; secrets in it are encrypted."""
+"""A resource of a state, as `pulumi stack export` prints it; its secrets are encrypted."""
 
 Lookup = Callable[[Resource, set[str]], "Found | None"]
-"""Finds one resource whose creation was cut off; None where the cloud has none. The set: ids of its type that the state
-has already, which are others. For a cloud itself this would be a search by tag and the describe call of each type that
-takes no tags; Mullion carries no client of a cloud, so there is none, and a person is told what to look for
-(`recovery.by_hand`)."""
+"""Finds one resource whose creation was interrupted; None if the cloud does not have it. The set holds ids of the type
+that the state has already. There is no lookup for real clouds: it would search by tag, and describe each type without
+tags, but Mullion has no client of a cloud. `recovery.by_hand` tells a person what to search for."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the cloud has: its id and its properties as the provider reads them; secrets marked, and plain."""
+    """A resource in the cloud: its id, and its properties as the provider reads them, with secrets in plain text but
+    marked.
+    """
 
     id: str
     inputs: dict[str, Any] = field(repr=False)
@@ -33,18 +34,18 @@ class Found:
 
 
 def is_tagged(resource: Resource) -> bool:
-    """Whether the program gave a resource our tags."""
+    """Return whether the program set Mullion's tags on a resource."""
     cloud = cloud_tables.of_type(resource["type"])
     return bool(cloud.tag(resource["inputs"], "urn"))
 
 
 def given(resource: Resource) -> dict[str, Any]:
-    """Return the plain inputs of a resource that tell it from others: no secrets, no lists, no nested ones."""
+    """Return the inputs of a resource that identify it: plain values, without secrets, lists and nested objects."""
     return {name: value for name, value in resource["inputs"].items() if isinstance(value, (str, int, float, bool))}
 
 
-def in_sandbox(world_file: Path, cluster: str) -> Lookup:
-    """Look in the sandbox's world."""
+def in_sandbox(database: Path, cluster: str) -> Lookup:
+    """Return a lookup in a sandbox's cloud state."""
     from sandbox.cloud_state import CloudState, Record
     from sandbox.clouds import of_type
     from sandbox.provider import Provider
@@ -59,12 +60,12 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
         return given(resource).items() <= _plain(known).items() and ours
 
     def find(resource: Resource, others: set[str]) -> Found | None:
-        cloud_state = CloudState(world_file)
+        cloud_state = CloudState(database)
         try:
             for record in cloud_state.resources(resource["type"]):
                 if record.id not in others and same(record, resource):
                     inputs = dict(resource["inputs"])
-                    # what the world keeps no copy of, such as files, is as the program gave it
+                    # properties that the cloud state does not store, such as files, come from the program's inputs
                     read = Provider(of_type(resource["type"]), cloud_state).read(
                         resource["urn"], record.id, inputs, inputs
                     )
@@ -77,7 +78,7 @@ def in_sandbox(world_file: Path, cluster: str) -> Lookup:
 
 
 def _recorded(value: Any) -> Any:
-    """A value that a provider read, as a state holds it."""
+    """Return a value from a provider in the form of a state."""
     if isinstance(value, dict):
         return {name: _recorded(each) for name, each in value.items()}
     if isinstance(value, Secret):

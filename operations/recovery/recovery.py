@@ -1,7 +1,7 @@
-"""After a run that was cut off: dead locks, and creations of which the engine does not know how they ended.
+"""Recovery after an interrupted run: deletes dead locks and resolves unfinished creations.
 
-The engine would make those a second time. So each is looked up in the cloud first: what is there is taken into the
-state, the rest is forgotten, and the next run makes it.
+The engine would create those resources a second time. Mullion looks each up in the cloud, adds existing ones to the
+state and drops the others, which the next run creates.
 """
 
 import json
@@ -21,22 +21,22 @@ from operations.recovery import state_check
 from operations.recovery.lookup import Lookup, Resource, given, is_tagged
 
 BEGUN = ("creating", "importing")
-"""Kinds of pending operations after which the cloud may have a thing that the state has not. After others (updating,
-deleting, reading) the state still has it, and the next run does the same again."""
+"""Kinds of pending operations after which the cloud may have a resource that the state lacks. After other kinds
+(updating, deleting, reading) the state still has the resource, and the next run repeats the operation."""
 
 
 MASKED = "[secret]"
-"""What the engine's events show in the place of a secret, also of its ciphertext. Brought back into a state as such, it
-makes the engine take every secret there for null, without a word."""
+"""Placeholder for a secret, or its ciphertext, in the engine's events. In a state it would make the engine read every
+secret as null, without an error."""
 
 
 def ready(name: str, workspace: auto.LocalWorkspace, lookup: Lookup | None) -> tuple[Run | None, dict[str, Any]]:
-    """Return a stack that the next run can take, and its state as `export` gives it; say what was cleared up.
+    """Return a stack, ready for the next run, and its exported state. Prints what was recovered.
 
-    None, and an empty state, where there is no stack yet. Stop where a person has to do something first.
+    Returns None and an empty state if there is no stack yet. Raises Stop if a person must act first.
     """
     for lock in locks.cancel_dead(name, backend()):
-        _say(f"cancelled the lock of a run that is gone ({lock})")
+        _say(f"deleted the lock of a run that has ended ({lock})")
     run = existing(name, workspace)
     return run, _recovered(run, lookup) if run else {"deployment": {}}
 
@@ -55,16 +55,16 @@ def _recovered(run: auto.Stack, lookup: Lookup | None) -> dict[str, Any]:
     pending = deployment.pop("pending_operations", None) or []
     for each in pending:
         if each["resource"] not in adopted:
-            _say(f"{each['type']} {named(each['resource'])} was cut off; it is done again where it is still wanted")
+            _say(f"{each['type']} {named(each['resource'])} was interrupted; the next run repeats it if still needed")
     if pending:
         write(run, exported)
     return exported
 
 
 def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup) -> None:
-    """After a run that failed: take over what the cloud made all the same.
+    """After a failed run, add resources to the state that the cloud created all the same.
 
-    Where a provider ends without an answer, the engine takes the creation for not done, and forgets it.
+    If a provider ends without an answer, the engine treats the creation as failed and forgets it.
     """
     asked = unanswered(failed)
     if not asked:
@@ -75,7 +75,7 @@ def settle(run: auto.Stack, failed: list[auto.StepEventMetadata], lookup: Lookup
 
 
 def unanswered(failed: list[auto.StepEventMetadata]) -> list[Resource]:
-    """Return the resources whose creation failed, as a state would hold them, but for their secrets."""
+    """Return the resources whose creation failed, in the form of a state, without secrets."""
     return [
         {
             "urn": each.urn,
@@ -91,31 +91,31 @@ def unanswered(failed: list[auto.StepEventMetadata]) -> list[Resource]:
 
 
 def _masked(value: Any) -> bool:
-    """Whether a value, or any part of it, is not shown."""
+    """Return whether a value, or any part of it, is masked."""
     if isinstance(value, dict):
         return any(map(_masked, value.values()))
     return any(map(_masked, value)) if isinstance(value, list) else value == MASKED
 
 
 def export(run: auto.Stack) -> dict[str, Any]:
-    """Return a stack's state as the engine exports it, secrets encrypted (the Automation API's export opens them)."""
+    """Return a stack's exported state with encrypted secrets (the Automation API's export decrypts them)."""
     words = ["stack", "export", "--stack", run.name]
     return json.loads(run.workspace.pulumi_command.run(words, run.workspace.work_dir, {}).stdout)
 
 
 def unknown(deployment: Mapping[str, Any]) -> list[Resource]:
-    """Return the resources that a cloud was asked for, with no answer recorded."""
+    """Return the resources whose creation has no recorded result."""
     pending = deployment.get("pending_operations") or []
     begun = [each["resource"] for each in pending if each["type"] in BEGUN]
     return [each for each in begun if not each["type"].startswith(state_check.BUILT_IN)]
 
 
 def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup) -> list[Resource]:
-    """Put into a state's resources those that were asked for and that the cloud has; return these."""
+    """Add to a state's resources those of `asked` that the cloud has, and return them."""
     adopted: list[Resource] = []
     for each in asked:
         older = [at for at, one in enumerate(resources) if one["urn"] == each["urn"] and not one.get("delete")]
-        # deleted before its replacement came, which this is, and which may have its name, and so its id
+        # deleted before its replacement, which this is; the replacement may have the same name, and so the same id
         gone = {at for at in older if resources[at].get("pendingReplacement")}
         alike = (one for at, one in enumerate(resources) if one["type"] == each["type"] and at not in gone)
         found = lookup(each, {one["id"] for one in alike if "id" in one})
@@ -126,29 +126,29 @@ def adopt(resources: list[dict[str, Any]], asked: list[Resource], lookup: Lookup
             if at in gone:
                 del resources[at]
             else:
-                resources[at]["delete"] = True  # being replaced: the engine removes it at the end of the next run
-        # before the older one, because others that come after depend on the URN
+                resources[at]["delete"] = True  # being replaced: the engine deletes it at the end of the next run
+        # before the older one, because later resources depend on the URN
         entry = {**each, "id": found.id, "inputs": found.inputs, "outputs": found.outputs}
         resources.insert(place, entry)
         adopted.append(each)
-        _say(f"found what the run that was cut off had made, and took it over: {named(each)} {found.id}")
+        _say(f"added to the state what an interrupted run had created: {named(each)} {found.id}")
     return adopted
 
 
 def by_hand(stack: str, asked: list[Resource]) -> str:
-    """Say how a person finds out about each creation in a real account, and tells the engine."""
+    """Return a message: how to look up each creation in a real account, and how to tell the engine the result."""
     lines = [
-        f"a run of stack {stack} was cut off while creating {len(asked)} resources. Whether they exist is not",
-        "recorded, and Mullion cannot look into a real account yet. Please look for each:",
+        f"a run of stack {stack} was interrupted while creating {len(asked)} resources. Whether they exist is not",
+        "recorded, and Mullion cannot query a real account yet. Please search for each:",
     ]
     for each in asked:
-        lines += [f"  {named(each)}", f"    look:       {_look(each)}"]
+        lines += [f"  {named(each)}", f"    search:     {_look(each)}"]
         lines += [
-            f"    is there:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(each['urn'])} ID"
+            f"    if found:   pulumi refresh --stack {stack} --import-pending-creates {shlex.quote(each['urn'])} ID"
         ]
     lines += [
-        f"When none of the rest is there: pulumi refresh --stack {stack} --clear-pending-creates",
-        "Then run this again. Without that, what is there would be made a second time; nothing was changed",
+        f"If none of the others exists: pulumi refresh --stack {stack} --clear-pending-creates",
+        "Then run this again. Without these steps, existing resources would be created twice; nothing was changed",
     ]
     return "\n".join(lines)
 
@@ -157,18 +157,18 @@ def _look(resource: Resource) -> str:
     if is_tagged(resource):
         cloud = cloud_tables.of_type(resource["type"])
         return cloud.search.format(shlex.quote(cloud.tag_of(resource["urn"])))
-    return "it takes no tags; it was to have " + ", ".join(f"{name} {value}" for name, value in given(resource).items())
+    return "it has no tags; its properties: " + ", ".join(f"{name} {value}" for name, value in given(resource).items())
 
 
 def named(resource: Resource) -> str:
-    """Return a resource's name and type, as people know it."""
+    """Return a resource's name and type for a message."""
     return f"{resource['urn'].rpartition('::')[2]} ({resource['type']})"
 
 
 def write(run: auto.Stack, exported: dict[str, Any]) -> None:
-    """Give the engine a changed state, by no file: secrets that were looked up are plain in it."""
+    """Import a changed state through standard input, never a file: looked-up secrets are in plain text in it."""
     command = run.workspace.pulumi_command
-    assert isinstance(command, EngineCommand)  # noqa: S101 - the only kind there is (workspace.opened)
+    assert isinstance(command, EngineCommand)  # noqa: S101 - workspace.opened sets no other
     command.run(["stack", "import", "--stack", run.name], run.workspace.work_dir, {}, given=json.dumps(exported))
 
 

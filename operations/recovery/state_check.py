@@ -1,6 +1,7 @@
-"""Whether a state and a world agree: all that is in one is in the other.
+"""Compares a stack's state with its sandbox.
 
-What is in the world alone was orphaned: nothing will ever remove it. What is in the state alone was removed by hand.
+A resource in the sandbox alone is orphaned: no run will ever delete it. A resource in the state alone was deleted by
+hand.
 """
 
 import json
@@ -11,24 +12,24 @@ from pathlib import Path
 from operations.engine.events import SILENT
 from operations.engine.state import State
 from operations.stacks import target
-from operations.stacks.target import sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, sandbox_folder
 
 Thing = tuple[str, str]
-"""Type and id: what both sides know a resource by."""
+"""Type and id of a resource, which identify it in the state and in the sandbox."""
 
 REMOVAL = "to remove it: mullion sandbox remove {} {}"
-AGAIN = "to make it again: mullion up {} --sandbox --refresh"
+AGAIN = "to create it again: mullion up {} --sandbox --refresh"
 
 MEMORY = "kept.json"
-"""File beside the world itself: who removes that folder removes both."""
+"""File in the sandbox's folder, so deleting the folder deletes it too."""
 
 BUILT_IN = "pulumi:"
-"""Beginning of the types that the engine keeps itself, such as Stash: no cloud has them."""
+"""Prefix of the engine's own types, such as Stash; no cloud has them."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """orphans: in the world alone. missing: in the state alone."""
+    """orphans: in the sandbox alone. missing: in the state alone."""
 
     orphans: tuple[Thing, ...]
     missing: tuple[Thing, ...]
@@ -38,9 +39,9 @@ class Disagreement:
 
 
 def compare(state: State, cloud_state: Iterable[Thing], kept: Collection[Thing] = ()) -> Disagreement:
-    """Compare a state with what there is; kept: what earlier runs left on purpose.
+    """Compare a state with the resources that exist. kept: resources that earlier runs left on purpose.
 
-    Two resources of a state with one id are two in the world too (a bucket and its own settings differ by type).
+    Resources with one id but different types are different in both (a bucket and its settings).
     """
     recorded = things(state)
     there = list(cloud_state)
@@ -49,18 +50,18 @@ def compare(state: State, cloud_state: Iterable[Thing], kept: Collection[Thing] 
 
 
 def things(state: State) -> list[Thing]:
-    """Return the things of a state that a cloud made."""
+    """Return type and id of each resource in a state that a cloud created."""
     cloud = (each for each in state if each.get("custom") and not each["type"].startswith((BUILT_IN, *SILENT)))
     return [(each["type"], each.get("id", "")) for each in cloud]
 
 
-def in_sandbox(world_file: Path) -> list[Thing]:
-    """Return all things of a sandbox's world; none where there is no world yet."""
+def in_sandbox(database: Path) -> list[Thing]:
+    """Return type and id of each resource in a sandbox; none if the sandbox does not exist yet."""
     from sandbox.cloud_state import CloudState
 
-    if not world_file.exists():
+    if not database.exists():
         return []
-    cloud_state = CloudState(world_file)
+    cloud_state = CloudState(database)
     try:
         return [(each.type, each.id) for each in cloud_state.resources()]
     finally:
@@ -68,29 +69,33 @@ def in_sandbox(world_file: Path) -> list[Thing]:
 
 
 def faults(name: str, state: State) -> list[str]:
-    """Say where a stack's state and its sandbox's world disagree, and what to do about each."""
-    found = compare(state, in_sandbox(world_file(name)), kept(name))
+    """Return a line for each difference between a stack's state and its sandbox, with what to do about it."""
+    found = compare(state, in_sandbox(cloud_state_file(name)), kept(name))
     orphans = [
-        f"in the world and in no state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
+        f"in the sandbox and in no state: {kind} {key}; {REMOVAL.format(name, key)}" for kind, key in found.orphans
     ]
-    missing = [f"in the state and not in the world: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing]
+    missing = [
+        f"in the state and not in the sandbox: {kind} {key}; {AGAIN.format(name)}" for kind, key in found.missing
+    ]
     return orphans + missing
 
 
 def keep(name: str, state: State) -> None:
-    """Remember what runs leave in a stack's world on purpose: snapshots, and bundles that a machine may yet fetch."""
+    """Record resources that runs leave in a stack's sandbox on purpose: snapshots, and bundles that a machine may still
+    fetch.
+    """
     left = set(things([each for each in state if each.get("retainOnDelete")]))
     if left - kept(name):
         target.write(sandbox_folder(name) / MEMORY, json.dumps(sorted({*kept(name), *left}), indent=1) + "\n")
 
 
 def kept(name: str) -> set[Thing]:
-    """Return what runs may have left in a stack's world on purpose."""
+    """Return the resources that runs may have left in a stack's sandbox on purpose."""
     return kept_in(sandbox_folder(name))
 
 
 def kept_in(sandbox: Path) -> set[Thing]:
-    """Return what runs may have left on purpose in the world of this folder."""
+    """Return the resources that runs may have left on purpose in the sandbox with this folder."""
     try:
         return {(kind, key) for kind, key in json.loads((sandbox / MEMORY).read_text("utf-8"))}
     except FileNotFoundError:

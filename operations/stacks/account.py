@@ -1,4 +1,4 @@
-"""Which account of a cloud this environment leads to, and asking whether that is meant."""
+"""The cloud account that this environment leads to, and the question whether to use it."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from operations.console.exits import Exit, Stop
 
 
 def account(cloud: Cloud) -> str:
-    """Return the account that the cloud's command line reports, or nothing where it cannot say."""
+    """Return the account that the cloud's command line reports; empty if it reports none."""
     command, path = cloud.account
     program = shutil.which(command[0])
     if not program:
@@ -33,19 +33,19 @@ def account(cloud: Cloud) -> str:
 
 
 def chosen(cloud: Cloud) -> str:
-    """Say what in the environment chooses the identity."""
-    given = [f"{name}={os.environ[name]}" for name in cloud.chosen_by if os.environ.get(name)]
-    return ", ".join(given) or "the default profile"
+    """Return the variables of the environment that choose the identity, or "the default profile"."""
+    variables = [f"{name}={os.environ[name]}" for name in cloud.chosen_by if os.environ.get(name)]
+    return ", ".join(variables) or "the default profile"
 
 
 def confirm(question: str, answer: str = "yes") -> None:
-    """Ask, and stop unless the answer is the expected one."""
+    """Ask a question. Raises Stop unless the answer is the expected one, or if there is no terminal."""
     if not sys.stdin.isatty():
         raise Stop(Exit.REFUSED, f"{question} Not asked, because there is no terminal; nothing was changed")
     try:
-        said = input(f"{question} Type {answer!r} to go on: ")
+        typed = input(f"{question} Type {answer!r} to continue: ")
     except EOFError:  # Ctrl-D
         print()
-        said = ""
-    if said.strip() != answer:
+        typed = ""
+    if typed.strip() != answer:
         raise Stop(Exit.REFUSED, "not confirmed; nothing was changed")

@@ -1,6 +1,6 @@
-"""Sandboxes that can boot: from `up --bootable` to `down` their stack is read with sandbox/boot/lab.yaml over it.
+"""Bootable sandboxes: from `up --bootable` to `down`, sandbox/boot/lab.yaml overrides the stack file.
 
-The stack file stays as it is; that it is read so is kept beside the sandbox's world.
+The stack file is not changed; `bootable.json` in the sandbox's folder records the choice.
 """
 
 import json
@@ -17,7 +17,7 @@ from operations.stacks import target
 
 @dataclass(frozen=True)
 class As:
-    """How a stack is made bootable. kubernetes: in the place of its file's version."""
+    """Choices of `up --bootable`. kubernetes: overrides the stack file's version."""
 
     kubernetes: str | None = None
 
@@ -27,14 +27,14 @@ def _memory(name: str) -> Path:
 
 
 def is_chosen(name: str) -> bool:
-    """Whether the stack's sandbox is made to boot."""
+    """Return whether the stack's sandbox was created bootable."""
     return _memory(name).is_file()
 
 
 def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None:
-    """Read the stack so from now on. config: what its file says. kubernetes: in the place of the file's version.
+    """Apply the bootable overlay from now on. config: of the stack file. kubernetes: overrides the file's version.
 
-    Stop where the world has machines that were not made to boot, or where programs of the version are missing.
+    Raises Stop if the sandbox has machines that cannot boot, or if the version's programs are not built.
     """
     from sandbox.cloud_state import SERVICES, CloudState
 
@@ -44,9 +44,9 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
     refuse_unbootable(name)
     _refuse_unbuilt(cluster, version)
     memory = _memory(name)
-    made = memory.with_name("world.db")
+    database = memory.with_name("world.db")
     memory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    cloud_state = CloudState(made)
+    cloud_state = CloudState(database)
     with cloud_state.transaction():
         cloud_state.set_setting(SERVICES, "http")
     cloud_state.close()
@@ -54,9 +54,9 @@ def choose(name: str, config: Mapping[str, Any], kubernetes: str | None) -> None
 
 
 def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
-    """Before an `up`: read the stack as was chosen; Stop where one that is read so has a version now that is not built.
+    """Apply the bootable overlay if requested now or earlier. config: of the stack file.
 
-    config: what its file says.
+    Raises Stop if the programs of its Kubernetes version are not built.
     """
     cluster = config.get(CLUSTER)
     if chosen:
@@ -66,7 +66,7 @@ def begin(name: str, config: Mapping[str, Any], chosen: As | None) -> None:
 
 
 def refuse_unbootable(name: str) -> None:
-    """Raise Stop if the stack's sandbox has machines that were not made to boot."""
+    """Raise Stop if the stack's sandbox has machines that were not created bootable."""
     if (target.sandbox_folder(name) / "world.db").exists() and not is_chosen(name) and target.in_sandbox(name):
         raise Stop(
             Exit.REFUSED,
@@ -82,14 +82,14 @@ def _refuse_unbuilt(cluster: Mapping[str, Any], version: str) -> None:
     if not programs.is_built(version, needs):
         raise Stop(
             Exit.FAILED,
-            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built; this "
-            f"builds them once, in 20 to 60 minutes on two cores: python -m lab cluster {version}. Or boot a "
+            f"the programs of Kubernetes {version} that machines here run ({', '.join(needs)}) are not built. To build "
+            f"them once, in 20 to 60 minutes on two cores: python -m lab cluster {version}. Or boot a "
             f"version that is built: --kubernetes {' | '.join(programs.built(needs)) or '(none is)'}",
         )
 
 
 def systems(cluster: Mapping[str, Any]) -> tuple[str, ...]:
-    """The systems of a `mullion:cluster` object's machines; what has no shape of a pool is none."""
+    """Return the operating systems of a `mullion:cluster` object's machines; malformed pools are ignored."""
     pools = cluster.get("pools")
     found = pools.values() if isinstance(pools, Mapping) else ()
     windows = any(isinstance(each, Mapping) and str(each.get("os", "")).startswith("windows") for each in found)
@@ -97,7 +97,7 @@ def systems(cluster: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
-    """The configuration of a stack as its sandbox has it: as its file says, or with what booting needs over that."""
+    """Return a stack's configuration with the bootable overlay, if it is chosen."""
     cluster = config.get(CLUSTER)
     if not is_chosen(name) or not isinstance(cluster, dict):
         return config
@@ -109,7 +109,7 @@ def over(name: str, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _digests(name: str) -> Path:
-    """A file of the digests of all that is built: pools have the old version while a cluster changes it."""
+    """Return a file with the digests of all built versions: during an upgrade, pools still have the old one."""
     from lab import cluster as programs
 
     file = _memory(name).with_name("artifacts.json")
@@ -120,26 +120,28 @@ def _digests(name: str) -> Path:
 
 
 def kubernetes(name: str, own: str) -> str:
-    """The version that is booted where the stack file says `own`: another one only until the file changes its mind."""
+    """Return the version to boot. `--kubernetes` overrides `own`, the stack file's version, until the file's version
+    changes.
+    """
     path = _memory(name)
     try:
         chosen = json.loads(path.read_text("utf-8"))
-        version, of = chosen["kubernetes"], chosen["of"]
-        if not isinstance(version, str) or not isinstance(of, str):
+        version, file_version = chosen["kubernetes"], chosen["of"]
+        if not isinstance(version, str) or not isinstance(file_version, str):
             raise TypeError("its values must be text")  # noqa: TRY301 - handled as all that cannot be read
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Stop(
             Exit.REFUSED, f"{path} cannot be read ({error}); write it anew: mullion up {name} --sandbox --bootable"
         ) from None
-    return version if of == own else own
+    return version if file_version == own else own
 
 
 def forget(name: str) -> None:
-    """Read the stack as its file says."""
+    """Stop applying the bootable overlay."""
     _memory(name).unlink(missing_ok=True)
 
 
-if __name__ == "__main__":  # `make demo` asks before it builds programs for most of an hour
+if __name__ == "__main__":  # `make demo` checks this before it builds programs for up to an hour
     try:
         refuse_unbootable(sys.argv[1])
     except Stop as stop:

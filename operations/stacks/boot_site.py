@@ -1,4 +1,4 @@
-"""Whether a stack's sandbox is booted, and how its API is reached from this host then."""
+"""Starting and stopping a sandbox's machines, and the address of their API on this host."""
 
 import os
 import signal
@@ -12,14 +12,14 @@ from operations.console.exits import Exit, Stop
 from operations.console.heartbeat import Heartbeat
 from operations.stacks import boot_overlay
 from operations.stacks.paths import REPOSITORY
-from operations.stacks.target import in_sandbox, sandbox_folder, world_file
+from operations.stacks.target import cloud_state_file, in_sandbox, sandbox_folder
 
 START_STOP_SECONDS = 60
-"""Seconds for a site to come up, and for its machines to be cut."""
+"""Longest time in which the machines' network starts, and in which all machines stop."""
 
 
 def api(name: str) -> str:
-    """URL of the API on this host; empty where the stack is not booted."""
+    """Return the API's URL on this host; empty if the stack is not booted."""
     if not boot_overlay.is_chosen(name):
         return ""
     from sandbox.boot import machine_status, supervision
@@ -27,7 +27,7 @@ def api(name: str) -> str:
 
     if supervision.supervisor_pid(sandbox_folder(name)) is None:
         return ""
-    cloud_state = CloudState(world_file(name))
+    cloud_state = CloudState(cloud_state_file(name))
     try:
         return machine_status.network(cloud_state).get("api", "")
     finally:
@@ -35,18 +35,18 @@ def api(name: str) -> str:
 
 
 def not_booted(name: str) -> str:
-    """Return what to do about a sandbox that is not booted: nothing answers at its addresses."""
+    """Return a message: the sandbox is not booted, and how to boot it."""
     return f"the sandbox of {name} is not booted: make demo STACK={name}, or mullion sandbox boot {name}"
 
 
 def refuse_unbooted(name: str) -> None:
-    """Raise Stop if a stack is built in the sandbox and not booted there. For commands that need a live cluster."""
+    """Raise Stop if a stack is in the sandbox but not booted. For commands that need a live cluster."""
     if in_sandbox(name) and not api(name):
         raise Stop(Exit.USAGE, not_booted(name))
 
 
 def reached(name: str, kubeconfig: str) -> str:
-    """A kubeconfig as it works on this host: through the sandbox where the stack is booted there."""
+    """Return a kubeconfig for use on this host: for a booted sandbox, with the API's URL here."""
     url = api(name)
     if not url:
         return kubeconfig
@@ -56,7 +56,10 @@ def reached(name: str, kubeconfig: str) -> str:
 
 
 def start(name: str) -> None:
-    """Have a process of its own keep the stack's machines booted; nothing where one does."""
+    """Start the background process that runs the stack's machines, unless it is running, and wait for its API address.
+
+    Raises Stop if that takes more than START_STOP_SECONDS.
+    """
     from sandbox.boot import supervision
 
     folder = sandbox_folder(name)
@@ -64,28 +67,31 @@ def start(name: str) -> None:
         supervision.clean(folder)
         with supervision.log(folder).open("w", encoding="utf-8") as log:
             words = [sys.executable, "-m", "sandbox.boot.supervisor", str(folder)]
-            # its own session: it outlives this command and its terminal
+            # in its own session, so it outlives this command and its terminal
             subprocess.Popen(
                 words, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
             )
-    end, told, heart = time.monotonic() + START_STOP_SECONDS, False, Heartbeat()
+    end, announced, heart = time.monotonic() + START_STOP_SECONDS, False, Heartbeat()
     while not api(name):
         heart.beat(f"the sandbox of {name} to start; {supervision.log(folder)}")
-        said = supervision.log(folder).read_text("utf-8", errors="replace")
-        if supervision.HOST_IN_USE in said:
-            if not told:
+        text = supervision.log(folder).read_text("utf-8", errors="replace")
+        if supervision.HOST_IN_USE in text:
+            if not announced:
                 print(f"mullion: {supervision.HOST_IN_USE}", file=sys.stderr, flush=True)
-            told = True
+            announced = True
         elif time.monotonic() > end:
             raise Stop(
                 Exit.FAILED,
-                f"the sandbox of {name} does not come up; {supervision.log(folder)} ends with:\n{said[-2000:]}",
+                f"the sandbox of {name} does not start; {supervision.log(folder)} ends with:\n{text[-2000:]}",
             )
         time.sleep(0.2)
 
 
 def stop(name: str, *, disks_too: bool = False) -> bool:
-    """Cut all machines and end their network; False where nothing was booted. disks_too: they never boot again."""
+    """Cut the power of all machines and delete their network; return whether they were booted.
+
+    disks_too: also delete their disks.
+    """
     if not boot_overlay.is_chosen(name):
         return False
     from sandbox.boot import supervision

@@ -1,4 +1,4 @@
-"""Changes to the user's own files: the one place that is meant, and the file whole or not at all."""
+"""Edits of the user's own files: only the value that is meant changes, and a file is written whole or not at all."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from operations.console.exits import Exit, Stop
 
 
 def write_whole(path: Path, content: bytes, mode: int | None = None) -> None:
-    """Write the file whole or not at all, with its mode; None: as the system gives it to a new file."""
+    """Write a file whole or not at all. mode: its permissions, or None for the system's default."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         partial.write_bytes(content)

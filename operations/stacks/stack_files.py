@@ -26,8 +26,8 @@ def names() -> list[str]:
 
 
 def file(name: str) -> Path:
-    """Return the file of a stack. Stop names the nearest stack and all others where there is none."""
-    # The name is looked up, never joined to a path before it is known: `../x` reaches nothing.
+    """Return the file of a stack. Raises Stop with the most similar name and all others if there is none."""
+    # a name is joined to a path only after it was found in the list: `../x` reaches nothing
     known = names()
     if name in known:
         return folder() / f"Pulumi.{name}.yaml"
@@ -39,26 +39,26 @@ def file(name: str) -> Path:
 
 
 def gone(name: str) -> bool:
-    """Whether a stack's file is gone while the stack still belongs to a world, from which `down` can remove it."""
+    """Return whether a stack's file is deleted but the stack still built, so that `down` can remove it."""
     return name not in names() and bool(target.STACK_NAME.fullmatch(name)) and target.recall(name) is not None
 
 
 def config(name: str) -> dict[str, Any]:
-    """Return the configuration of a stack: full keys to plain values. None are left where its file is gone."""
+    """Return the configuration of a stack, plain values by full key; empty if its file is deleted."""
     return {} if gone(name) else boot_overlay.over(name, written(name))
 
 
 def written(name: str) -> dict[str, Any]:
-    """Return the configuration of a stack as its file has it."""
+    """Return the configuration in a stack's file, without the bootable overlay."""
     return stack_file_config(file(name))
 
 
 def secrets_provider(name: str) -> str:
-    """Return `secretsprovider` of a stack file, as Pulumi writes it there; empty if the backend's default counts."""
+    """Return `secretsprovider` of a stack file; empty if the backend's default applies."""
     whole = yaml.safe_load(file(name).read_bytes())
     return str(whole.get("secretsprovider") or "") if isinstance(whole, dict) else ""
 
 
 def load(name: str) -> Stack:
-    """Return a stack that can be planned. Stop where there is none, SpecError with all that is wrong with it."""
+    """Return a stack for planning. Raises Stop if there is none, SpecError with everything that is wrong with it."""
     return read_stack(name, boot_overlay.over(name, written(name)))

@@ -1,6 +1,6 @@
-"""Which world a stack belongs to: the sandbox, or an account of a cloud. Remembered from its first `up` to its `down`.
+"""Where a stack is built: the sandbox, or an account and region of a cloud. Recorded from its first `up` to its `down`.
 
-A sandbox state and a real one of the same stack would each believe that they are the cluster.
+A sandbox state and a real state of the same stack would both describe one cluster.
 """
 
 import json
@@ -21,7 +21,7 @@ NAME_RULE = "lower-case letters, digits and hyphens, at most 26, starting with a
 
 @dataclass(frozen=True)
 class Target:
-    """`name` is sandbox or a cloud; account and region are for clouds, empty where unknown."""
+    """Where a stack is built. name: sandbox or a cloud; account and region: of a cloud, empty if unknown."""
 
     name: str
     account: str = ""
@@ -34,38 +34,38 @@ class Target:
 
 
 def root() -> Path:
-    """Return the folder of all that stacks leave in this clone; git ignores it."""
+    """Return the folder of the files that commands keep about stacks of this clone; git ignores it."""
     return REPOSITORY / ".mullion"
 
 
 def _checked(stack: str) -> str:
-    """Return the name. Raises Stop if it is no stack's name, because as part of a path it may lead anywhere."""
+    """Return a stack's name. Raises Stop if it is invalid, because as part of a path it could lead anywhere."""
     if not STACK_NAME.fullmatch(stack):
         raise Stop(Exit.USAGE, f"there is no stack {stack!r}. A stack's name is made of {NAME_RULE}")
     return stack
 
 
 def folder(stack: str) -> Path:
-    """Return the folder of one stack's kubeconfig and memory."""
+    """Return the folder of one stack's kubeconfig and recorded target."""
     return root() / _checked(stack)
 
 
 def sandbox_folder(name: str) -> Path:
-    """Return the folder of a stack's sandbox: home, state, passphrase, world and work folder."""
+    """Return the folder of a stack's sandbox: engine home, state, passphrase, cloud state and work folder."""
     return root() / "sandbox" / _checked(name)
 
 
-def world_file(name: str) -> Path:
-    """Return the file of the world that a stack's sandbox is."""
+def cloud_state_file(name: str) -> Path:
+    """Return the database of the embedded cloud in a stack's sandbox."""
     return sandbox_folder(name) / "world.db"
 
 
 def recall(stack: str) -> Target | None:
-    """Return the world a stack belongs to; None where it belongs to none yet."""
+    """Return where a stack is built, or None if it is not built. Raises Stop if the file cannot be read."""
     path = folder(stack) / "world.json"
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return Target(found["world"], found.get("account", ""), found.get("region", ""))
+        record = json.loads(path.read_text("utf-8"))
+        return Target(record["world"], record.get("account", ""), record.get("region", ""))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -75,25 +75,25 @@ def recall(stack: str) -> Target | None:
 
 
 def in_sandbox(stack: str) -> bool:
-    """Return whether a stack belongs to the sandbox."""
-    known = recall(stack)
-    return known is not None and known.name == SANDBOX
+    """Return whether a stack is built in the sandbox."""
+    built_in = recall(stack)
+    return built_in is not None and built_in.name == SANDBOX
 
 
 def check(stack: str, wanted: Target) -> None:
-    """Stop where a stack belongs to another world than the wanted one."""
-    known = recall(stack)
-    if known is None:
+    """Raise Stop if a stack is built elsewhere than in `wanted`. An unknown account or region matches any."""
+    built_in = recall(stack)
+    if built_in is None:
         return
-    same = known.name == wanted.name and all(
-        not one or not other or one == other
-        for one, other in ((known.account, wanted.account), (known.region, wanted.region))
+    same = built_in.name == wanted.name and all(
+        not recorded or not value or recorded == value
+        for recorded, value in ((built_in.account, wanted.account), (built_in.region, wanted.region))
     )
     if not same:
-        flag = " --sandbox" if known.name == SANDBOX else ""
+        flag = " --sandbox" if built_in.name == SANDBOX else ""
         raise Stop(
             Exit.REFUSED,
-            f"stack {stack} belongs to {known}, not to {wanted}. "
+            f"stack {stack} is built in {built_in}, not in {wanted}. "
             f"Remove it there first: mullion down {stack}{flag}; or use a stack of another name",
         )
 
@@ -106,23 +106,23 @@ def built(*, sandbox: bool) -> list[str]:
 
 def command(verb: str, stack: str, *words: str) -> str:
     """Return the command line `mullion VERB STACK ...` for this stack, with --sandbox if it is built there."""
-    # while the sandbox's engine runs, its variables are in the environment: also before the first `up` is recorded
+    # during a run in the sandbox its variables are set, also before the first `up` is recorded
     sandbox = in_sandbox(stack) or "MULLION_SANDBOX_WORLD" in os.environ
     return " ".join(["mullion", verb, stack, *words, *(["--sandbox"] if sandbox else [])])
 
 
-def remember(stack: str, world: Target) -> None:
-    """Write down that a stack belongs to a world, unless it does already, and that a run in it begins now."""
+def remember(stack: str, destination: Target) -> None:
+    """Record where a stack is built, unless that is recorded, and that a run begins now."""
     path = folder(stack) / "world.json"
     if recall(stack) is None:
-        known = {key: value for key, value in asdict(world).items() if value}
-        known["world"] = known.pop("name")
-        write(path, json.dumps(known) + "\n")
+        record = {key: value for key, value in asdict(destination).items() if value}
+        record["world"] = record.pop("name")
+        write(path, json.dumps(record) + "\n")
     path.touch()
 
 
 def began(stack: str) -> int:
-    """Return when the newest run of a stack began, in nanoseconds; 0 where none did. Two equal: none in between."""
+    """Return when the newest run of a stack began, in nanoseconds; 0 without a run. Equal values: no run in between."""
     try:
         return (folder(stack) / "world.json").stat().st_mtime_ns
     except FileNotFoundError:
@@ -130,14 +130,14 @@ def began(stack: str) -> int:
 
 
 def forget(stack: str) -> None:
-    """Let a stack belong to no world."""
+    """Forget where a stack was built."""
     (folder(stack) / "world.json").unlink(missing_ok=True)
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all, for this user's eyes only (0600)."""
+    """Write a file whole or not at all, with mode 0600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp makes it 0600 before anything is in it
+    # mkstemp sets mode 0600 before anything is written
     handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

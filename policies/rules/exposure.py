@@ -150,6 +150,8 @@ def _api(resources: Collection[Resource]) -> Iterator[tuple[Resource, str]]:
 
 TYPES = frozenset(OPENINGS)
 RULES: tuple[ResourceRule | StackRule, ...] = (
-    ResourceRule("admin-ports-closed", "No port of an administrator is open to public addresses.", TYPES, _admin),
+    ResourceRule(
+        "admin-ports-closed", "No port for administration (SSH, RDP, WinRM) is open to public addresses.", TYPES, _admin
+    ),
     StackRule("api-by-allow-list", "The API is public through its own load balancer and allow list only.", _api),
 )

@@ -79,6 +79,8 @@ def _leaks(resource: Resource) -> Iterator[str]:
 
 
 RULES = (
-    ResourceRule("no-secret-in-user-data", "User-data and tags of machines hold no secret.", USER_DATA, _leaks),
-    ResourceRule("no-secret-in-objects", "Objects that machines fetch hold no secret.", frozenset(OBJECTS), _leaks),
+    ResourceRule("no-secret-in-user-data", "User-data and tags of machines contain no secret.", USER_DATA, _leaks),
+    ResourceRule(
+        "no-secret-in-objects", "Objects that machines download contain no secret.", frozenset(OBJECTS), _leaks
+    ),
 )

@@ -167,15 +167,22 @@ RULES = (
         MACHINES,
         _kept,
     ),
-    StackRule("control-planes-one-by-one", "Control planes wait for one another.", _chained),
+    StackRule(
+        "control-planes-one-by-one",
+        "Each control plane depends on the one before it, so only one changes at a time.",
+        _chained,
+    ),
     StackRule("protected-together", "A protected stack protects its control plane, stores and secrets.", _guarded),
     StackRule("images-pinned", "Machines of a protected stack keep the image they were planned with.", _pinned),
     ResourceRule(
-        "metadata-hardened", "Metadata is read with IMDSv2, by the machine itself alone.", WITH_METADATA, _metadata
+        "metadata-hardened",
+        "Instance metadata requires IMDSv2 with a hop limit of 1, so containers cannot read it.",
+        WITH_METADATA,
+        _metadata,
     ),
     ResourceRule(
         "machines-shielded",
-        "Machines of GCP and Azure start verified, and their consoles are closed.",
+        "Machines use secure boot and a vTPM; on GCP their serial port is closed.",
         frozenset(SETTINGS),
         _verified,
     ),

@@ -67,7 +67,7 @@ def _priority(plan: dict[str, Any]) -> Iterator[str]:
 RULES = (
     ResourceRule(
         "reserves-and-priority-set",
-        "Windows nodes keep memory and CPU from pods, and their kubelet has a priority class.",
+        "Windows nodes reserve memory and CPU, and their kubelet has a priority class.",
         frozenset(OBJECTS),
         _kubelet,
     ),

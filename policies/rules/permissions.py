@@ -109,7 +109,7 @@ CHECKS: Mapping[str, Callable[[Resource], Iterable[str]]] = {
 RULES = (
     ResourceRule(
         "permissions-narrow",
-        "Roles are allowed named actions on named resources.",
+        "Roles allow only named actions on named resources.",
         frozenset(CHECKS),
         lambda resource: CHECKS[resource.type](resource),
     ),

@@ -98,7 +98,7 @@ def _tags(resource: Resource) -> Iterator[str]:
 RULES = (
     ResourceRule(
         "tags-present",
-        "What takes tags says whose it is, and which resource it is.",
+        "Every resource that takes tags has tags with its cluster and its URN.",
         TYPES | LABELLED | AZURE,
         _tags,
     ),

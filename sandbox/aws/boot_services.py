@@ -31,7 +31,7 @@ def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
     """Return the addresses of a name in the private zones, or of a load balancer."""
     for balancer in cloud_state.resources(BALANCER):
         if balancer.outputs.get("dnsName", "").lower() == name:
-            return places(balancer)
+            return private_addresses(balancer)
     for record in cloud_state.resources(RECORD):
         if record.inputs.get("type") == "A" and record.outputs["fqdn"] == name:
             aliases = [each["name"].rstrip(".").lower() for each in record.inputs.get("aliases") or []]
@@ -40,7 +40,7 @@ def addresses(cloud_state: CloudState, name: str) -> list[str] | None:
     return None
 
 
-def places(balancer: Record) -> list[str]:
+def private_addresses(balancer: Record) -> list[str]:
     """Return the planned addresses of an internal load balancer; public ones have none in the lab network."""
     mappings = balancer.inputs.get("subnetMappings") or []
     return [each["privateIpv4Address"] for each in mappings if each.get("privateIpv4Address")]
@@ -86,7 +86,7 @@ def _members(cloud_state: CloudState, group: str) -> Iterator[str]:
             yield machine.outputs["privateIp"]
     for balancer in cloud_state.resources(BALANCER):
         if group in (balancer.inputs.get("securityGroups") or []):
-            yield from places(balancer)
+            yield from private_addresses(balancer)
 
 
 def forwarders(cloud_state: CloudState) -> list[Forwarder]:
@@ -101,7 +101,9 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
         mine = [each.inputs for each in attached if each.inputs["targetGroupArn"] == group.id]
         targets = [(each["targetId"], int(each.get("port") or group.inputs["port"])) for each in mine]
         check = group.inputs.get("healthCheck") or {}
-        made += [Forwarder(place, int(listener.inputs["port"]), check, targets) for place in places(balancer)]
+        made += [
+            Forwarder(address, int(listener.inputs["port"]), check, targets) for address in private_addresses(balancer)
+        ]
     return made
 
 

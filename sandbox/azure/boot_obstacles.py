@@ -100,12 +100,12 @@ def _firewall(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -
 
 def _is_https(rule: dict[str, Any]) -> bool:
     """Return whether a rule matches https to everywhere."""
-    places = {rule.get("destinationAddressPrefix"), *(rule.get("destinationAddressPrefixes") or [])}
+    prefixes = {rule.get("destinationAddressPrefix"), *(rule.get("destinationAddressPrefixes") or [])}
     ports = [rule.get("destinationPortRange"), *(rule.get("destinationPortRanges") or [])]
     spans = [(int(first), int(last or first)) for first, _, last in (p.partition("-") for p in ports if p and p != "*")]
     port = "*" in ports or any(first <= HTTPS <= last for first, last in spans)
     outbound = rule["direction"] == "Outbound" and rule["protocol"] in ("*", "Tcp")
-    return outbound and port and bool(places & {"*", "Internet", "0.0.0.0/0"})
+    return outbound and port and bool(prefixes & {"*", "Internet", "0.0.0.0/0"})
 
 
 def _pods(cloud_state: CloudState, machine: Record, found: dict[str, Any]) -> str:

@@ -86,16 +86,16 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
     """Return the internal load balancers of the cloud state."""
     made: list[Forwarder] = []
     for balancer in cloud_state.resources(BALANCER.token):
-        places = {each["name"]: each.get("privateIPAddress") for each in balancer.inputs["frontendIPConfigurations"]}
+        frontends = {each["name"]: each.get("privateIPAddress") for each in balancer.inputs["frontendIPConfigurations"]}
         probes = {each["name"]: each for each in balancer.inputs.get("probes") or []}
         for rule in balancer.inputs.get("loadBalancingRules") or []:
-            place = places.get(rule["frontendIPConfiguration"]["id"].rpartition("/")[2])
-            if not place:  # public load balancers have no address in the lab network
+            address = frontends.get(rule["frontendIPConfiguration"]["id"].rpartition("/")[2])
+            if not address:  # public load balancers have no address in the lab network
                 continue
             members = _pool(cloud_state, rule["backendAddressPool"]["id"])
             probe = probes.get((rule.get("probe") or {}).get("id", "").rpartition("/")[2], {})
             targets = [(each, int(rule["backendPort"])) for each in members]
-            made.append(Forwarder(place, int(rule["frontendPort"]), _check(probe), targets))
+            made.append(Forwarder(address, int(rule["frontendPort"]), _check(probe), targets))
     return made
 
 

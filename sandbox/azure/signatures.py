@@ -71,7 +71,7 @@ def _signature(cloud_state: CloudState, account: Record, container: str, signed:
 
 def _server(path: Path) -> str:
     if path not in _SERVERS:
-        handler = type("Handler", (_Handler,), {"path_of_world": path})
+        handler = type("Handler", (_Handler,), {"path_of_cloud_state": path})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         _SERVERS[path] = f"http://127.0.0.1:{server.server_port}"
@@ -79,7 +79,7 @@ def _server(path: Path) -> str:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    path_of_world: ClassVar[Path]
+    path_of_cloud_state: ClassVar[Path]
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent, because the engine shows a provider's standard error."""
@@ -87,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path, _, query = self.path.partition("?")
         _, account, container, *name = unquote(path).split("/", 3)
-        cloud_state = CloudState(self.path_of_world)
+        cloud_state = CloudState(self.path_of_cloud_state)
         try:
             status, body, code = answer(cloud_state, account, container, "".join(name), dict(parse_qsl(query, True)))
         finally:

@@ -92,10 +92,10 @@ def forwarders(cloud_state: CloudState) -> list[Forwarder]:
             continue
         groups = filter(None, (cloud_state.find(GROUP, bare(each["group"])) for each in service.inputs["backends"]))
         found = (cloud_state.find(INSTANCE, each) for group in groups for each in members(cloud_state, group))
-        places = [_face(each)["networkIp"] for each in found if each]
+        member_addresses = [_face(each)["networkIp"] for each in found if each]
         check = _check(cloud_state.find(CHECK, bare(service.inputs["healthChecks"])))
         made += [
-            Forwarder(rule.inputs["ipAddress"], int(port), check, [(each, int(port)) for each in places])
+            Forwarder(rule.inputs["ipAddress"], int(port), check, [(each, int(port)) for each in member_addresses])
             for port in rule.inputs["ports"]
         ]
     return made

@@ -15,7 +15,7 @@ ENDS = {signal.SIGINT, signal.SIGTERM}
 def main(words: list[str] | None = None) -> int:
     """Serve until a signal ends the program; print each address to standard output once it listens."""
     parser = argparse.ArgumentParser(prog="python -m sandbox.services", description=__doc__)
-    parser.add_argument("cloud_state", type=Path, help="file of the sandbox's world")
+    parser.add_argument("cloud_state", type=Path, help="file of the sandbox's cloud state")
     parser.add_argument(
         "--address",
         action="append",
@@ -25,7 +25,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--lifetime", type=int, default=LIFETIME, help="seconds that credentials are good for")
     given = parser.parse_args(words)
     if not given.cloud_state.is_file():
-        parser.error(f"there is no world {given.cloud_state}; `mullion up --sandbox` makes one")
+        parser.error(f"there is no cloud state {given.cloud_state}; `mullion up --sandbox` makes one")
     # block the signals before any thread starts, so that every thread leaves them to sigwait
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     with Services(given.cloud_state, lifetime=given.lifetime) as services:

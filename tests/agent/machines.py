@@ -18,7 +18,7 @@ from components.rollout import signed_documents
 from tests.agent.cluster import Cluster
 from tests.agent.conftest import KEY
 from tests.cloud_init.cloud import FakeCloud
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 CONFIG = content(plan(None), "agent-config")
 DATABASE = b"pages"

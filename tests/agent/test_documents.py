@@ -10,7 +10,7 @@ import pytest
 from components.plan import plan_cluster
 from components.rollout import signed_documents
 from tests.agent.conftest import KEY
-from tests.components.node.samples import spec
+from tools.golden.samples import spec
 
 BUNDLE = ("https://store/bundles/control-plane/1.zip", "1" * 64, "1.37.1")
 

@@ -10,7 +10,7 @@ import pytest
 from components.node import agent
 from tests.agent.cluster import Cluster
 from tests.cloud_init.linux import Programs
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 GONE = 0xBF9071F4639C75CC
 CRICTL = "/usr/local/bin/crictl --runtime-endpoint unix:///run/containerd/containerd.sock"

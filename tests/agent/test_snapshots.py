@@ -11,7 +11,7 @@ import pytest
 from components.node import agent
 from tests.cloud_init.cloud import EACH_CLOUD, FakeCloud
 from tests.cloud_init.linux import Programs
-from tests.components.node.samples import content, plan
+from tools.golden.samples import content, plan
 
 DAY = 86400
 DATABASE = b"pages of a database" * 1000

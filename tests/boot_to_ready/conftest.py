@@ -1,4 +1,4 @@
-"""One lab for all tests of this folder: a cluster, its services, its network."""
+"""One lab for all tests of this folder: a cluster, its cloud services, its network."""
 
 from collections.abc import Callable, Iterator
 from typing import NoReturn
@@ -17,7 +17,7 @@ __all__ = ["pytest_configure", "winpwsh"]
 def site(
     missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Lab]:
-    """The lab."""
+    """Create the lab."""
     if why := lacking():
         missing("linuxnode", why)
     with lab(tmp_path_factory.mktemp("lab")) as here:

@@ -1,4 +1,4 @@
-"""A cluster of `mullion up --sandbox`, its services in a network of their own, and its machines' addresses there."""
+"""A cluster of `mullion up --sandbox`, its cloud services in their own network, and its machines' addresses there."""
 
 import ipaddress
 import json
@@ -40,52 +40,56 @@ config:
 
 @dataclass
 class Lab:
-    """The world, its services, and the network that both are reached in."""
+    """The cloud's state, its services, and the network in which machines reach them."""
 
     cloud_state: CloudState
     services: Services
     net: str
     public: str
-    """Bucket whose objects are for everyone: where artifacts come from."""
+    """Bucket with public objects, for artifacts."""
     given: dict[str, str]
-    """User-data of each machine as the program made it, by instance id."""
+    """User-data of each machine as the program wrote it, by instance id."""
     others: dict[str, str] = field(default_factory=dict[str, str])
-    """Addresses of names that machines find besides those of the services."""
+    """Addresses of more host names that machines resolve, besides those of the services."""
 
     def machine(self, pool: str) -> Record:
-        """The first machine of a pool."""
-        found = [one for one in self.cloud_state.resources(INSTANCE) if self.told(one)["machine"]["pool"] == pool]
-        return found[0]
+        """Return the first machine of a pool."""
+        machines = [
+            instance
+            for instance in self.cloud_state.resources(INSTANCE)
+            if self.told(instance)["machine"]["pool"] == pool
+        ]
+        return machines[0]
 
-    def told(self, one: Record) -> dict[str, Any]:
-        """What the program put into a machine's user-data."""
-        found = MACHINES.document(one.inputs)
-        assert found is not None, one.name
-        return found
+    def told(self, instance: Record) -> dict[str, Any]:
+        """Return the document in a machine's user-data."""
+        document = MACHINES.document(instance.inputs)
+        assert document is not None, instance.name
+        return document
 
-    def join(self, one: Record) -> str:
-        """The network namespace of a machine, with its own address."""
-        network.add(self.net, one.id, one.outputs["privateIp"])
-        return f"{self.net}-{one.id}"
+    def join(self, instance: Record) -> str:
+        """Create the machine's network namespace with its own address, and return the namespace's name."""
+        network.add(self.net, instance.id, instance.outputs["privateIp"])
+        return f"{self.net}-{instance.id}"
 
-    def name_bundle(self, one: Record, made: Bundle) -> None:
-        """Let the machine's user-data name this bundle in the place of its own; nothing else in it changes."""
-        now = self.cloud_state.find(INSTANCE, one.id)
+    def name_bundle(self, instance: Record, bundle: Bundle) -> None:
+        """Replace the bundle's URL and digest in the machine's user-data; the rest stays."""
+        now = self.cloud_state.find(INSTANCE, instance.id)
         assert now is not None
-        found, text = self.told(now), now.inputs["userData"]
-        old, new = found["bundle"], f"{found['facts']['bundle_store']}/{made.key}"
+        document, text = self.told(now), now.inputs["userData"]
+        old, new = document["bundle"], f"{document['facts']['bundle_store']}/{bundle.key}"
         assert text.count(old["url"]) == 1
-        text = text.replace(old["url"], new).replace(old["sha256"], made.sha256)
+        text = text.replace(old["url"], new).replace(old["sha256"], bundle.sha256)
         tamper.change(self.cloud_state, now, {"userData": text})
 
-    def name_own_bundle(self, one: Record) -> None:
-        """Let the user-data be as the program made it."""
-        now = self.cloud_state.find(INSTANCE, one.id)
+    def name_own_bundle(self, instance: Record) -> None:
+        """Restore the user-data that the program wrote."""
+        now = self.cloud_state.find(INSTANCE, instance.id)
         assert now is not None
-        tamper.change(self.cloud_state, now, {"userData": self.given[one.id]})
+        tamper.change(self.cloud_state, now, {"userData": self.given[instance.id]})
 
     def user_data(self, space: str) -> str:
-        """What the metadata service gives to the machine there."""
+        """Return the user-data that the metadata service serves in this namespace."""
 
         def ask() -> str:
             base, seconds = f"http://{METADATA_ADDRESS}/latest", {"X-aws-ec2-metadata-token-ttl-seconds": "60"}
@@ -96,69 +100,69 @@ class Lab:
 
         return within(space, ask)
 
-    def store(self, made: Bundle, content: bytes | None = None) -> None:
-        """Put a bundle where the cluster's bundles are; `content` instead of its own."""
-        self.put(self.bucket, made.key, made.content if content is None else content)
+    def store(self, bundle: Bundle, content: bytes | None = None) -> None:
+        """Store a bundle in the cluster's bundle store; `content` replaces its bytes."""
+        self.put(self.bucket, bundle.key, bundle.content if content is None else content)
 
     def put(self, bucket: str, key: str, content: bytes) -> None:
-        """Put an object."""
+        """Store an object."""
         with self.cloud_state.transaction():
             self.cloud_state.put_object(bucket, key, content, "application/octet-stream", versioned=False)
 
     @property
     def bucket(self) -> str:
-        """The bundle store."""
-        return next(one.id for one in self.cloud_state.resources(BUCKET) if "bundles" in one.name)
+        """Return the bucket of the bundle store."""
+        return next(bucket.id for bucket in self.cloud_state.resources(BUCKET) if "bundles" in bucket.name)
 
-    def key(self, one: Record) -> str:
-        """The key of a machine's status record."""
-        role = role_of(self.cloud_state, one)
+    def key(self, instance: Record) -> str:
+        """Return the key of a machine's status record."""
+        role = role_of(self.cloud_state, instance)
         assert role is not None
-        return f"status/{role.outputs['uniqueId']}:{one.id}.json"
+        return f"status/{role.outputs['uniqueId']}:{instance.id}.json"
 
-    def record(self, one: Record) -> dict[str, Any]:
-        """A machine's status record; empty where there is none."""
-        stored = self.cloud_state.objects(self.bucket).get(self.key(one))
+    def record(self, instance: Record) -> dict[str, Any]:
+        """Return a machine's status record; empty if it has none."""
+        stored = self.cloud_state.objects(self.bucket).get(self.key(instance))
         return json.loads(stored.content) if stored else {}
 
-    def forget(self, one: Record) -> None:
-        """Take away a machine's record, and what shall fail, and what was asked."""
+    def forget(self, instance: Record) -> None:
+        """Remove a machine's record, pending faults, and the list of requests."""
         with self.cloud_state.transaction():
-            self.cloud_state.remove_object(self.bucket, self.key(one))
+            self.cloud_state.remove_object(self.bucket, self.key(instance))
         self.services.faults.release()
         self.services.asked.clear()
 
-    def set_secret(self, fact: str, one: Record, value: str) -> None:
-        """Write a secret's value as the control plane would; `fact` has its name."""
+    def set_secret(self, fact: str, instance: Record, value: str) -> None:
+        """Write a secret's value, as the control plane would; `fact` contains its name."""
         with self.cloud_state.transaction():
-            self.cloud_state.put_secret(self._arn(fact, one), f"{time.time_ns():032}", value)
+            self.cloud_state.put_secret(self._arn(fact, instance), f"{time.time_ns():032}", value)
 
-    def secret(self, fact: str, one: Record) -> str:
-        """A secret's newest value; `fact` has its name."""
-        return list(self.cloud_state.secret_values(self._arn(fact, one)).values())[-1]
+    def secret(self, fact: str, instance: Record) -> str:
+        """Return a secret's newest value; `fact` contains its name."""
+        return list(self.cloud_state.secret_values(self._arn(fact, instance)).values())[-1]
 
-    def _arn(self, fact: str, one: Record) -> str:
-        name = self.told(one)["facts"][fact]
+    def _arn(self, fact: str, instance: Record) -> str:
+        name = self.told(instance)["facts"][fact]
         return next(each.id for each in self.cloud_state.resources() if each.outputs.get("name") == name)
 
     def names(self) -> list[str]:
-        """Every host name that the services have."""
-        buckets = [f"{one.id}.s3.{REGION}.amazonaws.com" for one in self.cloud_state.resources(BUCKET)]
+        """Return all host names of the services."""
+        buckets = [f"{bucket.id}.s3.{REGION}.amazonaws.com" for bucket in self.cloud_state.resources(BUCKET)]
         return [*buckets, f"secretsmanager.{REGION}.amazonaws.com", f"ec2.{REGION}.amazonaws.com"]
 
     def hosts(self) -> str:
-        """/etc/hosts of a machine: every name of the services."""
-        found = {**dict.fromkeys(self.names(), self.services_address), **self.others}
-        return "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in found.items())
+        """Return /etc/hosts of a machine: all names of the services."""
+        addresses = {**dict.fromkeys(self.names(), self.services_address), **self.others}
+        return "127.0.0.1 localhost\n" + "".join(f"{address} {name}\n" for name, address in addresses.items())
 
     @property
     def services_address(self) -> str:
-        """The bridge's, which is that of the network's router on AWS."""
+        """Return the bridge's address, which is the router's address on AWS."""
         return str(ipaddress.ip_network("10.20.0.0/16")[1])
 
 
 def _open_to_all(cloud_state: CloudState, bucket: str) -> None:
-    """A bucket of somebody else's, whose objects everyone may read."""
+    """Create a bucket outside the cluster whose objects everyone may read."""
     arn = f"arn:aws:s3:::{bucket}"
     statement = {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": f"{arn}/*"}
     policy = {"bucket": bucket, "policy": json.dumps({"Version": "2012-10-17", "Statement": [statement]})}
@@ -172,7 +176,7 @@ def _open_to_all(cloud_state: CloudState, bucket: str) -> None:
 
 @contextmanager
 def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
-    """A lab whose cluster is up; it ends with its network."""
+    """Create a lab whose cluster is up; remove its network at the end."""
     net = f"way{os.getpid()}"
     network.up(net, "10.20.0.0/16")
     try:
@@ -181,8 +185,8 @@ def lab(folder: Path, spec: str = SPEC) -> Iterator[Lab]:
         _open_to_all(cloud_state, "publisher")
         with Services(cloud_state.path) as services:
             within(net, lambda: services.listen("0.0.0.0", 80))
-            given = {one.id: one.inputs["userData"] for one in cloud_state.resources(INSTANCE)}
-            yield Lab(cloud_state, services, net, "publisher", given)
+            user_data = {instance.id: instance.inputs["userData"] for instance in cloud_state.resources(INSTANCE)}
+            yield Lab(cloud_state, services, net, "publisher", user_data)
         cloud_state.close()
     finally:
         network.down(net)

@@ -1,4 +1,4 @@
-"""A Linux machine of the lab: linuxnode boots it from the user-data that the program gave the cloud."""
+"""A Linux machine of the lab: linuxnode boots it with the user-data that the program gave the cloud."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from tests.boot_to_ready.lab import Lab
 
 @dataclass
 class Node:
-    """One machine: its disk is below the folder, its network is its own."""
+    """One machine, with its disk in a folder and its own network."""
 
     lab: Lab
     record: Record
@@ -21,29 +21,30 @@ class Node:
     space: str
 
     def boot(self) -> None:
-        """Power on. cloud-init gets what the metadata service has; on a disk that booted before it does nothing."""
+        """Power on. On a new disk cloud-init runs with the metadata service's data; on a disk that has booted it does
+        nothing."""
         (self.folder / "upper" / "etc").mkdir(parents=True, exist_ok=True)
         (self.folder / "upper" / "etc" / "hosts").write_text(self.lab.hosts())
         file = self.folder / "user-data"
         file.write_text(self.lab.user_data(self.space))
-        # The default target waits for Mullion's unit, which stays where a test makes it stay.
+        # the default target waits for Mullion's unit, which some tests stop
         assert machine.boot(self.folder, self.space, "debian", str(file), "", "basic.target") == 0, self.console()
 
     def off(self) -> None:
-        """The power goes."""
+        """Cut the power."""
         assert machine.stop(self.folder) == 0
 
     def run(self, *words: str) -> str:
-        """The output of a command there."""
+        """Return the output of a command on the machine."""
         argv = [sys.executable, "-m", "lab.linuxnode", "exec", str(self.folder), *words]
         ran = subprocess.run(argv, capture_output=True, text=True, check=False, cwd=REPOSITORY, timeout=60)
         return (ran.stdout + ran.stderr).strip()
 
     def file(self, path: str) -> Path:
-        """A file that the machine wrote, as this machine sees it."""
+        """Return the host's path of a file of the machine."""
         return self.folder / "upper" / path.lstrip("/")
 
     def console(self) -> str:
-        """What stood on its serial console."""
+        """Return the output of its serial console."""
         log = self.folder / "console.log"
         return log.read_text(errors="replace")[-8000:] if log.exists() else ""

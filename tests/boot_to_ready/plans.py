@@ -1,4 +1,4 @@
-"""Small node plans of many kinds, for machines that really boot; what they need is served in the lab."""
+"""Small node plans with many step kinds, for machines that really boot; the lab serves their files."""
 
 import gzip
 import hashlib
@@ -15,7 +15,7 @@ LINUX_TOOL = "#!/bin/sh\nexec sleep infinity\n"
 
 
 def packed(files: dict[str, str]) -> bytes:
-    """A tar.gz of these files, each of which can be run; the same bytes at any time."""
+    """Return a tar.gz of these files, all executable; the same bytes on every call."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for name, text in files.items():
@@ -26,14 +26,14 @@ def packed(files: dict[str, str]) -> bytes:
 
 
 def published(lab: Lab, key: str, content: bytes) -> dict[str, Any]:
-    """Fields of an artifact step for a file that everyone may fetch."""
+    """Return the fields of an artifact step for a public file."""
     lab.put(lab.public, key, content)
     url = f"http://{lab.public}.s3.{REGION}.amazonaws.com/{key}"
     return {"url": url, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}"}
 
 
 def linux(lab: Lab, mark: str) -> Bundle:
-    """A plan for the Linux worker; `mark` makes it another one."""
+    """Return a plan's bundle for the Linux worker; each `mark` gives another bundle."""
     tool = published(lab, "tool.tar.gz", packed({"tool/bin/tool": LINUX_TOOL}))
     system = (
         step("swap", "no-swap"),
@@ -68,12 +68,12 @@ def linux(lab: Lab, mark: str) -> Bundle:
 
 def _bundled(family: str, os: str, *phases: tuple[Step, ...]) -> Bundle:
     named = tuple(Phase(f"phase-{number}", Scope.NODE, steps) for number, steps in enumerate(phases))
-    made = NodePlan("worker", family, os, named, kubernetes="1.36.4")
-    return bundle(made, scripts("linux" if family == "linux" else "windows"))
+    plan = NodePlan("worker", family, os, named, kubernetes="1.36.4")
+    return bundle(plan, scripts("linux" if family == "linux" else "windows"))
 
 
 def windows(lab: Lab, mark: str) -> Bundle:
-    """A plan for the Windows worker; `mark` makes it another one."""
+    """Return a plan's bundle for the Windows worker; each `mark` gives another bundle."""
     tool = published(lab, "tool.tgz", packed({"tool/bin/tool.txt": "tool\n"}))
     software = r"HKLM:\SOFTWARE\Lab"
     system = (

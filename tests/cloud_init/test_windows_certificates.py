@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from components.machine.bundle import CLOUD_INIT
 from sandbox.boot.windows.winpwsh import Machine
 from tests.certificates import OTHER, signed
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 CHAIN = "RemoteCertificateChainErrors"

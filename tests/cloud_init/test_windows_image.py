@@ -10,7 +10,7 @@ from components.node import baking
 from components.node.kinds import KINDS, ref, step
 from components.node.plan import NodePlan, Phase, Scope
 from sandbox.boot.windows.winpwsh import Machine
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 BUNDLE = r"C:\image"
 SERVICE = r"C:\windows\system32\spoolsv.exe"

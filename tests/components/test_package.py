@@ -1,4 +1,4 @@
-"""MixedCluster as a package: for other languages, inside other components, with providers of one's own."""
+"""MixedCluster as a component package: its schema, explicit providers, and use inside other components."""
 
 import json
 import shutil
@@ -22,10 +22,10 @@ CONFIG = stack_file_config(ROOT / "stacks" / "Pulumi.aws-dev.yaml")
 
 
 @pytest.mark.subprocess
-def test_a_copy_of_components_and_scripts_alone_serves_its_schema(tmp_path: Path) -> None:
+def test_a_copy_of_components_and_cloud_init_serves_its_schema(tmp_path: Path) -> None:
     for folder in ("components", "cloud-init"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    # as the plugin host starts it: with the plugin's folder, from elsewhere, and an engine's address
+    # as the plug-in host starts it: the package's folder and the engine's address as arguments, another work folder
     command = [sys.executable, str(tmp_path / "components"), "127.0.0.1:1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as plugin:
         try:
@@ -40,47 +40,47 @@ def test_a_copy_of_components_and_scripts_alone_serves_its_schema(tmp_path: Path
 
 
 def recorded(program: Any) -> Recording:
-    found = record("aws-dev", CONFIG, program=program)
-    assert found.errors == []
-    return found
+    recording = record("aws-dev", CONFIG, program=program)
+    assert recording.errors == []
+    return recording
 
 
-def test_children_and_invokes_use_the_provider_the_cluster_is_given() -> None:
+def test_children_and_invokes_use_the_provider_of_the_cluster() -> None:
     def program() -> None:
         mine = pulumi_aws.Provider("mine", region="eu-central-1")
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
 
-    made = [each for each in recorded(program).resources.values() if each.type.startswith("aws:")]
-    assert len(made) > 40
-    assert {each.request.provider.split("::")[-2] for each in made} == {"mine"}
+    resources = [each for each in recorded(program).resources.values() if each.type.startswith("aws:")]
+    assert len(resources) > 40
+    assert {each.request.provider.split("::")[-2] for each in resources} == {"mine"}
 
 
-def test_with_an_explicit_provider_no_region_is_needed_in_the_config() -> None:
+def test_an_explicit_provider_replaces_the_region_in_the_config() -> None:
     def program() -> None:
         mine = pulumi_aws.Provider("mine", region="eu-central-1")
         MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(providers=[mine]))
 
     without = {key: value for key, value in CONFIG.items() if key != "aws:region"}
-    found = record("aws-dev", without, program=program)
-    assert found.errors == []
-    assert set(found.resources) == set(recorded(program).resources)
+    recording = record("aws-dev", without, program=program)
+    assert recording.errors == []
+    assert set(recording.resources) == set(recorded(program).resources)
 
 
-def test_inside_another_component_tags_name_the_whole_way() -> None:
+def test_tags_have_the_whole_urn_inside_another_component() -> None:
     class Platform(pulumi.ComponentResource):
         def __init__(self) -> None:
             super().__init__("shop:index:Platform", "shop")
             MixedCluster("aws-dev", CONFIG[CLUSTER], opts=pulumi.ResourceOptions(parent=self))
             self.register_outputs({})
 
-    made = [each for each in recorded(Platform).resources.values() if "tags" in each.inputs]
-    assert len(made) > 30
-    for each in made:
-        assert each.inputs["tags"]["mullion:urn"] == each.urn.replace("$", "+")
-        assert "shop:index:Platform$mullion:index:MixedCluster$" in each.urn
+    resources = [resource for resource in recorded(Platform).resources.values() if "tags" in resource.inputs]
+    assert len(resources) > 30
+    for resource in resources:
+        assert resource.inputs["tags"]["mullion:urn"] == resource.urn.replace("$", "+")
+        assert "shop:index:Platform$mullion:index:MixedCluster$" in resource.urn
 
 
-def test_one_program_may_build_two_clusters() -> None:
+def test_one_program_can_build_two_clusters() -> None:
     def program() -> None:
         for name in ("blue", "green"):
             MixedCluster(name, CONFIG[CLUSTER])

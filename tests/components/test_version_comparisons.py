@@ -1,4 +1,4 @@
-"""Versions are compared in components/releases alone: everywhere else a table answers."""
+"""Only components/releases compares versions; all other modules ask its tables."""
 
 import ast
 import re
@@ -24,7 +24,7 @@ _ORDERING = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def _findings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Line and reason of everything that looks like a comparison of versions."""
+    """Yield line and reason of each expression that looks like a comparison of versions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             yield from ((node.lineno, why) for why in _compared(node))
@@ -61,17 +61,17 @@ def _is_named(node: ast.expr) -> bool:
 
 
 def _is_numbers(node: ast.expr) -> bool:
-    """(1, 24)"""
+    """Return whether the node is a tuple of numbers such as (1, 24)."""
     inside = node.elts if isinstance(node, ast.Tuple) else []
     return len(inside) in (2, 3) and all(isinstance(each, ast.Constant) and type(each.value) is int for each in inside)
 
 
 def _is_numbered(node: ast.Call) -> bool:
-    """int(each) for each in text.split("."), or map(int, text.split(".")); not of an address."""
+    """Return whether the call makes numbers of a split text, as map(int, text.split(".")); not of an address."""
     words = ast.unparse(node)
-    made = re.fullmatch(r"""(tuple|list|map|sorted)\(.*\bint\b.*\.split\(['"]\.['"]\).*\)""", words)
-    one = re.fullmatch(r"""int\(.*\.split\(['"]\.['"]\)\[-?\d\]\)""", words)
-    return (made or one) is not None and "address" not in words
+    whole = re.fullmatch(r"""(tuple|list|map|sorted)\(.*\bint\b.*\.split\(['"]\.['"]\).*\)""", words)
+    part = re.fullmatch(r"""int\(.*\.split\(['"]\.['"]\)\[-?\d\]\)""", words)
+    return (whole or part) is not None and "address" not in words
 
 
 def _begins(node: ast.Call) -> bool:
@@ -81,18 +81,18 @@ def _begins(node: ast.Call) -> bool:
 
 
 def _files() -> list[Path]:
-    found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
-    return [path for path in found if HOME not in path.parents and "__pycache__" not in path.parts]
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in paths if HOME not in path.parents and "__pycache__" not in path.parts]
 
 
-def test_no_module_but_releases_compares_versions() -> None:
-    found = [
+def test_only_components_releases_compares_versions() -> None:
+    comparisons = [
         f"{path.relative_to(ROOT)}:{line} {why}"
         for path in _files()
         if str(path.relative_to(ROOT)) not in OTHERS
         for line, why in _findings(ast.parse(path.read_text(encoding="utf-8")))
     ]
-    assert not found, "ask a table in components/releases instead"
+    assert not comparisons, "ask a table in components/releases instead"
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_no_module_but_releases_compares_versions() -> None:
         'if kubernetes.startswith("1.2"): pass',
     ],
 )
-def test_the_scan_finds_each_way_to_compare_versions(code: str) -> None:
+def test_the_scan_finds_every_form_of_comparison(code: str) -> None:
     assert list(_findings(ast.parse(code)))
 
 
@@ -124,5 +124,5 @@ def test_the_scan_finds_each_way_to_compare_versions(code: str) -> None:
         "parts = tuple(map(int, address.split('.')))",
     ],
 )
-def test_the_scan_lets_other_comparisons_pass(code: str) -> None:
+def test_the_scan_ignores_other_comparisons(code: str) -> None:
     assert not list(_findings(ast.parse(code)))

@@ -1,4 +1,4 @@
-"""A certificate authority for https on loopback, which no machine trusts by itself."""
+"""A certificate authority for https on loopback, which no machine trusts by default."""
 
 import ssl
 from datetime import datetime, timedelta, timezone
@@ -19,7 +19,7 @@ Pair = tuple[x509.Certificate, ec.EllipticCurvePrivateKey]
 
 
 def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
-    """A certificate for 127.0.0.1 signed by the issuer, or an authority (None), good for so many days from now."""
+    """Return a certificate for 127.0.0.1, valid for this many days: signed by the issuer, or a CA if issuer is None."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(timezone.utc)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     build = (
@@ -40,33 +40,33 @@ def _certificate(name: str, issuer: Pair | None, days: int = 30) -> Pair:
 
 @cache
 def authority() -> Pair:
-    """The authority."""
+    """Return the CA of the test server."""
     return _certificate("mullion test authority", None)
 
 
 def pem(pair: Pair) -> str:
-    """The certificate as PEM."""
+    """Return the certificate as PEM."""
     return pair[0].public_bytes(serialization.Encoding.PEM).decode()
 
 
 @cache
 def node_pem(what: str) -> str:
-    """A kubelet's certificate with its key, of web-0: good, over, or of another node."""
+    """Return a kubelet's certificate with its key, as PEM: of web-0 (good), expired (over), or of another node."""
     name, days = "system:node:" + ("web-9" if what == "other" else "web-0"), -1 if what == "over" else 30
-    made = _certificate(name, authority(), days)
-    key = made[1].private_bytes(
+    pair = _certificate(name, authority(), days)
+    key = pair[1].private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return pem(made) + key.decode()
+    return pem(pair) + key.decode()
 
 
 def other_pem() -> str:
-    """The certificate of an authority that signed nothing."""
+    """Return the PEM of a CA that signed no certificate."""
     return pem(_certificate("another authority", None))
 
 
 def server_context() -> ssl.SSLContext:
-    """What an https server on 127.0.0.1 needs."""
+    """Return the TLS context of an https server on 127.0.0.1."""
     certificate, key = _certificate("127.0.0.1", authority())
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -1,20 +1,20 @@
-"""Conformance cases: what the executors of both systems must do, as data (tests/conformance/cases/*.yaml).
+"""Conformance cases: the behaviour of the executors of both systems, as data (tests/conformance/cases/*.yaml).
 
-A file maps names, which are sentences, to cases. Texts may begin with, or hold, placeholders that `placed` fills in:
+A file maps names, which are sentences, to cases. Texts may contain placeholders, which `placed` fills in:
 
-    $root/a/b      a place in the case's own folder, with the system's separators
+    $root/a/b      a path in the case's own folder, with the system's separators
     $programs/x    the stand-in program x of the case
     $url/x $other/x        address of the served file x, by two host names
-    $far/x $fartls/x       the same by a name that only the proxy knows, and that by https
+    $far/x $fartls/x       the same by a host name that only the proxy resolves, by http and https
     $tls/x         the same by https
-    $sha256/x $sha512/x    its digest, as artifact steps write it
-    $proxy $port   address of the proxy; port of the server (a number where it stands alone)
-    $ca $ca/other  PEM of the authority that signed the https server's certificate, and of another
-    $certificate/x         PEM of a node's certificate: good, over (its last day is past), other (another node's)
+    $sha256/x $sha512/x    digest of the served file x, in the form of artifact steps
+    $proxy $port   address of the proxy; port of the server (a number if it is the whole text)
+    $ca $ca/other  PEM of the CA of the https server's certificate, and of another CA
+    $certificate/x         PEM of a node's certificate: good, over (expired), other (another node's)
     $machine $instance     the machine's name and instance id
 
-A step is written `{file: name, path: ...}`: its first key is the kind, the value its name and, where the kind has a
-field of that name, that field too; or with `kind` and `name`, as it stands in plan.json.
+A step is written `{file: name, path: ...}`: the first key is its kind, the value its name and, if the kind has a field
+of that name, also that field; or with `kind` and `name`, as in plan.json.
 """
 
 import re
@@ -33,36 +33,36 @@ CASES = Path(__file__).with_name("cases")
 
 
 class Run(BaseModel, extra="forbid", frozen=True):
-    """One start of the executor, what happens to it, and how it must end."""
+    """One start of the executor, events during it, and its expected end."""
 
     before: State = State()
     """Changes to the machine before the run."""
     plan: list[dict[str, Json]]
-    """Another plan from this run on."""
+    """A new plan from this run on."""
     changes: dict[str, Json] = {}
-    """Other members of plan.json from this run on."""
+    """New members of plan.json from this run on."""
     secrets: dict[str, str] = {}
     """Secrets that change before the run."""
     rebooted: bool = False
-    """The machine was restarted before the run: a new boot, and what waits for one is done."""
+    """The machine was restarted before the run: a new boot, and no restart is pending."""
     check: bool = False
-    """It runs with --check (-Check)."""
+    """The run has --check (-Check)."""
     cut: str | None = None
-    """Power goes at <step>/<cut point>; nothing more is expected of the run."""
+    """Power goes at <step>/<cut point>; nothing else is checked of the run."""
     disk: Literal["full"] | None = None
-    """Nothing can be written below $root (ENOSPC, ERROR_DISK_FULL)."""
+    """No file below $root can be written (ENOSPC, ERROR_DISK_FULL)."""
     clock: int = 0
-    """The wall clock jumps by so many seconds whenever a step is done, and in every wait. Where a machine's clock is
-    its host's, it is the services' clock that is off by so much."""
+    """Seconds that the wall clock jumps whenever a step is done, and in every wait. If the machine has the host's
+    clock, the clock of the cloud's services is off by these seconds instead."""
     twice: bool = False
-    """A second run is started while this one is in its first step that sets something; it must end with 106."""
+    """A second run is started during the first step of this run that sets something; it must end with 106."""
     state: Literal["done", "reboot", "failed"] = "done"
     name: str | None = None
     """Name of the error."""
     at: str | None = None
     """Step that failed or asked for the restart."""
     says: list[str] = []
-    """Texts that the result's message holds."""
+    """Texts in the result's message."""
     outcomes: dict[str, Literal["held", "set", "would-set"]] = {}
     all: Literal["held", "set", "would-set"] | None = None
     """Outcome of every step."""
@@ -71,14 +71,14 @@ class Run(BaseModel, extra="forbid", frozen=True):
     requests: dict[str, int] = {}
     """Served file -> requests of this run; `proxy` counts those through the proxy."""
     ranges: dict[str, int] = {}
-    """Served file -> first byte that the last request asked for; 0: all."""
+    """Served file -> first byte of the last request's range; 0: the whole file."""
     together: int = 0
-    """At least so many downloads were under way at the same time."""
+    """Lowest number of parallel downloads."""
     exit: int | None = None
 
     @property
     def steps(self) -> list[dict[str, Json]]:
-        """All steps of its plan."""
+        """Return all steps of the run's plan."""
         return [step for part in self.plan for step in part.get("steps", [part])]
 
 
@@ -96,23 +96,23 @@ class Case(BaseModel, extra="forbid", frozen=True):
     served: dict[str, Served] = {}
     programs: dict[str, Program] = {}
     runs: list[Run]
-    """By default: all steps are set, then all hold."""
+    """By default two: all steps are set, then all hold."""
     end: State = State()
     settle: int = 0
-    """Seconds to wait before the machine is looked at."""
+    """Seconds to wait before the end state is read."""
     lacks: list[str] = []
-    """Texts in no log, output, result, argument or file but those named in `end.files`."""
+    """Texts that must be in no log, output, result, argument or file, except files named in `end.files`."""
     machine: bool = False
-    """Also run on a booted machine, where the runner has one."""
+    """Also run on a booted machine if the runner has one."""
 
     @property
     def steps(self) -> list[dict[str, Json]]:
-        """All steps of all runs' plans."""
+        """Return all steps of all runs' plans."""
         return [step for run in self.runs for step in run.steps]
 
     @model_validator(mode="after")
     def _names_fit(self) -> "Case":
-        """Steps that runs name exist, and cuts are those of the step's kind."""
+        """Check that steps named in runs exist and that each cut is a cut point of its step's kind."""
         kinds = {step["name"]: step["kind"] for step in self.steps}
         for run in self.runs:
             unknown = {*run.outcomes, *([run.at] if run.at else [])} - kinds.keys()
@@ -127,7 +127,7 @@ OS: dict[System, str] = {"linux": "ubuntu-22.04", "windows": "windows-2019"}
 
 
 def plan_document(case: Case, run: Run | None, system: System) -> dict[str, Json]:
-    """plan.json of the case (or of the last run with a plan of its own), placeholders not filled in."""
+    """Return plan.json of the case, with the run's own plan if it has one; placeholders are not filled in."""
     steps = (run.plan if run else None) or case.plan
     phases = steps if steps and "steps" in steps[0] else [{"name": "all", "scope": "node", "steps": steps}]
     taint = {"key": "os", "value": "x", "effect": "NoSchedule"}
@@ -148,7 +148,7 @@ PLACEHOLDER = re.compile(
 
 
 def placed(document: Json, fill: Callable[[str, str], str]) -> Json:
-    """The document with placeholders filled in: fill("root", "a/b") gives the place of $root/a/b."""
+    """Return the document with placeholders filled in: fill("root", "a/b") returns the path of $root/a/b."""
     if document == "$port":
         return int(fill("port", ""))
     if isinstance(document, str):
@@ -159,13 +159,13 @@ def placed(document: Json, fill: Callable[[str, str], str]) -> Json:
 
 
 _Loader: Any = type("_Loader", (getattr(yaml, "CSafeLoader", yaml.SafeLoader),), {})
-"""Refuses a name that stands twice in one mapping."""
+"""YAML loader that refuses a key that stands twice in one mapping."""
 
 
 def _mapping(loader: Any, node: yaml.MappingNode) -> dict[Any, Any]:
     pairs = [(loader.construct_object(key, deep=True), loader.construct_object(each, deep=True))
              for key, each in node.value]  # fmt: skip
-    assert len(dict(pairs)) == len(pairs), f"{node.start_mark}: a name stands twice"
+    assert len(dict(pairs)) == len(pairs), f"{node.start_mark}: duplicate name"
     return dict(pairs)
 
 
@@ -173,7 +173,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def _named(step: dict[str, Json]) -> dict[str, Json]:
-    """A step, or a phase of steps, as it stands in plan.json."""
+    """Return a step, or a phase of steps, in the form of plan.json."""
     if "steps" in step:
         return {**step, "steps": [_named(each) for each in step["steps"]]}
     if "kind" in step:
@@ -184,7 +184,7 @@ def _named(step: dict[str, Json]) -> dict[str, Json]:
 
 
 def read(name: str, fields: dict[str, Json]) -> Case:
-    """A case as files have it. A run's plan is that of the runs after it too."""
+    """Return a case from its fields in the file. A run's plan also applies to later runs."""
     plan, changes = [_named(each) for each in fields["plan"]], {}
     runs: list[dict[str, Json]] = []
     for run in fields.get("runs", [{"all": "set"}, {"all": "held"}]):
@@ -196,6 +196,6 @@ def read(name: str, fields: dict[str, Json]) -> Case:
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """All cases, in the order of files and of their places there."""
+    """Return all cases in the order of the files and within them."""
     files = [yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader) for file in sorted(CASES.glob("*.yaml"))]
     return tuple(read(name, fields) for file in files for name, fields in file.items())

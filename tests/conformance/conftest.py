@@ -1,4 +1,4 @@
-"""What both runners need from the folder of the scripts' own tests."""
+"""Fixtures of the executors' own tests, for both runners."""
 
 from tests.cloud_init.conftest import pytest_configure, winpwsh
 

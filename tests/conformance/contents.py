@@ -1,4 +1,4 @@
-"""The bytes of served files: texts, long ones, archives of every kind and with every fault."""
+"""Bytes of served files: texts, long files, archives of every kind, valid and damaged."""
 
 import gzip
 import hashlib
@@ -16,11 +16,11 @@ TYPES = {
     "device": tarfile.CHRTYPE,
 }
 SYMBOLIC_LINK = 0o120777 << 16
-"""Mode of a zip entry that is a link."""
+"""Mode of a zip entry that is a symbolic link."""
 
 
 def content(served: Served) -> bytes:
-    """The file's bytes; the same every time."""
+    """Return the file's bytes, the same on every call."""
     if served.archive:
         whole = _zip(served.entries) if served.archive == "zip" else _tar(served.entries, served.archive)
     elif served.deb:
@@ -36,28 +36,28 @@ def content(served: Served) -> bytes:
 def _zip(entries: list[Entry]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for each in entries:
-            entry = zipfile.ZipInfo(each.name, (2020, 1, 1, 0, 0, 0))
-            entry.filename = each.name  # ZipInfo itself replaces the system's separator
+        for member in entries:
+            entry = zipfile.ZipInfo(member.name, (2020, 1, 1, 0, 0, 0))
+            entry.filename = member.name  # ZipInfo itself would replace the system's separator
             entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-            entry.external_attr = SYMBOLIC_LINK if each.kind == "link" else (0o100000 | each.mode) << 16
-            archive.writestr(entry, each.target if each.kind == "link" else each.text)
+            entry.external_attr = SYMBOLIC_LINK if member.kind == "link" else (0o100000 | member.mode) << 16
+            archive.writestr(entry, member.target if member.kind == "link" else member.text)
     return buffer.getvalue()
 
 
 def _tar(entries: list[Entry], kind: str) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for each in entries:
-            entry = tarfile.TarInfo(each.name)
-            entry.type, entry.mode, entry.linkname = TYPES[each.kind], each.mode, each.target
-            entry.size = len(each.text.encode()) if each.kind == "file" else 0
-            archive.addfile(entry, io.BytesIO(each.text.encode()))
+        for member in entries:
+            entry = tarfile.TarInfo(member.name)
+            entry.type, entry.mode, entry.linkname = TYPES[member.kind], member.mode, member.target
+            entry.size = len(member.text.encode()) if member.kind == "file" else 0
+            archive.addfile(entry, io.BytesIO(member.text.encode()))
     return buffer.getvalue() if kind == "tar" else gzip.compress(buffer.getvalue(), mtime=0)
 
 
 def _deb(package: Package) -> bytes:
-    """A Debian package (deb(5)): an ar archive of the format's version, control and data."""
+    """Return a Debian package (deb(5)): an ar archive of the format's version, control and data."""
     control = (
         f"Package: {package.name}\nVersion: {package.version}\nArchitecture: all\nMaintainer: none <none@example>\n"
     )

@@ -1,6 +1,6 @@
-"""A download server with faults: http by two names, https under an authority of its own, and a proxy. On loopback.
+"""A download server with faults: http by two names, https under its own CA, and a proxy, all on loopback.
 
-Contents, digests and faults come from a case (tests/conformance/case.py). It writes down every request.
+Contents, digests and faults come from a case (tests/conformance/case.py). Every request is recorded.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ from tests.conformance.state import Fault, Served
 SLOW_SECONDS = 0.3
 LONGEST_STALL = 60
 FAR = "downloads.example"
-"""A name that no resolver knows: only the proxy does."""
+"""A host name that only the proxy resolves."""
 
 
 @dataclass
 class Asked:
-    """One request: the served file's name, the first byte asked for, the status, whether through the proxy."""
+    """One request: the served file's name, the first byte requested, the status, whether it came through the proxy."""
 
     name: str
     first: int
@@ -36,48 +36,48 @@ class Asked:
 
 @dataclass
 class Downloads:
-    """The servers of one case, and what they were asked since the last `forget`."""
+    """The servers of one case, and their requests since the last `forget`."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     served: dict[str, Served] = field(default_factory=dict[str, Served])
     faults: dict[str, list[Fault]] = field(default_factory=dict[str, list[Fault]])
     asked: list[Asked] = field(default_factory=list[Asked])
     urls: dict[str, str] = field(default_factory=dict[str, str])
-    """url, other, tls, far, fartls, proxy: addresses without a slash at the end."""
+    """Addresses without a final slash: url, other, tls, far, fartls, proxy."""
     together: int = 0
-    """Most answers under way at the same time."""
+    """Highest number of parallel answers."""
     on_body: Any = None
-    """Called with a file's name when half of its body is sent; then the answer waits for what it returns."""
+    """Called with a file's name when half of its body is sent; the answer waits until it returns."""
     _busy: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
     stop: threading.Event = field(default_factory=threading.Event)
 
     def serve(self, served: dict[str, Served], places: dict[str, str]) -> None:
-        """Take over a case's files; `places` are what redirects may begin with ($url, $other, $tls)."""
+        """Serve a case's files; `places` are the prefixes of redirects ($url, $other, $tls)."""
         self.served = served
         self.files = {name: content(each) for name, each in served.items()}
         faults = {name: [one for one in each.faults for _ in range(one.times)] for name, each in served.items()}
         self.faults = {name: [_redirected(one, places) for one in each] for name, each in faults.items()}
 
     def digest(self, algorithm: str, name: str) -> str:
-        """sha256:<hex> of a served file."""
+        """Return sha256:<hex> of a served file."""
         return f"{algorithm}:{hashlib.new(algorithm, self.files[name]).hexdigest()}"
 
     def forget(self) -> None:
-        """Count anew."""
+        """Reset all counts."""
         self.asked, self.together = [], 0
 
     def count(self, name: str) -> int:
-        """Requests for a file; `proxy`: all through the proxy."""
+        """Return the number of requests for a file; `proxy`: of all requests through the proxy."""
         return len([each for each in self.asked if (each.proxied if name == "proxy" else each.name == name)])
 
     def first_byte(self, name: str) -> int | None:
-        """First byte that the last request for the file asked for."""
+        """Return the first byte requested by the last request for the file."""
         return next((each.first for each in reversed(self.asked) if each.name == name), None)
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Count an answer under way."""
+        """Count an answer as running."""
         with self._lock:
             self._busy += 1
             self.together = max(self.together, self._busy)
@@ -96,16 +96,16 @@ def _redirected(fault: Fault, places: dict[str, str]) -> Fault:
 
 
 class Answering(BaseHTTPRequestHandler):
-    """One request, direct or as a proxy."""
+    """Handler of one request, direct or through the proxy."""
 
     downloads: Downloads
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
+        """Print nothing in tests."""
 
     def do_GET(self) -> None:
-        """Serve the file, after its faults."""
+        """Serve the file after its faults."""
         downloads, name = self.downloads, urlsplit(self.path).path[1:]
         proxied = "://" in self.path
         faults = downloads.faults.get(name, [])
@@ -124,7 +124,8 @@ class Answering(BaseHTTPRequestHandler):
             self._answer(status, body[first:] if body and status in (200, 206) else b"", name, first, fault)
 
     def _first(self, name: str, *, asked: bool = False) -> int:
-        """First byte of a Range header, if the file has ranges (or was only asked for)."""
+        """Return the first byte of a Range header: 0 if the file has no ranges, unless `asked` only wants the request's
+        value."""
         wanted = self.headers.get("Range", "")
         served = self.downloads.served.get(name)
         if not wanted.startswith("bytes=") or not (asked or (served and served.ranges)):
@@ -151,7 +152,7 @@ class Answering(BaseHTTPRequestHandler):
         try:
             self._send(body, name, fault)
         except OSError:
-            self.close_connection = True  # the other side gave up, as some cases want
+            self.close_connection = True  # the client closed the connection, as some cases want
 
     def _send(self, body: bytes, name: str, fault: Fault) -> None:
         half = next((each for each in (fault.truncate, fault.stall) if each is not None), None)
@@ -171,7 +172,7 @@ class Answering(BaseHTTPRequestHandler):
             self.wfile.write(body[half:])
 
     def do_CONNECT(self) -> None:
-        """Carry bytes to the https server, as a proxy does."""
+        """Tunnel bytes to the https server."""
         self.downloads.asked.append(Asked("", 0, 200, proxied=True))
         with socket.create_connection(("127.0.0.1", int(self.path.rpartition(":")[2])), timeout=LONGEST_STALL) as far:
             self.send_response(200)
@@ -189,33 +190,34 @@ def _carry(source: socket.socket, target: socket.socket) -> None:
             target.sendall(block)
         target.shutdown(socket.SHUT_WR)
     except OSError:
-        pass  # one side is gone
+        pass  # one side has closed
 
 
 class Server(ThreadingHTTPServer):
-    """Does not print what a client that gives up makes of a connection."""
+    """Server that prints no errors of clients that close their connections."""
 
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 Result = TypeVar("Result")
 
 
 def at_once(call: Callable[[], Result]) -> Result:
-    """What it gives."""
+    """Call it in this thread."""
     return call()
 
 
 @contextmanager
 def serving(address: str = "127.0.0.1", here: Callable[[Callable[[], Any]], Any] = at_once) -> Iterator[Downloads]:
-    """Servers on free ports: plain http (also as a proxy), and https. `here` opens them where they shall be."""
+    """Start servers on free ports: plain http (also the proxy) and https. `here` runs the calls that open their
+    sockets."""
     downloads = Downloads()
     answering = type("Answer", (Answering,), {"downloads": downloads})
     plain, closed = (here(lambda: Server((address, 0), answering)) for _ in range(2))
-    # the handshake belongs to the connection's own thread: a client that refuses it must stop nobody else
+    # the connection's own thread does the handshake, so a client that refuses it does not block others
     closed.socket = authority.server_context().wrap_socket(
         closed.socket, server_side=True, do_handshake_on_connect=False
     )

@@ -1,4 +1,4 @@
-"""What a run and a machine must be, compared with what a runner saw. Both runners use this and nothing else."""
+"""Compares a run and a machine with the case. Both runners use only this module for it."""
 
 import json
 from collections.abc import Iterator
@@ -16,73 +16,73 @@ CODES: dict[str, int] = {
 }
 EXITS = {"done": 0, "reboot": 0, "failed": 1}
 RECORDED = {"done": "ready", "reboot": "reboot", "failed": "failed"}
-"""State of the result -> of the status record."""
+"""State of the result -> state of the status record."""
 RECORD = {"machine", "instance", "kubernetes", "seconds", "time"}
-"""What a record has besides what the result says."""
+"""Fields that a status record has in addition to the result."""
 LONGEST_MESSAGE = 1000
 
 
 @dataclass
 class Seen:
-    """What a runner saw of one run. `result` is result.json, with check the document on standard output."""
+    """What a runner observed of one run. `result` is result.json; with check it is the document on standard output."""
 
     exit: int
     result: dict[str, Any] | None
     output: str
-    """All that it wrote on the console and into logs."""
+    """All output on the console and in logs."""
     waits: list[int] = field(default_factory=list[int])
     """Seconds slept between tries."""
     arguments: list[str] = field(default_factory=list[str])
-    """Arguments of all programs that it started."""
+    """Arguments of all programs that the run started."""
     second: int | None = None
-    """Code of the run that was started while this one was under way."""
+    """Exit code of the run that was started during this one."""
     stored: bool = False
     """Whether the machine had a place for its status record."""
     record: dict[str, Any] | None = None
-    """The record there after the run; there was none before it."""
+    """The record after the run; None existed before it."""
 
 
 class Machine(Protocol):
-    """A machine after a run, by paths as they stand in the plan."""
+    """A machine after a run; paths are those of the plan."""
 
     def place(self, path: str) -> Path:
-        """Where the path lies for the test."""
+        """Return the path at which the test can read the file."""
         ...
 
     def access(self, path: str) -> str:
-        """private, public, or whatever else the rights are."""
+        """Return private, public, or other rights as text."""
         ...
 
     def owner(self, path: str) -> str:
-        """The user that it belongs to."""
+        """Return the owner."""
         ...
 
     def executable(self, path: str) -> bool:
-        """Whether it can be run."""
+        """Return whether the file is executable."""
         ...
 
     def link(self, path: str) -> str | None:
-        """The target of a link, None when it is none."""
+        """Return the target of a link, None if it is not a link."""
         ...
 
     def system(self, area: str) -> Any:
-        """What the system keeps of an area of AREAS."""
+        """Return the system's state of an area of AREAS."""
         ...
 
 
 def run_problems(run: Run, seen: Seen, downloads: Downloads) -> Iterator[str]:
-    """What is wrong with a run that was not cut. Placeholders in `run` are filled in."""
+    """Yield the problems of a run without a cut. Placeholders in `run` are filled in."""
     if seen.result is None:
         yield f"no result; exit {seen.exit}: {seen.output[-800:]}"
         return
-    found = seen.result
-    outcomes = {step["name"]: step["outcome"] for phase in found["phases"] for step in phase["steps"]}
-    said = f"{found.get('message')!r}, outcomes {outcomes}"
+    result = seen.result
+    outcomes = {step["name"]: step["outcome"] for phase in result["phases"] for step in phase["steps"]}
+    report = f"{result.get('message')!r}, outcomes {outcomes}"
     expected = {
-        "state": ("checked" if run.check and run.state == "done" else run.state, found["state"]),
-        "name": (run.name, found.get("name")),
-        "code": (CODES[run.name] if run.name else 0, found.get("code", 0)),
-        "step": (run.at, found.get("step")),
+        "state": ("checked" if run.check and run.state == "done" else run.state, result["state"]),
+        "name": (run.name, result.get("name")),
+        "code": (CODES[run.name] if run.name else 0, result.get("code", 0)),
+        "step": (run.at, result.get("step")),
         "exit": (_exit(run), seen.exit),
         "second": (CODES["locked"] if run.twice else None, seen.second),
         **{f"outcome of {step}": (outcome, outcomes.get(step)) for step, outcome in run.outcomes.items()},
@@ -90,24 +90,24 @@ def run_problems(run: Run, seen: Seen, downloads: Downloads) -> Iterator[str]:
     if run.waits is not None:
         expected["waits"] = (run.waits, seen.waits)
     yield from (
-        f"{what} is {was!r}, not {wanted!r}; {said}" for what, (wanted, was) in expected.items() if was != wanted
+        f"{what} is {was!r}, not {wanted!r}; {report}" for what, (wanted, was) in expected.items() if was != wanted
     )
     yield from (f"{step} is {each}, not {run.all}" for step, each in outcomes.items() if run.all not in (None, each))
-    yield from (f"the message lacks {text!r}: {said}" for text in run.says if text not in found.get("message", ""))
+    yield from (f"the message lacks {text!r}: {report}" for text in run.says if text not in result.get("message", ""))
     yield from _download_problems(run, downloads)
-    yield from _record_problems(run, seen, found) if seen.stored else ()
+    yield from _record_problems(run, seen, result) if seen.stored else ()
 
 
 def _record_problems(run: Run, seen: Seen, result: dict[str, Any]) -> Iterator[str]:
-    """The status record says the same as the result, and a check writes none."""
+    """Check that the status record agrees with the result, and that a check writes no record."""
     if run.check or seen.record is None:
         if (seen.record is None) != run.check:
             yield f"the status record is {seen.record}, the result {result}"
         return
     same = {name: result.get(name) for name in ("bundle", "code", "name", "phase", "step")}
     wanted = {**same, "state": RECORDED[result["state"]], "message": result.get("message", "")[:LONGEST_MESSAGE]}
-    found = {name: seen.record.get(name) for name in wanted}
-    if found != wanted or not seen.record.keys() >= RECORD:
+    actual = {name: seen.record.get(name) for name in wanted}
+    if actual != wanted or not seen.record.keys() >= RECORD:
         yield f"the status record says {seen.record}, the result {wanted}"
 
 
@@ -121,50 +121,50 @@ def _exit(run: Run) -> int:
 def _download_problems(run: Run, downloads: Downloads) -> Iterator[str]:
     for name, times in run.requests.items():
         if downloads.count(name) != times:
-            yield f"{name} was asked for {downloads.count(name)} times, not {times}"
+            yield f"{name} was requested {downloads.count(name)} times, not {times}"
     for name, first in run.ranges.items():
         if downloads.first_byte(name) != first:
             yield f"the last request for {name} began at byte {downloads.first_byte(name)}, not {first}"
     if downloads.together < run.together:
-        yield f"{downloads.together} downloads were under way at the same time, not {run.together}"
+        yield f"{downloads.together} downloads ran in parallel, not {run.together}"
 
 
 def end_problems(end: State, machine: Machine) -> Iterator[str]:
-    """What is wrong with the machine. Placeholders in `end` are filled in."""
+    """Yield the differences of the machine from the end state. Placeholders in `end` are filled in."""
     for path, text in end.files.items():
         place = machine.place(path)
-        found = place.read_bytes().decode(errors="replace") if place.is_file() else None
-        if found != text:
-            yield f"{path} holds {found!r}, not {text!r}"
+        content = place.read_bytes().decode(errors="replace") if place.is_file() else None
+        if content != text:
+            yield f"{path} contains {content!r}, not {text!r}"
     for path, access in {**end.folders, **end.access}.items():
         if path in end.folders and not machine.place(path).is_dir():
-            yield f"{path} is no folder"
+            yield f"{path} is not a folder"
         elif machine.access(path) != access:
             yield f"{path} is {machine.access(path)}, not {access}"
     for path, target in end.links.items():
         if machine.link(path) != target:
-            yield f"{path} leads to {machine.link(path)}, not {target}"
-    yield from (f"{path} is not {user}'s" for path, user in end.owners.items() if machine.owner(path) != user)
-    yield from (f"{path} is there" for path in end.absent if machine.place(path).exists())
-    yield from (f"{path} cannot be run" for path in end.executable if not machine.executable(path))
+            yield f"{path} links to {machine.link(path)}, not {target}"
+    yield from (f"{path} does not belong to {user}" for path, user in end.owners.items() if machine.owner(path) != user)
+    yield from (f"{path} exists" for path in end.absent if machine.place(path).exists())
+    yield from (f"{path} is not executable" for path in end.executable if not machine.executable(path))
     yield from _content_problems(end, machine)
     for area, wanted in end.system.items():
         yield from _area_problems(area, wanted, machine.system(area))
 
 
 def _content_problems(end: State, machine: Machine) -> Iterator[str]:
-    """Files that hold documents, and folders that hold nothing else."""
+    """Check files with documents, and folders whose entries are listed in full."""
     wanted = {**{path: [each] for path, each in end.parsed.items()}, **end.documents}
     for path, documents in wanted.items():
         place = machine.place(path)
         text = place.read_text(encoding="utf-8") if place.is_file() else ""
         parts = text.split("---\n")[1:] if path in end.documents else [text]
         try:
-            found = [json.loads(each) for each in parts]
+            actual = [json.loads(each) for each in parts]
         except ValueError:
-            found = [text]
-        if found != documents:
-            yield f"{path} holds {found}, not {documents}"
+            actual = [text]
+        if actual != documents:
+            yield f"{path} contains {actual}, not {documents}"
     for path, names in end.only.items():
         present = sorted(each.name for each in machine.place(path).iterdir())
         if present != sorted(names):
@@ -172,7 +172,7 @@ def _content_problems(end: State, machine: Machine) -> Iterator[str]:
 
 
 def _area_problems(area: str, wanted: Any, found: Any) -> Iterator[str]:
-    """Members of an area that are named must be so; others may be anything."""
+    """Compare the named members of an area; other members are ignored."""
     if not isinstance(wanted, dict):
         if wanted != found:
             yield f"{area} is {found!r}, not {wanted!r} ({AREAS[area][1]})"
@@ -183,7 +183,7 @@ def _area_problems(area: str, wanted: Any, found: Any) -> Iterator[str]:
 
 
 def lack_problems(case: Case, seen: list[Seen], folders: list[Path], allowed: set[Path]) -> Iterator[str]:
-    """Texts that must be nowhere: outputs, results, arguments, and files below the folders but the allowed ones."""
+    """Yield texts of `lacks` found in outputs, results, arguments, and files below the folders except `allowed`."""
     for text in case.lacks:
         for run in seen:
             places = {"output": run.output, "result": json.dumps(run.result), "arguments": "\n".join(run.arguments)}

@@ -1,4 +1,4 @@
-"""What Linux keeps of itself, by the areas of state.AREAS: how a case sets it up, and how it is read."""
+"""State of Linux by the areas of state.AREAS: set up for a case, and read afterwards."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ SCHEDULES = {r"^OnBootSec=": "boot", r"^OnUnitActiveSec=(\d+)min$": "every_minut
 
 
 class Else(dict[str, Any]):
-    """A dict whose other members are all alike."""
+    """A dict that returns the same value for every key it does not have."""
 
     def __init__(self, others: Any, members: dict[str, Any]) -> None:
         super().__init__(members)
@@ -31,20 +31,20 @@ def _changed(machine: LinuxMachine, **changes: Any) -> None:
 
 
 def _set_unit(machine: LinuxMachine, name: str, state: str) -> None:
-    """running, stopped or absent."""
-    place, known = machine.place(f"{UNITS}/{name}"), linux_programs.remembered(machine.root)
+    """Set a unit to running, stopped or absent."""
+    place, books = machine.place(f"{UNITS}/{name}"), linux_programs.remembered(machine.root)
     if state == "absent":
         place.unlink(missing_ok=True)
     elif not place.exists():
         machine.write(f"{UNITS}/{name}", UNIT)
-        known["enabled"] = sorted({*known["enabled"], name})
-    running = {*known["active"]} - {name} | ({name} if state == "running" else set())
+        books["enabled"] = sorted({*books["enabled"], name})
+    running = {*books["active"]} - {name} | ({name} if state == "running" else set())
     gone = state == "absent"
-    known["loaded"] = {each: text for each, text in known["loaded"].items() if not (gone and each == name)}
+    books["loaded"] = {each: text for each, text in books["loaded"].items() if not (gone and each == name)}
     if not gone:
-        known["loaded"][name] = known["loaded"].get(name) or place.read_text()
-    known["enabled"] = [each for each in known["enabled"] if not (gone and each == name)]
-    linux_programs.remember(machine.root, known | {"active": sorted(running)})
+        books["loaded"][name] = books["loaded"].get(name) or place.read_text()
+    books["enabled"] = [each for each in books["enabled"] if not (gone and each == name)]
+    linux_programs.remember(machine.root, books | {"active": sorted(running)})
 
 
 def set_services(machine: LinuxMachine, wanted: dict[str, str]) -> None:
@@ -53,11 +53,11 @@ def set_services(machine: LinuxMachine, wanted: dict[str, str]) -> None:
 
 
 def services(machine: LinuxMachine) -> dict[str, str]:
-    known = linux_programs.remembered(machine.root)
-    there = {file.stem for file in machine.place(UNITS).glob("*.service")} | {
-        each.removesuffix(".service") for each in known["loaded"] if each.endswith(".service")
+    books = linux_programs.remembered(machine.root)
+    names = {file.stem for file in machine.place(UNITS).glob("*.service")} | {
+        each.removesuffix(".service") for each in books["loaded"] if each.endswith(".service")
     }
-    states = {name: "running" if f"{name}.service" in known["active"] else "stopped" for name in there}
+    states = {name: "running" if f"{name}.service" in books["active"] else "stopped" for name in names}
     return Else("absent", states)
 
 
@@ -88,7 +88,7 @@ def set_tasks(machine: LinuxMachine, wanted: dict[str, Any]) -> None:
 
 
 def scheduled(timer: str, text: str) -> dict[str, Any]:
-    """{task: schedule} of a timer's unit file; none when it is no task's."""
+    """Return {task: schedule} of a timer's unit file; empty if it is not a task's timer."""
     for pattern, schedule in SCHEDULES.items():
         if match := re.search(pattern, text, re.MULTILINE):
             name = timer.removeprefix("mullion-").removesuffix(".timer")
@@ -97,11 +97,11 @@ def scheduled(timer: str, text: str) -> dict[str, Any]:
 
 
 def tasks(machine: LinuxMachine) -> dict[str, Any]:
-    known = linux_programs.remembered(machine.root)
-    found: dict[str, Any] = {}
-    for name in known["active"]:
-        found |= scheduled(name, known["loaded"][name]) if name.endswith(".timer") else {}
-    return found
+    books = linux_programs.remembered(machine.root)
+    schedules: dict[str, Any] = {}
+    for name in books["active"]:
+        schedules |= scheduled(name, books["loaded"][name]) if name.endswith(".timer") else {}
+    return schedules
 
 
 def set_rules(machine: LinuxMachine, wanted: dict[str, Any]) -> None:
@@ -115,13 +115,13 @@ def set_rules(machine: LinuxMachine, wanted: dict[str, Any]) -> None:
 
 
 def rules(machine: LinuxMachine) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for each in linux_programs.remembered(machine.root)["rules"]:
-        rule = found.setdefault(each["rule"], {"protocol": each["protocol"], "ports": [], "sources": []})
+        rule = merged.setdefault(each["rule"], {"protocol": each["protocol"], "ports": [], "sources": []})
         ports = each["ports"].replace(":", "-").split(",")
         rule["ports"] += [port for port in ports if port not in rule["ports"]]
         rule["sources"] = [each["source"], *rule["sources"]] if each["source"] else []
-    return {name: {key: each for key, each in rule.items() if each} for name, rule in found.items()}
+    return {name: {key: each for key, each in rule.items() if each} for name, rule in merged.items()}
 
 
 def set_hostname(machine: LinuxMachine, name: str) -> None:
@@ -175,8 +175,8 @@ def set_packages(machine: LinuxMachine, wanted: dict[str, str | None]) -> None:
 
 
 def packages(machine: LinuxMachine) -> dict[str, str]:
-    said = machine.call("dpkg-query", "--show", "--showformat=${db:Status-Abbrev}|${Package}|${Version}\n")
-    rows = [line.split("|") for line in said.splitlines()]
+    listing = machine.call("dpkg-query", "--show", "--showformat=${db:Status-Abbrev}|${Package}|${Version}\n")
+    rows = [line.split("|") for line in listing.splitlines()]
     return {name: version for status, name, version in rows if status == "ii "}
 
 
@@ -195,11 +195,11 @@ def users(machine: LinuxMachine) -> dict[str, Any]:
         [line.split(":") for line in machine.place(f"/etc/{file}").read_text().splitlines()]
         for file in ("passwd", "group")
     )
-    found: dict[str, Any] = {}
+    accounts: dict[str, Any] = {}
     for entry in entries:
         member = sorted(group[0] for group in groups if entry[0] in group[3].split(","))
-        found[entry[0]] = {"home": entry[5], "groups": member}
-    return found
+        accounts[entry[0]] = {"home": entry[5], "groups": member}
+    return accounts
 
 
 SET: dict[str, Callable[[LinuxMachine, Any], None]] = {

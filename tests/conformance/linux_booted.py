@@ -1,7 +1,7 @@
-"""One booted Linux machine for the cases that ask for it: lab/linuxnode, so systemd and its cgroups are real.
+"""One booted Linux machine for the cases with `machine: true`: lab/linuxnode, with real systemd and cgroups.
 
-All cases run on it one after the other; `clean` takes away what the last one made. It has a network of its own
-without a way out: cases that need served files or secrets run on machines of linux_machine.py alone.
+All cases run on it one after the other; `clean` removes the state of the last one. Its network has no route out: cases
+with served files or secrets run only on machines of linux_machine.py.
 """
 
 import json
@@ -28,7 +28,7 @@ systemctl daemon-reload; systemctl reset-failed; systemctl daemon-reexec
 
 
 class BootedMachine(LinuxMachine):
-    """The machine; paths as they stand in plans."""
+    """The machine; paths are those of plans."""
 
     python = "/usr/bin/python3"
 
@@ -42,12 +42,12 @@ class BootedMachine(LinuxMachine):
         self.root = Path(f"/proc/{self.init}/root")
 
     def close(self) -> None:
-        """Power off, for good."""
+        """Power off for good."""
         node.stop(self.folder)
         network.down(self.net)
 
     def words(self, *argv: str) -> list[str]:
-        """Words that start a program inside."""
+        """Return the words that start a program in the machine."""
         return ["nsenter", "--target", self.init, "--all", "--root", "--wd", *argv]
 
     def start(self, spec: dict[str, Any], number: int) -> Any:
@@ -58,17 +58,17 @@ class BootedMachine(LinuxMachine):
         return subprocess.Popen(argv, env=self.environment(), **options)
 
     def environment(self) -> dict[str, str]:
-        """What a program inside gets: nothing stands in for the system's own."""
+        """Return the environment of a program in the machine: no stand-ins."""
         return {**super().environment(), "PATH": f"{PROGRAMS}:{node.PATH}"}
 
     def boot(self) -> None:
-        """It has booted."""
+        """Do nothing: the machine has booted."""
 
     def install_kernel(self) -> None:
-        """It has one."""
+        """Do nothing: the machine has a real kernel."""
 
     def clean(self) -> None:
-        """As it was before the first case."""
+        """Restore the state before the first case."""
         subprocess.run(self.words("sh", "-c", CLEAN), capture_output=True, check=False, timeout=SECONDS)
 
 
@@ -81,9 +81,9 @@ def _services(machine: LinuxMachine) -> dict[str, Any]:
     units = [each.name for each in machine.place("/etc/systemd/system").glob("mullion-*.service")]
     if not units:
         return Else("absent", {})
-    said = machine.call("systemctl", "show", "--property=ActiveState", "--value", *units).split()
+    active = machine.call("systemctl", "show", "--property=ActiveState", "--value", *units).split()
     states = {"active": "running", "inactive": "stopped"}
-    named = {unit.removesuffix(".service"): states.get(state, state) for unit, state in zip(units, said, strict=True)}
+    named = {unit.removesuffix(".service"): states.get(state, state) for unit, state in zip(units, active, strict=True)}
     return Else("absent", named)
 
 

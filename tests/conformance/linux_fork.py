@@ -1,9 +1,9 @@
-"""Starts Python programs inside machines without starting Python anew: forks of one process that has imported much.
+"""Starts Python programs in machines as forks of one process that has already imported their modules.
 
-    python linux_fork.py    reads a request from each line of its standard input: {pid, argv, out, fifo, environment}
+    python linux_fork.py    each line of standard input is a request: {pid, argv, out, fifo, environment}
 
-A request's fork goes into the mount namespace and the root of the process `pid`, and runs the script argv[0] with
-`out` as its output. The fifo gets the id of the fork, and in the end its exit code (negative: the signal).
+For each request a fork enters the mount namespace and the root of process `pid`, and runs the script argv[0] with
+output to `out`. The fifo receives the process id of the fork, then its exit code (negative: the signal).
 """
 
 import ctypes
@@ -28,7 +28,7 @@ CLONE_NEWNS = 0x00020000
 
 
 def enter(pid: int) -> None:
-    """This process goes where that one is."""
+    """Move this process into the namespaces of another process."""
     with Path(f"/proc/{pid}/ns/mnt").open() as space:
         root = os.open(f"/proc/{pid}/root", os.O_RDONLY)
         if ctypes.CDLL(None, use_errno=True).setns(space.fileno(), CLONE_NEWNS):
@@ -38,7 +38,7 @@ def enter(pid: int) -> None:
 
 
 def run(request: dict) -> None:
-    """In a fork: watches over another fork, which runs the script."""
+    """In a fork: start another fork, which runs the script, and wait for it."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     out = os.open(request["out"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with Path(request["fifo"]).open("w") as fifo:
@@ -58,8 +58,8 @@ def run(request: dict) -> None:
 
 
 def serve() -> None:
-    """Until the standard input ends."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a watcher
+    """Serve requests until the standard input ends."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps watchers, for which no process waits
     for each in MODULES.split():
         importlib.import_module(each)
     for line in sys.stdin:
@@ -79,25 +79,25 @@ def serve() -> None:
 
 @cache
 def server() -> "subprocess.Popen[str]":
-    """The process that forks; it ends with this one."""
+    """Return the process that forks; it ends with this process."""
     words = [str(Path(sys.executable).resolve()), "-I", "-S", "-B", __file__]
     return subprocess.Popen(words, stdin=subprocess.PIPE, text=True)
 
 
 def stop() -> None:
-    """End it now."""
+    """End the process now."""
     if server.cache_info().currsize:
         server().communicate()
         server.cache_clear()
 
 
 class Fork:
-    """A program inside a machine, as far as the runner needs subprocess.Popen."""
+    """A program in a machine, with the methods of subprocess.Popen that the runner needs."""
 
     returncode: int
 
     def __init__(self, pid: int, argv: list[str], environment: dict[str, str], folder: Path) -> None:
-        """folder: empty, for this program alone."""
+        """folder: empty, for this program only."""
         folder.mkdir()
         self.out = folder / "out"
         os.mkfifo(folder / "fifo")
@@ -111,7 +111,7 @@ class Fork:
         self.pid = int(self.line(1, 30))
 
     def line(self, number: int, seconds: float) -> bytes:
-        """The line of the fifo with this number. TimeoutExpired when it does not come."""
+        """Return line `number` of the fifo. Raises TimeoutExpired if it does not come."""
         end = time.monotonic() + seconds
         while self.said.count(b"\n") < number:
             if not select.select([self.fifo], [], [], max(0, end - time.monotonic()))[0]:
@@ -123,19 +123,19 @@ class Fork:
         return self.said.splitlines()[number - 1]
 
     def communicate(self, timeout: float) -> tuple[str, None]:
-        """What it wrote, after its end."""
+        """Return its output after its end."""
         self.returncode = int(self.line(2, timeout))
         os.close(self.fifo)
         return self.out.read_text(errors="replace"), None
 
     def kill(self) -> None:
-        """End it, if it has not ended."""
+        """Kill the program unless it has ended."""
         if self.said.count(b"\n") < 2:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
     def wait(self) -> None:
-        """Wait until it is gone; another thread may read what it says."""
+        """Wait until the program has ended; another thread may be reading its output."""
         while Path(f"/proc/{self.pid}").exists():
             time.sleep(0.005)
 

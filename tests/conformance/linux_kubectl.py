@@ -1,10 +1,11 @@
-"""Stands in for kubectl in cases: keeps the data of objects in a file, and takes only the words that the executor has
-reason to use; anything else ends with 64. Standard library alone.
+"""Stand-in for kubectl in cases: keeps objects in a file, and accepts only the arguments that the executor may use.
+
+Other arguments exit with 64. It uses only the standard library.
 
     python linux_kubectl.py FILE --kubeconfig PATH WORDS...
 
-FILE: {"apiVersion|kind|namespace|name": data or the rest of the object}. A Node that is deleted is there again at once,
-as its kubelet registers it: {"kubelet|NAME": the Node's rest}.
+FILE: {"apiVersion|kind|namespace|name": data or the rest of the object}. A deleted Node is created again at once, as
+its kubelet would register it: {"kubelet|NAME": the rest of the Node}.
 """
 
 import json
@@ -20,19 +21,19 @@ INVENTORY = ["get", "configmap", "mullion-addons", "--namespace", "kube-system",
 
 
 def place(manifest: dict[str, Any]) -> str:
-    """The object's name in the file."""
+    """Return the object's key in the file."""
     about = manifest["metadata"]
     return "|".join((manifest["apiVersion"], manifest["kind"], about.get("namespace", ""), about["name"]))
 
 
 def given() -> list[dict[str, Any]]:
-    """Manifests on standard input: a List, or one."""
+    """Return the manifests on standard input: of a List, or a single one."""
     read = json.load(sys.stdin)
     return read["items"] if read["kind"] == "List" else [read]
 
 
 def main(file: Path, words: list[str]) -> int:
-    """What the real one would end with."""
+    """Return the exit code that the real kubectl would have."""
     objects: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
     if words == APPLY:
         rest = ("apiVersion", "kind", "metadata")
@@ -42,8 +43,8 @@ def main(file: Path, words: list[str]) -> int:
         for each in given():
             objects.pop(place(each), None)
     elif words[:2] == ["get", "node"] and words[3:] == NODE:
-        found = objects.get(f"v1|Node||{words[2]}")
-        sys.stdout.write(json.dumps({"metadata": {"name": words[2]}, **found}) if found else "")
+        manifest = objects.get(f"v1|Node||{words[2]}")
+        sys.stdout.write(json.dumps({"metadata": {"name": words[2]}, **manifest}) if manifest else "")
     elif words[:2] == ["delete", "node"] and words[3:] == DELETE_NODE:
         objects.pop(f"v1|Node||{words[2]}", None)
         if registered := objects.get(f"kubelet|{words[2]}"):

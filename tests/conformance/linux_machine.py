@@ -1,8 +1,8 @@
-"""A Linux machine of one case: a mount namespace of its own over this machine's files. Needs root, not a boot.
+"""A Linux machine of one case: a mount namespace over this host's files. Needs root, but no boot.
 
-Its root is an overlay of / whose changes are in memory, so real paths are used and real programs run, and nothing
-outside changes. What would reach the kernel or systemd is a stand-in (linux_programs.py); /proc and /sys are plain
-files. A process holds the namespace; the test sees the files through /proc/<its id>/root.
+Its root is an overlay of / whose changes are in memory: real paths and real programs are used, and the host does not
+change. Calls to the kernel or systemd go to stand-ins (linux_programs.py); /proc and /sys are plain files. A process
+holds the namespace; the test reads the files through /proc/<its id>/root.
 """
 
 import json
@@ -25,7 +25,7 @@ from tests.conformance.state import Program, State
 ROOT, PROGRAMS, STAND_INS, BUNDLE = "/srv/case", "/srv/programs", "/srv/stand-ins", "/opt/mullion/current"
 MODES = {"private": 0o600, "public": 0o644}
 FULL_SIZE = 4 << 20
-"""Bytes below ROOT in cases whose disk is full at times."""
+"""Bytes below ROOT in cases with a full disk."""
 SETUP = """set -e
 mount -t tmpfs none "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
@@ -36,46 +36,46 @@ if [ -n "$2" ]; then mount -t tmpfs -o "size=$2,mode=755" none "$1/root/srv/case
 exec chroot "$1/root" sh -c 'echo ready; exec setpriv --pdeathsig KILL sleep 3600'
 """
 SECONDS = 60
-"""No run of a case takes longer."""
+"""Seconds: longer than any run of a case takes."""
 
 
 class LinuxMachine:
-    """One machine; paths as they stand in plans."""
+    """One machine; paths are those of plans."""
 
     python = str(Path(sys.executable).resolve())
     readers: dict[str, Callable[[], Any]]
-    """How areas of the system are read; the case's runner says it, which knows what the cloud has too."""
+    """Readers of the system's areas; the case's runner sets them, because they include those of the cloud."""
 
     def __init__(self, folder: Path, limited: bool) -> None:
-        """folder: empty; limited: what is below ROOT can be full."""
+        """folder: empty; limited: the space below ROOT is limited, so it can be full."""
         words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", SETUP, "sh", str(folder)]
         self.holder = subprocess.Popen(
             [*words, str(FULL_SIZE) if limited else ""], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         assert self.holder.stdout
-        said = self.holder.stdout.readline()
-        assert said == "ready\n", said + self.holder.stdout.read()
+        greeting = self.holder.stdout.readline()
+        assert greeting == "ready\n", greeting + self.holder.stdout.read()
         self.root = Path(f"/proc/{self.holder.pid}/root")
         self.outside = folder / "root"
 
     def close(self) -> None:
-        """The namespace, and all that is in it, goes."""
+        """Remove the namespace and all its processes."""
         self.holder.kill()
         self.holder.communicate()
 
     def place(self, path: str) -> Path:
-        """Where the path lies for the test."""
+        """Return the path at which the test can read the file."""
         return self.root / path.lstrip("/")
 
     def write(self, path: str, content: str | bytes, mode: int = 0o644) -> None:
-        """A file with those folders above it that lack."""
+        """Write a file, and create missing parent folders."""
         place = self.place(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
         place.chmod(mode)
 
     def arrange(self, state: State) -> None:
-        """Files, folders, links and rights as the state says."""
+        """Set up files, folders, links and rights of the state."""
         for path in state.folders:
             self.place(path).mkdir(parents=True, exist_ok=True)
         for path, text in state.files.items():
@@ -97,41 +97,41 @@ class LinuxMachine:
             shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink(missing_ok=True)
 
     def system(self, area: str) -> Any:
-        """What the system keeps of an area."""
+        """Return the system's state of an area."""
         return self.readers[area]()
 
     def users(self) -> list[list[str]]:
-        """Fields of the machine's own users."""
+        """Return the passwd fields of the machine's users."""
         return [line.split(":") for line in self.place("/etc/passwd").read_text().splitlines()]
 
     def access(self, path: str) -> str:
-        """private, public, or the mode."""
+        """Return private, public, or the mode."""
         bits = self.place(path).stat().st_mode & 0o7777
         return {0o600: "private", 0o700: "private", 0o644: "public", 0o755: "public"}.get(bits, f"{bits:o}")
 
     def owner(self, path: str) -> str:
-        """The user that it belongs to."""
+        """Return the owner."""
         return next(entry[0] for entry in self.users() if int(entry[2]) == self.place(path).stat().st_uid)
 
     def executable(self, path: str) -> bool:
-        """Its owner may run it."""
+        """Return whether its owner may run it."""
         return bool(self.place(path).stat().st_mode & 0o100)
 
     def link(self, path: str) -> str | None:
-        """The target of a link."""
+        """Return the target of a link."""
         return str(self.place(path).readlink()) if self.place(path).is_symlink() else None
 
     def words(self, *argv: str) -> list[str]:
-        """Words that start a program inside."""
+        """Return the words that start a program in the machine."""
         return ["nsenter", "--target", str(self.holder.pid), "--mount", "--root", "--wd", *argv]
 
     def environment(self) -> dict[str, str]:
-        """What a program inside gets."""
+        """Return the environment of a program in the machine."""
         path = f"{STAND_INS}:{PROGRAMS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         return {"PATH": path, "LANG": "C.UTF-8", "HOME": "/root"}
 
     def call(self, *argv: str) -> str:
-        """Output of a program that must end well."""
+        """Return the output of a program that must succeed."""
         return subprocess.run(
             self.words(*argv), capture_output=True, text=True, check=True, timeout=SECONDS, env=self.environment()
         ).stdout
@@ -143,7 +143,7 @@ class LinuxMachine:
         return Fork(self.holder.pid, argv, self.environment(), self.outside.parent.with_name(f"run-{number}"))
 
     def fill(self, full: bool) -> None:
-        """Take all space and all names below ROOT, or give them back."""
+        """Use up all space and all inodes below ROOT, or free them."""
         state = os.statvfs(self.place(ROOT))
         size = (state.f_blocks - state.f_bfree) * state.f_frsize if full else FULL_SIZE
         names = state.f_files - state.f_ffree if full else 10000
@@ -152,12 +152,12 @@ class LinuxMachine:
         subprocess.run([*enter, "mount", "-o", options, f"{self.outside}{ROOT}"], check=True, timeout=SECONDS)
 
     def install_kernel(self) -> None:
-        """What it says of itself."""
+        """Write the kernel's files in /proc and /sys."""
         self.write("/proc/sys/kernel/hostname", "ip-10-20-1-4\n")
         self.write("/proc/swaps", "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
 
     def boot(self) -> None:
-        """A restart: memory is gone, what is enabled runs."""
+        """Simulate a restart: memory is empty, enabled services run."""
         for name in ("reboot-required", "lock"):
             subprocess.run(["rm", "-rf", str(self.place(f"/run/{name}"))], check=True)
         self.write("/proc/sys/kernel/random/boot_id", f"{uuid.uuid4()}\n")
@@ -165,13 +165,13 @@ class LinuxMachine:
 
 
 def install(machine: LinuxMachine, told: dict[str, Any], programs: dict[str, Program]) -> None:
-    """The bundle, machine.json, stand-ins, and a kernel that has just booted."""
+    """Install the bundle, machine.json, the stand-ins, and the state of a kernel that has just booted."""
     for name, content in scripts("linux").items():
         machine.write(f"{BUNDLE}/{name}", content)
     machine.write("/opt/mullion/machine.json", json.dumps(told))
-    here = Path(__file__).parent
+    folder = Path(__file__).parent
     for name in ("linux_run.py", "linux_programs.py", "linux_kubectl.py"):
-        machine.write(f"{STAND_INS}/{name}", (here / name).read_bytes(), 0o755)
+        machine.write(f"{STAND_INS}/{name}", (folder / name).read_bytes(), 0o755)
     for name in linux_programs.PROGRAMS:
         start = f'#!/bin/sh\nexec {machine.python} -I -S -B {STAND_INS}/linux_programs.py {name} "$@"\n'
         machine.write(f"{STAND_INS}/{name}", start, 0o755)
@@ -182,7 +182,7 @@ def install(machine: LinuxMachine, told: dict[str, Any], programs: dict[str, Pro
 
 
 def script(name: str, program: Program) -> str:
-    """A stand-in program of a case."""
+    """Return the script of a case's stand-in program."""
     ran, quote = f"{ROOT}/ran/{name}", shlex.quote
     lines = ["#!/bin/sh", f"mkdir -p {ROOT}/ran", f'echo "$*" >> {ran}']
     if program.keeps_input:
@@ -203,9 +203,9 @@ def script(name: str, program: Program) -> str:
 
 @contextmanager
 def machine(folder: Path, limited: bool) -> Iterator[LinuxMachine]:
-    """A fresh machine, gone at the end."""
-    made = LinuxMachine(folder, limited)
+    """Create a fresh machine, and remove it at the end."""
+    fresh = LinuxMachine(folder, limited)
     try:
-        yield made
+        yield fresh
     finally:
-        made.close()
+        fresh.close()

@@ -1,8 +1,8 @@
 """Stand-ins with state for programs that would change the machine under a test: systemctl, iptables, modprobe, ...
 
-They take only the words that the real programs take and that the executor has reason to use; anything else ends
-with 64. State is kept below a root, in files where the real system has them, else in STATE. Used in two ways:
-as functions (`answer`), and as programs (the first word is the name). Standard library alone.
+They accept only the arguments of the real programs that the executor may use; other arguments exit with 64. State is
+kept below a root, in the real system's files where it has some, else in STATE. They can be called as functions
+(`answer`) and run as programs (the first word is the name). They use only the standard library.
 """
 
 import json
@@ -15,35 +15,35 @@ from typing import Any
 STATE = "run/stand-ins.json"
 UNITS = "etc/systemd/system"
 Said = tuple[int, str]
-"""Exit code and what is printed."""
+"""Exit code and output."""
 MOST_PORTS = 15
-"""A range counts twice (iptables-extensions(8), multiport)."""
+"""Most ports of one rule; a range counts twice (iptables-extensions(8), multiport)."""
 
 
 class Wrong(Exception):
-    """Words that the real program would not take."""
+    """Words that the real program would refuse."""
 
 
 def remembered(root: Path) -> dict[str, Any]:
-    """What the stand-ins remember: {loaded, enabled, active, variables, rules, reboots}."""
+    """Return the state of the stand-ins: {loaded, enabled, active, variables, rules, reboots}."""
     empty = {"loaded": {}, "enabled": [], "active": [], "variables": {}, "rules": [], "reboots": 0}
     place = root / STATE
     return empty | (json.loads(place.read_text()) if place.exists() else {})
 
 
 def remember(root: Path, state: dict[str, Any]) -> None:
-    """Keep it."""
+    """Write the state."""
     (root / STATE).parent.mkdir(parents=True, exist_ok=True)
     (root / STATE).write_text(json.dumps(state))
 
 
 def load_units(root: Path, state: dict[str, Any]) -> None:
-    """What systemd reads at a boot and when it is told to."""
+    """Load units, as systemd does at boot and at daemon-reload."""
     state["loaded"] = {file.name: file.read_text() for file in sorted((root / UNITS).glob("*.*")) if file.is_file()}
 
 
 def load_variables(root: Path, state: dict[str, Any]) -> None:
-    """DefaultEnvironment of systemd's own configuration."""
+    """Load DefaultEnvironment of systemd's own configuration."""
     state["variables"] = {}
     for file in sorted((root / "etc/systemd/system.conf.d").glob("*.conf")):
         lines = [each for each in file.read_text().splitlines() if each.startswith("DefaultEnvironment=")]
@@ -53,7 +53,7 @@ def load_variables(root: Path, state: dict[str, Any]) -> None:
 
 
 def boot(root: Path) -> None:
-    """A new boot: what is enabled runs, what lived in memory is gone."""
+    """Simulate a boot: enabled services run, state in memory is lost."""
     state = remembered(root)
     load_units(root, state)
     load_variables(root, state)
@@ -62,7 +62,7 @@ def boot(root: Path) -> None:
 
 
 def systemctl(root: Path, words: list[str]) -> Said:
-    """show, daemon-reload, daemon-reexec, enable, restart, try-restart, stop, reboot."""
+    """Stand-in for show, daemon-reload, daemon-reexec, enable, restart, try-restart, stop, reboot."""
     state = remembered(root)
     verb, names = words[0], [word for word in words[1:] if not word.startswith("-")]
     if verb == "show":
@@ -81,9 +81,9 @@ def systemctl(root: Path, words: list[str]) -> Said:
         state["active"] = [each for each in state["active"] if each != names[0]]
     elif verb in ("restart", "try-restart") and words[1:] == names and len(names) == 1:
         if verb == "restart" or names[0] in state["active"]:
-            said = _start(root, state, names[0])
-            if said:
-                return 1, said
+            message = _start(root, state, names[0])
+            if message:
+                return 1, message
     else:
         raise Wrong
     remember(root, state)
@@ -97,11 +97,11 @@ def _show(root: Path, state: dict[str, Any], words: list[str]) -> str:
     blocks: list[str] = []
     for name in words[3:]:
         file = root / UNITS / name
-        there, loaded = file.is_file(), state["loaded"].get(name)
+        exists, loaded = file.is_file(), state["loaded"].get(name)
         properties = {
-            "UnitFileState": ("enabled" if name in state["enabled"] else "disabled") if there else "",
+            "UnitFileState": ("enabled" if name in state["enabled"] else "disabled") if exists else "",
             "ActiveState": "active" if name in state["active"] else "inactive",
-            "NeedDaemonReload": "yes" if there and loaded not in (None, file.read_text()) else "no",
+            "NeedDaemonReload": "yes" if exists and loaded not in (None, file.read_text()) else "no",
         }
         blocks.append("".join(f"{each}={properties[each]}\n" for each in asked))
     return "\n".join(blocks)
@@ -120,11 +120,11 @@ def _start(root: Path, state: dict[str, Any], name: str) -> str:
 
 
 def iptables(root: Path, words: list[str]) -> Said:
-    """-C and -I of ACCEPT rules with ports in INPUT."""
+    """Stand-in for -C and -I of ACCEPT rules with ports in INPUT."""
     state = remembered(root)
     if words[:3] == ["-w", "-C", "INPUT"]:
-        there = _rule(words[3:]) in state["rules"]
-        return (0, "") if there else (1, "iptables: Bad rule (does a matching rule exist in that chain?).")
+        exists = _rule(words[3:]) in state["rules"]
+        return (0, "") if exists else (1, "iptables: Bad rule (does a matching rule exist in that chain?).")
     if words[:4] != ["-w", "-I", "INPUT", "1"]:
         raise Wrong
     remember(root, state | {"rules": [_rule(words[4:]), *state["rules"]]})
@@ -133,10 +133,10 @@ def iptables(root: Path, words: list[str]) -> Said:
 
 def _rule(words: list[str]) -> dict[str, Any]:
     rule: dict[str, Any] = {"source": None}
-    known = {"-s": "source", "-p": "protocol", "--dports": "ports", "--comment": "rule", "-j": "target"}
+    fields = {"-s": "source", "-p": "protocol", "--dports": "ports", "--comment": "rule", "-j": "target"}
     for option, value in zip(words[::2], words[1::2], strict=True):
         if option != "-m":
-            rule[known[option]] = value
+            rule[fields[option]] = value
         elif value not in ("multiport", "comment"):
             raise Wrong
     count = sum(2 if ":" in each else 1 for each in rule["ports"].split(","))
@@ -154,7 +154,7 @@ def modprobe(root: Path, words: list[str]) -> Said:
 
 
 def swapoff(root: Path, words: list[str]) -> Said:
-    """Everything."""
+    """Stand-in for swapoff --all."""
     if words not in (["-a"], ["--all"]):
         raise Wrong
     (root / "proc/swaps").write_text("Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
@@ -162,7 +162,7 @@ def swapoff(root: Path, words: list[str]) -> Said:
 
 
 def hostname(root: Path, words: list[str]) -> Said:
-    """Set the kernel's."""
+    """Set the kernel's host name."""
     if len(words) != 1 or words[0].startswith("-"):
         raise Wrong
     (root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
@@ -176,7 +176,7 @@ PROGRAMS: dict[str, Callable[[Path, list[str]], Said]] = {
 
 
 def answer(root: Path, name: str, words: list[str]) -> Said:
-    """What the program says to the words."""
+    """Return the exit code and output of a program for these words."""
     try:
         return PROGRAMS[name](root, words)
     except (Wrong, IndexError, KeyError, ValueError):

@@ -1,9 +1,9 @@
-"""Starts node.py on a case's machine, and does to it from outside what a case says: cuts, a clock that jumps.
+"""Starts node.py on a case's machine with the events of the case: power cuts, a clock that jumps.
 
     python linux_run.py SPEC.json    {words, metadata, clock, cut: {step, cut} | null, meet: bool}
 
-Runs below the machine's own root. It changes the interpreter that node.py runs in, never node.py. Writes the
-sleeps between tries and the arguments of all programs, line by line, to NOTES. Standard library alone.
+It runs below the machine's own root, and changes the interpreter that node.py runs in, never node.py. It writes the
+sleeps between tries and the arguments of all programs to NOTES, one per line. It uses only the standard library.
 """
 
 import json
@@ -20,22 +20,22 @@ from typing import Any
 BUNDLE = "/opt/mullion/current"
 NOTES = Path("/run/case-notes")
 MET, GO = Path("/run/case-met"), Path("/run/case-go")
-"""Made by the run in its first step that sets something; made by the test when the second run has ended."""
+"""MET is created by the run in its first step that sets something; GO by the test after the second run has ended."""
 
 
 def note(kind: str, value: Any) -> None:
-    """One line for the test."""
+    """Write one line of notes for the test."""
     with NOTES.open("a") as file:
         file.write(json.dumps([kind, value]) + "\n")
 
 
 def power_off() -> None:
-    """No handler, no flush, nothing in `finally`."""
+    """Kill this process: no handler, no flush, no `finally`."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 def wrap(owner: Any, name: str, before: Callable[..., None], after: Callable[[], None] = lambda: None) -> None:
-    """Does something more before and after each call of a function, wherever it was imported to."""
+    """Call `before` and `after` around each call of a function, in every module that imported it."""
     real = getattr(owner, name)
 
     def wrapped(*args: Any, **others: Any) -> Any:
@@ -51,39 +51,39 @@ def wrap(owner: Any, name: str, before: Callable[..., None], after: Callable[[],
 
 
 class Cut:
-    """Where power goes: in the named step, at the named place."""
+    """The point at which power goes: a cut point of a named step."""
 
     def __init__(self, step: str, cut: str) -> None:
         self.step, self.cut = step, cut
         self.inside, self.effects = False, 0
 
     def enter(self, run: Any, step: dict[str, Any]) -> None:
-        """The step is about to be set."""
+        """Begin to set a step; cut here if the cut point is before-set."""
         self.inside = step["name"] == self.step
         if self.inside and self.cut == "before-set":
             power_off()
 
     def leave(self) -> None:
-        """It was set, or failed."""
+        """End a step that was set or failed; cut here if the cut point is after-set."""
         if self.inside and self.cut == "after-set":
             power_off()
         self.inside = False
 
     def rename(self, *_: Any) -> None:
-        """A file is about to get its name."""
+        """Cut before a file gets its final name if the cut point is before-rename."""
         if self.inside and self.cut == "before-rename":
             power_off()
         self.effect()
 
     def effect(self, *_: Any) -> None:
-        """Something of several that the step does; it ends before the second."""
+        """Count an effect of the step; cut before the second if the cut point is within the step."""
         if self.inside and self.cut in ("half-set", "during-unpack") and self.effects:
             power_off()
         self.effects += self.inside
 
 
 def every_make(before: Callable[..., None], after: Callable[[], None] = lambda: None) -> None:
-    """Does something more around the setting of every step."""
+    """Call `before` and `after` around the setting of every step."""
     kinds = import_module("kinds").KINDS
     for name, kind in kinds.items():
         holder = SimpleNamespace(make=kind.make)
@@ -92,7 +92,7 @@ def every_make(before: Callable[..., None], after: Callable[[], None] = lambda: 
 
 
 def arrange(spec: dict[str, Any]) -> None:
-    """Changes the interpreter as the spec says. The executor's modules are imported already."""
+    """Change the interpreter as the spec says. The executor's modules have been imported."""
     names = ("loader", "phases", "programs", "run", "writing")
     modules: list[Any] = [import_module(each) for each in names]
     loader, phases, programs, run, writing = modules
@@ -131,7 +131,7 @@ def arrange(spec: dict[str, Any]) -> None:
 
 
 def meet(*_: Any) -> None:
-    """Waits in the first step that sets something until the other run has ended."""
+    """Wait in the first step that sets something until the other run has ended."""
     if not MET.exists():
         MET.touch()
         while not GO.exists():

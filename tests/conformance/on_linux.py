@@ -1,4 +1,4 @@
-"""Runs conformance cases with node.py, as root, each on a machine of its own (linux_machine.py)."""
+"""Runs conformance cases with node.py, as root, each on its own machine (linux_machine.py)."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tests.conformance.state import State
 
 
 def why_not() -> str | None:
-    """Why cases cannot run here, or None."""
+    """Return why cases cannot run here, or None."""
     lacking = [each for each in ("unshare", "nsenter", "chroot", "setpriv", "dpkg") if not shutil.which(each)]
     if os.geteuid() != 0:
         return "cases run in mount namespaces of their own, which takes root"
@@ -32,21 +32,21 @@ def why_not() -> str | None:
 
 @dataclass
 class OnLinux:
-    """One case on its machine. `problems` says what is wrong; none: it is as it must be."""
+    """One case on its machine. `problems` lists the differences from the case; empty if it passes."""
 
     case: Case
     machine: LinuxMachine
     downloads: Downloads
     cloud: FakeCloud
     record: bool = True
-    """Whether the machine can write its status record: it reaches the cloud."""
+    """Whether the machine can reach the cloud, and so write its status record."""
     set: Mapping[str, Callable[[LinuxMachine, Any], None]] = field(default_factory=lambda: linux_areas.SET)
     read: Mapping[str, Callable[[LinuxMachine], Any]] = field(default_factory=lambda: linux_areas.READ)
     seen: list[judge.Seen] = field(default_factory=list[judge.Seen])
     problems: list[str] = field(default_factory=list[str])
 
     def fill(self, kind: str, name: str) -> str:
-        """What a placeholder stands for."""
+        """Return the value of a placeholder."""
         if kind in ("root", "programs"):
             return f"{ROOT if kind == 'root' else PROGRAMS}/{name}".rstrip("/")
         if kind in ("sha256", "sha512"):
@@ -64,17 +64,17 @@ class OnLinux:
 
     @property
     def status(self) -> str:
-        """The machine's status record."""
+        """Return the key of the machine's status record."""
         return f"/status/AROAEXAMPLE:{self.cloud.account.instance}.json"
 
     def told(self) -> dict[str, Any]:
-        """machine.json."""
+        """Return machine.json."""
         facts = {name: value for name, value in self.cloud.facts.items() if self.record or name != "status_url"}
         facts |= self.case.facts
         return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}
 
     def play(self) -> list[str]:
-        """The whole case."""
+        """Play the whole case; return its problems."""
         self.machine.readers = {area: partial(read, self.machine) for area, read in self.read.items()}
         self.machine.readers |= {"secrets": self.secrets, "objects": self.objects, "starts": self.starts}
         self.downloads.serve(self.case.served, self.downloads.urls)
@@ -89,15 +89,15 @@ class OnLinux:
         self.arrange(State.model_validate(placed(self.case.start.model_dump(), self.fill)))
         for number, run in enumerate(self.case.runs):
             filled = Run.model_validate(placed(run.model_dump(), self.fill))
-            found = len(self.problems)
+            before = len(self.problems)
             self.one(filled, placed(plan_document(self.case, run, "linux"), self.fill), number)
-            self.problems[found:] = [f"run {number + 1}: {each}" for each in self.problems[found:]]
+            self.problems[before:] = [f"run {number + 1}: {each}" for each in self.problems[before:]]
         time.sleep(self.case.settle)
         self.finish()
         return self.problems
 
     def arrange(self, state: State) -> None:
-        """What cloud and system keep, and the machine's files, as the state says."""
+        """Set up the state of cloud and system, and the machine's files."""
         for area, value in state.system.items():
             if area == "secrets":
                 self.cloud.secrets |= value
@@ -108,7 +108,7 @@ class OnLinux:
         self.machine.arrange(state)
 
     def one(self, run: Run, plan: dict[str, Any], number: int) -> None:
-        """One run, judged."""
+        """Do one run and judge it."""
         if run.rebooted:
             self.machine.boot()
         self.arrange(run.before)
@@ -126,12 +126,12 @@ class OnLinux:
         self.seen.append(seen)
         if run.cut:
             died = seen.exit == -signal.SIGKILL
-            self.problems += [] if died else [f"the power did not go at {run.cut}: exit {seen.exit}, {seen.output}"]
+            self.problems += [] if died else [f"the power was not cut at {run.cut}: exit {seen.exit}, {seen.output}"]
         else:
             self.problems += judge.run_problems(run, seen, self.downloads)
 
     def start(self, run: Run, number: int) -> judge.Seen:
-        """Start the executor, do to it what the run says, wait for its end."""
+        """Start the executor, apply the run's events, and wait for its end."""
         step, _, cut = (run.cut or "").rpartition("/")
         spec = {"words": ["--check"] if run.check else [], "metadata": self.cloud.url, "clock": run.clock}
         spec |= {"cut": {"step": step, "cut": cut} if step else None, "meet": run.twice}
@@ -148,13 +148,13 @@ class OnLinux:
         return self.looked(run, process.returncode, output, second)
 
     def power_off(self, process: Fork) -> None:
-        """Now."""
-        time.sleep(0.05)  # what was sent arrives
+        """Kill the process now."""
+        time.sleep(0.05)  # requests that were sent still arrive
         process.kill()
         process.wait()
 
     def meanwhile(self, number: int) -> int | None:
-        """A second start while the first is under way; the code it ends with."""
+        """Start a second run during the first; return its exit code."""
         while not self.machine.place("/run/case-met").exists():
             time.sleep(0.01)
         spec = {"words": [], "metadata": self.cloud.url, "clock": 0, "cut": None, "meet": False}
@@ -164,7 +164,7 @@ class OnLinux:
         return int(code[1]) if code else None
 
     def looked(self, run: Run, code: int, output: str, second: int | None) -> judge.Seen:
-        """What the run left."""
+        """Return what was observed after the run."""
         place = self.machine.place("/var/lib/mullion/result.json")
         text = output.splitlines()[-1] if run.check and output else place.read_text() if place.exists() else ""
         result = json.loads(text) if text.startswith("{") else None
@@ -178,7 +178,7 @@ class OnLinux:
         return judge.Seen(code, result, output, waits, arguments, second, self.record, stored)
 
     def finish(self) -> None:
-        """What the machine must be at the end."""
+        """Compare the machine with the end state."""
         end = State.model_validate(placed(self.case.end.model_dump(), self.fill))
         self.problems += [f"end: {each}" for each in judge.end_problems(end, self.machine)]
         folders = [self.machine.place(each) for each in (ROOT, "/var/lib/mullion", "/etc/systemd/system", "/run")]
@@ -186,29 +186,29 @@ class OnLinux:
         self.problems += judge.lack_problems(self.case, self.seen, folders, allowed)
 
     def secrets(self) -> dict[str, str]:
-        """What the secret service has."""
+        """Return the secrets in the secret service."""
         return dict(self.cloud.secrets)
 
     def objects(self) -> dict[str, str]:
-        """What the snapshot store has."""
+        """Return the objects in the snapshot store."""
         places = [path for path in self.cloud.objects if path.startswith("/snapshots/")]
         return {path.removeprefix("/snapshots/"): self.cloud.objects[path].decode() for path in places}
 
     def starts(self) -> dict[str, int]:
-        """How often steps started each service."""
+        """Return how often steps started each service."""
         words = [line.split() for seen in self.seen for line in seen.arguments]
         names = [each[2].removesuffix(".service") for each in words if each[:2] == ["systemctl", "restart"]]
         return linux_areas.Else(0, {name: names.count(name) for name in names})
 
 
 def play(case: Case, folder: Path, downloads: Downloads, cloud: FakeCloud) -> list[str]:
-    """Problems of a case on a fresh machine."""
+    """Return the problems of a case on a fresh machine."""
     folder.mkdir()
     with machine(folder, limited=any(run.disk for run in case.runs)) as here:
         return OnLinux(case, here, downloads, cloud).play()
 
 
 def play_booted(case: Case, here: BootedMachine, downloads: Downloads, cloud: FakeCloud) -> list[str]:
-    """Problems of a case on the booted machine."""
+    """Return the problems of a case on the booted machine."""
     here.clean()
     return OnLinux(case, here, downloads, cloud, record=False, set=linux_booted.SET, read=linux_booted.READ).play()

@@ -1,7 +1,7 @@
-"""Runs conformance cases with node.ps1 under PowerShell for Windows: many on one machine, each in folders of its own.
+"""Runs conformance cases with node.ps1 under PowerShell for Windows: many on one machine, each in its own folders.
 
-The clock of such a machine is its host's, which no test sets: a case's jump is one of the services' clock instead, and
-tests/cloud_init/test_powershell.py finds that no wait of a script looks at the wall clock.
+The machine has the host's clock, which no test can set: for a case whose clock jumps, the clock of the cloud's services
+is off instead, and tests/cloud_init/test_powershell.py checks that no wait of a script uses the wall clock.
 """
 
 import json
@@ -23,16 +23,16 @@ from tests.conformance.windows_case import WindowsCase
 from tests.conformance.windows_machine import Driver, PowerGone, clear, fill
 
 AGAIN = 10000
-"""Added to a case's number when it is played once more: folders of its own."""
+"""Added to a case's number if it is played once more, so it gets new folders."""
 STATUS = f"/status/AROAEXAMPLE:{INSTANCE}.json"
-"""The machine's status record."""
+"""Key of the machine's status record."""
 CUTS: dict[Cut, tuple[str, int]] = {
     Cut.BEFORE_SET: ("Set-{noun}Step", 1),
     Cut.BEFORE_RENAME: ("Move-IntoPlace", 1),
     Cut.DURING_UNPACK: ("Save-Entry", 2),
     Cut.AFTER_SET: ("Test-{noun}Step", 1),
 }
-"""Where power goes: a command of node.ps1, and which of its calls once the step began to set."""
+"""Where power goes, by cut point: a command of node.ps1, and which of its calls after the step began to set."""
 HALF: dict[str, tuple[str, int]] = {
     "service": ("Set-RegistryValue", 2),
     "task": ("Register-ScheduledTask", 1),
@@ -43,23 +43,23 @@ HALF: dict[str, tuple[str, int]] = {
     "stale-network": ("Update-Memory", 2),
     "system-service": ("Start-PlannedService", 1),
 }
-"""Where half of a kind's places are done."""
+"""Where half of the places of a kind are set."""
 
 
 def noun(kind: str) -> str:
-    """metadata-route has Test-MetadataRouteStep."""
+    """Return the noun of a kind's functions: metadata-route has Test-MetadataRouteStep."""
     return "".join(each.capitalize() for each in kind.split("-"))
 
 
 @dataclass
 class OnWindows(WindowsCase):
-    """Runs of one case. `problems` says what is wrong; none: it is as it must be."""
+    """Runs of one case. `problems` lists the differences from the case; empty if it passes."""
 
     seen: list[judge.Seen] = field(default_factory=list[judge.Seen])
     problems: list[str] = field(default_factory=list[str])
 
     def play(self) -> list[str]:
-        """The whole case."""
+        """Play the whole case; return its problems."""
         self.downloads.serve(self.case.served, self.downloads.urls)
         for name in list(self.cloud.secrets):
             del self.cloud.secrets[name]
@@ -73,19 +73,19 @@ class OnWindows(WindowsCase):
         self.arrange(self.cleared())
         self.arrange(self.filled(self.case.start))
         for number, run in enumerate(self.case.runs):
-            found = len(self.problems)
+            before = len(self.problems)
             self.one(Run.model_validate(placed(run.model_dump(), self.fill)), placed(self.plan(run), self.fill))
-            self.problems[found:] = [f"run {number + 1}: {each}" for each in self.problems[found:]]
+            self.problems[before:] = [f"run {number + 1}: {each}" for each in self.problems[before:]]
         time.sleep(self.case.settle)
         self.finish()
         return self.problems
 
     def plan(self, run: Run) -> dict[str, Any]:
-        """plan.json of a run."""
+        """Return plan.json of a run."""
         return plan_document(self.case, run, "windows")
 
     def one(self, run: Run, plan: dict[str, Any]) -> None:
-        """One run, judged."""
+        """Do one run and judge it."""
         if run.rebooted:
             features = {
                 name: state.replace("InstallPending", "Installed") for name, state in self.book("features").items()
@@ -112,11 +112,11 @@ class OnWindows(WindowsCase):
             self.downloads.on_body = None
             if run.disk and self.driver.full:
                 clear(self.driver.full)
-        self.problems += [f"the power did not go at {run.cut}"] if run.cut else []
+        self.problems += [f"the power was not cut at {run.cut}"] if run.cut else []
         self.problems += judge.run_problems(run, self.seen[-1], self.downloads)
 
     def cut(self, run: Run, kind: str) -> dict[str, Any]:
-        """Where power goes, for the driver."""
+        """Return where power goes, for the driver."""
         step, _, cut = (run.cut or "").rpartition("/")
         command, hit = HALF[kind] if cut == Cut.HALF_SET.value else CUTS[Cut(cut)]
         if (kind, cut) == ("reboot", Cut.AFTER_SET.value):
@@ -128,7 +128,7 @@ class OnWindows(WindowsCase):
         return {"step": step, "hit": hit, **words}
 
     def start(self, run: Run, plan: dict[str, Any]) -> judge.Seen:
-        """Start the executor, do to it what the run says, wait for its end."""
+        """Start the executor, apply the run's events, and wait for its end."""
         steps = [step for phase in plan["phases"] for step in phase["steps"]]
         kinds = {each["name"]: each["kind"] for each in steps}
         job: dict[str, Any] = {"home": self.home, "fakes": self.fake_folder, "check": run.check}
@@ -145,12 +145,12 @@ class OnWindows(WindowsCase):
         return self.looked(run, self.driver.answer(), second)
 
     def power_off(self) -> None:
-        """Now."""
-        time.sleep(0.05)  # what was sent arrives
+        """Kill the machine now."""
+        time.sleep(0.05)  # requests that were sent still arrive
         self.driver.kill()
 
     def meanwhile(self) -> int | None:
-        """A second start while the first is under way; the code it ends with."""
+        """Start a second run during the first; return its exit code."""
         end = time.monotonic() + 60
         while not (self.driver.jobs / "met").exists() and time.monotonic() < end:
             time.sleep(0.02)
@@ -159,7 +159,7 @@ class OnWindows(WindowsCase):
         return int(code[1]) if code else None
 
     def looked(self, run: Run, answer: dict[str, Any], second: int | None) -> judge.Seen:
-        """What the run left."""
+        """Return what was observed after the run."""
         notes: list[tuple[str, Any]] = answer["notes"]
         lines = [line for line in answer["output"].splitlines() if line.startswith("{")]
         place = self.data / "result.json"
@@ -177,7 +177,7 @@ class OnWindows(WindowsCase):
         return judge.Seen(answer["exit"], result, output, waits, arguments, second, stored=True, record=stored)
 
     def unix_lines(self) -> None:
-        """What batch files wrote, with the ends of lines that cases have."""
+        """Convert the line ends of batch files' output to those of cases."""
         written = [path for each in self.case.programs.values() for path in each.creates]
         places = [
             *self.place(self.fill("root", "ran")).glob("*"),
@@ -188,7 +188,7 @@ class OnWindows(WindowsCase):
                 place.write_bytes(place.read_bytes().replace(b"\r\n", b"\n"))
 
     def finish(self) -> None:
-        """What the machine must be at the end."""
+        """Compare the machine with the end state."""
         end = self.filled(self.case.end)
         self.look(end)
         self.problems += [f"end: {each}" for each in judge.end_problems(end, self)]
@@ -199,7 +199,7 @@ class OnWindows(WindowsCase):
 
 
 def install(machine: Machine, cloud: FakeCloud) -> None:
-    """Put the executor on the machine."""
+    """Install the executor on the machine."""
     for name, content in windows_scripts(cloud).items():
         place = machine.path(rf"{FOLDER}\{name}".replace("/", "\\"))
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ def install(machine: Machine, cloud: FakeCloud) -> None:
 
 
 def play(case: Case, driver: Driver, downloads: Downloads, cloud: FakeCloud, number: int) -> list[str]:
-    """Problems of a case. When Wine itself ends, which is not under test, the case is played once more."""
+    """Return the problems of a case. If Wine itself crashes, which is not under test, play the case once more."""
     problems: list[str] = []
     for attempt in range(2):
         try:

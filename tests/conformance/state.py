@@ -1,4 +1,4 @@
-"""What a case starts from and ends with: files, what the system keeps, served files, stand-in programs."""
+"""Start and end states of a case: files, the system's state, served files, stand-in programs."""
 
 from typing import Any, Literal
 
@@ -20,14 +20,14 @@ class Entry(BaseModel, extra="forbid", frozen=True):
 
 
 class Fault(BaseModel, extra="forbid", frozen=True):
-    """What the server does instead of a good answer; each is used `times`, in order, then answers are good."""
+    """A fault of the server in place of a good answer. Each is used `times`, in order; later answers are good."""
 
     times: int = 1
     status: int | None = None
     truncate: int | None = None
-    """Bytes sent of the body before the connection ends; its length is announced whole."""
+    """Bytes of the body sent before the connection closes; the announced length is that of the whole body."""
     stall: int | None = None
-    """Bytes sent before nothing more comes, until the other side gives up."""
+    """Bytes sent before the answer stalls until the client closes the connection."""
     redirect: str | None = None
     other: str | None = None
     """Another body."""
@@ -45,71 +45,71 @@ class Served(BaseModel, extra="forbid", frozen=True):
 
     text: str | None = None
     size: int | None = None
-    """So many bytes that do not repeat early, instead of a text."""
+    """Length of generated content without early repetition, instead of `text`."""
     archive: Literal["zip", "tar", "tar.gz", "tgz"] | None = None
     entries: list[Entry] = []
     deb: Package | None = None
     cut: int = 0
-    """So many bytes are missing at the end of the file, and its digest is that of the rest."""
+    """Bytes missing at the end of the file; the digest is that of the shortened file."""
     ranges: bool = True
-    """Whether the server answers Range requests with 206; else with 200 and everything."""
+    """Whether the server answers Range requests with 206; otherwise with 200 and the whole file."""
     slow: bool = False
-    """Answers come 0.3 s late, so that requests made at the same time meet."""
+    """Answers come 0.3 s late, so that parallel requests overlap."""
     faults: list[Fault] = []
 
 
 class Program(BaseModel, extra="forbid", frozen=True):
-    """A stand-in program. It adds one line with its arguments to $root/ran/<its name>."""
+    """A stand-in program. It appends one line with its arguments to $root/ran/<its name>."""
 
     says: str = ""
     exits: int = 0
     fails_first: int = 0
-    """So many runs end with 1 before one ends as `exits` says."""
+    """Number of first runs that end with 1; later runs end as `exits` says."""
     creates: dict[str, str] = {}
     """Files that it writes, by path."""
     keeps_input: str = ""
-    """File that its standard input is copied to."""
+    """File to which its standard input is copied."""
     hangs: bool = False
-    """It starts a child that writes $root/ran/<its name>.child after 3 s, and both wait for minutes."""
+    """It starts a child that writes $root/ran/<its name>.child after 3 s; both wait for minutes."""
     stays: bool = False
-    """It can be a service."""
+    """It can run as a service."""
     cluster: str = ""
-    """It is kubectl: keeps data of objects in this file, as JSON (linux_kubectl.py)."""
+    """It is kubectl: it keeps objects in this file, as JSON (linux_kubectl.py)."""
     holds: str = ""
-    """It is host-local: reserves addresses in this folder (.2, .3, ...), one file each, as the real one does."""
+    """It is host-local: it reserves addresses in this folder (.2, .3, ...), one file each, as the real program does."""
 
 
 class State(BaseModel, extra="forbid", frozen=True):
-    """A machine's state: files by path, and what the system itself keeps, by area (AREAS)."""
+    """A machine's state: files by path, and the system's own state by area (AREAS)."""
 
     files: dict[str, str] = {}
     folders: dict[str, Access] = {}
     links: dict[str, str] = {}
     absent: list[str] = []
-    """In a start: removed."""
+    """In a start state: removed. In an end state: missing."""
     access: dict[str, str] = {}
-    """Rights of files and folders: private or public; Windows: "private, SID" with further readers."""
+    """Rights of files and folders: private or public; on Windows also "private, SID" with more readers."""
     owners: dict[str, str] = {}
-    """Linux: owners of files and folders."""
+    """Owners of files and folders (Linux)."""
     executable: list[str] = []
     parsed: dict[str, Json] = {}
-    """In an end: files that hold this as JSON."""
+    """In an end state: files that contain this as JSON."""
     documents: dict[str, list[Json]] = {}
-    """In an end: files that hold these, each after a line of three dashes."""
+    """In an end state: files that contain these documents, each after a line of three dashes."""
     only: dict[str, list[str]] = {}
-    """In an end: folders, and the names of all that lies in them."""
+    """In an end state: folders, and the names of all their entries."""
     system: dict[str, Json] = {}
 
     @model_validator(mode="after")
     def _known_areas(self) -> "State":
-        assert self.system.keys() <= AREAS.keys(), f"{self.system.keys() - AREAS.keys()} are no areas"
+        assert self.system.keys() <= AREAS.keys(), f"{self.system.keys() - AREAS.keys()} are not areas"
         return self
 
 
 AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "services": (("linux", "windows"), "name -> running, stopped or absent"),
     "variables": (("linux", "windows"), "name -> value for processes that start now; null: none"),
-    "tasks": (("linux", "windows"), "name -> its schedule, as the step has it; null: none"),
+    "tasks": (("linux", "windows"), "name -> schedule in the form of the step; null: none"),
     "rules": (("linux", "windows"), "name -> {protocol, ports, sources (absent: any)}; null: none"),
     "hostname": (("linux", "windows"), "the name of the next boot"),
     "starts": (("linux", "windows"), "service -> how often a step started it"),
@@ -126,18 +126,18 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "pagefile": (("windows",), "{initial_mb, maximum_mb}, or automatic"),
     "port_ranges": (("windows",), "protocol -> [start, count]"),
     "defender": (("windows",), "{running, processes, paths}"),
-    "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and lets everything in)"),
+    "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and allows all inbound traffic)"),
     "local_users": (("windows",), "name -> whether it is enabled"),
     "routes": (("windows",), "prefix -> interface index; null: none"),
     "networks": (("windows",), "name -> {type, subnet, gateway, vni (Overlay)}; null: none"),
     "endpoints": (("windows",), "name -> {network, address, attached, forwarding (its adapter's)}; null: none"),
-    "policies": (("windows",), "name of a load balancer in HNS -> there; null: none"),
+    "policies": (("windows",), "name of a load balancer in HNS -> there (it exists); null: none"),
     "adapters": (("windows",), "names of all network adapters; null: as HNS makes them"),
-    "outage": (("windows",), "looks at routes that fail once HNS makes a network; -1: all"),
+    "outage": (("windows",), "number of route queries that fail after HNS creates a network; -1: all"),
     "flannel": (
         ("windows",),
-        "{works_at: the start of its service that makes the rest, service, network, subnet, file}",
+        "{works_at: the start of its service that creates the rest, service, network, subnet, file}",
     ),
-    "addresses": (("windows",), "addresses that host-local holds for kube-proxy"),
+    "addresses": (("windows",), "addresses that host-local has reserved for kube-proxy"),
 }
-"""What `system` can hold: whose it is, and its shape. A runner sets it up and reads it from its stand-ins."""
+"""Areas of `system`: their systems and shapes. A runner sets them up in its stand-ins and reads them back."""

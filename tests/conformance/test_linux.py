@@ -26,7 +26,7 @@ ASKING = {
     "bootstrap-token",
     "certificate-authority",
 }
-"""Kinds of step that ask the cloud."""
+"""Step kinds that call the cloud."""
 OF_CLOUDS = [
     case
     for case in CASES
@@ -38,19 +38,19 @@ ELSEWHERE = [
     for number, case in enumerate(OF_CLOUDS)
     for place, cloud in enumerate(("gcp", "azure"))
 ]
-"""Each case in the two other clouds, in one of them every time."""
+"""Each case in the two other clouds; `make test` takes one of the two."""
 
 
 @pytest.fixture(scope="module")
 def downloads() -> Iterator[Downloads]:
-    """The download server."""
+    """Start the download server."""
     with serving_downloads() as here:
         yield here
 
 
 @pytest.fixture
 def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]:
-    """Metadata, stores and secrets of one case, on AWS unless the test says where."""
+    """Return the metadata, stores and secrets of one case, on AWS unless the test names a cloud."""
     (tmp_path / "cloud").mkdir()
     with serving(tmp_path / "cloud", cloud=getattr(request, "param", "aws")) as here:
         yield here
@@ -58,7 +58,7 @@ def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[FakeCloud]
 
 @pytest.fixture(scope="module", autouse=True)
 def root(missing: Callable[[str, str], NoReturn]) -> Iterator[None]:
-    """Cases run as root."""
+    """Require root."""
     reason = on_linux.why_not()
     if reason:
         missing("linuxnode", reason)
@@ -70,7 +70,7 @@ def root(missing: Callable[[str, str], NoReturn]) -> Iterator[None]:
 def booted(
     missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BootedMachine]:
-    """The machine with a real systemd."""
+    """Return the machine with real systemd."""
     if why := lacking():
         missing("linuxnode", why)
     machine = BootedMachine(tmp_path_factory.mktemp("booted"))

@@ -1,4 +1,4 @@
-"""The conformance suite against node.ps1, on one Windows machine for all cases of a worker."""
+"""The conformance suite against node.ps1, on one Windows machine for all cases of a test worker."""
 
 import itertools
 import os
@@ -21,26 +21,26 @@ from tests.seed import SEED
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 CASES = [case for case in cases() if "windows" in case.systems]
 TLS = ("$tls", "$fartls")
-"""Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302): tests/cloud_init/
-test_windows_certificates.py judges the part of it that is ours, with real chains."""
+"""Wine 8 ends every TLS handshake of .NET's HTTP client, good or bad (0x80090302):
+tests/cloud_init/test_windows_certificates.py tests our own part with real certificate chains."""
 NUMBERS = itertools.count()
 SAMPLED = 6
-"""Cases with cuts, drawn by chance, that `make test` plays: each takes a machine of Wine's about ten seconds. Soak, and
-Linux in every run, play them all."""
+"""Number of cases with cuts, drawn at random, that `make test` plays: each takes a Wine machine about ten seconds.
+Soak, and Linux in every run, play them all."""
 
 
 def takes_tls(case: Case) -> bool:
-    """Whether the case downloads by https."""
+    """Return whether the case downloads by https."""
     return any(each in case.model_dump_json() for each in TLS)
 
 
 def fills_a_disk(case: Case) -> bool:
-    """Whether a disk is full in one of its runs."""
+    """Return whether a disk is full in one of its runs."""
     return any(run.disk for run in case.runs)
 
 
 def is_cut(case: Case) -> bool:
-    """Whether the power goes in one of its runs."""
+    """Return whether the power goes in one of its runs."""
     return any(run.cut for run in case.runs)
 
 
@@ -49,26 +49,26 @@ PLAIN = [case for case in CASES if not takes_tls(case) and not fills_a_disk(case
 
 @pytest.fixture(scope="module")
 def downloads() -> Iterator[Downloads]:
-    """The download server."""
+    """Start the download server."""
     with serving_downloads() as here:
         yield here
 
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeCloud]:
-    """Metadata, stores and secrets."""
+    """Return metadata, stores and secrets."""
     with serving(tmp_path_factory.mktemp("cloud")) as here:
         yield here
 
 
 @pytest.fixture(scope="module")
 def driver(winpwsh: str, tmp_path_factory: pytest.TempPathFactory, cloud: FakeCloud) -> Iterator[Driver]:
-    """A machine with the executor."""
+    """Return a machine with the executor."""
     machine = new_machine(winpwsh, tmp_path_factory.mktemp("windows") / "machine")
     on_windows.install(machine, cloud)
-    here = Driver(machine)
-    yield here
-    here.kill()
+    windows = Driver(machine)
+    yield windows
+    windows.kill()
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_on_windows(case: Case, driver: Driver, downloads: Downloads, cloud: Fak
     assert not problems, "\n".join(problems)
 
 
-def test_a_sample_of_those_that_are_cut_on_windows(driver: Driver, downloads: Downloads, cloud: FakeCloud) -> None:
+def test_a_sample_of_cases_with_cuts_on_windows(driver: Driver, downloads: Downloads, cloud: FakeCloud) -> None:
     for case in random.Random(SEED).sample([case for case in PLAIN if is_cut(case)], SAMPLED):
         print(f"MULLION_SEED={SEED}: {case.name}")  # noqa: T201 - shown where it fails
         problems = on_windows.play(case, driver, downloads, cloud, next(NUMBERS))
@@ -91,7 +91,7 @@ def test_on_a_small_disk(
     case: Case, winpwsh: str, tmp_path_factory: pytest.TempPathFactory, downloads: Downloads, cloud: FakeCloud,
     missing: Callable[[str, str], NoReturn],
 ) -> None:  # fmt: skip
-    """A real one, full to the last byte."""
+    """Play the case on a real disk that is full to the last byte."""
     if os.geteuid() != 0 or not shutil.which("nsenter"):
         missing("linuxnode", "a disk of its own takes a mount namespace, which takes root, unshare and nsenter")
     machine = new_machine(winpwsh, tmp_path_factory.mktemp("small") / "machine")

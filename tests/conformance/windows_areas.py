@@ -1,4 +1,4 @@
-"""What Windows keeps, by area of tests/conformance/state.py: in the stand-ins' books, and in the registry."""
+"""State of Windows by area of tests/conformance/state.py: in the state files of the stand-ins, and in the registry."""
 
 import json
 import uuid
@@ -12,24 +12,24 @@ MEMORY = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\M
 NAME = r"HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName\ComputerName"
 AUTOMATIC = [r"?:\pagefile.sys"]
 DEFAULT = "0.0.0.0/0"
-"""A machine has this route, to interface 7, unless a case says otherwise: null for none."""
+"""The route that a machine has, to interface 7, unless a case changes it; null: none."""
 BUILD = {"build": 17763, "ubr": 6293}
 
 
 def text(data: Any, kind: str = "String") -> dict[str, Any]:
-    """A registry value."""
+    """Return a registry value."""
     return {"type": kind, "data": data}
 
 
 def value_place(path: str) -> dict[str, str]:
-    """key\\value, with the hive's full name."""
+    r"""Return key\value with the hive's full name."""
     key, _, name = path.rpartition("\\")
     _, _, below = key.partition("\\")
     return {"key": f"HKEY_LOCAL_MACHINE\\{below}", "name": name}
 
 
 def values(area: str, wanted: Any) -> list[dict[str, Any]]:
-    """Registry values that an area is made of."""
+    """Return the registry values of an area."""
     if area == "registry":
         return [{**value_place(path), "value": each} for path, each in wanted.items()]
     if area == "build":
@@ -82,12 +82,12 @@ def _networks(wanted: dict[str, Any]) -> Books:
 
 def _seen_networks(books: Books) -> Any:
     seen: dict[str, Any] = {}
-    for each in books.values():
-        (subnet,) = each["Subnets"]
+    for network in books.values():
+        (subnet,) = network["Subnets"]
         policies = subnet.get("Policies") or []
         vni = {"vni": policies[0]["VSID"]} if policies else {}
-        seen[each["Name"]] = {
-            "type": each["Type"], "subnet": subnet["AddressPrefix"], "gateway": subnet["GatewayAddress"], **vni
+        seen[network["Name"]] = {
+            "type": network["Type"], "subnet": subnet["AddressPrefix"], "gateway": subnet["GatewayAddress"], **vni
         }  # fmt: skip
     return seen
 
@@ -168,11 +168,11 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
     "flannel": ("flannel", _flannel, _same),
 }
-"""Area -> the stand-ins' book, and its shape there and in cases."""
+"""Area -> state file of the stand-ins, and its shape there and in cases."""
 
 
 def keep(fakes: Path, area: str, wanted: Any) -> None:
-    """Write an area into the stand-ins' books: what it names, nothing else."""
+    """Write an area into the stand-ins' state: exactly the members it names."""
     book, shape, _ = KEPT[area]
     place = fakes / f"{book}.json"
     books = json.loads(place.read_text()) if place.exists() else {}
@@ -184,36 +184,36 @@ def keep(fakes: Path, area: str, wanted: Any) -> None:
 
 
 def kept(fakes: Path, area: str) -> Any:
-    """An area as the stand-ins keep it."""
+    """Return an area from the stand-ins' state."""
     book, _, seen = KEPT[area]
     place = fakes / f"{book}.json"
     return seen(json.loads(place.read_text()) if place.exists() else {})
 
 
 def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> None:
-    """Endpoints that are there: none of the name, others, or new ones."""
+    """Change existing endpoints: remove those of a name, change them, or add new ones."""
     books = {area: read(fakes, area) for area in ("networks", "endpoints")}
     ids = {each["Name"]: each["ID"] for each in books["networks"].values()}
-    kept: Books = {}
+    remaining: Books = {}
     for identity, each in books["endpoints"].items():
         change = wanted.get(each["Name"], {})
         if change is not None:
             attached = {} if change.get("attached", True) else {"SharedContainers": []}
-            kept[identity] = each | attached
-    there = {each["Name"] for each in kept.values()}
+            remaining[identity] = each | attached
+    names = {each["Name"] for each in remaining.values()}
     for name, each in wanted.items():
-        if each is not None and name not in there:
+        if each is not None and name not in names:
             identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
             place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
-            kept[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
-    off = {id for id, each in kept.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
+            remaining[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
+    off = {id for id, each in remaining.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
     forwarding = {key: each for key, each in read(fakes, "forwarding").items() if key not in off}
-    for book, left in (("endpoints", kept), ("forwarding", forwarding)):
-        (fakes / f"{book}.json").write_text(json.dumps(left))
+    for book, content in (("endpoints", remaining), ("forwarding", forwarding)):
+        (fakes / f"{book}.json").write_text(json.dumps(content))
 
 
 def endpoints(fakes: Path) -> Any:
-    """name -> {network, address, attached, forwarding}."""
+    """Return name -> {network, address, attached, forwarding}."""
     books = {area: read(fakes, area) for area in ("networks", "endpoints", "forwarding")}
     return {
         each["Name"]: {
@@ -227,13 +227,13 @@ def endpoints(fakes: Path) -> Any:
 
 
 def read(fakes: Path, book: str) -> Books:
-    """A book of the stand-ins; empty before it is written."""
+    """Return a state file of the stand-ins; empty if it is not written yet."""
     place = fakes / f"{book}.json"
     return json.loads(place.read_text()) if place.exists() else {}
 
 
 def lose(fakes: Path) -> None:
-    """What HNS does not keep over a boot: endpoints, and overlay networks, which flanneld makes so (NonPersistent)."""
+    """Remove what HNS loses at a boot: endpoints, and overlay networks, which flanneld makes NonPersistent."""
     networks = {key: each for key, each in read(fakes, "networks").items() if each["Type"] != "Overlay"}
     for book, left in (("networks", networks), ("endpoints", {}), ("forwarding", {})):
         (fakes / f"{book}.json").write_text(json.dumps(left))

@@ -1,4 +1,4 @@
-"""One case on a Windows machine: its folders there, how its state is made, and how it is read."""
+"""One case on a Windows machine: its folders, how its state is set up and read."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from tests.conformance.windows_machine import Driver
 
 @dataclass
 class WindowsCase:
-    """A case, and the machine it shares with others."""
+    """A case, and the machine that it shares with other cases."""
 
     case: Case
     driver: Driver
@@ -27,27 +27,27 @@ class WindowsCase:
     cloud: FakeCloud
     number: int
     starts: dict[str, int] = field(default_factory=dict[str, int])
-    """How often a step started a service."""
+    """How often a step started each service."""
     found: dict[str, Any] = field(default_factory=dict[str, Any])
     wanted: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def machine(self) -> Machine:
-        """The machine it shares with others."""
+        """Return the machine that it shares with other cases."""
         return self.driver.machine
 
     @property
     def home(self) -> str:
-        """The case's own folder."""
+        """Return the case's own folder."""
         return rf"C:\case\{self.number}"
 
     @property
     def fakes(self) -> Path:
-        """The stand-ins' books."""
+        """Return the folder of the stand-ins' state."""
         return self.machine.path(rf"{self.home}\fakes")
 
     def fill(self, kind: str, name: str) -> str:
-        """What a placeholder stands for."""
+        """Return the value of a placeholder."""
         if kind == "root":
             root = [r"C:\full"] if self.driver.full else [self.home, "root"]
             return "\\".join([*root, *name.split("/")]).rstrip("\\")
@@ -66,18 +66,18 @@ class WindowsCase:
         return f"{self.downloads.urls[kind]}/{name}".rstrip("/")
 
     def told(self) -> dict[str, Any]:
-        """machine.json."""
+        """Return machine.json."""
         facts = {"cloud": "aws", "region": "eu-west-1", "world": "sandbox", "secret_service": f"{self.cloud.url}/"}
         facts |= {"join_secret": "join", "pki_secret": "pki", "status_url": f"{self.cloud.url}/status/AROAEXAMPLE%3A"}
         facts |= {"bundle_store": f"{self.cloud.url}/bundles"} | self.case.facts
         return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}
 
     def filled(self, state: State) -> State:
-        """The state with placeholders filled in."""
+        """Return the state with placeholders filled in."""
         return State.model_validate(placed(state.model_dump(), self.fill))
 
     def cleared(self) -> State:
-        """What earlier cases on this machine may have left in places that this one uses."""
+        """Return a state that removes leftovers of earlier cases from the places that this case uses."""
         steps = placed(self.case.steps, self.fill)
         system: dict[str, Any] = {"build": windows_areas.BUILD, "pagefile": "automatic", "hostname": "web-0"}
         named = [each["service"] for each in steps if isinstance(each.get("service"), str)]
@@ -88,7 +88,7 @@ class WindowsCase:
         return State(system=system)
 
     def arrange(self, state: State, *, boot: bool = False) -> None:
-        """Files, rights and what the system keeps, as the state says."""
+        """Set up files, rights and the system's state."""
         system = state.system
         self.cloud.secrets |= system.get("secrets", {})
         for area in system.keys() & windows_areas.KEPT.keys():
@@ -107,11 +107,11 @@ class WindowsCase:
 
     @property
     def fake_folder(self) -> str:
-        """The stand-ins' books, as the machine sees them."""
+        """Return the folder of the stand-ins' state, as the machine names it."""
         return rf"{self.home}\fakes"
 
     def arrange_files(self, state: State) -> None:
-        """Files and their rights."""
+        """Set up files and their rights."""
         for path in state.folders:
             self.place(path).mkdir(parents=True, exist_ok=True)
         for path, text in state.files.items():
@@ -119,8 +119,8 @@ class WindowsCase:
             self.place(path).write_bytes(text.encode())
         book = self.book("access")
         for path, access in {**state.folders, **state.access}.items():
-            known, *readers = access.split(", ")
-            book[path] = sddl(known, readers, folder=self.place(path).is_dir())
+            word, *readers = access.split(", ")
+            book[path] = sddl(word, readers, folder=self.place(path).is_dir())
         links = self.book("links")
         for path, target in state.links.items():
             self.place(path).parent.mkdir(parents=True, exist_ok=True)
@@ -129,21 +129,21 @@ class WindowsCase:
         for path in state.absent:
             place = self.place(path)
             shutil.rmtree(place) if place.is_dir() else place.unlink(missing_ok=True)
-        for name, kept in (("access", book), ("links", links)):
-            (self.fakes / f"{name}.json").write_text(json.dumps(kept))
+        for name, content in (("access", book), ("links", links)):
+            (self.fakes / f"{name}.json").write_text(json.dumps(content))
 
     def book(self, name: str) -> dict[str, Any]:
-        """One book of the stand-ins."""
+        """Return one state file of the stand-ins."""
         place = self.fakes / f"{name}.json"
         return json.loads(place.read_text()) if place.exists() else {}
 
     @property
     def data(self) -> Path:
-        """The executor's own folder of this case."""
+        """Return the executor's own folder of this case."""
         return self.machine.path(rf"{self.home}\data\mullion")
 
     def look(self, end: State) -> None:
-        """Ask the machine for what the judge will want to know."""
+        """Read from the machine what the judge needs."""
         values = [each for area in end.system for each in windows_areas.values(area, end.system[area])]
         places = [{"key": each["key"], "name": each["name"]} for each in values]
         named = {area: sorted(end.system.get(area, {})) for area in ("services", "variables")}
@@ -152,29 +152,29 @@ class WindowsCase:
         self.wanted = end.system
 
     def place(self, path: str) -> Path:
-        """For the judge: where the path lies."""
+        """Return the path at which the test can read the file."""
         if self.driver.full and path.startswith(r"C:\full"):
             return self.driver.full.joinpath(*path.split("\\")[2:])
         return self.machine.path(path)
 
     def access(self, path: str) -> str:
-        """For the judge: private, public, or the rules."""
+        """Return private, public, or the rules."""
         return access_of(self.book("access").get(path, "inherited"))
 
     def owner(self, path: str) -> str:
-        """For the judge: Linux has owners."""
+        """Raise NotImplementedError: only Linux has owners."""
         raise NotImplementedError(path)
 
     def executable(self, path: str) -> bool:
-        """For the judge: on Windows always so."""
+        """Return whether the file exists: on Windows every file is executable."""
         return self.place(path).exists()
 
     def link(self, path: str) -> str | None:
-        """For the judge."""
+        """Return the target of a link."""
         return self.book("links").get(path) if self.place(path).exists() else None
 
     def system(self, area: str) -> Any:
-        """For the judge."""
+        """Return the system's state of an area."""
         if area in windows_areas.KEPT:
             return windows_areas.kept(self.fakes, area)
         values = dict(zip((each["name"] for each in self.found["places"]), self.found["values"], strict=True))
@@ -193,17 +193,17 @@ class WindowsCase:
         return readers[area]()
 
     def addresses(self) -> list[str]:
-        """Those that a stand-in of host-local holds."""
+        """Return the addresses that a stand-in of host-local has reserved."""
         folders = [self.place(self.filled_text(each.holds)) for each in self.case.programs.values() if each.holds]
         return sorted(file.name for folder in folders for file in folder.rglob("*.*.*.*"))
 
     def filled_text(self, text: str) -> str:
-        """A text with placeholders filled in."""
+        """Return a text with placeholders filled in."""
         return placed(text, self.fill)
 
 
 def page_file(lines: list[str]) -> Any:
-    """As cases write it."""
+    """Return the page file in the form of cases."""
     if lines == windows_areas.AUTOMATIC:
         return "automatic"
     _, initial, maximum = lines[0].split()

@@ -1,6 +1,6 @@
-# Carries out jobs on a machine, one after the other, in one process: runs of the executor as the boot task starts it,
-# and what a case arranges or looks at. A job is C:\jobs\job.json, its answer C:\jobs\answer.json.
-# Power goes by the end of this process, at a call of one of the executor's commands.
+# Does jobs on a machine, one after the other, in one process: runs of the executor as the boot task starts it, and the
+# set-up and reading of a case's state. A job is C:\jobs\job.json, its answer C:\jobs\answer.json.
+# A power cut is the end of this process at a call of one of the executor's commands.
 
 $Node = "$env:ProgramFiles\mullion\bundles\b\node.ps1"
 $Memory = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\Session Manager\Memory Management'
@@ -8,14 +8,14 @@ $Names = 'HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\ComputerName'
 $Path = $env:PATH
 $global:Notes = [Collections.ArrayList]::new()
 
-# What would wait for minutes does not; waits between tries are written down.
+# Replaces Start-Sleep: shortens long waits and records waits between tries.
 function global:Start-Sleep {
     param([int] $Seconds, [int] $Milliseconds)
     if ((Get-PSCallStack)[1].FunctionName -eq 'Invoke-Step') { [void]$Notes.Add(@('wait', $Seconds)); return }
     [Threading.Thread]::Sleep(50)
 }
 
-# What flanneld does in that start of its service which a case names: its network, and its file.
+# Simulates flanneld: creates its network and its file at the start of its service that the case names.
 function global:Start-Flannel([string] $Name) {
     $place = "$env:MULLION_FAKES\flannel.json"
     if (-not [IO.File]::Exists($place)) { return }
@@ -31,11 +31,11 @@ function global:Start-Flannel([string] $Name) {
 
 function Stop-Power { [Diagnostics.Process]::GetCurrentProcess().Kill() }
 
-# What happens before each call of a command of the executor. Breakpoints would do it too, but as long as there is one
-# PowerShell runs unoptimised code everywhere: a second run of a node took a quarter more of CPU time.
+# Actions before each call of a command of the executor, by command. Breakpoints would also work, but while one is set
+# PowerShell runs all code unoptimised: a second run of a node took a quarter more CPU time.
 $global:Watched = @{}
 
-# The actions get the arguments of the call. What is called by & does not know its own alias, so each has its function.
+# Actions get the arguments of the call. Code called with & does not see its own alias, so each command gets a function.
 function Watch-Command([string] $Name, [scriptblock] $Action) {
     $global:Watched[$Name] = @($Watched[$Name] | Where-Object { $_ }) + $Action
     $body = "foreach (`$action in `$Watched['$Name']) { & `$action @args }`n" +
@@ -49,7 +49,7 @@ function Clear-Watched {
     $Watched.Clear()
 }
 
-# Kills this process at the given hit of a command, in the step, after it began to set.
+# Kills this process at the given call of a command within the step, counted from when the step began to set.
 function Set-Cut([hashtable] $Cut) {
     $global:Cut = $Cut
     $global:Setting = $false
@@ -60,13 +60,13 @@ function Set-Cut([hashtable] $Cut) {
     }
 }
 
-# Kills this process once one of the phases is over.
+# Kills this process at the end of one of the phases.
 function Set-PhaseCut([string[]] $Phases) {
     $global:Phases = $Phases
     Watch-Command 'Invoke-Phase' { if ($Result['phase'] -in $Phases) { Stop-Power } }
 }
 
-# Kills this process once a step that is not spared was set, before anything is tested or recorded.
+# Kills this process after the first step outside $Spared was set, before it is tested or recorded.
 function Set-StepCut([string[]] $Spared) {
     $global:Spared, $global:Tests = $Spared, @{}
     Watch-Command 'Test-Step' {

@@ -1,4 +1,4 @@
-"""A Windows machine that plays one case after the other, in a PowerShell process that lives until something cuts it."""
+"""A Windows machine that plays cases one after the other, in one PowerShell process that lives until a cut."""
 
 import json
 import subprocess
@@ -13,12 +13,12 @@ from sandbox.boot.windows.winpwsh import FOLDER, Machine
 
 DRIVER = Path(__file__).with_name("windows_driver.ps1")
 JOB_SECONDS = 120
-"""Longest that one job may take; a run under Wine takes about one."""
+"""Longest time of one job in seconds; a run under Wine takes about one."""
 IDLE_SECONDS = 1200
 
 
 class PowerGone(Exception):
-    """The process ended in mid-job."""
+    """The process ended during a job."""
 
 
 @dataclass
@@ -28,27 +28,27 @@ class Driver:
     machine: Machine
     process: subprocess.Popen[str] | None = None
     full: Path | None = None
-    """C:\\full as the test sees it: a small disk that can be full."""
+    r"""The host's path of C:\full: a small disk that can be full."""
     longest: float = JOB_SECONDS
     """Seconds that one job may take."""
 
     def __post_init__(self) -> None:
-        """Put the driver there."""
+        """Copy the driver to the machine."""
         self.jobs.mkdir(exist_ok=True)
         (self.jobs / "driver.ps1").write_bytes(DRIVER.read_bytes())
 
     @property
     def jobs(self) -> Path:
-        """C:\\jobs."""
+        r"""Return the host's path of C:\jobs."""
         return self.machine.path(r"C:\jobs")
 
     def call(self, kind: str, **job: Any) -> dict[str, Any]:
-        """The answer to a job. PowerGone when the process ended; the next job starts another."""
+        """Do a job and return its answer. Raises PowerGone if the process ended; the next job starts a new one."""
         self.send(kind, **job)
         return self.answer()
 
     def send(self, kind: str, **job: Any) -> None:
-        """Hand the job over."""
+        """Send a job."""
         if self.process is None or self.process.poll() is not None:
             for name in ("job.json", "answer.json", "answer.new", "met", "go"):
                 (self.jobs / name).unlink(missing_ok=True)
@@ -59,7 +59,7 @@ class Driver:
         new.rename(self.jobs / "job.json")
 
     def answer(self) -> dict[str, Any]:
-        """What came of it."""
+        """Return the answer of the last job."""
         place, end = self.jobs / "answer.json", time.monotonic() + self.longest
         process = self.process
         assert process is not None
@@ -68,13 +68,13 @@ class Driver:
                 raise PowerGone(f"exit {process.returncode}: {last_words(process)}")
             assert time.monotonic() < end, f"no answer within {self.longest} s"
             time.sleep(0.01)
-        found = json.loads(place.read_text())
+        result = json.loads(place.read_text())
         place.unlink()
-        assert "broken" not in found, found
-        return found
+        assert "broken" not in result, result
+        return result
 
     def kill(self) -> None:
-        """The power of the whole machine goes: every process ends, disk and registry stay."""
+        """Cut the power of the machine: all processes end, disk and registry stay."""
         self.machine.cut()
         if self.process is not None:
             self.process.wait(30)
@@ -82,13 +82,14 @@ class Driver:
                 self.process.stdout.close()
 
     def second_run(self, data: str) -> str:
-        """Output of a start of the executor in a process of its own."""
+        """Start the executor in a second process; return its output."""
         command = rf"$env:ProgramData = '{data}'; & '{FOLDER}\node.ps1'"
         return self.machine.pwsh(command)[1]
 
 
 def last_words(process: subprocess.Popen[str]) -> str:
-    """The end of its output; a console of Wine may hold the pipe for longer than the process."""
+    """Return the end of the process's output; a console of Wine may keep the pipe open longer than the process
+    lives."""
     assert process.stdout is not None
     with process.stdout, suppress(subprocess.TimeoutExpired):
         return process.communicate(timeout=5)[0][-800:]
@@ -97,7 +98,7 @@ def last_words(process: subprocess.Popen[str]) -> str:
 
 @contextmanager
 def small_disk(machine: Machine) -> Iterator[Driver]:
-    """A driver on the machine, whose C:\\full is a disk of 1 MiB in a mount namespace of its own."""
+    r"""Return a driver on the machine, whose C:\full is a disk of 1 MiB in its own mount namespace."""
     place = machine.path(r"C:\full")
     place.mkdir()
     script = 'mount -t tmpfs -o size=1m mullion "$1" && echo mounted && exec sleep 9999'
@@ -115,7 +116,7 @@ def small_disk(machine: Machine) -> Iterator[Driver]:
 
 
 def fill(folder: Path) -> None:
-    """Not one byte more fits on the disk of the folder."""
+    """Fill the folder's disk to the last byte."""
     with (folder / "filler").open("wb", buffering=0) as filler, suppress(OSError):
         for block in (4096, 1):
             with suppress(OSError):
@@ -124,5 +125,5 @@ def fill(folder: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """There is space again."""
+    """Free the space again."""
     (folder / "filler").unlink()

@@ -1,4 +1,4 @@
-"""Stand-in programs of cases on Windows: batch files, and for services a program of Wine that can be one."""
+"""Stand-in programs of cases on Windows: batch files, and a Wine program for services."""
 
 import subprocess
 from typing import TYPE_CHECKING
@@ -24,16 +24,16 @@ $last = 2
 while ([IO.File]::Exists("$folder\$network.$last")) { $last++ }
 [IO.File]::WriteAllText("$folder\$network.$last", "$holder`r`n$env:CNI_IFNAME")
 """
-"""Reserves one address for the holder, as the real one does: a file named after the address."""
+"""Reserves one address for the holder, as the real program does: a file named after the address."""
 
 
 def name(folder: str, program: str, what: Program | None) -> str:
-    """Where the program lies."""
+    """Return the program's path."""
     return rf"{folder}\{program}{'.exe' if what and what.stays else '.cmd'}"
 
 
 def write(machine: Machine, path: str, root: str, name: str, program: Program) -> None:
-    """Put it there."""
+    """Write the program."""
     place = machine.path(path)
     if program.stays:
         place.write_bytes(machine.path(SERVICE).read_bytes())
@@ -69,7 +69,7 @@ def _lines(root: str, name: str, program: Program) -> list[str]:
 
 
 def service(driver: "Driver", name: str, state: str) -> None:
-    """A service that somebody else made: there, with another command."""
+    """Set up a service with another command, as if another program had created it."""
     if state == "absent":
         return
     machine = driver.machine

@@ -1,33 +1,33 @@
-"""A copy of the clone, in which tests run the command as a person does: in processes of its own."""
+"""A copy of the clone, in which tests run the command in processes of its own."""
 
 from pathlib import Path
 
-from operations.chaos.clone import Replica
+from operations.chaos.clone import ScratchClone
 from operations.clouds import cloud_tables
 from operations.engine.locate import Engine
 from operations.recovery import state_check
 from sandbox.boot.cloud_services import services_of
 
 
-class Clone(Replica):
-    """A copy for one stack, aws-ci unless another is named."""
+class Clone(ScratchClone):
+    """A copy for one stack, aws-ci by default."""
 
     def __init__(self, folder: Path, engine: Engine, stack: str = "aws-ci") -> None:
         super().__init__(folder, engine, stack)
 
     def built(self) -> "Clone":
-        """The same, with its cluster built."""
+        """A copy with its cluster built."""
         up = self.up()
         assert up.returncode == 0, up.stderr
         return self
 
     @property
     def cloud(self) -> cloud_tables.Cloud:
-        """The stack's."""
+        """The stack's cloud."""
         return cloud_tables.CLOUDS[self.document()["cloud"]]
 
     def store(self, purpose: str) -> str:
-        """The bucket of the world for this (bundles, snapshots), as machines are told."""
+        """Return the URL of a bucket (bundles, snapshots), as machines get it."""
         with self.cloud_state() as cloud_state:
             cloud_services = services_of(cloud_state)
             machines = cloud_services.machines
@@ -36,7 +36,7 @@ class Clone(Replica):
             return machines.place(f"{next(filter(None, urls))}/x")[0]
 
     def machines(self) -> dict[str, str]:
-        """What instances in the world call themselves, by name."""
+        """Return the instance ids in the sandbox, by machine name."""
         cloud = self.cloud
         with self.cloud_state() as cloud_state:
             return {
@@ -45,5 +45,5 @@ class Clone(Replica):
             }
 
     def differences(self) -> state_check.Disagreement:
-        """Where state and world differ."""
+        """Return where state and sandbox differ."""
         return state_check.compare(self.resources(), state_check.in_sandbox(self.sandbox / "world.db"))

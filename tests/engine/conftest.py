@@ -1,4 +1,4 @@
-"""Stacks of this repository on the real engine, each in a sandbox world of its own."""
+"""Stacks of this repository on the real engine, each in a sandbox of its own."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ class Run:
     """One preview or update."""
 
     steps: dict[str, Step] = field(default_factory=dict)
-    """By type and name, without what stays the same."""
+    """Operations by type and name, without unchanged resources."""
     outputs: dict[str, Any] = field(default_factory=dict)
 
     def of(self, kind: str) -> dict[str, tuple[str, ...]]:
@@ -49,7 +49,7 @@ class Run:
 
 
 class Stack:
-    """One stack file of the repository, copied, with a world, a state and an engine home of its own."""
+    """A copy of one stack file of the repository, with a sandbox, a state and an engine home of its own."""
 
     def __init__(self, name: str, folder: Path) -> None:
         self.name, self.folder, self.log = name, folder, list[str]()
@@ -69,21 +69,21 @@ class Stack:
         runpy.run_path(str(REPOSITORY / "__main__.py"))
 
     def edit(self, **fields: Any) -> None:
-        """Make the stack file the repository's, with these fields of the cluster changed; dicts are merged."""
+        """Write the repository's stack file with changed fields of the cluster; dicts are merged."""
         settings = copy.deepcopy(self._settings)
         merge(settings["config"][CLUSTER], fields)
-        if self._file.exists():  # the passphrase's salt is the engine's
+        if self._file.exists():  # the engine wrote the passphrase's salt
             settings |= {k: v for k, v in yaml.safe_load(self._file.read_text()).items() if k == "encryptionsalt"}
         self._file.write_text(yaml.safe_dump(settings))
 
     def preview(self) -> Run:
-        """What `up` would do."""
+        """Preview `up`."""
         run = Run()
         self._stack.preview(on_event=self._listen(run), on_output=self.log.append)
         return run
 
     def up(self) -> Run:
-        """Make it so."""
+        """Run `up`."""
         run = Run()
         self._built = None
         result = self._stack.up(on_event=self._listen(run), on_output=self.log.append)
@@ -94,11 +94,11 @@ class Stack:
 
     @property
     def is_built(self) -> bool:
-        """Whether the last `up` came through, and the stack file is as it was then."""
+        """Return whether the last `up` succeeded and the stack file has not changed since."""
         return self._built == self._written()
 
     def down(self) -> Run:
-        """Remove it; protection and hooks are taken off first, as `mullion down` does."""
+        """Run `down`; protection and hooks are removed first, as `mullion down` does."""
         exported, file = json.loads(self._command("stack", "export")), self.folder / "export.json"
         assert state.released(exported["deployment"]["resources"])
         file.write_text(json.dumps(exported))
@@ -109,7 +109,7 @@ class Stack:
         return run
 
     def _written(self) -> dict[str, Any]:
-        """What the stack file says; its text is the engine's, which writes it anew."""
+        """Return the stack file's cluster; the engine rewrites the file's text."""
         return yaml.safe_load(self._file.read_text())
 
     def _listen(self, run: Run) -> Any:
@@ -133,7 +133,7 @@ class Stack:
         return CloudState(self.folder / "world.db")
 
     def machines(self) -> dict[str, str]:
-        """Instance ids in the world, by name."""
+        """Return the instance ids in the sandbox, by machine name."""
         cloud = self.cloud
         return {
             each.name.removeprefix(f"{self.name}-"): ({**each.outputs, "id": each.id})[cloud.instance]
@@ -142,16 +142,16 @@ class Stack:
 
     @property
     def cloud(self) -> cloud_tables.Cloud:
-        """What the stack's file says it is in."""
+        """The cloud in the stack's file."""
         return cloud_tables.CLOUDS[self._settings["config"][CLUSTER]["cloud"]]
 
     def state(self) -> dict[str, Any]:
-        """The state as it lies on the disk."""
+        """Return the state on the disk."""
         path = self.folder / "state" / ".pulumi" / "stacks" / "mullion" / f"{self.name}.json"
         return json.loads(path.read_text())["checkpoint"]["latest"]
 
     def secrets_of_the_state(self) -> list[str]:
-        """Every value of the state that is a secret of ours, decrypted, as text."""
+        """Return every secret of Mullion's in the state, decrypted, as text."""
         exported = json.loads(self._command("stack", "export", "--show-secrets"))
         marked = THINGS[self.cloud.name].marked
         for each in exported["deployment"]["resources"]:
@@ -160,7 +160,7 @@ class Stack:
         return list(_plaintexts(exported))
 
     def stashed(self, name: str) -> Any:
-        """What a Stash of the state holds, decrypted."""
+        """Return the decrypted value of a Stash in the state."""
         resources = json.loads(self._command("stack", "export", "--show-secrets"))["deployment"]["resources"]
         [found] = [each["outputs"]["output"] for each in resources if each["urn"].endswith(f"::{self.name}-{name}")]
         return json.loads(found["plaintext"])
@@ -195,7 +195,7 @@ def _leaves(document: Any) -> Iterator[str]:
 
 
 def merge(into: dict[str, Any], fields: Mapping[str, Any]) -> None:
-    """Put fields into a document, depth first; None removes."""
+    """Merge fields into a document recursively; None removes a field."""
     for key, value in fields.items():
         if isinstance(value, Mapping) and isinstance(into.get(key), dict):
             merge(into[key], value)

@@ -1,4 +1,4 @@
-"""A fake Kubernetes API for drains, on loopback: demands the client certificate, honours PodDisruptionBudgets."""
+"""A fake Kubernetes API for drains, on loopback: requires the client certificate and honours PodDisruptionBudgets."""
 
 import json
 import re
@@ -25,14 +25,14 @@ from components.machine.pki import KeyPair
 
 @dataclass
 class Cluster:
-    """Nodes, pods and the calls so far. refusals: how many evictions of a pod its PodDisruptionBudget still refuses."""
+    """Nodes, pods and recorded calls. refusals: how many more evictions of a pod its PodDisruptionBudget refuses."""
 
     nodes: dict[str, bool] = field(default_factory=dict)
-    """By name, whether Ready."""
+    """Whether a Node is Ready, by name."""
     pods: dict[str, dict[str, Any]] = field(default_factory=dict)
     refusals: dict[str, int] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
-    """`cordon NODE` and `evict POD`, in order; also refused evictions."""
+    """`cordon NODE` and `evict POD` calls, in order; refused evictions included."""
 
     def add(self, name: str, node: str, owner: str = "ReplicaSet", refusals: int = 0) -> None:
         """Put a pod on a node."""

@@ -1,4 +1,4 @@
-"""One suite for all clouds: `make test` runs each test on the cloud that its seed draws, `make soak` on all."""
+"""One suite for all clouds: `make test` runs each test on a cloud drawn by its seed, `make soak` on all."""
 
 import random
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from tests.seed import SEED
 CLOUDS = tuple(cloud_tables.CLOUDS)
 KINDS = ("dev", "ci", "prod")
 STACKS = (*(f"{cloud}-{kind}" for cloud in CLOUDS for kind in KINDS), "aws-docker")
-"""All that soak takes."""
+"""Stacks of `make soak`."""
 
 SAMPLED = "sampled"
 
 
 def two(of: Sequence[str]) -> dict[str, str]:
-    """Two of these, by names that are the same whatever is drawn: tests are named by them."""
+    """Return two elements under fixed names, because tests are named by them."""
     return dict(zip(("one drawn", "another drawn"), random.Random(SEED).sample(of, 2), strict=True))
 
 
 def each(kind: str) -> list[Any]:
-    """Parameters: the stack of this kind (ci, dev, prod) of one cloud, for `stack`; in soak that of every cloud."""
+    """Return parameters for `stack`: the stack of this kind (ci, dev, prod) of one cloud; in soak, of every cloud."""
     return [f"{SAMPLED}-{kind}", *(pytest.param(f"{cloud}-{kind}", marks=pytest.mark.soak) for cloud in CLOUDS)]
 
 
 def stack(parameter: str, what: str) -> str:
-    """The stack that a parameter names. what: is to run on it, so that not all of a run draws the same cloud."""
+    """Return the stack of a parameter. what: name of the test, so that the tests of a run draw different clouds."""
     kind = parameter.partition("-")[2]
     drawn = random.Random(f"{SEED} {what}").choice([each for each in STACKS if each.endswith(f"-{kind}")])
     name = drawn if parameter.startswith(SAMPLED) else parameter

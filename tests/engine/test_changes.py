@@ -1,4 +1,4 @@
-"""A running cluster changed: what is touched, what is not, and in which order."""
+"""Changes of a running cluster: which resources they touch, and in which order."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +28,7 @@ def built(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> 
 
 @pytest.fixture
 def stack(built: Stack) -> Stack:
-    """The cluster as its stack file says; what a test changes, it changes alone."""
+    """A built cluster as in its stack file, for one change by each test."""
     built.edit()
     if not built.is_built:
         built.up()
@@ -36,13 +36,13 @@ def stack(built: Stack) -> Stack:
 
 
 POINTER = {"bundle-control-plane", "desired-state", "serial"}
-"""What a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
+"""Resources that a change of the control plane's bundle touches: the bundle and the desired-state pointer."""
 MEMBERS = {"members", "members-serial"}
-"""What a change of who the members are, or of their labels and taints, touches."""
+"""Resources that a change of the members, or of their labels and taints, touches."""
 
 
 def change(stack: Stack, **fields: Any) -> Run:
-    """Preview and up with these fields changed; both must say the same."""
+    """Preview and up with changed fields; both must report the same."""
     stack.edit(**fields)
     preview, up = stack.preview(), stack.up()
     assert preview.steps == up.steps, "the preview said what up would do"
@@ -50,9 +50,9 @@ def change(stack: Stack, **fields: Any) -> Run:
 
 
 def touched(stack: Stack, run: Run) -> set[str]:
-    """Names, after the stack's, of all resources but components, which only show their arguments.
+    """Return names, without the stack's, of changed resources, but no components, which only repeat their arguments.
 
-    Nor the folders of bundles on Azure, of which each bundle has another whenever it changes, and only then.
+    Folders of bundles on Azure are left out: each bundle changes its folder.
     """
     steps = (key.split("|") for key in run.steps)
     names = {name.removeprefix(f"{stack.name}-") for kind, name in steps if not kind.startswith(COMPONENTS)}
@@ -63,7 +63,7 @@ def touched(stack: Stack, run: Run) -> set[str]:
 
 
 def most_missing(stack: Stack, since: int, machines: set[str]) -> int:
-    """How many of these machines were gone at once, at worst."""
+    """Return how many of these machines were missing at once, at most."""
     gone: set[str] = set()
     worst = 0
     for each in stack.cloud_state.operations()[since:]:
@@ -86,7 +86,7 @@ def test_scaling_adds_and_removes_exactly_those_machines(stack: Stack) -> None:
 
 @pytest.mark.parametrize("unavailable", [1, 2])
 def test_a_changed_reserve_rolls_exactly_that_pool_in_waves(stack: Stack, unavailable: int) -> None:
-    """RES-01, OS-09: three machines, never more than max_unavailable missing, none of another pool touched."""
+    """RES-01, OS-09: of three machines never more than max_unavailable are missing, and other pools are untouched."""
     before, since = stack.machines(), len(stack.cloud_state.operations())
     memory = f"{2 + unavailable}Gi"
     fields = {"kubelet": {"system_reserved": {"memory": memory}}, "rollout": {"max_unavailable": unavailable}}
@@ -151,21 +151,21 @@ def test_image_size_and_user_data_touch_no_control_plane_machine(stack: Stack) -
 
 
 def image(stack: Stack) -> str:
-    """An image that exists in this world and is not the control plane's."""
+    """Return an image that exists in this sandbox and is not the control plane's."""
     windows = [each for each in stack.cloud_state.resources(stack.cloud.machine) if "-web-" in each.name]
     return THINGS[stack.cloud.name].image(windows[0].inputs)
 
 
 def test_rotating_one_secret_touches_that_one_alone(stack: Stack) -> None:
-    """Every item has a generation of its own; machines stay."""
+    """Each option of `rotation` has its own generation; machines stay."""
     before = stack.machines()
     expected = {
         "administrator": {"administrator"},
-        "desired_state": {"desired-state", "members"},  # both documents have its MAC
+        "desired_state": {"desired-state", "members"},  # both documents are signed with it
         "service_account": {"service-account-1", "pki"},
         "encryption": {"encryption-1", "pki"},
     }
-    if not stack.cloud.versions:  # its provider lists those of images: looked up anew, and still the newest
+    if not stack.cloud.versions:  # images are looked up again, and the newest has not changed
         expected["images"] = {"ubuntu-24.04", "windows-2022"}
     rotation: dict[str, int] = {}
     for item, names in expected.items():
@@ -217,18 +217,18 @@ def test_another_network_layout_is_refused_before_a_machine_is_touched(
 
 
 def zones(stack: Stack) -> list[str]:
-    """Names of the zones that machines are in, in order."""
+    """Return the zones of machines, in order."""
     return sorted({stack.cloud.zone_of(each.outputs) for each in stack.cloud_state.resources(stack.cloud.machine)})
 
 
-def test_down_empties_the_bundle_store_all_the_same(stack: Stack) -> None:
+def test_down_empties_the_bundle_store(stack: Stack) -> None:
     assert len(stored_bundles(stack)) > 3, "older bundles were kept until now"
     stack.down()
     assert stored_bundles(stack) == set()
 
 
 def stored_bundles(stack: Stack) -> set[str]:
-    """Keys of all bundle objects in the world."""
+    """Return the keys of all bundle objects in the sandbox."""
     cloud_state = stack.cloud_state
     return {
         key for bucket in cloud_state.buckets() for key in cloud_state.objects(bucket) if key.startswith("bundles/")

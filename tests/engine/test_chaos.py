@@ -1,4 +1,4 @@
-"""`mullion chaos` on the engine: whatever it does to a cluster, everything holds."""
+"""`mullion chaos` on the real engine: every invariant holds after every action."""
 
 import shutil
 from collections.abc import Callable
@@ -16,11 +16,11 @@ from .clone import Clone
 pytestmark = pytest.mark.engine
 
 FIRST, SEQUENCES = int(GIVEN or 1), 300
-"""Of soak: the first seed, and how many. The same in every worker, because the tests are named by it."""
+"""First seed of `make soak`, and number of seeds; the same in every worker, because tests are named by them."""
 KINDS = (*("ci",) * 4, "dev", *("ci",) * 4, "prod")
-"""In turn; mostly the smallest, since most sequences are had for the time there: each takes more than a minute."""
+"""Stacks of the sequences, in turn; mostly the smallest, because each sequence takes more than a minute."""
 SHORT = 2
-"""Changes in the one sequence of `make test`."""
+"""Number of changes in the only sequence of `make test`."""
 STACKS = tuple(f"{cloud}-{kind}" for kind in KINDS for cloud in sampling.CLOUDS)
 
 
@@ -32,7 +32,9 @@ def held(stack: str, seed: int, length: int, folders: pytest.TempPathFactory, en
     return runs
 
 
-def test_a_sequence_of_changes_faults_and_cuts_holds(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> None:
+def test_invariants_hold_through_a_sequence_of_changes_faults_and_interruptions(
+    tmp_path_factory: pytest.TempPathFactory, engine: Engine
+) -> None:
     held(sampling.stack("sampled-ci", "chaos"), SEED, SHORT, tmp_path_factory, engine)
 
 
@@ -40,7 +42,7 @@ def test_a_sequence_of_changes_faults_and_cuts_holds(tmp_path_factory: pytest.Te
 @pytest.mark.parametrize(
     ("stack", "seed"), [(STACKS[number % len(STACKS)], FIRST + number) for number in range(SEQUENCES)]
 )
-def test_every_sequence_holds(
+def test_invariants_hold_through_every_sequence(
     stack: str,
     seed: int,
     tmp_path_factory: pytest.TempPathFactory,

@@ -1,4 +1,4 @@
-"""`mullion replace-control-plane` and `mullion restore`, on a protected cluster of three: as a person runs them."""
+"""`mullion replace-control-plane` and `mullion restore`, on a protected cluster of three, through the command line."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ OLDER, NEWER = (f"etcd/20261121T{hour}0000Z-timer.{'ab' * 32}.db" for hour in ("
 
 @pytest.fixture(scope="module", params=sampling.each("prod"))
 def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    """The cluster to rely on without its workers, built and founded, with two snapshots."""
+    """The production cluster without its workers, built and founded, with two snapshots."""
     made = Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "control planes"))
     cluster = made.document()
     for pool in cluster["pools"].values():
@@ -34,26 +34,26 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def done(run: Any) -> str:
-    """What a run that went well says."""
+    """Return the output of a run that must succeed."""
     assert run.returncode == 0, run.stderr
     assert "Traceback" not in run.stderr
     return run.stdout
 
 
 def changed(clone: Clone, before: dict[str, str]) -> set[str]:
-    """Names of machines that are others than before."""
+    """Return the names of machines whose instances have changed."""
     now = clone.machines()
     assert now.keys() == before.keys()
     return {name for name in now if now[name] != before[name]}
 
 
 def protected(clone: Clone) -> set[str]:
-    """Names of machines that are protected in the state."""
+    """Return the names of machines that are protected in the state."""
     found = [each["urn"] for each in clone.resources() if clone.cloud.is_machine(each) and each.get("protect")]
     return {each.rpartition("::")[2].removeprefix(f"{clone.stack}-") for each in found}
 
 
-def test_one_control_plane_is_made_anew_and_only_that_one_and_all_stay_protected(clone: Clone) -> None:
+def test_one_control_plane_machine_is_replaced_and_all_stay_protected(clone: Clone) -> None:
     before = clone.machines()
     said = done(clone.run("replace-control-plane", clone.stack, "control-plane-1", "--sandbox", "--yes"))
     assert changed(clone, before) == {"control-plane-1"}
@@ -62,7 +62,7 @@ def test_one_control_plane_is_made_anew_and_only_that_one_and_all_stay_protected
     assert done(clone.up()).startswith("no changes"), "nothing is left to do"
 
 
-def test_a_control_plane_stays_while_another_is_not_well(clone: Clone) -> None:
+def test_a_control_plane_machine_is_not_replaced_while_another_is_unhealthy(clone: Clone) -> None:
     before, store = clone.machines(), clone.store("bundles")
     with clone.cloud_state() as cloud_state, cloud_state.transaction():
         key = next(key for key in cloud_state.objects(store) if before["control-plane-2"] in key)
@@ -87,7 +87,9 @@ def test_a_control_plane_stays_while_another_is_not_well(clone: Clone) -> None:
         (("restore", "STACK", "--snapshot", "etcd/x.db", "--confirm", "STACK"), 2, "restore STACK --list"),
     ],
 )
-def test_what_is_not_meant_is_refused(clone: Clone, words: tuple[str, ...], code: int, says: str) -> None:
+def test_unconfirmed_or_unknown_replacements_are_refused(
+    clone: Clone, words: tuple[str, ...], code: int, says: str
+) -> None:
     before = clone.machines()
     refused = clone.run(*(each.replace("STACK", clone.stack) for each in words), "--sandbox")
     assert refused.returncode == code
@@ -95,7 +97,7 @@ def test_what_is_not_meant_is_refused(clone: Clone, words: tuple[str, ...], code
     assert changed(clone, before) == set()
 
 
-def test_a_restore_asks_the_next_founder_for_the_newest_snapshot_and_makes_all_of_the_control_plane_anew(
+def test_restore_replaces_the_control_plane_and_its_founder_gets_the_newest_snapshot(
     clone: Clone,
 ) -> None:
     listed = done(clone.run("restore", clone.stack, "--sandbox", "--list"))

@@ -1,4 +1,4 @@
-"""What somebody changed by hand: named by `drift`, put right by `up --refresh`."""
+"""Changes by hand: reported by `drift`, undone by `up --refresh`."""
 
 import json
 from pathlib import Path
@@ -21,13 +21,13 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Clone(tmp_path_factory.mktemp("clone"), engine, sampling.stack(request.param, "drift")).built()
 
 
-def test_a_cluster_as_built_has_no_drift(clone: Clone) -> None:
+def test_an_unchanged_cluster_has_no_drift(clone: Clone) -> None:
     drift = clone.run("drift", clone.stack)
     assert drift.returncode == Exit.OK, drift.stderr
     assert drift.stdout == f"{clone.stack} has no drift\n"
 
 
-def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone) -> None:
+def test_changes_and_deletions_by_hand_are_reported_and_undone(clone: Clone) -> None:
     before, things, machine = files(clone), THINGS[clone.cloud.name], f"{clone.stack}-windows-0"
     larger, size = things.larger[1], clone.document()["pools"]["windows"]["size"]
     kind, host = (each.rpartition(":")[2] for each in (things.listener, clone.cloud.machine))
@@ -49,7 +49,7 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
     }
     doctor = clone.run("doctor", clone.stack)
     assert doctor.returncode == Exit.FAILED
-    assert f"in the state and not in the world: {things.listener}" in doctor.stdout
+    assert f"in the state and not in the sandbox: {things.listener}" in doctor.stdout
     assert files(clone) == before, "drift and doctor changed nothing"
 
     up = clone.up("--refresh")
@@ -59,7 +59,7 @@ def test_what_is_changed_or_removed_by_hand_is_named_and_put_right(clone: Clone)
 
 
 def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
-    """Its status record still says ready."""
+    """The status record still says ready."""
     machine, kind = f"{clone.stack}-windows-0", clone.cloud.machine.rpartition(":")[2]
     assert clone.run("sandbox", "remove", clone.stack, f"{kind}/{machine}").returncode == 0
     waited = clone.run("wait", clone.stack, "--timeout", "30s")
@@ -71,5 +71,5 @@ def test_a_machine_whose_instance_is_gone_is_not_ready(clone: Clone) -> None:
 
 
 def files(clone: Clone) -> dict[Path, bytes]:
-    """What the backend holds of the stack."""
+    """Return the files of the stack in the backend."""
     return {each: each.read_bytes() for each in (clone.sandbox / "state").rglob("*.json*") if each.is_file()}

@@ -1,4 +1,4 @@
-"""Ctrl-C from a real terminal: it goes to the whole foreground group, as a person's does."""
+"""Ctrl-C from a real terminal, which signals the whole foreground process group."""
 
 import os
 import pty
@@ -27,7 +27,9 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
-    """Run `up`, press Ctrl-C once it has made some resources, again when it has answered. Exit code and screen."""
+    """Run `up`, and press Ctrl-C when it has created some resources, and again after its reply. Return exit code and
+    screen.
+    """
     words = clone.words("up", clone.stack, "--sandbox")
     process, terminal = pty.fork()
     if process == 0:
@@ -38,7 +40,7 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
         if select.select([terminal], [], [], 0.05)[0]:
             try:
                 screen += os.read(terminal, 65536)
-            except OSError:  # the other side is closed
+            except OSError:  # the process closed its side
                 break
         made = max((int(each) for each in DONE.findall(screen)), default=0)
         if pressed < presses and made >= 20 and (pressed == 0 or b"once more to stop at once" in screen):
@@ -51,14 +53,14 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("presses", [1, 2])
-def test_ctrl_c_stops_in_good_order_and_the_next_up_goes_on(clone: Clone, presses: int) -> None:
+def test_ctrl_c_ends_calls_in_progress_and_the_next_up_continues(clone: Clone, presses: int) -> None:
     clone.fresh()
     with clone.cloud_state() as cloud_state:
-        faults.plan(cloud_state, "slow", 1, amount=0.3, times=80)  # so that calls are under way at any moment
+        faults.plan(cloud_state, "slow", 1, amount=0.3, times=80)  # so that calls are in progress at any moment
     code, screen = on_a_terminal(clone, presses)
     assert code == 130, screen
     assert "Traceback" not in screen
-    assert f"`mullion up {clone.stack}` goes on" in screen
+    assert f"`mullion up {clone.stack} --sandbox` goes on" in screen
     assert not clone.locks()
     if presses == 1:
         assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"

@@ -1,4 +1,4 @@
-"""`mullion logs`: a machine is asked, and answers, through the bundle store with the roles that the program made."""
+"""`mullion logs`: request and answer pass through the bundle store, with the roles that the program created."""
 
 import io
 import re
@@ -48,7 +48,7 @@ def test_a_machine_that_does_not_exist_is_refused_with_the_names_of_all_machines
 
 
 def fetch(clone: Clone, machine: str) -> subprocess.CompletedProcess[str]:
-    """Fetch the logs of a simulated machine, which the command itself refuses."""
+    """Fetch the logs of a simulated machine, which the command refuses."""
     code = f"from operations.commands.logs import fetch; fetch({clone.stack!r}, {machine!r}, None)"
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -62,7 +62,7 @@ def fetch(clone: Clone, machine: str) -> subprocess.CompletedProcess[str]:
 
 
 def objects(clone: Clone) -> list[str]:
-    """Keys of all objects in the world."""
+    """Return the keys of all objects in the sandbox."""
     cloud_state = CloudState(clone.sandbox / "world.db")
     try:
         return [row[0] for row in cloud_state.connection.execute("SELECT key FROM objects WHERE etag <> ''")]
@@ -71,7 +71,7 @@ def objects(clone: Clone) -> list[str]:
 
 
 def test_a_machine_reads_no_request_and_writes_no_answer_of_another_group(clone: Clone) -> None:
-    """AWS alone tells machines of a group apart: tests/components/aws/test_wiring.py."""
+    """Only AWS distinguishes machines of a group: tests/components/aws/test_access.py."""
     with clone.cloud_state() as cloud_state:
         machines = services_of(cloud_state).machines
         told = [(each, machines.document(each.inputs)) for each in services_of(cloud_state).records(cloud_state)]

@@ -1,4 +1,4 @@
-"""Pods that the cloud routes (l2bridge), on the real engine: routes follow machines that come, are made anew, go."""
+"""Pod routes of the cloud (l2bridge) on the real engine: they follow machines that are added, replaced or removed."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,12 +21,12 @@ def stack(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -> 
 
 
 def edit(stack: Stack, **pools: Any) -> None:
-    """Make the stack file that of this test, with these fields of its pools."""
+    """Write this test's stack file, with changed fields of its pools."""
     stack.edit(network=NETWORK, pools=pools)
 
 
 def routed(stack: Stack) -> dict[str, str]:
-    """What the world's routes to machines say: range of pods -> name of the machine."""
+    """Return the sandbox's routes to machines: pod range -> name of the machine."""
     things = THINGS[stack.cloud.name]
     machines = {things.hop(each): each.name for each in stack.cloud_state.resources(stack.cloud.machine)}
     ways = [things.way(each.inputs) for each in stack.cloud_state.resources(things.route)]

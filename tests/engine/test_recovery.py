@@ -1,4 +1,4 @@
-"""Runs cut off in the middle: the next `up` makes nothing twice, orphans nothing, and changes no secret."""
+"""Interrupted runs: the next `up` creates nothing twice, orphans nothing and changes no secret."""
 
 import random
 import shutil
@@ -21,11 +21,11 @@ from .clone import Clone
 pytestmark = pytest.mark.engine
 
 CALLS = {"aws": 60, "gcp": 60, "azure": 45}
-"""The cloud gets a few calls more than that to build the stack for CI."""
+"""Calls of the cloud that build the stack for CI, rounded down."""
 
 
 SAMPLED = ("provider dies after", "engine killed before", "all killed before", "all killed after")
-"""Of which `make test` draws two; `make soak` takes all, with every call."""
+"""Interruptions; `make test` draws two, `make soak` tries each with every call."""
 DRAWN = sampling.two(SAMPLED)
 
 
@@ -37,7 +37,9 @@ DRAWN = sampling.two(SAMPLED)
     ],
     ids=lambda each: each.replace(" ", "-"),
 )
-def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, engine: Engine, parameter: str, cut: str) -> None:
+def test_up_after_an_interruption_creates_only_what_is_missing(
+    tmp_path: Path, engine: Engine, parameter: str, cut: str
+) -> None:
     cut = DRAWN.get(cut, cut)
     clone = Clone(tmp_path, engine, sampling.stack(parameter, cut))
     call = random.Random(f"{SEED} {cut}").randint(2, CALLS[clone.cloud.name])
@@ -56,7 +58,7 @@ def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path: Path, engine: Eng
 
 
 def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
-    """What the cloud was asked for more than once, without a deletion in between."""
+    """Return what was created more than once without a deletion in between."""
     there: Counter[str] = Counter()
     most: Counter[str] = Counter()
     for each in calls:
@@ -66,17 +68,17 @@ def made_twice(calls: Iterable[Operation]) -> dict[str, int]:
     return {urn: count for urn, count in most.items() if count > 1}
 
 
-# Soak: every call of every stack is cut off, before and after the cloud acted. All calls are held, from the first of
-# each run on; so each run gets no further than what can go on at a time, and the next one begins by clearing up. What
-# was made is taken over then; a change of what is there is asked for again, and let pass once it alone is asked again.
+# Soak: interrupt every call of every stack, before and after the cloud acted. Each run delays all calls from its first
+# on, so it gets no further than the calls that can be in progress together, and the next run begins with recovery.
+# Recovery adds created resources to the state; a change is repeated, and let through once it is the only call.
 
 MOST = 300
-"""Runs after which a sweep does not end: several times what the largest stack takes."""
+"""Number of runs after which a sweep counts as endless: several times the need of the largest stack."""
 
 PAIRS = ("provider dies", "engine killed", "all killed")
-"""Ways to cut off, each both before and after."""
+"""Kinds of interruption, each before and after the call."""
 OTHERS = {"dev": "provider dies", "prod": "engine killed", "docker": "all killed"}
-"""Each way is taken on every cloud, on its stack for CI; on others the one of their kind: it takes hours already."""
+"""All kinds on every cloud's CI stack, one kind on the others: it takes hours already."""
 SWEEPS = [
     (stack, pair) for stack in sampling.STACKS for pair in PAIRS if pair == OTHERS.get(stack.partition("-")[2], pair)
 ]
@@ -92,7 +94,7 @@ def reserve(clone: Clone) -> tuple[str, ...]:
 
 
 def scale(clone: Clone) -> tuple[str, ...]:
-    """Two machines more in every pool."""
+    """Add two machines to every pool."""
     cluster = clone.document()
     for pool in cluster["pools"].values():
         pool["count"] += 2
@@ -106,12 +108,12 @@ PHASES: dict[str, Callable[[Clone], tuple[str, ...]]] = {
     "scale": scale,
     "down": lambda clone: ("down", clone.stack, "--sandbox", "--confirm", clone.stack),
 }
-"""What is cut, by name; each but `up` begins with a cluster that was built."""
+"""Runs to interrupt, by name; all but `up` begin with a built cluster."""
 
 
 @pytest.fixture(scope="module")
 def prepared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Clone:
-    """A built cluster, and beside it what it was when it had just been built."""
+    """A built cluster, and a copy of it as just built."""
     clone = Clone(tmp_path_factory.mktemp("clone"), engine, request.param)
     assert clone.up().returncode == 0
     shutil.copytree(clone.folder / ".mullion", clone.folder / "built")
@@ -128,7 +130,7 @@ def restored(clone: Clone, *, built: bool) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize(("prepared", "pair"), SWEEPS, indirect=["prepared"], ids=lambda each: each.replace(" ", "-"))
-def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
+def test_every_call_can_be_interrupted_before_and_after_the_cloud_acted(
     prepared: Clone, pair: str, phase: str, record_property: Callable[[str, int], None]
 ) -> None:
     restored(prepared, built=phase != "up")
@@ -158,18 +160,18 @@ def test_every_call_may_be_cut_off_before_and_after_the_cloud_acted(
     cut_off = {each.urn for each in after.calls[len(before.calls) :] if not each.error}
     record_property("runs cut off", runs - 1)
     record_property("calls cut off before and after the cloud acted", len(cut_off))
-    if pair != "provider dies":  # after which the engine notes nothing
+    if pair != "provider dies":  # the engine records nothing after it
         assert cut_off <= pending, "each was under way when its run was cut off"
 
 
 def calls(clone: Clone) -> list[tuple[str, str]]:
-    """Kind and URN of all that the cloud did, in order."""
+    """Return kind and URN of every call that the cloud executed, in order."""
     with clone.cloud_state() as cloud_state:
         return [(each.kind, each.urn) for each in cloud_state.operations() if not each.error]
 
 
 def cuts(before: str, after: str) -> Iterator[str]:
-    """Before, after, before, ... without end: a run that has nothing left to do ends well, whatever waits for it."""
+    """Alternate before and after without end; a run that has nothing left to do ends well."""
     while True:
         yield before
         yield after

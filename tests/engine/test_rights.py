@@ -1,6 +1,6 @@
-"""What machines may do with stores, secrets and other machines: the whole table, as the sandbox's services enforce it.
+"""Rights of machines on stores, secrets and other machines: the whole table, as the sandbox's services enforce it.
 
-The services ask the same functions: sandbox/services/{access,gcp,azure} (tests/sandbox/services).
+The services call the same functions: sandbox/services/{access,gcp,azure} (tests/sandbox/services).
 """
 
 from collections.abc import Callable
@@ -42,18 +42,18 @@ OBJECTS = {
     "founding/0": (NOBODY, NOBODY),
     "another": (NOBODY, NOBODY),
 }
-"""Who may read and who may write what in the bundle store; the last part of a machine's own is as it calls itself."""
+"""Readers and writers of each path in the bundle store; the last part of a machine's own path is its instance id."""
 
 SECRETS = {
     "join": (BOTH, {CONTROL_PLANE}),
     "pki": ({CONTROL_PLANE}, NOBODY),
     "desired-state": ({CONTROL_PLANE}, NOBODY),
 }
-"""Who may read and who may write which secret."""
+"""Readers and writers of each secret."""
 
 
 def on_aws(cloud_state: CloudState, machine: Record, action: str, secret: str) -> str:
-    """Why not; secret: its logical name, or empty where other machines are looked at."""
+    """Return why an access is refused; empty if allowed. secret: its logical name, or empty for listing machines."""
     profile = cloud_state.find(PROFILE, machine.inputs["iamInstanceProfile"])
     role = cloud_state.find(ROLE, profile.inputs["role"] if profile else "")
     assert role is not None
@@ -83,7 +83,7 @@ def on_azure(cloud_state: CloudState, machine: Record, action: str, secret: str)
 
 
 def named(cloud_state: CloudState, kind: str, secret: str) -> str:
-    """Id of a secret by its logical name, after the stack's: STACK/NAME."""
+    """Return the id of a secret by its logical name, without the stack's: STACK/NAME."""
     [found] = [each.id for each in cloud_state.resources(kind) if each.name == secret.replace("/", "-")]
     return found
 
@@ -98,11 +98,11 @@ def clone(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def machines(clone: Clone, cloud_state: CloudState) -> dict[str, Record]:
-    """Machines of the world by planned name."""
+    """Return the sandbox's machines by planned name."""
     return {each.name.removeprefix(f"{clone.stack}-"): each for each in services_of(cloud_state).records(cloud_state)}
 
 
-def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing_else(clone: Clone) -> None:
+def test_machines_have_the_rights_on_stores_that_their_role_needs_and_no_others(clone: Clone) -> None:
     with clone.cloud_state() as cloud_state:
         known, there = services_of(cloud_state).machines, machines(clone, cloud_state)
         assert there.keys() == BOTH
@@ -120,12 +120,12 @@ def test_machines_read_and_write_in_the_stores_what_their_part_takes_and_nothing
 
 
 def may(cloud_state: CloudState, there: dict[str, Record], action: str, url: str) -> set[str]:
-    """Names of the machines that may do it."""
+    """Return the names of the machines that have the right."""
     not_allowed = services_of(cloud_state).machines.not_allowed
     return {name for name, record in there.items() if not not_allowed(cloud_state, record, action, url)}
 
 
-def test_secrets_and_the_sight_of_machines_are_for_those_that_need_them(clone: Clone) -> None:
+def test_only_roles_that_need_it_read_secrets_and_list_machines(clone: Clone) -> None:
     asked = ASKED[clone.cloud.name]
     with clone.cloud_state() as cloud_state:
         there = machines(clone, cloud_state)

@@ -1,4 +1,4 @@
-"""`mullion up` of a new version in two stages, `mullion roll`, and changes that are refused: as a person runs them."""
+"""`mullion up` to a new version in two stages, `mullion roll`, and refused changes, through the command line."""
 
 from typing import Any
 
@@ -33,13 +33,13 @@ def on(clone: Clone, version: str) -> None:
 
 
 def done(run: Any) -> str:
-    """What a run that went well says."""
+    """Return the output of a run that must succeed."""
     assert run.returncode == 0, run.stderr
     return run.stdout
 
 
 def agrees(clone: Clone) -> bool:
-    """Whether state and world are the same, but for older bundles, which stay on purpose."""
+    """Check that state and sandbox agree, except for older bundles, which stay on purpose."""
     found = clone.differences()
     return not found.missing and set(found.orphans) <= state_check.kept_in(clone.sandbox)
 
@@ -50,11 +50,11 @@ def roll(clone: Clone, *more: str) -> Any:
 
 
 def replaced(clone: Clone, before: dict[str, str]) -> set[str]:
-    """Machines that are other ones now."""
+    """Return the machines whose instances have changed."""
     return {name for name, instance in clone.machines().items() if before[name] != instance}
 
 
-def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_what_is_left(clone: Clone) -> None:
+def test_roll_replaces_an_unchanged_pool_and_continues_after_an_interruption(clone: Clone) -> None:
     before = clone.machines()
     with clone.cloud_state() as cloud_state:
         # the third call of the type: delete, create, and the second delete
@@ -83,7 +83,7 @@ def test_a_pool_is_rolled_though_nothing_changed_and_a_cut_roll_goes_on_with_wha
         (("windows", "--machine", "windows-7"), "has no machine windows-7"),
     ],
 )
-def test_what_is_not_there_is_not_rolled(clone: Clone, words: tuple[str, ...], said: str) -> None:
+def test_roll_refuses_unknown_pools_and_machines(clone: Clone, words: tuple[str, ...], said: str) -> None:
     run = clone.run("roll", clone.stack, *words, "--sandbox", "--yes")
     assert (run.returncode, said in run.stderr) == (2, True), run.stderr
 
@@ -113,7 +113,7 @@ def test_a_new_minor_takes_both_stages_in_one_up(clone: Clone) -> None:
     assert agrees(clone)
 
 
-def test_a_roll_that_was_cut_between_the_stages_goes_on_with_the_pools(clone: Clone) -> None:
+def test_an_upgrade_interrupted_between_its_stages_continues_with_the_pools(clone: Clone) -> None:
     on(clone, "1.37.0")
     before = clone.machines()
     with clone.cloud_state() as cloud_state:

@@ -1,4 +1,4 @@
-"""A pool rolled on the engine: what stops it, what it waits for, and what becomes of the pods."""
+"""Rolling a pool on the real engine: what stops it, what it waits for, and how pods are evicted."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -39,11 +39,12 @@ RIGHTS: dict[str, tuple[str, str, Callable[[Mapping[str, Any], bool], dict[str, 
     "gcp": ("gcp:storage/bucketIAMMember:BucketIAMMember", "workers-written", _condition),
     "azure": ("azure-native:authorization:RoleAssignment", "workers-written", _condition),
 }
-"""What lets workers write their records, by cloud: type, name after the stack's, and its inputs for either."""
+"""By cloud, the resource that lets workers write status records: type, name without the stack's, inputs with and
+without the right."""
 
 
 class Rolling:
-    """One control plane and three Windows workers, whose pool is rolled again and again."""
+    """A cluster of one control plane machine and three Windows workers, whose pool every test rolls."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack, self.memory, self.version = stack, 2, "1.32.13"
@@ -51,7 +52,7 @@ class Rolling:
         stack.up()
 
     def edit(self, kubernetes: str | None = None, **web: Any) -> None:
-        """Make the stack file that of this test, with these fields of the pool."""
+        """Write this test's stack file, with changed fields of the pool."""
         self.version = kubernetes or self.version
         reserved = {"system_reserved": {"memory": f"{self.memory}Gi"}}
         pools = {"linux": None, "web": {"count": len(POOL), "kubelet": reserved, **web}}
@@ -61,23 +62,23 @@ class Rolling:
         self.stack.edit(kubernetes=self.version, pools=pools, acknowledge=acknowledged)
 
     def roll(self, **rollout: Any) -> Run:
-        """Give the pool another reserve, which replaces its machines, and make it so."""
+        """Change the pool's memory reserve, which replaces its machines, and run `up`."""
         self.memory += 1
         self.edit(rollout=rollout)
         return self.stack.up()
 
     def stopped(self, run: Callable[[], Any]) -> str:
-        """Give what the engine says where it stops."""
+        """Give the engine's message after it has stopped."""
         with pytest.raises(auto.CommandError) as caught:
             run()
         return str(caught.value)
 
     def replaced(self, before: dict[str, str]) -> set[str]:
-        """Machines of the pool that are other ones now."""
+        """Return the pool's machines whose instances have changed."""
         return {name for name, id in self.stack.machines().items() if before[name] != id}
 
     def said(self, text: str) -> list[str]:
-        """Severities of the diagnostics that hold a text."""
+        """Return the severities of the diagnostics that contain a text."""
         events = (json.loads(each).get("diagnostic_event") for each in self.stack.log if each.startswith("{"))
         return [each["severity"] for each in events if each and text in each["message"]]
 
@@ -96,7 +97,7 @@ class Rolling:
         return json.dumps(found.inputs["content" if "content" in found.inputs else "source"])
 
     def let_records(self, *, be_written: bool) -> None:
-        """Change by hand whether workers may write their status records: one that may not never gets ready."""
+        """Grant or revoke by hand the workers' right to write status records; without it no worker becomes ready."""
         kind, name, inputs = RIGHTS[self.stack.cloud.name]
         [right] = [each for each in self.stack.cloud_state.resources(kind) if each.name == f"{self.stack.name}-{name}"]
         tamper.change(self.stack.cloud_state, right, inputs(right.inputs, be_written))
@@ -109,7 +110,7 @@ def rolling(request: pytest.FixtureRequest, new_stack: Callable[[str], Stack]) -
 
 @pytest.fixture
 def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cluster]:
-    """The cluster's API, where the program looks for it."""
+    """The cluster's API at the address that the program uses."""
     made = Cluster(nodes=dict.fromkeys(POOL, True))
     monkeypatch.setattr(drain, "POLL_SECONDS", 0.05)
     host = f"api.{rolling.stack.name}.mullion.internal"
@@ -118,15 +119,15 @@ def cluster(rolling: Rolling, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         yield made
 
 
-def test_a_roll_says_once_that_it_cannot_drain_and_goes_by_status_records(rolling: Rolling) -> None:
+def test_a_roll_warns_once_that_it_cannot_drain_and_relies_on_status_records(rolling: Rolling) -> None:
     before = rolling.stack.machines()
     rolling.roll()
     assert rolling.replaced(before) == set(POOL)
     assert rolling.said("nodes are not drained and gates use status records only") == ["warning"]
 
 
-def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling: Rolling) -> None:
-    """OS-09: the new web-0 cannot say that it is ready, so web-1 does not go."""
+def test_a_machine_that_does_not_become_ready_stops_the_roll_before_the_next(rolling: Rolling) -> None:
+    """OS-09: the new web-0 cannot report that it is ready, so web-1 stays."""
     before = rolling.stack.machines()
     rolling.let_records(be_written=False)
     said = rolling.stopped(rolling.roll)
@@ -142,7 +143,7 @@ def test_a_member_that_gets_not_ready_stops_the_roll_with_the_rest_alive(rolling
 
 
 def test_pods_are_evicted_one_node_after_the_other(rolling: Rolling, cluster: Cluster) -> None:
-    """Node cordoned first; budgets asked again; DaemonSets stay."""
+    """The Node is cordoned first; refused evictions are retried; DaemonSet pods stay."""
     for node in POOL:
         cluster.add(f"app-{node}", node)
         cluster.add(f"agent-{node}", node, owner="DaemonSet")
@@ -156,7 +157,7 @@ def test_pods_are_evicted_one_node_after_the_other(rolling: Rolling, cluster: Cl
     assert set(cluster.pods) == {f"agent-{node}" for node in POOL}
 
 
-def test_pods_that_refuse_to_go_stop_the_roll_by_name(rolling: Rolling, cluster: Cluster) -> None:
+def test_pods_that_cannot_be_evicted_stop_the_roll_and_are_named(rolling: Rolling, cluster: Cluster) -> None:
     cluster.add("database", "web-1", refusals=10**6)
     before = rolling.stack.machines()
     said = rolling.stopped(lambda: rolling.roll(drain="1s"))
@@ -178,7 +179,7 @@ def test_a_node_that_is_not_ready_stops_the_roll_unless_records_are_enough(rolli
     assert rolling.replaced(before) == set(POOL)
 
 
-def test_a_machine_that_is_scaled_away_is_drained_too(rolling: Rolling, cluster: Cluster) -> None:
+def test_a_machine_is_drained_before_scaling_deletes_it(rolling: Rolling, cluster: Cluster) -> None:
     cluster.add("app", "web-2")
     rolling.edit(count=2)
     rolling.stack.up()
@@ -187,8 +188,8 @@ def test_a_machine_that_is_scaled_away_is_drained_too(rolling: Rolling, cluster:
     rolling.stack.up()
 
 
-def test_a_new_minor_goes_to_the_control_plane_first_and_to_the_pools_when_it_reports_it(rolling: Rolling) -> None:
-    """Under plain `pulumi up` these are two; each preview says what its up does."""
+def test_a_new_minor_reaches_the_pools_after_the_control_plane_reports_it(rolling: Rolling) -> None:
+    """Plain `pulumi up` takes two runs; each preview shows what its `up` does."""
     before = rolling.stack.machines()
     rolling.edit(kubernetes=NEXT)
     preview, first = rolling.stack.preview(), rolling.stack.up()
@@ -214,7 +215,7 @@ def test_a_new_minor_goes_to_the_control_plane_first_and_to_the_pools_when_it_re
         ("1.32.13", "kubernetes: 1.32.13 is older than 1.33.4, which the control plane has; write 1.33.4 or a newer"),
     ],
 )
-def test_a_hop_that_kubernetes_does_not_make_is_refused_before_anything_changes(
+def test_an_upgrade_path_that_kubernetes_does_not_support_is_refused_before_any_change(
     rolling: Rolling, version: str, reason: str
 ) -> None:
     before, pointer = rolling.stack.machines(), rolling.pointer()

@@ -13,12 +13,12 @@ from .things import THINGS
 pytestmark = pytest.mark.engine
 
 DRAWN = sampling.two((*sampling.KINDS, "docker"))
-"""Kinds of `make test`; `make soak` takes all stacks."""
+"""Kinds of stacks of `make test`; `make soak` takes all stacks."""
 STACKS = (*DRAWN, *(pytest.param(each, marks=pytest.mark.soak) for each in sampling.STACKS))
 
 
 class Life:
-    """What happened to one stack: created, unchanged, removed, created again, removed."""
+    """The runs of one stack: created, unchanged, removed, created again, removed."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -50,7 +50,7 @@ def test_a_second_up_changes_nothing(life: Life) -> None:
     assert life.again.steps == {}
 
 
-def test_down_empties_the_world_but_for_snapshots_that_are_kept_on_purpose(life: Life) -> None:
+def test_down_deletes_everything_except_snapshots(life: Life) -> None:
     kept = {type for type, _ in life.left}
     assert kept == (set() if life.stack.name.endswith("-ci") else THINGS[life.stack.cloud.name].kept)
     assert len(life.left) == len(kept), "one snapshot bucket and its settings"
@@ -64,8 +64,8 @@ def test_the_same_name_can_be_built_again(life: Life) -> None:
     assert not set(life.second_machines.values()) & set(life.first_machines.values())
 
 
-def test_no_secret_is_anywhere_but_in_the_secret_table(life: Life) -> None:
-    """SEC: the real values, searched in every file of the stack, the world, the log and the outputs that are shown."""
+def test_secrets_are_in_the_secret_table_and_nowhere_else(life: Life) -> None:
+    """SEC: searches the real values in every file of the stack and the sandbox, in the log and in the shown outputs."""
     wanted = fragments(life.secrets)
     assert len(wanted) > 20, "keys, kubeconfig and the control plane's secret were there to look for"
     hidden = life.stack.folder / "world.db.secrets"
@@ -78,7 +78,7 @@ def test_no_secret_is_anywhere_but_in_the_secret_table(life: Life) -> None:
 
 
 def fragments(secrets: list[str]) -> set[bytes]:
-    """Each secret as it is, JSON-escaped, in base64, and line by line where it has lines; certificates are public."""
+    """Yield each secret in plain text, JSON-escaped, in base64, and by line; certificates are public."""
     wanted: set[str] = set()
     for secret in secrets:
         if len(secret) < 20 or secret.startswith(("-----BEGIN CERTIFICATE", "-----BEGIN PUBLIC")):
@@ -97,7 +97,7 @@ def test_user_data_holds_no_secret_and_stays_small(life: Life) -> None:
     assert len(creates) == 2 * len(life.first_machines) and not any(each.error for each in creates)
 
 
-def test_outputs_say_where_the_cluster_is(life: Life) -> None:
+def test_outputs_have_the_addresses_of_the_cluster(life: Life) -> None:
     outputs: Run = life.up
     assert outputs.outputs["endpoint"] == f"https://api.{life.stack.name}.mullion.internal:6443"
     assert set(outputs.outputs["machines"]) == set(life.first_machines)

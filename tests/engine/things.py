@@ -1,4 +1,4 @@
-"""What the clouds call the things that these tests change or look at."""
+"""Names in each cloud of the resources that these tests change or read."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Things:
     marked: properties that its SDK itself makes secrets in the state, though what we put there is public.
 
     route: type of a route; way: from the inputs of one, its range and where it leads, which is nothing where it does
-    not lead to a machine. hop: what routes call a machine of the world. moved: whether that changes when it is made
+    not lead to a machine. hop: what routes call a machine of the sandbox. moved: whether that changes when it is made
     anew. forwards: type and input that say whether a machine's packets may have addresses of pods, and the value for
     yes.
     """
@@ -69,7 +69,7 @@ THINGS = {
         network="gcp:compute",
         image=lambda inputs: inputs["bootDisk"]["initializeParams"]["image"],
         kept=frozenset({"gcp:storage/bucket:Bucket"}),
-        # of objects in stores, whose secrets would be found in the world as such; and labels
+        # of objects in buckets, whose secrets would be found in the sandbox in plain text; and labels
         marked=frozenset({"content", "effectiveLabels", "pulumiLabels"}),
         route="gcp:compute/route:Route",
         way=lambda inputs: (inputs["destRange"], inputs.get("nextHopIp")),

@@ -38,10 +38,10 @@ def rendered(kubernetes: str) -> tuple[Rendered, ...]:
 @pytest.fixture(scope="session")
 def program(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Find:
     """Return `program(name, os)`: the path of a real program. Tests do not build programs; `make lab` does."""
-    known = {(each.name, each.os): each for each in programs(kubernetes)}
+    programs_by_name = {(each.name, each.os): each for each in programs(kubernetes)}
 
     def find(name: str, os: str) -> Path:
-        wanted = known.get((name, os))
+        wanted = programs_by_name.get((name, os))
         if wanted is None:
             minor = ".".join(kubernetes.split(".")[:2])
             pytest.skip(f"{name} {kubernetes} cannot be built: {NOT_BUILT[minor, name]}")

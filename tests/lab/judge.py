@@ -89,17 +89,17 @@ class Windows:
     def run(self, command: Sequence[str], seconds: int = SECONDS) -> Judgement:
         """Run a Windows program, once more if Wine crashed."""
         whole = [self.tool, "run", self.folder, *command]
-        said = run(whole, self.drive, seconds)
-        return said if said.code != WINE_CRASHED else run(whole, self.drive, seconds)
+        judgement = run(whole, self.drive, seconds)
+        return judgement if judgement.code != WINE_CRASHED else run(whole, self.drive, seconds)
 
     def each(self, commands: Iterable[Sequence[str]]) -> list[str]:
         """Run many short commands in one process; return their outputs in order."""
         wanted = [subprocess.list2cmdline(each) for each in commands]
         lines = [f"@echo {_MARK}{index}& @{each} 2>&1" for index, each in enumerate(wanted)]
         self.path(r"C:\lab.cmd").write_text("@echo off\r\n" + "\r\n".join(lines) + "\r\n", encoding="ascii")
-        said = self.run(["cmd.exe", "/c", r"C:\lab.cmd"], seconds=300).text
-        parts = re.split(rf"{_MARK}\d+\s*\n", said)[1:]
-        assert len(parts) == len(wanted), said[-2000:]
+        output = self.run(["cmd.exe", "/c", r"C:\lab.cmd"], seconds=300).text
+        parts = re.split(rf"{_MARK}\d+\s*\n", output)[1:]
+        assert len(parts) == len(wanted), output[-2000:]
         return parts
 
 

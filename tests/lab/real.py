@@ -44,10 +44,10 @@ class Real:
     def refused(self, flags: Iterable[str]) -> frozenset[str]:
         """Return unknown flags; --version ends the program before it acts."""
         wanted = sorted(flags)
-        # no flag takes @ for a number, a truth value or a duration: what is wrong then is the value, not the name
-        said = self.each([f"--{each}=@", "--version"] for each in wanted)
+        # no flag accepts @ as a number, boolean or duration, so the error is about the value if the name exists
+        outputs = self.each([f"--{each}=@", "--version"] for each in wanted)
         return frozenset(
-            flag for flag, text in zip(wanted, said, strict=True) if re.search(rf"unknown flag: --{flag}\b", text)
+            flag for flag, text in zip(wanted, outputs, strict=True) if re.search(rf"unknown flag: --{flag}\b", text)
         )
 
     def read(self, document: Any, arguments: Sequence[str] = ()) -> Judgement:
@@ -58,9 +58,9 @@ class Real:
         program = self.windows.install(self.path, rf"C:\lab\{self.path.name}")
         config = CONFIG["windows"]
         write(self.windows.path(config).parent, "config.json", document)
-        given = _with(own, "--config", config)
-        said = self.windows.run([program, *given])
-        return Judgement(said.code, said.text + self._log(given))
+        words = _with(own, "--config", config)
+        judgement = self.windows.run([program, *words])
+        return Judgement(judgement.code, judgement.text + self._log(words))
 
     def _here(self, arguments: Sequence[str], config: Path) -> list[str]:
         """Return the arguments, changed so that this host's files are not used."""
@@ -77,10 +77,10 @@ class Real:
         files = [each.partition("=")[2] for each in arguments if each.startswith("--log-file=")]
         assert self.windows
         paths = [self.windows.path(each) for each in files]
-        found = "".join(path.read_text("utf-8", "replace") for path in paths if path.is_file())
+        text = "".join(path.read_text("utf-8", "replace") for path in paths if path.is_file())
         for path in paths:
             path.unlink(missing_ok=True)
-        return found
+        return text
 
     def objections(self, said: Judgement) -> list[str]:
         """Return lines with objections; not reaching the first missing prerequisite is one too."""
@@ -90,8 +90,8 @@ class Real:
 
 def _with(arguments: Sequence[str], flag: str, value: str) -> list[str]:
     """Return the arguments with a flag's value replaced or added."""
-    given = list(arguments)
-    if flag in given:
-        given[given.index(flag) + 1] = value
-        return given
-    return [*given, flag, value]
+    words = list(arguments)
+    if flag in words:
+        words[words.index(flag) + 1] = value
+        return words
+    return [*words, flag, value]

@@ -56,17 +56,17 @@ def test_every_config_is_read_without_a_warning(
     files = _files(rendered, os)
     assert len(files) > 1
     for name, config in files.items():
-        said = dump(path, config, tmp_path, machine)
-        assert _objections(config, said) == [], name
+        judgement = dump(path, config, tmp_path, machine)
+        assert _objections(config, judgement) == [], name
 
 
 def test_a_misspelt_key_is_found(
     rendered: tuple[Rendered, ...], os: str, program: Find, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Prove that the check above finds faults."""
+    """Proves that the check above finds faults."""
     machine = request.getfixturevalue("windows") if os == "windows" else None
     config = next(iter(_files(rendered, os).values()))
     wrong = config.replace("conf_dir =", "conf_dirr =")
     assert wrong != config
-    said = dump(program("containerd", os), wrong, tmp_path, machine)
-    assert _objections(wrong, said)
+    judgement = dump(program("containerd", os), wrong, tmp_path, machine)
+    assert _objections(wrong, judgement)

@@ -38,26 +38,26 @@ def arguments(rendered: tuple[Rendered, ...], part: str) -> Iterator[tuple[str, 
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_srv_13_every_argument_of_ours_is_taken(
+def test_srv_13_every_planned_argument_is_accepted(
     name: str, kubernetes: str, parts: Mapping[str, Real], rendered: tuple[Rendered, ...]
 ) -> None:
-    found = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
-    assert found or name == "kube-scheduler", "it gets arguments of ours"
-    answers = parts[name].each([*words, "--version"] for _, words in found)
+    with_arguments = [(machine, words) for machine, words in arguments(rendered, PARTS[name]) if words]
+    assert with_arguments or name == "kube-scheduler", "the plan has arguments for it"
+    answers = parts[name].each([*words, "--version"] for _, words in with_arguments)
     wrong = {
         machine: said[-500:]
-        for (machine, _), said in zip(found, answers, strict=True)
+        for (machine, _), said in zip(with_arguments, answers, strict=True)
         if f"Kubernetes v{kubernetes}" not in said
     }
     assert wrong == {}
 
 
 def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: str, parts: Mapping[str, Real]) -> None:
-    """A flag missing in the table is refused to users although it exists; a wrong flag ends a control plane."""
-    known = releases.control_plane_flags(kubernetes)
+    """Users cannot set a flag that the table lacks; a flag that exists only in the table ends a control plane."""
+    table = releases.control_plane_flags(kubernetes)
     listed = frozenset[str]().union(*(each.known_flags() for each in parts.values()))
-    assert listed <= known
-    nowhere = known - listed  # or hidden from help: whoever takes it says so
+    assert listed <= table
+    nowhere = table - listed  # or hidden from help: passing it shows whether it exists
     for each in parts.values():
         nowhere &= each.refused(nowhere)
     assert nowhere == frozenset()
@@ -67,15 +67,15 @@ def test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes: s
 def test_a_wrong_row_of_the_table_fails(
     wrong: str, kubernetes: str, parts: Mapping[str, Real], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = releases.control_plane_flags(kubernetes)
-    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values())) & known
+    table = releases.control_plane_flags(kubernetes)
+    listed = frozenset[str]().union(*(each.known_flags() for each in parts.values())) & table
     rows = listed | {"webhook-port"} if wrong == "one flag too many" else listed - {"advertise-address"}
     monkeypatch.setattr(releases, "control_plane_flags", lambda version: rows)
     with pytest.raises(AssertionError):
         test_srv_13_the_table_has_every_flag_of_the_three_and_no_other(kubernetes, parts)
 
 
-def test_srv_13_flags_that_are_gone_are_refused_by_all_three(kubernetes: str, parts: Mapping[str, Real]) -> None:
+def test_srv_13_removed_flags_are_refused_by_all_three(kubernetes: str, parts: Mapping[str, Real]) -> None:
     minors = releases.supported_minors()
     before = minors[: minors.index(releases.minor(kubernetes))]
     once = frozenset[str]().union(*map(releases.control_plane_flags, before))

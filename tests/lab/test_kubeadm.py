@@ -47,14 +47,14 @@ def _here(document: Any, folder: Path) -> Any:
 
 def _documents(rendered: tuple[Rendered, ...]) -> dict[str, list[Any]]:
     """Return the documents of one run of kubeadm, by machine and command."""
-    found: dict[str, list[Any]] = {}
-    for each in rendered:
-        if each.pool == "windows":
+    documents: dict[str, list[Any]] = {}
+    for machine in rendered:
+        if machine.pool == "windows":
             continue
-        found[f"{each.name} join"] = [filled(each.fields("kubeadm-join")["input"])]
-        if each.pool == "control-plane":
-            found[f"{each.name} init"] = each.content("init-config")
-    return found
+        documents[f"{machine.name} join"] = [filled(machine.fields("kubeadm-join")["input"])]
+        if machine.pool == "control-plane":
+            documents[f"{machine.name} init"] = machine.content("init-config")
+    return documents
 
 
 def _objections(said: Judgement) -> list[str]:
@@ -63,29 +63,31 @@ def _objections(said: Judgement) -> list[str]:
 
 def test_every_document_is_accepted(kubernetes: str, judge: Judge, rendered: tuple[Rendered, ...]) -> None:
     """CP-01, CP-03: init and join of each machine, with kube-proxy's document and without unknown fields."""
-    found = _documents(rendered)
-    assert {name.partition("-")[0] for name in found} >= {"defaults", "everything"}
-    assert {name: said for name, each in found.items() if (said := _objections(judge(*each)))} == {}
-    api = {each["apiVersion"] for documents in found.values() for each in documents if "kubeadm" in each["apiVersion"]}
+    inputs = _documents(rendered)
+    assert {name.partition("-")[0] for name in inputs} >= {"defaults", "everything"}
+    assert {name: said for name, each in inputs.items() if (said := _objections(judge(*each)))} == {}
+    api = {each["apiVersion"] for documents in inputs.values() for each in documents if "kubeadm" in each["apiVersion"]}
     assert api == {releases.release(kubernetes).kubeadm_api}
 
 
-def test_every_field_of_the_table_is_known(kubernetes: str, judge: Judge) -> None:
+def test_every_field_of_the_table_is_accepted(kubernetes: str, judge: Judge) -> None:
     api = releases.release(kubernetes).kubeadm_api
     for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
-        said = judge(of_fields(api, kind, releases.fields(kind, kubernetes)))
-        assert said.unknown() == set(), kind
-        assert not re.findall(r".*cannot unmarshal.*", said.text), f"{kind}: {said.text[-800:]}"
+        judgement = judge(of_fields(api, kind, releases.fields(kind, kubernetes)))
+        assert judgement.unknown() == set(), kind
+        assert not re.findall(r".*cannot unmarshal.*", judgement.text), f"{kind}: {judgement.text[-800:]}"
 
 
-def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str, judge: Judge) -> None:
+def test_every_field_missing_in_the_table_is_refused(kubernetes: str, judge: Judge) -> None:
     api = releases.release(kubernetes).kubeadm_api
     for kind in ("ClusterConfiguration", "InitConfiguration", "JoinConfiguration"):
-        known = releases.fields(kind, kubernetes)
+        table = releases.fields(kind, kubernetes)
         ever = {name for each in releases.supported_minors() for name in releases.top_fields(kind, each)}
-        for absent in sorted(ever - known.keys()):
-            said = judge({"apiVersion": api, "kind": kind, absent: SAMPLES["bool"]})
-            assert absent in said.unknown() or f'unknown field "{absent}"' in said.text, f"{kind} {absent}: {said.text}"
+        for absent in sorted(ever - table.keys()):
+            judgement = judge({"apiVersion": api, "kind": kind, absent: SAMPLES["bool"]})
+            assert absent in judgement.unknown() or f'unknown field "{absent}"' in judgement.text, (
+                f"{kind} {absent}: {judgement.text}"
+            )
 
 
 DryRun = Callable[..., Judgement]
@@ -111,10 +113,10 @@ def dry_run(program: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> D
             write(tmp_path / "patches", file, machine.content("kubelet-patch"))
         config = write(tmp_path, "init.yaml", init, *others)
         command = [program("kubeadm", "linux"), "init", "phase", *phase, "--config", config, "--dry-run"]
-        said = run(command, tmp_path)
-        if "unknown flag: --dry-run" in said.text:
-            pytest.skip("kubeadm of this version cannot try this phase")
-        return said
+        judgement = run(command, tmp_path)
+        if "unknown flag: --dry-run" in judgement.text:
+            pytest.skip("kubeadm of this version has no dry run of this phase")
+        return judgement
 
     return run_phase
 
@@ -124,16 +126,16 @@ def _planes(rendered: tuple[Rendered, ...]) -> list[Rendered]:
 
 
 def _written(folder: Path, name: str) -> Any:
-    (found,) = (folder / "written").rglob(name)
-    return yaml.safe_load(found.read_text())
+    (path,) = (folder / "written").rglob(name)
+    return yaml.safe_load(path.read_text())
 
 
-def test_the_static_pods_carry_every_argument_and_volume_of_ours(
+def test_the_static_pods_have_every_planned_argument_and_volume(
     rendered: tuple[Rendered, ...], dry_run: DryRun, tmp_path: Path
 ) -> None:
     plane = next(each for each in _planes(rendered) if each.variant == "everything")
-    said = dry_run(plane, "control-plane", "all")
-    assert said.code == 0, said.text
+    judgement = dry_run(plane, "control-plane", "all")
+    assert judgement.code == 0, judgement.text
     cluster = next(each for each in plane.content("init-config") if each["kind"] == "ClusterConfiguration")
     for part, name in {"apiServer": "apiserver", "controllerManager": "controller-manager"}.items():
         pod = _written(tmp_path, f"kube-{name}.yaml")
@@ -145,17 +147,17 @@ def test_the_static_pods_carry_every_argument_and_volume_of_ours(
         assert volumes <= {each["hostPath"]["path"] for each in pod["spec"]["volumes"]}
 
 
-def test_the_kubelet_takes_what_kubeadm_makes_of_our_patch(
+def test_the_kubelet_accepts_its_configuration_after_kubeadm_applied_our_patch(
     kubernetes: str, rendered: tuple[Rendered, ...], dry_run: DryRun, program: Find, tmp_path: Path
 ) -> None:
     kubelet = Real("kubelet", "linux", program("kubelet", "linux"), tmp_path)
     plane = next(each for each in _planes(rendered) if each.variant == "everything")
     if not plane.has("kubelet-patch"):
-        pytest.skip("kubeadm of this version takes no patch for the kubelet; the kubelet reads a whole file of ours")
-    said = dry_run(plane, "kubelet-start")
-    assert said.code == 0, said.text
+        pytest.skip("kubeadm of this version accepts no patch for the kubelet, whose whole file is planned")
+    judgement = dry_run(plane, "kubelet-start")
+    assert judgement.code == 0, judgement.text
     whole, patch = _written(tmp_path, "config.yaml"), plane.content("kubelet-patch")
-    assert {key: whole[key] for key in patch} == patch, "every field of ours, whatever kubeadm has for it"
+    assert {key: whole[key] for key in patch} == patch, "every planned field wins over kubeadm's own"
     extra = on_any_machine(kubernetes, kubelet)
-    said = kubelet.read({**extra, **whole}, plane.command("kubelet", "kubelet"))
-    assert kubelet.objections(said) == []
+    judgement = kubelet.read({**extra, **whole}, plane.command("kubelet", "kubelet"))
+    assert kubelet.objections(judgement) == []

@@ -65,7 +65,7 @@ def space(missing: Callable[[str, str], NoReturn]) -> Iterator[Callable[[str], s
 
 
 def attach(cloud: str, node: str, machine: Machine, nodes: IPv4Network) -> None:
-    """A node in the cloud's network, which is its default route and routes the node's pods to it."""
+    """Connect a node to the cloud's network, which is its default route and routes the node's pods to it."""
     link = f"n{machine.index}"
     sh(*within(cloud, "ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", node))
     sh(*within(cloud, "ip", "link", "set", link, "up"))
@@ -89,10 +89,10 @@ def add_pod(node: str, pod: str, machine: Machine, conf: dict[str, Any], program
         asked |= {"prevResult": result} if result else {}
         words = {"COMMAND": "ADD", "CONTAINERID": pod, "NETNS": f"/run/netns/{pod}", "IFNAME": "eth0"}
         variables = {f"CNI_{name}": each for name, each in (words | {"PATH": str(programs)}).items()}
-        said = sh(
+        output = sh(
             *within(node, str(programs / plugin["type"])), input=json.dumps(asked), env={**os.environ, **variables}
         )
-        result = json.loads(said)
+        result = json.loads(output)
     return result["ips"][0]["address"].partition("/")[0]
 
 
@@ -117,4 +117,4 @@ def test_net_05_routed_pods_of_two_nodes_reach_each_other_by_their_own_addresses
         assert server.stdout is not None
         assert server.stdout.readline() == "up\n"
         sh(*within(caller, "python3", "-c", CALL, other))
-        assert server.communicate(timeout=60)[0].strip() == address, "nobody translated it on the way"
+        assert server.communicate(timeout=60)[0].strip() == address, "the address was not translated on the way"

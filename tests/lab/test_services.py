@@ -35,20 +35,20 @@ def test_every_configuration_is_read_without_an_objection(
     kubernetes: str, real: Real, rendered: tuple[Rendered, ...]
 ) -> None:
     """SRV-02, RES-04: the program reaches its first missing prerequisite without an objection."""
-    found = {name: (config, arguments) for name, config, arguments in renderings(rendered, real)}
-    assert any(name.startswith("everything") for name in found), "the fullest rendering is among them"
+    different = {name: (config, arguments) for name, config, arguments in renderings(rendered, real)}
+    assert any(name.startswith("everything") for name in different), "the fullest rendering is among them"
     objections = {
         name: said
-        for name, (config, arguments) in found.items()
+        for name, (config, arguments) in different.items()
         if (said := real.objections(real.read({**on_any_machine(kubernetes, real), **config}, arguments)))
     }
     assert objections == {}
 
 
 def test_srv_09_every_flag_of_a_service_is_known(kubernetes: str, real: Real, rendered: tuple[Rendered, ...]) -> None:
-    found = list(renderings(rendered, real))
-    answers = real.each([*arguments, "--version"] for _, _, arguments in found)
-    for (name, *_), said in zip(found, answers, strict=True):
+    services = list(renderings(rendered, real))
+    answers = real.each([*arguments, "--version"] for _, _, arguments in services)
+    for (name, *_), said in zip(services, answers, strict=True):
         assert f"Kubernetes v{kubernetes}" in said, f"{name}: {said[-500:]}"
 
 
@@ -60,7 +60,7 @@ def test_the_service_mode_and_priority_of_windows_are_flags_of_windows_alone(kub
         assert real.refused(own) == (own if real.os == "linux" else frozenset())
 
 
-def test_ops_03_the_log_runner_takes_its_flags_and_keeps_what_a_service_says(
+def test_ops_03_the_log_runner_accepts_its_flags_and_keeps_the_output_of_a_service(
     rendered: tuple[Rendered, ...], program: Find, windows: Windows
 ) -> None:
     for machine in rendered:
@@ -71,7 +71,7 @@ def test_ops_03_the_log_runner_takes_its_flags_and_keeps_what_a_service_says(
         (log,) = (each.partition("=")[2] for each in flags if each.startswith("--log-file="))
         windows.path(log).unlink(missing_ok=True)
         windows.install(program("kube-log-runner", "windows"), runner)
-        said = windows.run([runner, *flags, "cmd.exe", "/c", "echo the service says"])
-        assert (said.code, "the service says" in windows.path(log).read_text()) == (0, True), said.text
+        judgement = windows.run([runner, *flags, "cmd.exe", "/c", "echo the service says"])
+        assert (judgement.code, "the service says" in windows.path(log).read_text()) == (0, True), judgement.text
         return
     pytest.skip("services of this version write their own logs")

@@ -56,7 +56,7 @@ LIVES: dict[str, tuple[list[dict[str, Any]], dict[str, list[str]]]] = {
         [{"all": "set"}, {"rebooted": True, "plan": _plan(HERE), "outcomes": {"stale": "set", "vip": "held"}}],
         _kept(HERE, VIP),
     ),
-    "another range frees both, and kube-proxy gets one of it": (
+    "another range frees both, and kube-proxy gets an address of it": (
         [{"all": "set"}, {"plan": _plan(THERE), "outcomes": {"stale": "set", "vip": "set"}}],
         _kept(THERE, VIP),
     ),
@@ -64,7 +64,7 @@ LIVES: dict[str, tuple[list[dict[str, Any]], dict[str, list[str]]]] = {
 """Runs after kube-proxy and a pod have addresses, and the reservations afterwards."""
 
 
-def test_ops_04_srv_11_the_books_of_the_real_host_local_over_runs_boots_and_ranges(
+def test_ops_04_srv_11_the_reservations_of_the_real_host_local_over_runs_boots_and_ranges(
     program: Find, tmp_path: Path, missing: Callable[[str, str], NoReturn]
 ) -> None:
     if not WINPWSH:
@@ -76,10 +76,10 @@ def test_ops_04_srv_11_the_books_of_the_real_host_local_over_runs_boots_and_rang
         place.parent.mkdir(parents=True)
         place.symlink_to(program("host-local", "windows"))
         driver = Driver(machine)
-        found: dict[str, list[str]] = {}
+        failures: dict[str, list[str]] = {}
         for number, (name, (runs, kept)) in enumerate(LIVES.items()):
             plan = _plan(HERE, _pod(HERE))
             case = read(name, {"systems": ["windows"], "plan": plan, "runs": runs, "end": {"only": kept}})
-            found[name] = on_windows.play(case, driver, downloads, cloud, number)
+            failures[name] = on_windows.play(case, driver, downloads, cloud, number)
         driver.kill()
-    assert {name: problems for name, problems in found.items() if problems} == {}
+    assert {name: problems for name, problems in failures.items() if problems} == {}

@@ -18,11 +18,11 @@ KINDS = {
 }
 
 CGROUP_V1 = "failCgroupV1"
-"""A host of these tests may have cgroup v1, which kubelets from 1.35 on refuse first."""
+"""Field for hosts with cgroup v1, which kubelets from 1.35 on refuse first."""
 
 
 OF_WINDOWS = re.compile("[Ww]in(?!g)")
-"""Gates and fields of Windows, by their names."""
+"""Name parts of Windows gates and fields."""
 
 
 def on_any_machine(kubernetes: str, real: Real) -> Mapping[str, Any]:
@@ -46,48 +46,50 @@ def every(kind: str, program: str, minors: Iterable[str]) -> frozenset[str]:
 def neighbours(kubernetes: str) -> tuple[str, ...]:
     """Return the neighbouring minors, between which a table adds or removes a name."""
     minors = releases.supported_minors()
-    here = minors.index(releases.minor(kubernetes))
-    return minors[max(0, here - 1) : here + 2]
+    index = minors.index(releases.minor(kubernetes))
+    return minors[max(0, index - 1) : index + 2]
 
 
-def test_srv_09_every_flag_of_the_table_is_known_and_every_removed_one_is_refused(kubernetes: str, real: Real) -> None:
-    known = releases.flags(real.name, kubernetes, real.os)
-    hidden = known - real.known_flags()
+def test_srv_09_every_flag_of_the_table_is_accepted_and_every_removed_one_is_refused(
+    kubernetes: str, real: Real
+) -> None:
+    table = releases.flags(real.name, kubernetes, real.os)
+    hidden = table - real.known_flags()
     assert real.refused(hidden) == frozenset(), "the table has flags that the program does not know"
     gone = releases.removed_flags(real.name, kubernetes, real.os)
     assert real.refused(gone) == gone, "the program knows flags that the table says are gone"
 
 
-def test_every_field_of_the_table_is_known_with_its_type(kubernetes: str, real: Real) -> None:
+def test_every_field_of_the_table_is_accepted_with_its_type(kubernetes: str, real: Real) -> None:
     fields = releases.fields(real.name, kubernetes)
-    said = real.read(of_fields(*KINDS[real.name], fields))
-    assert (said.unknown(), said.wrong_types()) == (set(), []), said.text[-2000:]
+    judgement = real.read(of_fields(*KINDS[real.name], fields))
+    assert (judgement.unknown(), judgement.wrong_types()) == (set(), []), judgement.text[-2000:]
 
 
-def test_every_field_that_the_table_says_is_not_there_is_refused(kubernetes: str, real: Real) -> None:
-    known = releases.fields(real.name, kubernetes)
+def test_every_field_missing_in_the_table_is_refused(kubernetes: str, real: Real) -> None:
+    table = releases.fields(real.name, kubernetes)
     absent = {
         each
-        for each in every("fields", real.name, releases.supported_minors()) - known.keys()
-        if each.rpartition(".")[0] in ("", *known)
+        for each in every("fields", real.name, releases.supported_minors()) - table.keys()
+        if each.rpartition(".")[0] in ("", *table)
     }
-    said = real.read(of_fields(*KINDS[real.name], dict.fromkeys(absent, "bool")))
-    if not said.first_unknown():
-        assert said.unknown() == absent
+    judgement = real.read(of_fields(*KINDS[real.name], dict.fromkeys(absent, "bool")))
+    if not judgement.first_unknown():
+        assert judgement.unknown() == absent
         return
-    # one start for each, which takes seconds on a Windows machine; both systems have the same fields
+    # one start per field, which takes seconds on a Windows machine; both systems have the same fields
     for each in absent if real.os == "linux" else filter(OF_WINDOWS.search, absent):
-        said = real.read(of_fields(*KINDS[real.name], {each: "bool"}))
-        assert said.first_unknown() == {each.rpartition(".")[2]}
+        judgement = real.read(of_fields(*KINDS[real.name], {each: "bool"}))
+        assert judgement.first_unknown() == {each.rpartition(".")[2]}
 
 
-def test_every_gate_of_the_table_is_known_and_no_other(kubernetes: str, real: Real) -> None:
-    known, locked = releases.gates(real.name, kubernetes), releases.locked_gates(kubernetes)
-    gates = {each: locked.get(each, True) for each in known}
-    said = real.read(document(kubernetes, real, featureGates=gates))
-    assert not re.findall(r"unrecognized feature gate.*|cannot set feature gate.*", said.text)
-    absent = sorted(every("gates", real.name, neighbours(kubernetes)) - known)
-    # a start takes seconds on a Windows machine, and both systems have the same gates: there only its own ones
+def test_every_gate_of_the_table_is_accepted_and_no_other(kubernetes: str, real: Real) -> None:
+    table, locked = releases.gates(real.name, kubernetes), releases.locked_gates(kubernetes)
+    gates = {each: locked.get(each, True) for each in table}
+    judgement = real.read(document(kubernetes, real, featureGates=gates))
+    assert not re.findall(r"unrecognized feature gate.*|cannot set feature gate.*", judgement.text)
+    absent = sorted(every("gates", real.name, neighbours(kubernetes)) - table)
+    # a start takes seconds on a Windows machine, and both systems share most gates: there only the Windows gates
     for each in absent if real.os == "linux" else filter(OF_WINDOWS.match, absent):
-        said = real.read(document(kubernetes, real, featureGates={each: True}))
-        assert re.search(rf"unrecognized feature gate: {each}\b", said.text), f"{each}: {said.text[-500:]}"
+        judgement = real.read(document(kubernetes, real, featureGates={each: True}))
+        assert re.search(rf"unrecognized feature gate: {each}\b", judgement.text), f"{each}: {judgement.text[-500:]}"

@@ -1,4 +1,5 @@
-"""Archives of the lab's programs hold all files that machines take from the publishers' archives, at the same paths."""
+"""Archives of the lab's programs contain all files that machines take from the publishers' archives, at the same
+paths."""
 
 import hashlib
 import io
@@ -49,34 +50,34 @@ def entries(folder: Path) -> dict[tuple[str, str, str], dict[str, Any]]:
     return {(each["name"], each["version"], each["os"]): each for each in listed}
 
 
-def test_each_entry_pins_what_lies_at_its_address_in_the_mirror(packed: tuple[str, Path]) -> None:
+def test_each_entry_pins_the_file_at_its_address_in_the_mirror(packed: tuple[str, Path]) -> None:
     _, folder = packed
-    found = entries(folder)
+    pins = entries(folder)
     files = {str(each.relative_to(folder / "mirror")) for each in (folder / "mirror").rglob("*") if each.is_file()}
-    assert {each["url"].removeprefix("https://") for each in found.values()} == files
-    for each in found.values():
+    assert {each["url"].removeprefix("https://") for each in pins.values()} == files
+    for each in pins.values():
         content = (folder / "mirror" / each["url"].removeprefix("https://")).read_bytes()
         assert (hashlib.sha256(content).hexdigest(), len(content)) == (each["sha256"], each["size"])
 
 
-def test_every_download_of_linux_machines_is_there_with_all_that_their_plan_takes_of_it(
+def test_every_download_of_linux_machines_exists_with_all_members_of_their_plan(
     packed: tuple[str, Path],
 ) -> None:
     version, folder = packed
     config = yaml.safe_load((REPOSITORY / "stacks" / "Pulumi.aws-dev.yaml").read_text(encoding="utf-8"))["config"]
     config["mullion:cluster"] |= {"kubernetes": version, "acknowledge": {}}
     spec = read_stack("aws-dev", config).spec
-    found = entries(folder)
+    pins = entries(folder)
     for pool in (None, "linux"):
-        for each in downloads.wanted(role("aws-dev", spec, pool)):
-            entry = found[each.name, each.version, "linux"]
+        for download in downloads.wanted(role("aws-dev", spec, pool)):
+            entry = pins[download.name, download.version, "linux"]
             content = (folder / "mirror" / entry["url"].removeprefix("https://")).read_bytes()
-            if each.program:
+            if download.program:
                 continue
             with tarfile.open(fileobj=io.BytesIO(content)) as archive:
                 members = {member.name.removeprefix("./"): member for member in archive if member.isfile()}
-            assert set(each.members) <= members.keys()
-            assert all(member.mode == 0o755 and member.name.count("/") >= each.strip for member in members.values())
+            assert set(download.members) <= members.keys()
+            assert all(member.mode == 0o755 and member.name.count("/") >= download.strip for member in members.values())
 
 
 def test_the_same_programs_give_the_same_bytes(packed: tuple[str, Path]) -> None:
@@ -84,19 +85,19 @@ def test_the_same_programs_give_the_same_bytes(packed: tuple[str, Path]) -> None
     assert written(version, folder / "mirror", SYSTEMS) == list(entries(folder).values())
 
 
-def test_a_cluster_of_linux_machines_alone_has_the_same_and_nothing_of_windows(packed: tuple[str, Path]) -> None:
+def test_a_cluster_of_linux_machines_has_the_same_linux_entries_and_no_windows_entry(packed: tuple[str, Path]) -> None:
     version, folder = packed
-    made = written(version, folder / "linux" / "mirror", LINUX)
-    assert made == [entry for key, entry in entries(folder).items() if key[2] == "linux"]
-    assert made
+    pins = written(version, folder / "linux" / "mirror", LINUX)
+    assert pins == [entry for key, entry in entries(folder).items() if key[2] == "linux"]
+    assert pins
 
 
 POOLS = {"web": "containerd", "legacy": "docker"}
-"""Downloads of Windows machines, and their runtimes."""
+"""Pools of Windows machines, with their runtimes."""
 
 
 @pytest.mark.parametrize("pool", POOLS)
-def test_every_download_of_windows_machines_is_there_with_all_that_their_plan_takes_of_it(
+def test_every_download_of_windows_machines_exists_with_all_members_of_their_plan(
     pool: str, packed: tuple[str, Path]
 ) -> None:
     version, folder = packed
@@ -104,14 +105,14 @@ def test_every_download_of_windows_machines_is_there_with_all_that_their_plan_ta
     cluster = {"cloud": "aws", "kubernetes": version, "artifacts": {"file": str(folder / "artifacts.json")}}
     config = {"aws:region": "eu-west-1", "mullion:cluster": {**cluster, "pools": {pool: windows}}}
     spec = read_stack("lab", config).spec
-    found = entries(folder)
-    for each in downloads.wanted(role("lab", spec, pool)):
-        entry = found[each.name, each.version, "windows"]
+    pins = entries(folder)
+    for download in downloads.wanted(role("lab", spec, pool)):
+        entry = pins[download.name, download.version, "windows"]
         content = (folder / "mirror" / entry["url"].removeprefix("https://")).read_bytes()
-        if not each.program:
+        if not download.program:
             names = members(entry["url"], content)
-            assert {name.removeprefix("./") for name in each.members} <= {name.removeprefix("./") for name in names}
-            assert all(name.count("/") >= each.strip for name in names)
+            assert {name.removeprefix("./") for name in download.members} <= {name.removeprefix("./") for name in names}
+            assert all(name.count("/") >= download.strip for name in names)
 
 
 def members(url: str, content: bytes) -> list[str]:

@@ -1,4 +1,4 @@
-"""Builds of the lab: each program once and atomically, from the publisher's module."""
+"""Builds of the lab: each program is built once and atomically, from the publisher's module."""
 
 import stat
 from pathlib import Path
@@ -42,12 +42,12 @@ case "$*" in
   version*) echo go version go1.26.8 linux/amd64 ;;
 esac
 """
-"""A stand-in for Go whose product is the go.mod."""
+"""Stand-in for Go whose product is the go.mod."""
 
 
 @pytest.fixture
 def go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a Go that logs its calls, and with a module's source."""
+    """Return a folder with a Go that logs its calls, and with a module's source."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "go.mod").write_text(GO_MOD)
@@ -75,23 +75,23 @@ def test_a_program_is_built_once_from_the_publishers_choice_of_modules(go: Path)
     assert "-X k8s.io/component-base/version.gitVersion=v1.37.1" in asked
     module = first.read_text()
     assert "module lab" in module
-    assert "k8s.io/api => k8s.io/api v0.37.1" in module, "staging modules are those of the same patch"
-    assert "github.com/a/b => github.com/c/b v1.0.0" in module, "other replacements stay"
-    assert "github.com/modern-go/reflect2 v1.0.2" in module, "what today's Go needs newer is newer"
+    assert "k8s.io/api => k8s.io/api v0.37.1" in module, "staging modules have the same patch version"
+    assert "github.com/a/b => github.com/c/b v1.0.0" in module, "other replacements are kept"
+    assert "github.com/modern-go/reflect2 v1.0.2" in module, "modules that today's Go needs newer are newer"
     assert "godebug default=go1.26" in module
     assert module.endswith("require k8s.io/kubernetes v1.37.1\n")
     assert "./staging" not in module
 
 
 @pytest.mark.subprocess
-def test_an_api_server_answers_with_its_version_whichever_module_it_asks(go: Path) -> None:
+def test_an_api_server_reports_its_version_from_whichever_module_reads_it(go: Path) -> None:
     build.build(SERVER, lambda _: None)
     for module in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version"):
         assert f"-X {module}.gitVersion=v1.24.17" in _asked(go)[0]
 
 
 @pytest.mark.subprocess
-def test_another_recipe_builds_anew(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_recipe_builds_again(go: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build.build(KUBELET, lambda _: None)
     monkeypatch.setattr(build, "_flags", lambda _: ["-race"])
     assert not build.is_built(KUBELET)
@@ -100,7 +100,7 @@ def test_another_recipe_builds_anew(go: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.subprocess
-def test_our_own_program_is_built_from_the_sources_here_and_anew_when_they_change(
+def test_our_own_program_is_built_from_the_sources_here_and_again_when_they_change(
     go: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = go / "own" / CNI_CHECK
@@ -115,7 +115,7 @@ def test_our_own_program_is_built_from_the_sources_here_and_anew_when_they_chang
 
 
 @pytest.mark.subprocess
-def test_a_build_that_fails_says_what_go_said_and_leaves_nothing(go: Path) -> None:
+def test_a_failed_build_quotes_go_and_leaves_no_file(go: Path) -> None:
     (go / "source" / "broken").touch()
     with pytest.raises(build.NotBuilt, match=r"kubelet 1\.37\.1 for windows: undefined: x"):
         build.build(KUBELET, lambda _: None)
@@ -123,17 +123,17 @@ def test_a_build_that_fails_says_what_go_said_and_leaves_nothing(go: Path) -> No
 
 
 @pytest.mark.subprocess
-def test_what_a_cut_build_left_is_removed(go: Path) -> None:
-    left = build.folder() / "building-cut"
-    left.mkdir(parents=True)
+def test_the_rest_of_an_interrupted_build_is_removed(go: Path) -> None:
+    leftover = build.folder() / "building-cut"
+    leftover.mkdir(parents=True)
     build.build(KUBELET, lambda _: None)
-    assert not left.exists()
+    assert not leftover.exists()
 
 
 @pytest.mark.parametrize("minor", releases.supported_minors())
-def test_every_minor_has_programs_each_in_a_place_of_its_own(minor: str) -> None:
-    found = programs(f"{minor}.1")
-    assert len({build.place(each) for each in found}) == len(found)
-    names = {(each.name, each.os) for each in found}
+def test_every_minor_has_programs_each_in_its_own_folder(minor: str) -> None:
+    built = programs(f"{minor}.1")
+    assert len({build.place(each) for each in built}) == len(built)
+    names = {(each.name, each.os) for each in built}
     assert {("kubeadm", "linux"), ("containerd", "windows"), ("kube-proxy", "windows")} <= names
     assert (("kubelet", "windows") in names) == ((minor, "kubelet") not in NOT_BUILT)

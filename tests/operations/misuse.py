@@ -1,4 +1,4 @@
-"""Ways to misuse the command, as hypothesis strategies: words of a command line, and damage to what it reads."""
+"""Misuse of the command as hypothesis strategies: command lines, and damage to the files it reads."""
 
 import socket
 import sqlite3
@@ -15,7 +15,7 @@ from operations.stacks.paths import REPOSITORY
 from tests.operations.conftest import STACK
 
 BLOCKING = {"chaos"}
-"""Commands that copy the whole clone before they look at anything else."""
+"""Commands that copy the whole clone before they check anything else."""
 
 NAMES = ["small", "smal", "aws-prod", "", "../small", "small/../small", "a" * 300, "\udcff", "\0", "ü", "web", "image"]
 TEXTS = [
@@ -25,7 +25,7 @@ TEXTS = [
     *("http://127.0.0.1:{port}/x", "https://127.0.0.1:{port}/x", "http://[::1", "https://name.invalid/x", "ftp://x/y"),
     *("127.0.0.1:{port}", ":0", "x:y", "{garbage}"),
 ]
-"""Arguments; {folder}, {file}, {missing}, {port} and {garbage} stand for what the test has made."""
+"""Arguments; the test fills in {folder}, {file}, {missing}, {port} and {garbage}."""
 
 Words = tuple[str, ...]
 Damage = Callable[[Path], None]
@@ -55,7 +55,7 @@ COMMANDS = commands()
 
 @st.composite
 def words(draw: st.DrawFn) -> Words:
-    """A command line: mostly one that the parser accepts."""
+    """Draw a command line, mostly one that the parser accepts."""
     command = draw(st.sampled_from(sorted(COMMANDS)))
     line = list(command)
     for parameter in COMMANDS[command]:
@@ -195,12 +195,12 @@ WHOLE = {
     "cache": [],
     "Pulumi.yaml": [],
 }
-"""What else the command reads, below the clone, and well-formed contents of it."""
+"""Other files that the command reads, below the clone, and well-formed contents of each."""
 
 
 @st.composite
 def damages(draw: st.DrawFn) -> dict[str, Damage]:
-    """What is wrong in a clone, by path: at most the stack file and three others."""
+    """Draw the damage of a clone by path: at most the stack file and three other files."""
     found: dict[str, Damage] = {}
     if draw(st.booleans()):
         broken = [_folder, _gone, _broken_link, _put(b"x" * 2**21), _put(STACK.encode("utf-16"))]

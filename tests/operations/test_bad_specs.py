@@ -150,7 +150,7 @@ BAD = [*WRITTEN, *tripping(), *mutated()]
 
 @pytest.fixture(autouse=True)
 def no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever looks for the engine fails the test; programs and connections do so anyway (tests/conftest.py)."""
+    """Fail a test that searches for the engine; programs and connections fail anyway (tests/conftest.py)."""
 
     def asked(*_: object) -> None:
         pytest.fail("an engine was looked for")
@@ -164,7 +164,7 @@ def written(clone: Path, text: str) -> None:
 
 
 def refused(result: Result) -> str:
-    """What a command that ended with the code for a wrong stack said."""
+    """Return the message of a command that must end with the exit code for a wrong stack."""
     assert isinstance(result.exception, SystemExit), f"{result.exception!r}\n{result.output}"
     assert result.exit_code == Exit.USAGE, result.output
     assert "Traceback" not in result.output
@@ -172,7 +172,7 @@ def refused(result: Result) -> str:
     return result.stderr
 
 
-def test_there_are_enough_of_them() -> None:
+def test_the_bad_specs_are_many() -> None:
     assert len({bad.text for bad in BAD}) >= FEWEST
 
 
@@ -209,7 +209,7 @@ def torn(draw: st.DrawFn) -> str:
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(text=replaced() | torn())
-def test_whatever_stands_in_a_stack_file_is_planned_or_refused(text: str, clone: Path, mullion: Command) -> None:
+def test_any_stack_file_is_planned_or_refused(text: str, clone: Path, mullion: Command) -> None:
     written(clone, text)
     result = mullion("plan", "small")
     if result.exit_code != Exit.OK:

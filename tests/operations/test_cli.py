@@ -29,7 +29,7 @@ COMMANDS = {
 
 @pytest.fixture
 def no_engine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Whoever asks for the engine is noted, and there is none."""
+    """Record each search for the engine, and find none."""
     asked: list[str] = []
 
     def find() -> locate.Engine:
@@ -57,11 +57,11 @@ def test_without_an_engine_the_exit_code_is_4_and_the_message_says_so(
     result = mullion(*words)
     assert result.exit_code == Exit.NO_ENGINE
     assert result.stderr.strip().endswith("mullion: there is no engine; install one")
-    assert target.recall("small") is None, "nothing ran, so the stack belongs to no world"
+    assert target.recall("small") is None, "nothing ran, so the stack is not built"
 
 
 @pytest.mark.parametrize("words", [("up", "small", "--sandbox"), ("scale", "small", "web", "3"), ("plan", "small")])
-def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
+def test_errors_of_the_spec_end_a_command_before_it_searches_the_engine(
     words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
 ) -> None:
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("kubernetes", "cubernetes"))
@@ -72,7 +72,7 @@ def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
 
 
 @pytest.mark.parametrize(
-    ("world", "words"),
+    ("built_in", "words"),
     [
         (Target("sandbox"), ("up", "small")),
         (Target("sandbox"), ("down", "small", "--yes")),
@@ -82,10 +82,10 @@ def test_errors_of_the_spec_end_a_command_before_the_engine_is_looked_for(
         (Target("aws", "", "us-east-1"), ("up", "small", "--yes")),
     ],
 )
-def test_the_other_world_is_refused_with_exit_code_3(
-    world: Target, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
+def test_a_stack_that_is_built_elsewhere_is_refused_with_exit_code_3(
+    built_in: Target, words: tuple[str, ...], clone: Path, mullion: Run, no_engine: list[str]
 ) -> None:
-    target.remember("small", world)
+    target.remember("small", built_in)
     result = mullion(*words)
     assert result.exit_code == Exit.REFUSED
     assert "mullion down small" in result.stderr
@@ -139,7 +139,7 @@ def end_of_input(_: str) -> str:
     raise EOFError
 
 
-def test_ctrl_d_at_a_question_is_no_yes(
+def test_ctrl_d_at_a_question_does_not_confirm(
     clone: Path, mullion: Run, no_engine: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("builtins.input", end_of_input)
@@ -161,7 +161,7 @@ def test_only_the_exact_answer_confirms(typed: str, accepted: bool, monkeypatch:
         account.confirm("Sure?")
 
 
-def test_the_doctor_names_what_is_missing_with_the_way_to_it(
+def test_doctor_names_missing_programs_and_how_to_get_them(
     clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locate, "installed", lambda announce: announce("mullion: not used: /old/pulumi is too old"))
@@ -174,7 +174,9 @@ def test_the_doctor_names_what_is_missing_with_the_way_to_it(
     assert "1 check failed" in result.stderr
 
 
-def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_nothing_on_a_complete_machine(
+    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = locate.Engine(Path("/opt/pulumi"), "3.230.0", locate.Origin.PATH)
     monkeypatch.setattr(locate, "installed", lambda announce: found)
     result = mullion("doctor")
@@ -182,9 +184,7 @@ def test_the_doctor_of_a_good_machine_finds_nothing(clone: Path, mullion: Run, m
     assert "engine 3.230.0 from PATH" in result.stdout
 
 
-def test_the_doctor_shows_what_is_wrong_with_a_stack(
-    clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_shows_the_errors_of_a_stack(clone: Path, mullion: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locate, "installed", lambda announce: None)
     (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace("kubernetes", "cubernetes"))
     result = mullion("doctor", "small")

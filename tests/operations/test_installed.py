@@ -12,7 +12,7 @@ COMMAND = ("components", "operations", "sandbox")
 
 
 def packages() -> set[str]:
-    """What the editable install of a clone makes importable."""
+    """Packages that the editable install of a clone makes importable."""
     (words,) = re.findall(r"^packages = \[(.*)\]$", (REPOSITORY / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     return set(re.findall(r'"(\w+)"', words))
 
@@ -26,7 +26,7 @@ def imported(file: Path) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
 
 
-def test_what_the_command_imports_of_the_clone_is_installed_with_it() -> None:
+def test_every_package_that_the_command_imports_is_installed() -> None:
     found = {name for each in COMMAND for file in (REPOSITORY / each).rglob("*.py") for name in imported(file)}
     ours = {each.name for each in REPOSITORY.iterdir() if each.is_dir() and not each.name.startswith(".")}
     assert sorted((found & ours) - packages()) == [], "pyproject.toml, [tool.setuptools] packages"

@@ -41,7 +41,7 @@ OUTSIDE = "tests/operations/test_no_traceback.py reached"
 
 
 class Site(NamedTuple):
-    """What the arguments of examples lead to."""
+    """Values of the placeholders in arguments."""
 
     folder: Path
     port: int
@@ -50,7 +50,7 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A folder, a closed port, and a server that answers everything, TLS too, with bytes that mean nothing."""
+    """A folder, a closed port, and a server that answers everything, TLS included, with random bytes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_answer, args=(server,), daemon=True).start()
         address = f"https://127.0.0.1:{server.getsockname()[1]}/x"
@@ -67,7 +67,7 @@ def _answer(server: socket.socket) -> None:
 
 @contextmanager
 def engine(kind: str) -> Iterator[None]:
-    """An engine that is not there, says nothing, refuses all, or answers with what is no JSON."""
+    """An engine that is missing, silent, refuses everything, or answers without JSON."""
 
     def find(*_: Any) -> locate.Engine:
         if kind == "none":
@@ -100,7 +100,7 @@ def engine(kind: str) -> Iterator[None]:
 
 @contextmanager
 def clone(site: Site, damage: dict[str, Damage], environment: dict[str, str]) -> Iterator[Path]:
-    """A clone with this damage, in which and with which environment the command runs."""
+    """A damaged clone, and the command's folder and environment."""
     folder = site.folder / "clone"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "stacks").mkdir(parents=True)
@@ -115,7 +115,7 @@ def clone(site: Site, damage: dict[str, Damage], environment: dict[str, str]) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("HOME", str(folder / "home"))
-        for name in ("http_proxy", "https_proxy"):  # all that is not on this host ends at a closed port of it
+        for name in ("http_proxy", "https_proxy"):  # connections to other hosts go to a closed port of this host
             patch.setenv(name, f"http://127.0.0.1:{site.port}")
         patch.setenv("no_proxy", "127.0.0.1,localhost")
         for name in ("PULUMI_HOME", "PULUMI_BACKEND_URL", "NETRC", "PULUMI_CONFIG_PASSPHRASE"):
@@ -134,7 +134,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def judged(result: Result, line: Words) -> None:
-    """Fail unless a command ended as it may: by a code of the table, and one message."""
+    """Fail unless a command ended with a documented code and one message."""
     shown = f"{line!r}\n{result.stdout[-2000:]}\n{result.stderr[-4000:]}"
     assert result.exception is None or isinstance(result.exception, SystemExit), f"{result.exception!r} {shown}"
     assert result.exit_code in set(MEANINGS), shown
@@ -155,7 +155,7 @@ LINE = ("plan", "small")
 
 @contextmanager
 def full(disk: bool) -> Iterator[None]:
-    """A disk that takes no more: a limit of the size of files, because it needs no rights."""
+    """A full disk, imitated by a limit on file sizes, which needs no privileges."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         if disk:
@@ -255,7 +255,7 @@ FOUND: list[tuple[Words, dict[str, Damage], dict[str, str], str, Exit, str]] = [
 
 
 @pytest.mark.parametrize(("line", "damage", "environment", "kind", "code", "said"), FOUND)
-def test_a_fault_that_was_found_is_answered(
+def test_a_past_fault_ends_with_a_message(
     line: Words, damage: dict[str, Damage], environment: dict[str, str], kind: str, code: Exit, said: str, site: Site
 ) -> None:
     result = misuse(site, line, damage, environment, kind)

@@ -1,4 +1,4 @@
-"""Changes of one resource of a stack, each with the rule it breaks: those of aws-prod; cases_gcp.py has the others."""
+"""Changes of one resource of aws-prod, each with the rule it breaks; cases_gcp.py has those of gcp-prod."""
 
 import base64
 import gzip
@@ -23,7 +23,7 @@ BUCKET_POLICY = "aws:s3/bucketPolicy:BucketPolicy"
 SECRET = "aws:secretsmanager/secret:Secret"
 OBJECT = "aws:s3/bucketObjectv2:BucketObjectv2"
 IMAGES = "mullion:aws:Images"
-# shaped like the real thing, and none
+# values with the form of real secrets
 TOKEN, AWS_KEY = "abc12d.0123456789abcdef", "AKIA" + "ABCDEFGHIJKLMNOP"
 KEY = "-----BEGIN EC " + "PRIVATE KEY-----"
 JWT = "eyJhbGciOiJFUzI1NiJ9" + ".eyJzdWIiOiJub2RlIn0" + ".c2lnbmF0dXJl"
@@ -32,12 +32,12 @@ Change = Callable[[Resource], Resource | None]
 
 
 def given(**properties: Any) -> Change:
-    """Set inputs."""
+    """Return a change that sets inputs."""
     return lambda each: replace(each, properties={**each.properties, **properties})
 
 
 def without(*names: str) -> Change:
-    """Remove inputs."""
+    """Return a change that removes inputs."""
     return lambda each: replace(each, properties={k: v for k, v in each.properties.items() if k not in names})
 
 
@@ -50,7 +50,7 @@ def statement(**fields: Any) -> Change:
 
 
 def planned(edit: Callable[[dict[str, Any]], None]) -> Change:
-    """Edit the kubelet's steps of the plan in a bundle."""
+    """Return a change that edits each step of the node plan in a bundle."""
 
     def change(each: Resource) -> Resource:
         plan = node_plan(each.properties["source"])
@@ -83,7 +83,7 @@ def no_priority(step: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """A change of one resource of a stack, the rule it breaks, and part of what that says."""
+    """A change of one resource of a stack, the rule it breaks, and part of the violation's text."""
 
     rule: str
     type: str

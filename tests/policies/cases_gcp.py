@@ -19,7 +19,7 @@ SIGNED = "https://storage.googleapis.com/b/o?X-Goog-Signature=00"
 
 
 def inside(path: str, value: Any) -> Change:
-    """Set an input by its path; None removes it."""
+    """Return a change that sets an input by its path; None removes it."""
 
     def put(old: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
         name, *rest = names
@@ -31,14 +31,14 @@ def inside(path: str, value: Any) -> Change:
 
 
 def loose(each: Resource) -> Resource:
-    """An image that is named in the program, not looked up once."""
+    """Replace the image that was looked up once by one named in the program."""
     return (
         inside("bootDisk.initializeParams.image", "projects/p/global/images/i")(replace(each, inputs_from={})) or each
     )
 
 
 def opened(*ports: str, protocol: str = "tcp", source: str = "0.0.0.0/0") -> Change:
-    """Let in from there."""
+    """Return a change that admits `source` to these ports."""
     allows: dict[str, Any] = {"protocol": protocol, **({"ports": list(ports)} if ports else {})}
     new = given(allows=[allows], sourceRanges=[source], description="x")
     return lambda each: without("sourceServiceAccounts")(new(each) or each)

@@ -1,4 +1,4 @@
-"""Resources of the repository's stacks as the rules see them, from a recording: no engine."""
+"""Resources of the repository's stacks as the rules see them, recorded without an engine."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -44,6 +44,6 @@ def plain(value: Any) -> Any:
 
 
 def broken(seen: tuple[Resource, ...]) -> dict[str, list[str]]:
-    """Violations, by rule."""
-    found = {rule.name: [f"{each.name}: {wrong}" for each, wrong in rule.violations(seen)] for rule in RULES}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    """Return rule -> violations, without the rules that hold."""
+    violations = {rule.name: [f"{each.name}: {wrong}" for each, wrong in rule.violations(seen)] for rule in RULES}
+    return {name: wrong for name, wrong in violations.items() if wrong}

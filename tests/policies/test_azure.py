@@ -1,4 +1,4 @@
-"""Rules for Azure's types, one resource at a time: as it should be it breaks none, and each change breaks one."""
+"""Rules for Azure's types, one resource at a time: a valid resource breaks none, and each change breaks one."""
 
 import base64
 from typing import Any
@@ -75,7 +75,7 @@ CASES: tuple[tuple[str, str, str, Any, str], ...] = (
 
 
 def resource(kind: str) -> Resource:
-    """A thing of a type as it should be, with its tags."""
+    """Return a valid resource of a type, with its tags."""
     urn = f"urn:pulumi:s::p::{TYPES.replace(AZURE_MACHINE, kind)}::s-one"
     tags = {"Name": "s-one", "mullion:cluster": "s", "mullion:urn": urn.replace("$", "+")}
     kept = frozenset(("osProfile", "hardwareProfile", "storageProfile"))
@@ -83,26 +83,26 @@ def resource(kind: str) -> Resource:
 
 
 def broken(each: Resource) -> dict[str, list[str]]:
-    """What is wrong with it, by rule."""
-    found = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
-    return {name: wrong for name, wrong in found.items() if wrong}
+    """Return rule -> violations of the resource."""
+    violations = {rule.name: [wrong for _, wrong in rule.violations([each])] for rule in RULES}
+    return {name: wrong for name, wrong in violations.items() if wrong}
 
 
 @pytest.mark.parametrize("kind", GOOD)
-def test_things_as_they_should_be_break_no_rule(kind: str) -> None:
+def test_valid_resources_break_no_rule(kind: str) -> None:
     assert broken(resource(kind)) == {}
 
 
 @pytest.mark.parametrize(("rule", "kind", "path", "value", "says"), CASES, ids=lambda each: str(each)[:40])
-def test_one_change_breaks_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
+def test_each_change_breaks_exactly_one_rule(rule: str, kind: str, path: str, value: Any, says: str) -> None:
     changed = inside(path, value)(resource(kind))
     assert changed
-    found = broken(changed)
-    assert found.keys() == {rule}
-    assert any(says in wrong for wrong in found[rule]), found
+    violations = broken(changed)
+    assert violations.keys() == {rule}
+    assert any(says in wrong for wrong in violations[rule]), violations
 
 
-def test_windows_bundles_are_read_in_the_folders_that_they_have_on_azure() -> None:
+def test_the_rules_read_windows_bundles_in_their_folders_on_azure() -> None:
     [stored] = [each for each in resources("azure-prod") if each.urn.endswith("Blob::azure-prod-bundle-web")]
     changed = planned(no_memory)(stored)
     assert changed
@@ -110,9 +110,9 @@ def test_windows_bundles_are_read_in_the_folders_that_they_have_on_azure() -> No
     assert wrong.startswith("pool web reserves no memory")
 
 
-def test_every_type_of_azure_that_a_rule_is_for_is_tried() -> None:
+def test_every_azure_type_of_a_rule_has_a_case() -> None:
     apart = {"azure-native:storage:Blob", "azure-native:network:SecurityRule"}
-    """Read as the objects and rules of the other types are."""
+    """Types without a sample here: the rules read them as they read other objects and firewall rules."""
     rules = [each for each in RULES if isinstance(each, ResourceRule) and each.name != "tags-present"]
     types = {kind for each in rules for kind in each.types if kind.startswith("azure-native:")}
     assert types <= GOOD.keys() | apart

@@ -1,4 +1,4 @@
-"""The pack in the real engine, which starts it by our own program: aws-ci passes, and each broken rule is named."""
+"""The policy pack in the real engine, started by policies/bin: aws-ci passes, and each broken rule is named."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ Transformation = Callable[[ResourceTransformationArgs], ResourceTransformationRe
 
 @dataclass(frozen=True)
 class Careless:
-    """Inputs that every resource of a type is given, with all its options for changes dropped; the rules they break."""
+    """A transformation that sets inputs of every resource of a type and drops `ignore_changes`; the rules it breaks."""
 
     type: str
     props: dict[str, Any]
@@ -81,7 +81,7 @@ CARELESS = (
         {"no-secret-in-objects"},
     ),
 )
-"""Each kind of resource without the care that a rule wants."""
+"""Transformations that break every resource rule of AWS."""
 
 CARELESS_ON_GCP = (
     Careless(
@@ -120,11 +120,11 @@ NOT_THERE = {
     "aws-ci": {"volumes-encrypted", "machines-shielded"},
     "gcp-ci": {"volumes-encrypted", "disks-encrypted", "metadata-hardened"},
 }
-"""Rules for what a cloud's stacks have not."""
+"""Rules about types of resources that a stack does not contain."""
 
 
 def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Break every rule over the stack."""
+    """Break every stack rule."""
     props, opts = dict(args.props), args.opts
     if args.type_ == INSTANCE:
         props["ami"], opts.protect = "ami-0123456789abcdef0", False
@@ -137,44 +137,44 @@ def careless_as_a_whole(args: ResourceTransformationArgs) -> ResourceTransformat
 
 
 def open_stores(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Leave stores reachable in the open."""
+    """Allow public ACLs on the stores."""
     closed = args.type_.endswith(":BucketPublicAccessBlock")
     return ResourceTransformationResult({**args.props, "block_public_acls": False}, args.opts) if closed else None
 
 
 def elsewhere(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Give every control plane another key pair, which AWS takes for a new machine only."""
+    """Give every control plane another key pair, which replaces the machine on AWS."""
     machine = args.type_ == INSTANCE and "control-plane" in args.name
     return ResourceTransformationResult({**args.props, "key_name": "operators"}, args.opts) if machine else None
 
 
 def late(args: ResourceTransformationArgs) -> ResourceTransformationResult | None:
-    """Put a secret where only `up` knows it: beside the name of a store."""
+    """Put a secret into user-data whose value is known only during `up`, since it contains the name of a store."""
     if args.type_ != INSTANCE:
         return None
-    told = pulumi.Output.from_input(args.props["user_data"]).apply("{}\n# --token abc12d.0123456789abcdef".format)
-    return ResourceTransformationResult({**args.props, "user_data": told}, args.opts)
+    user_data = pulumi.Output.from_input(args.props["user_data"]).apply("{}\n# --token abc12d.0123456789abcdef".format)
+    return ResourceTransformationResult({**args.props, "user_data": user_data}, args.opts)
 
 
 @pytest.fixture
 def stack(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., auto.Stack]:
-    """Give `stack(name, careless)`: a stack of this repository in a world of its own."""
+    """Return `stack(name, careless)`, which opens a stack of this repository in a sandbox of its own."""
     monkeypatch.setenv("PATH", f"{engine.path.parent}{os.pathsep}{os.environ['PATH']}")
     for variable, value in policy_preview.environment().items():
         monkeypatch.setenv(variable, value)
 
-    def made(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
+    def open_stack(name: str, careless: Iterable[Transformation] = (), **fields: Any) -> auto.Stack:
         def program() -> None:
-            for each in careless:
-                pulumi.runtime.register_stack_transformation(each)
+            for transformation in careless:
+                pulumi.runtime.register_stack_transformation(transformation)
             runpy.run_path(str(REPOSITORY / "__main__.py"))
 
-        found = Stack(name, tmp_path)
-        found.edit(**fields)
-        found._stack.workspace.program = program
-        return found._stack
+        opened = Stack(name, tmp_path)
+        opened.edit(**fields)
+        opened._stack.workspace.program = program
+        return opened._stack
 
-    return made
+    return open_stack
 
 
 def names(*kinds: type) -> set[str]:
@@ -188,8 +188,8 @@ def refusal(run: auto.Stack) -> str:
     return str(stop.value)
 
 
-def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Callable[..., auto.Stack]) -> None:
-    run, said = stack("aws-ci"), list[str]()
+def test_the_engine_loads_the_pack_and_reports_no_violation_of_aws_ci(stack: Callable[..., auto.Stack]) -> None:
+    run, output = stack("aws-ci"), list[str]()
     broken: list[auto.PolicyEvent] = []
 
     def hear(event: auto.EngineEvent) -> None:
@@ -197,9 +197,9 @@ def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Ca
             broken.append(event.policy_event)
 
     policy_preview.check("aws-ci", run, hear)
-    run.up(on_event=hear, on_output=said.append, color="never", policy_packs=policy_preview.PACKS)
+    run.up(on_event=hear, on_output=output.append, color="never", policy_packs=policy_preview.PACKS)
     assert broken == []
-    assert any("mullion@v0.1.0" in line for line in said), "the engine says which packs it ran"
+    assert any("mullion@v0.1.0" in line for line in output), "the engine prints the packs it ran"
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_the_engine_loads_the_pack_and_finds_nothing_in_preview_and_up(stack: Ca
     [("aws-ci", CARELESS), pytest.param("gcp-ci", CARELESS_ON_GCP, marks=pytest.mark.soak)],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_a_preview_names_every_broken_rule_of_what_the_cloud_has(
+def test_a_preview_names_every_broken_resource_rule(
     stack: Callable[..., auto.Stack], name: str, careless: tuple[Careless, ...]
 ) -> None:
     text = refusal(stack(name, careless))
@@ -217,18 +217,18 @@ def test_a_preview_names_every_broken_rule_of_what_the_cloud_has(
     assert "abc12d" not in text
 
 
-def test_a_preview_names_every_broken_rule_over_the_stack(stack: Callable[..., auto.Stack]) -> None:
+def test_a_preview_names_every_broken_stack_rule(stack: Callable[..., auto.Stack]) -> None:
     text = refusal(stack("aws-prod", [careless_as_a_whole]))
     assert {each for each in names(object) if f"[{each}]" in text} == names(StackRule), text
 
 
-def test_the_engine_itself_ends_a_preview_by_the_rule_s_name(stack: Callable[..., auto.Stack]) -> None:
+def test_pulumi_preview_fails_with_the_name_of_the_rule(stack: Callable[..., auto.Stack]) -> None:
     run = stack("aws-ci", [open_stores])
     with pytest.raises(auto.CommandError, match="stores-encrypted"):
         run.preview(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
 
 
-def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
+def test_a_preview_that_replaces_all_control_planes_is_refused_and_names_them(
     stack: Callable[..., auto.Stack],
 ) -> None:
     careless = list[Transformation]()
@@ -240,7 +240,7 @@ def test_a_preview_that_replaces_all_control_planes_is_refused_by_their_names(
     assert "[control-planes-together]" in text
 
 
-def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
+def test_up_refuses_a_secret_unknown_in_preview_before_the_machine_is_created(
     stack: Callable[..., auto.Stack], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = stack("aws-ci", [late])
@@ -249,6 +249,6 @@ def test_up_refuses_what_preview_could_not_know_before_the_machine_is_made(
         run.up(on_output=lambda _: None, color="never", policy_packs=policy_preview.PACKS)
     assert "abc12d" not in str(refused.value)
     assert CloudState(tmp_path / "world.db").resources(INSTANCE) == []
-    # the program that was cut is collected here, not in somebody else's test
+    # collect the interrupted program here: its clean-up raises, and would fail a later test
     monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
     gc.collect()

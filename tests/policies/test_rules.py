@@ -1,4 +1,4 @@
-"""Every rule: the stacks of this repository pass all of them, and one change of one resource breaks exactly one."""
+"""The repository's stacks pass every rule, and each change of one resource breaks exactly one rule."""
 
 import base64
 from dataclasses import replace
@@ -20,25 +20,25 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize("preview", [True, False], ids=["preview", "up"])
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_stacks_of_this_repository_break_no_rule(stack: str, preview: bool) -> None:
+def test_the_repositorys_stacks_break_no_rule(stack: str, preview: bool) -> None:
     assert broken(resources(stack, preview=preview)) == {}
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_one_change_breaks_one_rule(case: Case) -> None:
+def test_each_change_breaks_exactly_one_rule(case: Case) -> None:
     changed = [
         case.change(each) if (each.type, each.name) == (case.type, case.name) else each
         for each in resources(case.stack)
     ]
     assert changed != list(resources(case.stack)), f"{case.stack} has no {case.type} {case.name}"
-    found = broken(tuple(each for each in changed if each is not None))
-    assert found.keys() == {case.rule}
-    assert any(case.says in wrong for wrong in found[case.rule]), found
+    violations = broken(tuple(each for each in changed if each is not None))
+    assert violations.keys() == {case.rule}
+    assert any(case.says in wrong for wrong in violations[case.rule]), violations
 
 
 def test_every_rule_has_a_case_that_breaks_it_and_resources_that_pass_it() -> None:
     apart = {"volumes-encrypted"}
-    """The program makes no volume of its own."""
+    """Rules without a case: the program creates no separate volume."""
     assert {each.name for each in RULES} == {each.rule for each in CASES} | apart
     types = {each.type for stack in ("aws-prod", "gcp-prod") for each in resources(stack)}
     for rule in RULES:
@@ -60,7 +60,7 @@ def test_unknown_values_break_no_rule_because_up_runs_the_rules_again(stack: str
     assert broken(unknown) == {}
 
 
-def test_the_api_is_open_to_the_allow_list_through_its_own_group_alone() -> None:
+def test_only_the_apis_security_group_admits_the_allow_list() -> None:
     ports = {
         each.properties["fromPort"]
         for each in resources("aws-ci")
@@ -71,7 +71,7 @@ def test_the_api_is_open_to_the_allow_list_through_its_own_group_alone() -> None
     assert broken(closed).keys() == {"api-by-allow-list"}
 
 
-def test_an_unprotected_stack_may_look_its_images_up() -> None:
+def test_an_unprotected_stack_may_use_unpinned_images() -> None:
     loose = tuple(
         given(ami="ami-0")(replace(each, inputs_from={})) or each if each.type == INSTANCE else each
         for each in resources("aws-dev")
@@ -81,7 +81,7 @@ def test_an_unprotected_stack_may_look_its_images_up() -> None:
 
 @pytest.mark.parametrize("case", [each for each in CASES if each.rule == "images-pinned"], ids=str)
 def test_a_control_plane_keeps_its_image_when_the_spec_names_another(case: Case) -> None:
-    """It ignores the change, so the engine shows the image it has, and no Stash that it came from."""
+    """A control plane ignores the change, so the engine shows the old image, without the Stash that it came from."""
     kept = tuple(
         case.change(each) or each if machines.is_control_plane(each.urn) and each.type == case.type else each
         for each in resources(case.stack)

@@ -1,4 +1,4 @@
-"""The pages of the clouds: the same headings, checks that exist, and a table with every cloud."""
+"""The pages of the clouds: the same headings, existing checks, and a table with every cloud."""
 
 import re
 
@@ -22,7 +22,7 @@ def test_each_cloud_has_a_page_with_the_same_headings(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_the_checks_that_a_page_names_exist(name: str) -> None:
+def test_the_checks_named_on_a_page_exist(name: str) -> None:
     text = PAGES[name].read_text("utf-8")
     table = text.partition("| check | why |\n|---|---|\n")[2].partition("\n\n")[0]
     named = {each for line in table.splitlines() for each in re.findall(r"`([^`]+)`", line.split("|")[1])}
@@ -30,7 +30,7 @@ def test_the_checks_that_a_page_names_exist(name: str) -> None:
     assert named <= {each.id for each in CHECKS} | FORMS.keys()
 
 
-def test_each_row_says_something_of_each_cloud() -> None:
+def test_each_row_has_text_for_each_cloud() -> None:
     assert CLOUDS.keys() == PAGES.keys()
     for what, cell in clouds_page.ROWS:
         assert all(cell(name) for name in CLOUDS), what

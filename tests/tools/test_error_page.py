@@ -1,4 +1,4 @@
-"""docs/errors.md says of every step of a Windows node which numbers it can end with."""
+"""docs/errors.md lists, for every step of a Windows node, the error numbers it can end with."""
 
 import json
 
@@ -8,7 +8,7 @@ from tools import error_page
 NAMES = {each["name"] for each in json.loads((CLOUD_INIT / ERRORS).read_text(encoding="ascii"))["errors"]}
 
 
-def test_every_step_of_a_windows_node_has_its_row_with_numbers_that_exist() -> None:
+def test_every_windows_step_has_a_row_with_existing_error_numbers() -> None:
     steps = error_page.windows_steps()
     assert {each.kind for each in steps} == error_page.ENDS.keys()
     assert {name for names in error_page.ENDS.values() for name in (*names, *error_page.EVERY_STEP)} <= NAMES
@@ -16,6 +16,6 @@ def test_every_step_of_a_windows_node_has_its_row_with_numbers_that_exist() -> N
     assert [each.name for each in steps if f"| `{each.name}` | {each.kind} |" not in page] == []
 
 
-def test_a_step_that_names_its_own_error_has_that_one() -> None:
+def test_a_step_with_its_own_error_has_that_number() -> None:
     assert "| `kubelet-runs` | wait | 512 |" in error_page.render()
     assert "| `endpoint` | wait | 404 |" in error_page.render()

@@ -17,12 +17,12 @@ def test_every_row_has_a_known_state_and_one_sentence() -> None:
         assert row["text"].endswith("."), name
 
 
-def test_requirements_that_work_are_cited_by_tests_or_named_here() -> None:
+def test_every_working_requirement_is_cited_except_those_listed() -> None:
     uncited = {name for name, row in page.requirements().items() if row["state"] == "works"} - page.citations().keys()
     assert uncited == {"NET-07", "OPS-11", "OS-08", "RUN-04", "SCH-03", "SEC-05"}
 
 
-def test_ids_of_a_group_are_in_order() -> None:
+def test_ids_of_a_group_are_sorted() -> None:
     for rows in page.groups().values():
         assert list(rows) == sorted(rows)
         assert len({re.sub(r"-\d+", "", name) for name in rows}) == 1

@@ -1,4 +1,4 @@
-"""tools/setup.py and `make clean`: what a clone's set-up remembers, and what is said before it goes."""
+"""tools/setup.py: its stamps and interpreter. Makefile: what `clean` prints, and the order of `demo`."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from operations.stacks.paths import REPOSITORY
 from tools import setup
 
 
-def test_the_stamp_is_the_same_for_the_python_of_the_venv_and_the_one_it_is_made_of(
+def test_the_stamp_does_not_depend_on_the_path_of_python(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stamps = [setup.stamp(step) for step in setup.STEPS]
@@ -19,7 +19,7 @@ def test_the_stamp_is_the_same_for_the_python_of_the_venv_and_the_one_it_is_made
     assert [setup.stamp(step) for step in setup.STEPS] == stamps
 
 
-def test_the_venv_is_never_made_by_its_own_python() -> None:
+def test_the_venv_is_not_created_by_its_own_python() -> None:
     made_by = setup.STEPS[0].commands[0][0]
     assert not Path(made_by).is_relative_to(setup.VENV)
 
@@ -31,13 +31,13 @@ def test_make_clean_names_the_stacks_that_are_still_built(tmp_path: Path) -> Non
         (tmp_path / ".mullion" / stack).mkdir(parents=True)
     (tmp_path / ".mullion" / "one" / "world.json").write_text("{}")
     words = ["make", "clean", f"PYTHON={sys.executable}"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "stack one is still built; after make venv: mullion down one" in done.stdout
-    assert "stack two" not in done.stdout
+    process = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "stack one is still built; after make venv: mullion down one" in process.stdout
+    assert "stack two" not in process.stdout
 
 
 @pytest.mark.subprocess
-def test_make_demo_looks_at_the_stack_before_it_builds_programs() -> None:
+def test_make_demo_checks_the_stack_before_it_builds_programs() -> None:
     words = ["make", "--dry-run", "demo", f"PYTHON={sys.executable}"]
     steps = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     assert -1 < steps.index("operations.stacks.boot_overlay aws-dev") < steps.index("-m lab cluster")

@@ -8,12 +8,12 @@ from tools import stack_file_page as page
 OPTIONS = {option.path: option for option in page.options()}
 
 
-def test_every_member_of_the_spec_is_on_the_page() -> None:
+def test_every_top_level_option_is_on_the_page() -> None:
     first = {path.replace("[]", "").split(".")[0] for path in OPTIONS}
     assert first == ClusterSpec.model_fields.keys()
 
 
-def test_defaults_that_are_worded_are_those_of_options_that_exist() -> None:
+def test_every_default_described_in_words_belongs_to_an_option() -> None:
     assert OPTIONS.keys() >= page.DERIVED.keys()
 
 

@@ -1,4 +1,4 @@
-"""docs/troubleshooting.md names steps, errors and checks that exist, and every item of the seeds' list."""
+"""docs/troubleshooting.md names existing steps, errors, checks and tests, and covers every listed requirement."""
 
 import json
 import re
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from components.checks import CHECKS
 from components.machine.bundle import CLOUD_INIT, ERRORS
-from tests.components.node.samples import plan
 from tools import troubleshooting_page as page
+from tools.golden.samples import plan
 
 LISTED = {
     "OPS": (1, 2, 4, 5, 6, 7, 8),
@@ -21,14 +21,14 @@ LISTED = {
 """Requirements of the troubleshooting items that the Kubernetes documentation has."""
 
 
-def test_every_listed_item_is_there_and_says_what_becomes_of_it() -> None:
+def test_every_listed_item_is_on_the_page_and_begins_with_its_outcome() -> None:
     listed = {f"{area}-{number:02}" for area, numbers in LISTED.items() for number in numbers}
     assert {need for item in page.ITEMS for need in item.needs.split()} >= listed
     begins = ("Prevented", "Repaired", "Reported", "Refused", "A limit of Windows", "It holds", "`mullion logs")
     assert [item.title for item in page.ITEMS if not item.how.startswith(begins)] == []
 
 
-def test_steps_errors_and_checks_that_it_names_exist() -> None:
+def test_the_named_steps_errors_and_checks_exist() -> None:
     steps = {each.name for each in plan("windows-2019").steps}
     errors = {each["name"] for each in json.loads((CLOUD_INIT / ERRORS).read_text())["errors"]}
     checks = {each.id for each in CHECKS}
@@ -38,7 +38,7 @@ def test_steps_errors_and_checks_that_it_names_exist() -> None:
         assert set(item.checks) <= checks, item.title
 
 
-def test_tests_that_it_names_exist() -> None:
+def test_the_named_tests_exist() -> None:
     folder = Path(__file__).parents[1]
     unproved = [item.title for item in page.ITEMS if not item.proofs]
     assert unproved == ["A NodePort or a Service's address does not answer on the Windows node itself"]
@@ -47,6 +47,6 @@ def test_tests_that_it_names_exist() -> None:
             assert name in (folder / file).read_text(encoding="utf-8"), (item.title, file, name)
 
 
-def test_every_row_of_the_page_has_all_its_cells() -> None:
+def test_every_row_has_all_cells() -> None:
     rows = [line for line in page.render().splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {8}

@@ -1,8 +1,8 @@
-"""The API server that Windows nodes of these tests join: a stand-in that judges what it is asked.
+"""The API server that Windows nodes of these tests join: a stand-in that checks each request.
 
-It knows Nodes, certificate signing requests, Services and endpoint slices. It approves a request as the control-plane
-agent would, hands out pod ranges as the controller manager would, and lets a node's certificate touch its own Node
-alone (NodeRestriction). Whatever it refuses stands in `refused`.
+It knows Nodes, certificate signing requests, Services and endpoint slices. It approves certificate requests as the
+control-plane agent would, assigns pod ranges as the controller manager would, and restricts a node's certificate to its
+own Node (NodeRestriction). `refused` lists the requests that it refused.
 """
 
 import base64
@@ -24,7 +24,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 LISTED = ("/api/v1/nodes", "/api/v1/services", "/apis/discovery.k8s.io/v1/endpointslices", "/api/v1/endpoints")
-"""What the add-on's RBAC lets nodes list for flanneld and kube-proxy."""
+"""Resources that the add-on's RBAC lets nodes list, for flanneld and kube-proxy."""
 NODE = re.compile(r"/api/v1/nodes/([a-z0-9.-]+)(/status)?")
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
@@ -42,7 +42,7 @@ class Authority:
     certificate: x509.Certificate = field(init=False)
 
     def __post_init__(self) -> None:
-        """Sign itself."""
+        """Create the self-signed certificate."""
         builder = self._builder(_name("kubernetes"), self.key.public_key(), _name("kubernetes"))
         self.certificate = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True).sign(
             self.key, hashes.SHA256()
@@ -50,27 +50,27 @@ class Authority:
 
     @property
     def pem(self) -> str:
-        """The certificate."""
+        """Return the CA's certificate as PEM."""
         return self.certificate.public_bytes(serialization.Encoding.PEM).decode()
 
     def server(self, host: str) -> str:
-        """Certificate and key of the server, as PEM."""
+        """Return certificate and key of the server, as PEM."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = self._builder(_name("kube-apiserver"), key.public_key(), self.certificate.subject)
-        made = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
+        certificate = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        signed = made.sign(self.key, hashes.SHA256())
+        signed = certificate.sign(self.key, hashes.SHA256())
         return (private + signed.public_bytes(serialization.Encoding.PEM)).decode()
 
     def client(self, request: bytes) -> bytes:
-        """A client certificate for a request (PEM)."""
+        """Return a client certificate for a request (PEM)."""
         asked = x509.load_pem_x509_csr(request)
         builder = self._builder(asked.subject, asked.public_key(), self.certificate.subject)
         usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
-        made = builder.add_extension(usage, critical=False).sign(self.key, hashes.SHA256())
-        return made.public_bytes(serialization.Encoding.PEM)
+        certificate = builder.add_extension(usage, critical=False).sign(self.key, hashes.SHA256())
+        return certificate.public_bytes(serialization.Encoding.PEM)
 
     def _builder(self, subject: x509.Name, key: Any, issuer: x509.Name) -> x509.CertificateBuilder:
         now = datetime.now(timezone.utc)
@@ -83,7 +83,7 @@ class Authority:
 
 
 class Refused(Exception):
-    """Status and reason of an answer that is no."""
+    """Status and reason of a refused request."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -92,14 +92,14 @@ class Refused(Exception):
 
 @dataclass
 class Api:
-    """The cluster as its API shows it."""
+    """The cluster's objects in the API."""
 
     authority: Authority
     host: str
     token: str
     version: str = "1.32.13"
     ranges: dict[str, str] = field(default_factory=dict[str, str])
-    """Pod range by node, where it is not the next free one."""
+    """Pod range by node, for nodes that do not get the next free one."""
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     requests: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     refused: list[str] = field(default_factory=list[str])
@@ -107,13 +107,13 @@ class Api:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def reset(self, version: str, ranges: dict[str, str] | None = None) -> None:
-        """A new cluster of the version, with the same authority."""
+        """Start a new cluster of this version, with the same CA."""
         self.version, self.ranges, self._next = version, ranges or {}, 1
         for kept in (self.nodes, self.requests, self.refused):
             kept.clear()
 
     def start(self, address: str, port: int) -> ThreadingHTTPServer:
-        """Serve there; the caller shuts it down."""
+        """Serve at this address; the caller shuts the server down."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
             file.write(self.authority.server(self.host))
@@ -127,7 +127,7 @@ class Api:
         return server
 
     def answer(self, method: str, path: str, who: str, body: Any) -> Any:
-        """The answer to one request; Refused otherwise. who: user name, empty for anonymous."""
+        """Return the answer to a request. Raises Refused. who: user name, empty for anonymous."""
         with self._lock:
             try:
                 return self._answer(method, path.partition("?")[0], who, body)
@@ -204,7 +204,7 @@ class Api:
 
 
 def merged(target: Any, patch: Any) -> Any:
-    """RFC 7396."""
+    """Return the target with a merge patch applied (RFC 7396)."""
     if not isinstance(patch, dict):
         return patch
     base = dict(target) if isinstance(target, dict) else {}
@@ -220,7 +220,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that trusts another authority ends its handshake; that is its right."""
+        """Print nothing: a client that trusts another CA ends its handshake, which is no error here."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -228,12 +228,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep the test's output clean."""
+        """Print nothing in tests."""
 
     def _who(self) -> str:
-        given = self.headers.get("Authorization", "")
-        if given:
-            return "bootstrap" if given == f"Bearer {self.api.token}" else ""
+        header = self.headers.get("Authorization", "")
+        if header:
+            return "bootstrap" if header == f"Bearer {self.api.token}" else ""
         shown: Any = self.connection.getpeercert()  # type: ignore[attr-defined]
         names = {key: value for row in (shown or {}).get("subject", ()) for key, value in row}
         return names.get("commonName", "") if names.get("organizationName") == "system:nodes" else ""

@@ -1,4 +1,4 @@
-"""How a machine becomes a node: the whole way from a fresh disk to Ready, and what must be true at its end."""
+"""From a fresh disk to a Ready node, and the checks at the end."""
 
 from pathlib import Path
 
@@ -7,35 +7,35 @@ from tests.windows_plans.server import Node, outcomes, restarts
 from tests.windows_plans.site import TOKEN
 
 
-def becomes_ready(here: Node, name: str, fresh: Path) -> None:
-    """One restart, each download once, a second run that sets nothing, no token left, an end as in the golden `name`.
+def becomes_ready(worker: Node, name: str, fresh: Path) -> None:
+    """Boot until Ready: one restart, each file downloaded once, a second run that sets nothing, no token left.
 
-    The machine is off then; `fresh` is the folder of one that nothing was done to.
+    At the end the machine equals the golden `name` and is off; `fresh` is the folder of an unused machine.
     """
-    place = here.node_network
-    first = here.power_on()
-    assert first and first["state"] == "done", (first, here.log())
-    assert restarts(here) == 1, "for the name, the feature and the page file together"
+    place = worker.node_network
+    first = worker.power_on()
+    assert first and first["state"] == "done", (first, worker.log())
+    assert restarts(worker) == 1, "one restart for the name, the feature and the page file"
     fetched = [each.name for each in place.downloads.asked]
-    assert sorted(fetched) == sorted(here.made.files), "each download once"
-    second = here.run()
+    assert sorted(fetched) == sorted(worker.made.files), "each file is downloaded once"
+    second = worker.run()
     assert second
     assert {step for step, outcome in outcomes(second).items() if outcome != "held"} == set()
-    assert here.status()["state"] == "ready", "the status record"
-    said = here.log()
-    here.off()
+    assert worker.status()["state"] == "ready", "the status record says ready"
+    log = worker.log()
+    worker.off()
     assert not place.api.refused
-    assert not _holding(here.machine.drive / "k", TOKEN), "a member needs no token, and keeps none"
-    assert not _holding(here.machine.drive / "ProgramData", TOKEN)
-    assert TOKEN not in said
-    found = {**state(here, fresh), "asked": asked(here)}
-    record(name, found)
-    wrong = differences(name, found)
+    assert not _holding(worker.machine.drive / "k", TOKEN), "no token is left on a joined node"
+    assert not _holding(worker.machine.drive / "ProgramData", TOKEN)
+    assert TOKEN not in log
+    actual = {**state(worker, fresh), "asked": asked(worker)}
+    record(name, actual)
+    wrong = differences(name, actual)
     assert not wrong, "\n".join(wrong)
 
 
 def _holding(folder: Path, text: str) -> list[str]:
-    """Files below the folder that hold the text in any encoding of Windows."""
+    """Return files below the folder that contain the text in an encoding that Windows uses."""
     wanted = (text.encode(), text.encode("utf-16-le"))
     return [
         str(file)

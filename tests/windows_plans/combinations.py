@@ -1,4 +1,4 @@
-"""The Windows nodes that are proven: this repository's own stacks, and what a row changes in one."""
+"""The Windows nodes under test: pools of this repository's stacks, with the changes of each row."""
 
 import copy
 from collections.abc import Mapping
@@ -22,33 +22,33 @@ WARNINGS = "the tests want just this combination"
 
 @dataclass(frozen=True)
 class Combination:
-    """A pool of a stack; `cluster` and `pool_options` are merged over what the stack file says."""
+    """A pool of a stack; `cluster` and `pool_options` are merged over the stack file."""
 
     stack: str
     pool: str
     cluster: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pool_options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     build: tuple[int, int] = (17763, 6293)
-    """Build and update revision of the machine."""
+    """Build and revision (UBR) of the machine."""
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """A combination as the product renders it, and what it downloads."""
+    """A combination rendered by the product, with its downloads."""
 
     spec: ClusterSpec
     group: MachineGroup
     files: dict[str, bytes]
-    """What the mirror has, by <host>/<path>."""
+    """Files of the mirror, by <host>/<path>."""
     build: tuple[int, int]
 
     @property
     def plan(self) -> NodePlan:
-        """The plan of its machines."""
+        """Return the plan of its machines."""
         return self.group.node_plan
 
     def machine(self, name: str, address: str) -> dict[str, str]:
-        """What the user-data tells a machine of the pool that has this name and address."""
+        """Return the machine part of the user-data for this name and address."""
         network, own = self.spec.network, IPv4Address(address)
         pods = pod_range(network, own) if network.mode is NetworkMode.L2BRIDGE else None
         return self.group.machine_document(Machine(name, 0, 0, own, pods))
@@ -68,17 +68,17 @@ COMBINATIONS: dict[str, Combination] = {
 }
 
 FOUR = ("containerd-overlay", "docker-overlay", "containerd-l2bridge", "docker-l2bridge")
-"""Runtimes by networks; the others differ by tables alone."""
+"""Runtimes by networks; the other combinations differ only by tables."""
 
 CUT = "docker-l2bridge"
-"""The one that `make test` cuts the power of, and so sees in its end; all others it leaves to `make soak`."""
+"""The combination whose power `make test` cuts, and so checks at its end; `make soak` checks the others."""
 
 VETERAN = "containerd-overlay"
-"""The one that events happen to, once its first day was looked at."""
+"""The combination whose node gets the events, after its first set-up was checked."""
 
 
 def rendered(name: str, mirror: str, standins: Path) -> Rendered:
-    """The plan of a combination, whose downloads come from the mirror under the digests of stand-ins."""
+    """Return the plan of a combination that downloads from the mirror, with the digests of stand-ins."""
     chosen = COMBINATIONS[name]
     config = copy.deepcopy(stack_files.config(chosen.stack))
     document = config[CLUSTER]
@@ -94,9 +94,9 @@ def rendered(name: str, mirror: str, standins: Path) -> Rendered:
 
 
 def _all_warnings(stack: str, config: dict[str, Any]) -> dict[str, str]:
-    """Old versions warn; here they are meant."""
-    found = read_stack(stack, config).warnings
-    return {each.id: WARNINGS for each in found}
+    """Return all warnings as accepted: versions here are deliberately old."""
+    warnings = read_stack(stack, config).warnings
+    return {each.id: WARNINGS for each in warnings}
 
 
 def _spec(stack: str, config: dict[str, Any]) -> ClusterSpec:

@@ -1,4 +1,4 @@
-"""What all tests of this folder share: stand-in programs, and the place where machines stand."""
+"""Fixtures of this folder: stand-in programs, and the network of the machines."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ __all__ = ["pytest_configure", "winpwsh"]
 
 @pytest.fixture(scope="session")
 def standins(missing: Callable[[str, str], NoReturn]) -> Path:
-    """The program of all stand-ins; Go makes it in a minute, once."""
+    """Build the program of all stand-ins with Go: once, in about a minute."""
     try:
         return build.build(STAND_IN, build.say)
     except build.NotBuilt as why:
@@ -26,7 +26,7 @@ def standins(missing: Callable[[str, str], NoReturn]) -> Path:
 
 @pytest.fixture(scope="session")
 def place(missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeNetwork]:
-    """A network with the cloud, the publishers and an API server."""
+    """Return a network with the cloud, the publishers and an API server."""
     if why := lacking():
         missing("linuxnode", why)
     with node_network(tmp_path_factory.mktemp("site")) as here:

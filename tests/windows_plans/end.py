@@ -1,6 +1,6 @@
-"""What a node is in the end: every file, right, registry value, rule, network and Kubernetes object of it, as JSON.
+"""The end state of a node as JSON: every file, right, registry value, rule, network and Kubernetes object.
 
-Goldens hold it: MULLION_RECORD=1 writes them anew from what was found, and a change shows in review.
+Goldens contain it: MULLION_RECORD=1 rewrites them, so a change shows in review.
 """
 
 import json
@@ -17,12 +17,12 @@ from tests.windows_plans.server import Node
 GOLDEN = Path(__file__).with_name("golden")
 RECORD = "MULLION_RECORD"
 OUTSIDE = ("windows", "fakes", "jobs", "users", "Program Files/mullion")
-"""Folders of C: that are Windows', the stand-ins', or the loader's."""
+"""Folders of C: of Windows, the stand-ins, or the loader."""
 MEMORY = "ProgramData/mullion/"
-"""The executor's own: what it remembers and reports."""
+"""The executor's own files: its state and its reports."""
 BOOKS = ("rules", "profiles", "routes", "features", "ports", "defender", "tasks", "images", "policylists", "forwarding")
 CHANGING = ("ID", "VirtualNetwork", "HostComputeNetwork")
-"""Fields of HNS that are other ones each time."""
+"""Fields of HNS whose values differ in each run."""
 
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _VERSION = re.compile(rb"\nversion=(v[\w.-]+)\n\Z")
@@ -30,7 +30,7 @@ _PEM = re.compile(r"-----BEGIN ([A-Z ]+)-----.*?-----END \1-----\n?", re.DOTALL)
 
 
 def state(node: Node, fresh: Path) -> dict[str, Any]:
-    """Everything of a node that is off; `fresh` is the folder of a machine that nothing was done to."""
+    """Return the state of a node that is off; `fresh` is the folder of an unused machine."""
     drive, access = node.machine.drive, node.last["access"]
     files = {name: place for name, place in _files(drive) if not (fresh / "drive_c" / name).exists()}
     return {
@@ -53,18 +53,18 @@ def _files(drive: Path) -> Iterator[tuple[str, Path]]:
         inside = Path(folder).relative_to(drive).as_posix()
         folders[:] = [each for each in folders if f"{inside}/{each}".removeprefix("./") not in OUTSIDE]
         for name in names:
-            found = f"{inside}/{name}".removeprefix("./")
-            if not found.startswith(MEMORY) or "/downloads/" in found:
-                yield found, Path(folder) / name
+            path = f"{inside}/{name}".removeprefix("./")
+            if not path.startswith(MEMORY) or "/downloads/" in path:
+                yield path, Path(folder) / name
 
 
 def windows(name: str) -> str:
-    """The path on the machine."""
+    """Return the path on the machine."""
     return "C:\\" + name.replace("/", "\\")
 
 
 def text(place: Path, node: Node) -> str:
-    """A file's content as goldens have it: without what differs from run to run."""
+    """Return a file's content in the form of goldens: without values that differ between runs."""
     if place.suffix in (".gz", ".tgz", ".zip"):
         return "(archive)"
     if "var/log" in place.as_posix():
@@ -79,26 +79,26 @@ def text(place: Path, node: Node) -> str:
 
 
 def asked(node: Node) -> list[Any]:
-    """What the stand-ins of Windows' modules were asked, in order; what HNS got as documents, as such."""
-    found = node.lines("asked")
-    for each in (one["asked"] for one in found):
+    """Return the calls of the stand-ins of Windows' modules, in order; requests to HNS as documents."""
+    calls = node.lines("asked")
+    for each in (one["asked"] for one in calls):
         each |= {"Data": json.loads(each["Data"])} if "Data" in each else {}
-    return anonymous(found)
+    return anonymous(calls)
 
 
 def anonymous(found: Any) -> Any:
-    """Without the ids that HNS gives."""
+    """Return the value without ids of HNS."""
     return json.loads(_ID.sub("(id)", json.dumps(found)))
 
 
 def nameless(book: dict[str, Any]) -> list[Any]:
-    """HNS objects by name, without ids."""
+    """Return HNS objects by name, without ids."""
     plain = ({key: value for key, value in each.items() if key not in CHANGING} for each in book.values())
     return sorted(plain, key=lambda each: str(each.get("Name")))
 
 
 def shown(found: dict[str, Any] | None) -> Any:
-    """A Node object without its uid."""
+    """Return a Node object without its uid."""
     if found is None:
         return None
     metadata = {key: value for key, value in found["metadata"].items() if key != "uid"}
@@ -106,7 +106,7 @@ def shown(found: dict[str, Any] | None) -> Any:
 
 
 def record(name: str, found: dict[str, Any]) -> None:
-    """With MULLION_RECORD the golden becomes what was found."""
+    """Write the golden if MULLION_RECORD is set."""
     if os.environ.get(RECORD):
         GOLDEN.mkdir(exist_ok=True)
         text = json.dumps(found, indent=1, sort_keys=True) + "\n"
@@ -114,7 +114,7 @@ def record(name: str, found: dict[str, Any]) -> None:
 
 
 def differences(name: str, found: dict[str, Any]) -> list[str]:
-    """What is not as the golden says, of what was looked at."""
+    """Return the differences from the golden."""
     wanted = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     seen = json.loads(json.dumps(found))
     return list(_unlike({key: wanted.get(key) for key in seen}, seen, name))

@@ -1,4 +1,4 @@
-"""Whether a node that says it is done is as it must be, whatever happened to it before."""
+"""Checks that a node with status ready is consistent, whatever happened before."""
 
 import json
 from collections.abc import Iterator
@@ -15,37 +15,37 @@ PROXY = r"C:\k\kube-proxy.json"
 METADATA = "169.254.169.254/32"
 
 
-def problems(here: Node) -> Iterator[str]:
-    """What does not fit together on a node with overlay that is on."""
-    found = here.node_network.api.nodes.get(here.name)
-    if found is None:
+def problems(worker: Node) -> Iterator[str]:
+    """Yield the inconsistencies of a node with overlay that is on."""
+    node = worker.node_network.api.nodes.get(worker.name)
+    if node is None:
         yield "there is no Node object"
         return
-    pods = ip_network(found["spec"]["podCIDR"])
-    ready = [each["status"] for each in found.get("status", {}).get("conditions", []) if each["type"] == "Ready"]
+    pods = ip_network(node["spec"]["podCIDR"])
+    ready = [each["status"] for each in node.get("status", {}).get("conditions", []) if each["type"] == "Ready"]
     if ready != ["True"]:
         yield f"Ready is {ready}"
-    networks = [(each["Name"], each["Subnets"][0]["AddressPrefix"]) for each in here.book("networks").values()]
+    networks = [(each["Name"], each["Subnets"][0]["AddressPrefix"]) for each in worker.book("networks").values()]
     if networks != [(NETWORK, str(pods))]:
         yield f"HNS has {networks}, the Node object {pods}"
-    if here.book("policylists"):
-        yield "load balancers of before are left"
-    leases = {file.name: file.read_text().split()[0] for file in here.machine.path(LEASES).glob("*.*.*.*")}
-    vip = vip_of(here)
+    if worker.book("policylists"):
+        yield "load balancers of an earlier range are left"
+    leases = {file.name: file.read_text().split()[0] for file in worker.machine.path(LEASES).glob("*.*.*.*")}
+    vip = vip_of(worker)
     if leases != {vip: "kube-proxy"} or ip_address(vip) not in pods:
         yield f"kube-proxy has {vip} of {pods}, host-local holds {leases}"
-    subnet = here.machine.path(SUBNET_FILE).read_text()
+    subnet = worker.machine.path(SUBNET_FILE).read_text()
     if f"FLANNEL_SUBNET={pods[1]}/{pods.prefixlen}" not in subnet or "FLANNEL_NETWORK=10.244.0.0/16" not in subnet:
         yield f"subnet.env has {subnet}"
-    route = here.book("routes").get(METADATA)
+    route = worker.book("routes").get(METADATA)
     if not route or route["InterfaceIndex"] != 7:
         yield f"the metadata route is {route}"
-    files = sorted(file.name for file in here.machine.path(CNI).iterdir())
+    files = sorted(file.name for file in worker.machine.path(CNI).iterdir())
     if files != ["10-flannel.conflist"]:
         yield f"CNI files are {files}"
 
 
-def vip_of(here: Node) -> str:
-    """kube-proxy's source VIP."""
-    config: dict[str, Any] = json.loads(here.machine.path(PROXY).read_text())
+def vip_of(worker: Node) -> str:
+    """Return kube-proxy's source VIP."""
+    config: dict[str, Any] = json.loads(worker.machine.path(PROXY).read_text())
     return config["winkernel"]["sourceVip"]

@@ -1,6 +1,6 @@
-"""What publishers have: every download of a Windows node in the exact layout of its own, packed of stand-ins.
+"""Publishers' downloads: each download of a Windows node in its exact layout, packed from stand-ins.
 
-A stack takes them by its ordinary options: entries with their digests, and a mirror.
+A stack uses them by ordinary options: `artifacts` entries with their digests, and a mirror.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ from lab import windows
 
 
 def publish(wanted: tuple[Download, ...], standins: Path) -> tuple[dict[str, bytes], list[dict[str, Any]]]:
-    """Files by their place in a mirror (<host>/<path>), and the entries of `artifacts` that pin them."""
+    """Return files by their path in a mirror (<host>/<path>), and the entries of `artifacts` that pin them."""
     files: dict[str, bytes] = {}
     entries: list[dict[str, Any]] = []
-    for each in wanted:
-        known = artifacts.find(each.name, each.version, "windows")
-        packed = _packed(each.name, each.version, standins)
-        files[known.url.partition("://")[2]] = packed
+    for download in wanted:
+        pin = artifacts.find(download.name, download.version, "windows")
+        packed = _packed(download.name, download.version, standins)
+        files[pin.url.partition("://")[2]] = packed
         pinned = {"sha256": hashlib.sha256(packed).hexdigest(), "size": len(packed)}
-        entries.append({"name": each.name, "version": each.version, "os": "windows", "url": known.url, **pinned})
+        entries.append({"name": download.name, "version": download.version, "os": "windows", "url": pin.url, **pinned})
     return files, entries
 
 

@@ -1,11 +1,11 @@
-"""What a machine's registry has that a fresh one lacks, read from the files that Wine keeps it in."""
+"""Registry values that a machine has and a fresh one lacks, read from Wine's registry files."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 Hive = dict[str, dict[str, str]]
-"""Key -> value's name -> data as Wine writes it: "text", dword:0000002a, hex(7):... (decoded by `shown`)."""
+"""Key -> value name -> data as Wine writes it: "text", dword:0000002a, hex(7):... (decoded by `shown`)."""
 
 OWN = (
     r"Software\Microsoft\Windows NT\CurrentVersion\Fonts",
@@ -22,17 +22,17 @@ OWN = (
     r"System\CurrentControlSet\Services\Tcpip",
     r"System\CurrentControlSet\Services\Eventlog",
 )
-"""Keys that Windows, or Wine for it, writes at each boot."""
+"""Keys that Windows or Wine writes at each boot."""
 
 _SECTION = re.compile(r"\[(.+)\] \d+")
 _VALUE = re.compile(r'(@|"(?:[^"\\]|\\.)*")=(.*)', re.DOTALL)
 _HEX = re.compile(r"hex(?:\((\w+)\))?:(.*)", re.DOTALL)
 _TEXTS = {"1", "2", "7"}
-"""REG_SZ, REG_EXPAND_SZ, REG_MULTI_SZ."""
+"""Types of hex(N) data: REG_SZ, REG_EXPAND_SZ, REG_MULTI_SZ."""
 
 
 def hive(file: Path) -> Hive:
-    """All keys and values."""
+    """Return all keys and values."""
     keys: Hive = {}
     now: dict[str, str] = {}
     for line in _lines(file.read_text(encoding="latin-1")):
@@ -44,7 +44,7 @@ def hive(file: Path) -> Hive:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines of the file; one that ends with a backslash goes on in the next."""
+    """Yield the lines of the file; a line that ends with a backslash is joined with the next."""
     whole = ""
     for line in text.splitlines():
         whole += line.strip() if whole else line
@@ -66,7 +66,7 @@ def _character(code: str) -> str:
 
 
 def shown(data: str) -> str | int | list[str]:
-    """Data as a person reads it."""
+    """Return data in readable form."""
     if data.startswith('"'):
         return _plain(data[1:-1])
     if data.startswith("dword:"):
@@ -74,18 +74,18 @@ def shown(data: str) -> str | int | list[str]:
     if data.startswith("str("):
         text = _plain(data.partition(":")[2][1:-1])
         return text.rstrip("\0").split("\0") if data.startswith("str(7)") else text
-    found = _HEX.fullmatch(data)
-    if found and found[1] in _TEXTS:
-        return bytes.fromhex(found[2].replace(",", "")).decode("utf-16-le").rstrip("\0").split("\0")
+    match = _HEX.fullmatch(data)
+    if match and match[1] in _TEXTS:
+        return bytes.fromhex(match[2].replace(",", "")).decode("utf-16-le").rstrip("\0").split("\0")
     return data
 
 
 def gained(machine: Path, fresh: Path) -> dict[str, dict[str, str | int | list[str]]]:
-    """What a machine that is off has, and a fresh one has not, in HKEY_LOCAL_MACHINE."""
-    before, found = hive(fresh / "system.reg"), hive(machine / "system.reg")
+    """Return values in HKEY_LOCAL_MACHINE that a machine, which is off, has and a fresh one lacks."""
+    before, after = hive(fresh / "system.reg"), hive(machine / "system.reg")
     gains = {
         key: {name: shown(data) for name, data in values.items() if before.get(key, {}).get(name) != data}
-        for key, values in found.items()
+        for key, values in after.items()
         if not key.startswith(OWN)
     }
     return {key: dict(sorted(values.items())) for key, values in sorted(gains.items()) if values}

@@ -1,4 +1,4 @@
-"""A Windows node: a machine that boots, runs the product's own plan, loses its power, and boots again."""
+"""A Windows node: a machine that boots, runs the product's own plan, loses power, and boots again."""
 
 import json
 import os
@@ -19,10 +19,10 @@ from tests.windows_plans.combinations import Rendered
 from tests.windows_plans.site import API_HOST, ROUTER, NodeNetwork
 
 FRESH = "ec2amaz-1"
-"""The name that Windows gives itself before anyone names it."""
+"""The host name that Windows gives itself before it is named."""
 BOOTS = 8
 LONGEST = 600
-"""Seconds of one run of a whole plan; five on a machine that does nothing else."""
+"""Seconds of one run of a whole plan, which takes about five on an idle host."""
 DATA = r"C:\ProgramData\mullion"
 
 
@@ -38,56 +38,56 @@ class Node:
     made: Rendered
     driver: Driver = field(init=False)
     last: dict[str, Any] = field(default_factory=dict[str, Any])
-    """The books when the machine went down."""
+    """State of the stand-ins when the machine was last switched off."""
 
     def __post_init__(self) -> None:
-        """Put the executor there."""
+        """Install the executor."""
         install(self.machine, self.node_network.cloud)
         facts = self.node_network.facts()
         planned = self.made.machine(self.name, self.address)
-        told = {"bundle": {"url": "", "sha256": ""}, "facts": facts, "machine": planned}
-        self.machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(told))
+        document = {"bundle": {"url": "", "sha256": ""}, "facts": facts, "machine": planned}
+        self.machine.path(rf"{MULLION}\machine.json").write_text(json.dumps(document))
         if "pod_cidr" in planned:
             self.node_network.api.ranges[self.name] = planned["pod_cidr"]
         self.take(self.made.plan.document())
         self.driver = Driver(self.machine, longest=LONGEST)
 
     def take(self, plan: dict[str, Any]) -> None:
-        """Let this be its plan."""
+        """Write the plan that the machine runs."""
         self.machine.path(rf"{FOLDER}\plan.json").write_bytes(canonical(plan))
 
     @property
     def books(self) -> Path:
-        """What the stand-ins of Windows' modules keep."""
+        """Return the folder of the state of Windows' stand-in modules."""
         return self.machine.path(BOOKS)
 
     def book(self, name: str) -> Any:
-        """One of the books."""
+        """Return one state file."""
         place = self.books / f"{name}.json"
         return json.loads(place.read_text()) if place.exists() else {}
 
     def change(self, name: str, kept: Any) -> None:
-        """Write a book anew."""
+        """Write a state file."""
         (self.books / f"{name}.json").write_text(json.dumps(kept))
 
     def lines(self, name: str) -> list[Any]:
-        """Lines of a book that grows."""
+        """Return the lines of a log of the stand-ins."""
         place = self.books / f"{name}.jsonl"
         return [json.loads(line) for line in place.read_text().splitlines()] if place.exists() else []
 
     def boot(self) -> None:
-        """A new boot, with the name that was asked for, and the services that start by themselves."""
+        """Boot with the name that was set, and with the services that start at boot."""
         asked = self.books / "name.txt"
         etc = self.machine.folder / "etc"
         etc.mkdir(exist_ok=True)
         name = asked.read_text() if asked.exists() else FRESH
-        # its own name stands there too: a name server that nobody reaches makes each start of Wine wait for it
+        # the machine's own name must resolve: with an unreachable name server each start of Wine waits for it
         (etc / "hosts").write_text(f"127.0.0.1 localhost\n{self.address} {name}\n{ROUTER} {API_HOST}\n")
         self.machine.entry = inside(self.space, name, etc)
         self.driver.call("arrange", fakes=BOOKS, values=[], variables={}, services={}, boot=True)
 
     def run(self, **cut: Any) -> dict[str, Any] | None:
-        """The boot task: result.json of a run of the executor, None where power went."""
+        """Run the boot task: return result.json of the executor's run, or None if power was cut."""
         place = self.machine.path(rf"{DATA}\result.json")
         place.unlink(missing_ok=True)
         try:
@@ -98,24 +98,24 @@ class Node:
 
     @property
     def is_on(self) -> bool:
-        """Whether it was booted and not cut since."""
+        """Return whether it has booted and was not cut since."""
         return self.driver.process is not None and self.driver.process.poll() is None
 
     def off(self) -> None:
-        """The power goes, and with it what Windows keeps in memory alone."""
+        """Cut the power; state that Windows keeps in memory is lost."""
         self.driver.kill()
         self.last = {file.stem: json.loads(file.read_text()) for file in self.books.glob("*.json")}
         reboot(self.books)
 
     def power_on(self, **cut: Any) -> dict[str, Any] | None:
-        """Boot and run, as often as the machine restarts itself."""
+        """Boot and run, again after each restart that the machine requests."""
         for _ in range(BOOTS):
             self.boot()
-            found = self.run(**cut)
-            if found is None or found["state"] != "reboot":
-                return found
+            result = self.run(**cut)
+            if result is None or result["state"] != "reboot":
+                return result
             self.off()
-        raise AssertionError("it restarts for ever")
+        raise AssertionError("the machine restarts without end")
 
     def set_version(self, **values: Any) -> None:
         """Change values of CurrentVersion while the machine is on."""
@@ -131,7 +131,7 @@ class Node:
         self.driver.call("arrange", fakes=BOOKS, values=rows, variables={}, services={})
 
     def recover(self) -> None:
-        """Nothing is wrong any more with programs and Windows; the plan is the product's own again."""
+        """Repair programs and Windows, and restore the product's own plan."""
         build, revision = self.made.build
         self.change("flanneld", {})
         self.change("faults", {})
@@ -139,35 +139,35 @@ class Node:
         self.take(self.made.plan.document())
 
     def status(self) -> dict[str, Any]:
-        """The machine's status record."""
+        """Return the machine's status record."""
         return json.loads(self.node_network.cloud.objects[STATUS])
 
     def log(self) -> str:
-        """The end of what the executor said, and what stand-in programs refused."""
+        """Return the end of the executor's output, and calls that stand-ins refused."""
         log = self.machine.path(rf"{DATA}\node.log")
         text = log.read_text(errors="replace")[-3000:] if log.exists() else ""
         return f"{text}\nfailures: {self.lines('failures')}\nrefused: {self.node_network.api.refused}"
 
 
 def outcomes(result: dict[str, Any]) -> dict[str, str]:
-    """held or set, by step."""
+    """Return held or set, by step."""
     return {step["name"]: step["outcome"] for phase in result["phases"] for step in phase["steps"]}
 
 
 def steps(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """All steps of a plan."""
+    """Yield all steps of a plan."""
     return (step for phase in plan["phases"] for step in phase["steps"])
 
 
 def installed(tool: str, folder: Path, build: int, revision: int) -> Machine:
-    """A machine of a stock image: what Windows Server brings."""
+    """Return a machine with the parts of a stock Windows Server image."""
     machine = new_machine(tool, folder)
     add(folder, {**SYSTEM, CURRENT_VERSION: {"CurrentBuildNumber": str(build), "UBR": f"dword:{revision:08x}"}})
     return machine
 
 
 def copied(tool: str, image: Path, folder: Path) -> Machine:
-    """A machine whose disk is a copy of another's, which is off; Windows' own files are links to the same."""
+    """Return a machine whose disk is a copy of another's, which is off; Windows' own files are hard links."""
 
     def place(source: str, target: str) -> str:
         own = "/drive_c/windows/" in source
@@ -186,17 +186,17 @@ def node(
     tool: str, node_network: NodeNetwork, folder: Path, made: Rendered, name: str = "web-0", address: str = "10.20.1.4",
     image: Path | None = None,
 ) -> Iterator[Node]:  # fmt: skip
-    """A machine with a new disk, or a copy of an image; it ends with the test."""
+    """Create a machine with a new disk, or a copy of an image; it is removed at the end."""
     machine = copied(tool, image, folder) if image else installed(tool, folder, *made.build)
     space = node_network.space(f"{name}{folder.name}", address)
-    here = Node(node_network, machine, name, address, space, made)
+    worker = Node(node_network, machine, name, address, space, made)
     try:
-        yield here
+        yield worker
     finally:
-        here.driver.kill()
+        worker.driver.kill()
         node_network.leave(space)
 
 
-def restarts(here: Node) -> int:
-    """How often the machine asked for a restart."""
-    return sum(one["name"] == "Restart-Computer" for one in here.lines("asked"))
+def restarts(worker: Node) -> int:
+    """Return how often the machine requested a restart."""
+    return sum(one["name"] == "Restart-Computer" for one in worker.lines("asked"))

@@ -1,4 +1,4 @@
-"""Where Windows nodes of these tests stand: a network of their own with the cloud, the publishers and an API server."""
+"""The network of these Windows nodes: with the cloud, the publishers and an API server."""
 
 import os
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ TOKEN = "abcdef.0123456789abcdef"
 
 @dataclass
 class NodeNetwork:
-    """What all machines reach: cloud, downloads, API server."""
+    """The services that all machines reach: cloud, downloads, API server."""
 
     net: str
     cloud: FakeCloud
@@ -36,11 +36,11 @@ class NodeNetwork:
 
     @property
     def mirror(self) -> str:
-        """Base URL of the mirror."""
+        """Return the base URL of the mirror."""
         return self.downloads.urls["url"]
 
     def facts(self) -> dict[str, str]:
-        """Facts of the cluster, as its wiring tells them to Windows workers."""
+        """Return the facts that the cluster's wiring gives to Windows workers."""
         url = self.cloud.url
         return {
             "cloud": "aws", "region": "eu-west-1", "world": "sandbox", "cluster": CLUSTER,
@@ -50,23 +50,23 @@ class NodeNetwork:
         }  # fmt: skip
 
     def publish(self, rendered: Rendered) -> None:
-        """Let the mirror have what a plan downloads, and the cluster be its version, without nodes."""
+        """Serve a plan's downloads from the mirror, and reset the cluster to its version, without nodes."""
         self.downloads.files = rendered.files
         self.downloads.served = {name: Served() for name in rendered.files}
         self.downloads.forget()
         self.api.reset(rendered.spec.kubernetes)
 
     def space(self, node: str, address: str) -> str:
-        """The network namespace of a machine."""
+        """Create the network namespace of a machine."""
         network.add(self.net, node, address)
         return f"{self.net}-{node}"
 
     def leave(self, space: str) -> None:
-        """The namespace of a machine that is off."""
+        """Remove the namespace of a machine that is off."""
         network.run("netns", "del", space)
 
     def ip(self, space: str, *words: object) -> None:
-        """ip, in a machine's namespace."""
+        """Run ip in a machine's namespace."""
         network.run("-n", space, *words)
 
 

@@ -1,4 +1,4 @@
-"""Power goes in the middle of a Windows node's way: the next boots finish it, and the end is that of an uncut one."""
+"""Power cuts during a Windows node's set-up: the next boots complete it, with the same end state as without cuts."""
 
 import random
 import threading
@@ -17,55 +17,55 @@ from tests.windows_plans.site import NodeNetwork
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 PIECES = 4
-"""Parts of a plan whose steps have a test and a machine of their own: each ends in some minutes."""
+"""Parts of a plan's steps, each with its own test and machine: each takes some minutes."""
 HOLD_SECONDS = 60.0
-"""Longest that a download waits for the cut of another."""
+"""Longest time that a download waits for the cut of another."""
 SAMPLED = 4
-"""Phases, drawn by chance, after which `make test` cuts: each is a boot of some seconds. Soak takes them all."""
+"""Phases, drawn at random, after which `make test` cuts: each is a boot of some seconds. Soak takes them all."""
 
 
-def cut_at_phase_ends(here: Node, count: int = 0) -> int:
-    """One boot for each phase that another follows (`count`: so many of them), whose power goes when it is over."""
-    names = [each["name"] for each in here.made.plan.document()["phases"]][:-1]
+def cut_at_phase_ends(worker: Node, count: int = 0) -> int:
+    """Boot once per phase except the last (`count`: for this many phases), and cut the power after the phase."""
+    names = [each["name"] for each in worker.made.plan.document()["phases"]][:-1]
     drawn = random.Random(SEED).sample(names, count or len(names))
-    print(f"MULLION_SEED={SEED}: {drawn}")  # noqa: T201 - shown where it fails
+    print(f"MULLION_SEED={SEED}: {drawn}")  # noqa: T201 - shown if the test fails
     for name in sorted(drawn, key=names.index):
-        assert here.power_on(phases=[name]) is None, f"the power did not go after {name}: {here.log()}"
-        here.off()
+        assert worker.power_on(phases=[name]) is None, f"the power was not cut after {name}: {worker.log()}"
+        worker.off()
     return len(drawn)
 
 
-def cut_at_steps(here: Node, piece: int) -> int:
-    """Boot after boot, whose power goes once a step of the piece was set that was not set in an earlier one."""
-    names = [each["name"] for each in steps(here.made.plan.document())]
+def cut_at_steps(worker: Node, piece: int) -> int:
+    """Boot repeatedly; cut the power after the first step of the piece that no earlier boot set."""
+    names = [each["name"] for each in steps(worker.made.plan.document())]
     first, last = (len(names) * end // PIECES for end in (piece, piece + 1))
     others = ["-", *names[:first], *names[last:]]
     cut: list[str] = []
-    while here.power_on(spared=[*others, *cut]) is None:
-        cut.append((here.driver.jobs / "cut").read_text())
-        here.off()
-    here.off()
+    while worker.power_on(spared=[*others, *cut]) is None:
+        cut.append((worker.driver.jobs / "cut").read_text())
+        worker.off()
+    worker.off()
     return len(cut)
 
 
-def cut_in_downloads(here: Node) -> int:
-    """One boot for each download: the power goes in the middle of the first that was not cut yet; others wait."""
-    downloads, cut = here.node_network.downloads, list[str]()
+def cut_in_downloads(worker: Node) -> int:
+    """Boot once per download; cut the power in the middle of the first that was not cut yet, while others wait."""
+    downloads, cut = worker.node_network.downloads, list[str]()
     while True:
         halved: list[str] = []
-        downloads.on_body = _power_goes(here, cut, halved)
-        found = here.power_on()
+        downloads.on_body = _power_goes(worker, cut, halved)
+        result = worker.power_on()
         downloads.on_body = None
-        here.off()
+        worker.off()
         if not halved:
-            assert sorted(cut) == sorted(here.made.files)
+            assert sorted(cut) == sorted(worker.made.files)
             return len(cut)
-        assert found is None, f"{halved[0]} was cut: {found}"
+        assert result is None, f"{halved[0]} was cut: {result}"
         cut.append(halved[0])
 
 
-def _power_goes(here: Node, cut: list[str], halved: list[str]) -> Callable[[str], None]:
-    """What happens when half of a file is sent; `halved` gets the files, the one that is cut first."""
+def _power_goes(worker: Node, cut: list[str], halved: list[str]) -> Callable[[str], None]:
+    """Return the callback for half-sent files; `halved` gets their names, the cut one first."""
     gone, one_at_a_time = threading.Event(), threading.Lock()
 
     def half(name: str) -> None:
@@ -75,7 +75,7 @@ def _power_goes(here: Node, cut: list[str], halved: list[str]) -> Callable[[str]
             halved.append(name)
             is_first = len(halved) == 1
         if is_first:
-            here.machine.cut()
+            worker.machine.cut()
             gone.set()
         else:
             gone.wait(HOLD_SECONDS)
@@ -89,7 +89,7 @@ WAYS: dict[str, Callable[[Node], int]] = {
     **{f"steps-{piece + 1}-of-{PIECES}": partial(cut_at_steps, piece=piece) for piece in range(PIECES)},
 }
 SHORT = {"some-phases": partial(cut_at_phase_ends, count=SAMPLED)}
-"""What `make test` has of it, on one combination; the others are for `make soak`."""
+"""Ways of `make test`, on one combination; `make soak` has the others."""
 ROWS = [
     *(pytest.param(CUT, way) for way in SHORT),
     *(pytest.param(name, way, marks=[pytest.mark.soak]) for name in FOUR for way in WAYS),
@@ -97,7 +97,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("name", "way"), ROWS)
-def test_power_that_goes_anywhere_costs_nothing_but_time(
+def test_a_node_becomes_ready_as_without_cuts_after_power_cuts_anywhere(
     name: str,
     way: str,
     winpwsh: str,
@@ -106,19 +106,19 @@ def test_power_that_goes_anywhere_costs_nothing_but_time(
     tmp_path: Path,
     record_property: Callable[[str, int], None],
 ) -> None:
-    made = rendered(name, place.mirror, standins)
-    place.publish(made)
+    rendering = rendered(name, place.mirror, standins)
+    place.publish(rendering)
     fresh = new_machine(winpwsh, tmp_path / "fresh").folder
-    with node(winpwsh, place, tmp_path / "machine", made) as here:
-        cuts = (WAYS | SHORT)[way](here)
+    with node(winpwsh, place, tmp_path / "machine", rendering) as worker:
+        cuts = (WAYS | SHORT)[way](worker)
         assert cuts
         record_property("power cuts of Windows nodes", cuts)
-        # the next boots end well, a further run sets nothing, and the node is what the golden of the uncut one says
-        result = here.power_on()
-        assert result and result["state"] == "done", (result, here.log())
-        second = here.run()
+        # the next boots succeed, a further run sets nothing, and the node equals the golden of the uncut node
+        result = worker.power_on()
+        assert result and result["state"] == "done", (result, worker.log())
+        second = worker.run()
         assert second
         assert {step for step, outcome in outcomes(second).items() if outcome != "held"} == set()
-        here.off()
-        wrong = differences(name, state(here, fresh))
+        worker.off()
+        wrong = differences(name, state(worker, fresh))
         assert not wrong, "\n".join(wrong)

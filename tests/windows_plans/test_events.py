@@ -1,4 +1,4 @@
-"""What happens to Windows nodes that were ready: each ends well, or with the number of what is wrong."""
+"""Events of Windows nodes that were ready: each run succeeds, or fails with the number of its error."""
 
 import copy
 from collections.abc import Iterator
@@ -24,19 +24,19 @@ NAMES = [pytest.param(name, marks=[] if name in SHORT else [pytest.mark.soak]) f
 def veteran(
     winpwsh: str, place: NodeNetwork, standins: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Node]:
-    """A node that became ready, and is off; what one event leaves is what the next begins with."""
-    made = rendered(VETERAN, place.mirror, standins)
-    place.publish(made)
+    """Return a ready node that is off; each event starts with the state that the previous one left."""
+    rendering = rendered(VETERAN, place.mirror, standins)
+    place.publish(rendering)
     folder = tmp_path_factory.mktemp("veteran")
     fresh = new_machine(winpwsh, folder / "fresh").folder
-    with node(winpwsh, place, folder / "machine", made) as here:
-        becomes_ready(here, VETERAN, fresh)
-        yield here
+    with node(winpwsh, place, folder / "machine", rendering) as worker:
+        becomes_ready(worker, VETERAN, fresh)
+        yield worker
 
 
-def planned(here: Node, event: Event) -> dict[str, Any]:
-    """The plan, with other timeouts where the event says so."""
-    plan, others = copy.deepcopy(here.made.plan.document()), dict(event.seconds)
+def planned(worker: Node, event: Event) -> dict[str, Any]:
+    """Return the plan with the event's timeouts."""
+    plan, others = copy.deepcopy(worker.made.plan.document()), dict(event.seconds)
     for step in steps(plan):
         if step["name"] in others:
             step["timeout_seconds"] = others[step["name"]]
@@ -44,7 +44,7 @@ def planned(here: Node, event: Event) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str, veteran: Node) -> None:
+def test_a_run_after_an_event_on_a_ready_node_succeeds_or_fails_with_its_own_number(name: str, veteran: Node) -> None:
     event = EVENTS[name]
     if event.on and not veteran.is_on:
         veteran.power_on()
@@ -56,8 +56,8 @@ def test_what_happens_to_a_ready_node_ends_well_or_has_its_own_number(name: str,
     assert result
     try:
         if event.fails:
-            found = (result["state"], result.get("name"), result["code"], result["step"])
-            assert found == ("failed", event.fails, CODES[event.fails], event.at), (result, veteran.log())
+            failure = (result["state"], result.get("name"), result["code"], result["step"])
+            assert failure == ("failed", event.fails, CODES[event.fails], event.at), (result, veteran.log())
             assert veteran.status()["state"] == "failed"
         else:
             assert result["state"] == "done", (result, veteran.log())

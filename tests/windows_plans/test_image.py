@@ -1,4 +1,4 @@
-"""Images of Windows nodes (OPS-10): baked from one machine, and two clones that are nobody else."""
+"""Images of Windows nodes (OPS-10): one baked image, and two clones that share no identity."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ CLONES = {"web-1": "10.20.1.5", "web-2": "10.20.1.6"}
 
 
 def holding(folder: Path, text: str) -> list[str]:
-    """Files that hold the text, but for those of the tests and of Windows."""
+    """Return files that contain the text, except files of the tests and of Windows."""
     outside = ("fakes", "jobs", "windows", "users")
     files = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
     own = (file for file in files if file.relative_to(folder).parts[0] not in outside)
@@ -24,26 +24,26 @@ def holding(folder: Path, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["containerd-overlay"])
-def test_two_clones_of_an_image_join_without_a_download_or_a_restart_and_share_nothing(
+def test_two_clones_of_an_image_join_without_download_or_restart_and_share_no_identity(
     name: str, winpwsh: str, place: NodeNetwork, standins: Path, tmp_path: Path
 ) -> None:
-    made = rendered(name, place.mirror, standins)
-    place.publish(made)
+    rendering = rendered(name, place.mirror, standins)
+    place.publish(rendering)
     image = tmp_path / "image"
-    with node(winpwsh, place, image, made, "baker-0", "10.20.1.9") as here:
-        bake(here)
+    with node(winpwsh, place, image, rendering, "baker-0", "10.20.1.9") as worker:
+        bake(worker)
         for text in ("baker-0", TOKEN, f"api.{CLUSTER}."):
-            assert not holding(here.machine.drive, text), text
+            assert not holding(worker.machine.drive, text), text
     fetched = len(place.downloads.asked)
-    assert fetched == len(made.files)
+    assert fetched == len(rendering.files)
     vips: list[str] = []
     for clone, address in CLONES.items():
-        with node(winpwsh, place, tmp_path / clone, made, clone, address, image) as here:
-            result = here.power_on()
-            assert result and result["state"] == "done", (result, here.log())
-            assert restarts(here) == 0, "a baked machine needs no restart"
-            assert not list(problems(here))
-            vips.append(vip_of(here))
-    assert len(place.downloads.asked) == fetched, "a baked machine fetches nothing"
+        with node(winpwsh, place, tmp_path / clone, rendering, clone, address, image) as worker:
+            result = worker.power_on()
+            assert result and result["state"] == "done", (result, worker.log())
+            assert restarts(worker) == 0, "a clone needs no restart"
+            assert not list(problems(worker))
+            vips.append(vip_of(worker))
+    assert len(place.downloads.asked) == fetched, "a clone downloads nothing"
     assert sorted(place.api.nodes) == sorted(CLONES)
     assert len(set(vips)) == len(CLONES), json.dumps(vips)

@@ -1,4 +1,7 @@
-"""Speed, as ratios in one run: `make bench`. Nothing here passes or fails; the goals stand beside the figures."""
+"""Speed, as ratios in one run: `make bench`. Nothing here passes or fails; the goals stand beside the figures.
+
+The second run of node.ps1 is measured by tests/windows_plans/bench.py, with the Windows machines of the tests.
+"""
 
 import gc
 import json
@@ -6,7 +9,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -20,7 +22,7 @@ from operations.recorder.recorder import record
 from operations.stacks.paths import REPOSITORY
 from tools.bench import executor
 from tools.bench.flat import flat
-from tools.bench.windows import windows
+from tools.bench.measure import best, show
 
 STACK = "aws-dev"
 CONFIG = stack_file_config(REPOSITORY / "stacks" / f"Pulumi.{STACK}.yaml")
@@ -30,30 +32,12 @@ COLLECTOR = gc.get_threshold()
 """Python's own thresholds for its collector of garbage."""
 
 
-def best(runs: int, *kinds: Callable[[], Any]) -> list[float]:
-    """Shortest seconds of each kind; kinds take turns, so that a busy machine slows all alike."""
-    shortest = [float("inf")] * len(kinds)
-    for _ in range(runs):
-        for index, kind in enumerate(kinds):
-            gc.collect()
-            began = time.perf_counter()
-            kind()
-            shortest[index] = min(shortest[index], time.perf_counter() - began)
-    return shortest
-
-
 def sized(workers: int) -> dict[str, Any]:
     """The stack with this many Windows workers."""
     cluster = json.loads(json.dumps(CONFIG[CLUSTER]))
     cluster["pools"]["web"]["count"] = workers
     cluster["network"]["pods"] = "10.128.0.0/12"
     return {**CONFIG, CLUSTER: cluster}
-
-
-def show(what: str, ours: float, other: float, goal: float | None, note: str = "") -> None:
-    """One line: seconds, ratio, goal."""
-    aim = f"goal {goal:.2f}" if goal else ""
-    print(f"{what:<44} {ours:8.3f} s {other:8.3f} s   ratio {ours / other:5.2f}  {aim:<10} {note}", flush=True)
 
 
 def process() -> None:
@@ -141,4 +125,3 @@ if __name__ == "__main__":
     engine()
     executor.user_data_sizes()
     executor.linux(show)
-    windows(best, show)

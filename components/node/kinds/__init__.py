@@ -1,7 +1,7 @@
-"""The kinds of step a node plan is made of, and the references it may hold.
+"""The kinds of steps in a node plan, and the references that a plan may contain.
 
-This table is the only definition: steps are checked against it when they are made, the
-JSON schema of node plans and its page are generated from it, and both executors implement it.
+This table is the only definition: steps are checked against it when they are created, the JSON schema of node plans and
+its page are generated from it, and both executors implement it.
 """
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange

@@ -1,6 +1,6 @@
-"""Judges values by their types, without a schema library: node plans are checked wherever they are made.
+"""Checks values against their types without a schema library, because every process that makes node plans checks them.
 
-It knows the keywords that the table uses and no others; a test compares it with a real JSON schema validator.
+Only keywords that the kinds table uses are implemented; a test compares the results with a JSON schema validator.
 """
 
 import re
@@ -22,7 +22,7 @@ _pattern = cache(re.compile)
 
 
 def problems(value: Any, kind: Type, where: str) -> Iterator[str]:
-    """What is wrong with the value, as texts that begin with where."""
+    """Yield what is wrong with the value, as sentences that begin with `where`."""
     name = reference(value)
     if name is not None:
         yield from _reference_problems(name, kind, where)
@@ -38,7 +38,7 @@ def problems(value: Any, kind: Type, where: str) -> Iterator[str]:
 
 
 def reference(value: Any) -> str | None:
-    """The name in {"ref": name}, or None when the value is no reference."""
+    """Return the name in {"ref": name}, or None if the value is not a reference."""
     if not isinstance(value, Mapping) or len(cast(Mapping[str, Any], value)) != 1:
         return None
     fields = cast(Mapping[str, Any], value)
@@ -46,7 +46,7 @@ def reference(value: Any) -> str | None:
 
 
 def references(document: Any) -> Iterator[str]:
-    """Names of all references anywhere in a document."""
+    """Yield the names of all references in a document."""
     name = reference(document)
     if name is not None:
         yield name
@@ -97,12 +97,12 @@ def _list_problems(value: Sequence[Any], kind: Type, where: str) -> Iterator[str
 def _object_problems(value: Mapping[str, Any], kind: Type, where: str) -> Iterator[str]:
     if not kind.get("minProperties", 0) <= len(value) <= kind.get("maxProperties", len(value)):
         yield f"{where} has {len(value)} members, not {kind.get('minProperties')}"
-    known, others = kind.get("properties", {}), kind["additionalProperties"]
-    for name, each in value.items():
-        if name not in known and others is False:
-            yield f"{where}.{name} is unknown; there are {', '.join(known)}"
+    properties, others = kind.get("properties", {}), kind["additionalProperties"]
+    for name, member in value.items():
+        if name not in properties and others is False:
+            yield f"{where}.{name} is unknown; there are {', '.join(properties)}"
         else:
-            yield from problems(each, known.get(name, others), f"{where}.{name}")
+            yield from problems(member, properties.get(name, others), f"{where}.{name}")
 
 
 _JUDGES: dict[str, Any] = {

@@ -5,35 +5,37 @@ from components.node.kinds.values import ARGUMENTS, DOCUMENT, NAME, PATH, PORT, 
 
 _NEW = OnChange.NEW_NODES
 DOWN = ("runtime-down", "kubelet-down", "flanneld-down", "proxy-down", "node-unregistered")
-"""Errors of a node that lacks one of its parts (OPS-01); cloud-init/errors.json has them."""
+"""Errors of a node with a service that does not run (OPS-01); cloud-init/errors.json defines them."""
 
 COMMANDS: dict[str, Kind] = {
     "command": Kind(
-        "A program ran to its end with exit code 0.",
+        "A program ran and ended with exit code 0.",
         {
             "argv": Field(ARGUMENTS, "Program and arguments, one word each; no shell."),
-            "creates": Field(PATH, "It is not run when this file exists.", required=False),
-            "requires": Field(PATH, "It is not due while this file does not exist.", required=False),
-            "environment": Field(VARIABLES, "Added to its variables.", required=False),
-            "input": Field(DOCUMENT, "Its standard input; what is no text is given as JSON.", required=False),
+            "creates": Field(PATH, "Do not run the program if this file exists.", required=False),
+            "requires": Field(PATH, "Skip the step while this file does not exist.", required=False),
+            "environment": Field(VARIABLES, "Additional environment variables.", required=False),
+            "input": Field(DOCUMENT, "Standard input; a value other than text is written as JSON.", required=False),
         },
-        compares="That `creates` exists; without it, that it ran in this run.",
-        sets="Runs it; with its time over, it and all that it started are ended (402).",
+        compares="That `creates` exists; without it, that the program ran in this run of the executor.",
+        sets="Runs it; at the time limit kills the program and all processes that it started (402).",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
         seconds=600,
     ),
     "probe": Kind(
-        "A program that only reads says what is expected. It never counts as set.",
+        "A program that only reads prints the expected output. The step never counts as set.",
         {
-            "argv": Field(ARGUMENTS, "Program and arguments; it must change nothing, for --check runs it too."),
+            "argv": Field(ARGUMENTS, "Program and arguments; it must change nothing, because --check runs it too."),
             "expect": Field(
                 NAME,
-                "Regular expression that its output, without space at both ends, matches as a whole;"
-                " default: anything but nothing. The words of it that Python and .NET share.",
+                "Regular expression, in the syntax that Python and .NET share, that matches the whole output without"
+                " space at both ends; default: any output except none.",
                 required=False,
             ),
-            "message": Field(NAME, "What a failure says (405), before what the program said."),
-            "records": Field(one_of("mtu", "os_version"), "The output becomes node.<this>.", required=False),
+            "message": Field(NAME, "Message of a failure (405), before the program's output."),
+            "records": Field(
+                one_of("mtu", "os_version"), "Reference node.<records> that gets the output.", required=False
+            ),
         },
         compares="Its exit code (0) and its output.",
         sets="nothing",
@@ -53,16 +55,14 @@ COMMANDS: dict[str, Kind] = {
                         "tcp": {"type": "array", "prefixItems": [NAME, PORT], "items": False, "minItems": 2},
                     }
                 ),
-                "{address: A}: the address is this machine's, or the name resolves; {tcp: [host, port]}: it takes"
-                " connections; {url: U}: it answers below 500; {file: P}: it exists; {service: S}: it runs"
-                ", and on Windows has run for two seconds where this run of the executor started it.",
+                "{address: A}: the machine has the address, or the name resolves; {tcp: [host, port]}: the port accepts"
+                " connections; {url: U}: the status is below 500; {file: P}: the file exists; {service: S}: the service"
+                " runs (on Windows for at least two seconds if this run of the executor started it).",
             ),
-            "error": Field(
-                one_of(*DOWN), "The error that ends the run when the time is over; default 404.", required=False
-            ),
+            "error": Field(one_of(*DOWN), "Error that ends the run at the time limit; default 404.", required=False),
         },
         compares="The condition.",
-        sets="Asks again every 2 seconds until the time is over (404, or the error).",
+        sets="Checks again every 2 seconds until the time limit (404, or the error).",
         cuts=(Cut.BEFORE_SET,),
         on_change=_NEW,
         seconds=300,

@@ -9,19 +9,20 @@ _WINDOWS = ("windows",)
 
 ENDPOINT: dict[str, Kind] = {
     "endpoint": Kind(
-        "The hosts file gives the API's name this machine's address, then those of its peers; a founder's its own alone"
-        " until it is done; a joining machine's the peers' alone, of whom the first is ready.",
+        "The hosts file resolves the API's name to this machine, then to its peers. Until a founder has finished, only"
+        " to itself; until a joining machine has joined, only to its peers, a ready one first.",
         {
-            "host": Field(NAME, "The name."),
+            "host": Field(NAME, "The API's host name."),
             "address": Field(NAME, "This machine's address."),
-            "peers": Field(NAMES, "Addresses of all control planes; its own among them counts as none."),
-            "founder": Field(PATH, "It founds the cluster when this file exists."),
-            "joined": Field(PATH, "It has an API when this file exists."),
-            "ca": Field(PATH, "The only authority that a peer's certificate may come from."),
+            "peers": Field(NAMES, "Addresses of all control-plane machines; this machine's is ignored."),
+            "founder": Field(PATH, "File that exists if this machine founds the cluster."),
+            "joined": Field(PATH, "File that exists once this machine has an API server."),
+            "ca": Field(PATH, "The only authority accepted for a peer's certificate."),
         },
-        compares="The name's lines; without an API of its own, that /readyz of the first peer says 200.",
-        sets="Asks peers every 2 seconds until one is ready or the time is over (404), then writes the name's lines;"
-        " all others stay.",
+        compares="The lines with the name; without an API server on this machine, that /readyz of the first peer"
+        " returns 200.",
+        sets="Asks peers every 2 seconds until one is ready or the time limit (404), then writes the lines with the"
+        " name; other lines stay.",
         undo="other lines with the name",
         cuts=_WRITTEN,
         systems=_LINUX,
@@ -29,15 +30,15 @@ ENDPOINT: dict[str, Kind] = {
         seconds=300,
     ),
     "api-version": Kind(
-        "The API server runs at least this version of Kubernetes: no kubelet may be newer than it.",
+        "The API server has at least this version of Kubernetes: no kubelet may be newer than the API server.",
         {
-            "url": Field(URL, "Of the API server; it tells anyone its version."),
-            "ca": Field(PATH, "The only authority that its certificate may come from."),
-            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "As 1.32.13."),
-            "kubectl": Field(PATH, "kubectl.exe, which asks.", required=False, systems=_WINDOWS),
+            "url": Field(URL, "URL of the API server, which needs no credentials for /version."),
+            "ca": Field(PATH, "The only authority accepted for its certificate."),
+            "version": Field({"type": "string", "pattern": r"^\d+\.\d+\.\d+$"}, "Kubernetes version, such as 1.32.13."),
+            "kubectl": Field(PATH, "Path of kubectl.exe, which sends the request.", required=False, systems=_WINDOWS),
         },
         compares="gitVersion of /version.",
-        sets="Asks again every 2 seconds until the time is over (404).",
+        sets="Asks again every 2 seconds until the time limit (404).",
         cuts=(Cut.BEFORE_SET,),
         on_change=OnChange.NEW_NODES,
         image=False,

@@ -4,37 +4,39 @@ from components.node.kinds.model import Cut, Field, Kind, When
 from components.node.kinds.values import ACCESS, DOCUMENT, FLAG, NAME, NAMES, PATH, TEXT, one_of
 
 _WRITTEN = (Cut.BEFORE_SET, Cut.BEFORE_RENAME, Cut.AFTER_SET)
-_ACCESS = "private: root, or SYSTEM and Administrators, alone; public, the default: others may read."
+_ACCESS = "private: only root, or SYSTEM and Administrators; public, the default: others may read."
 
 FILES: dict[str, Kind] = {
     "directory": Kind(
         "The directory exists.",
         {
-            "path": Field(PATH, "Where."),
+            "path": Field(PATH, "Path of the directory."),
             "access": Field(ACCESS, _ACCESS, required=False),
-            "writers": Field(NAMES, "SIDs that may change what lies in it too.", required=False, systems=("windows",)),
-            "only": Field(NAMES, "Files that may lie in it; all others go.", required=False, systems=("windows",)),
+            "writers": Field(
+                NAMES, "Additional SIDs that may change files in it.", required=False, systems=("windows",)
+            ),
+            "only": Field(NAMES, "Names of files to keep; others are deleted.", required=False, systems=("windows",)),
         },
-        compares="That a directory is there, with exactly this mode (0755, 0700) or these access rules, and no file but"
-        " those of only.",
-        sets="Makes it with those above it, then sets mode or rules; what lies in it stays, unless only says else.",
-        undo="files that only does not name",
+        compares="That the directory exists with exactly this mode (0755, 0700) or these access rules, and without"
+        " files that `only` does not name.",
+        sets="Creates it with its parents, then sets mode or rules; files in it stay unless `only` is given.",
+        undo="files that `only` does not name",
     ),
     "file": Kind(
-        "The file holds the content.",
+        "The file has the content.",
         {
-            "path": Field(PATH, "Where."),
-            "content": Field(DOCUMENT, "Text as it is, or a document as format says; references are filled in."),
+            "path": Field(PATH, "Path of the file."),
+            "content": Field(DOCUMENT, "Text, or a document in the form of `format`; references are filled in."),
             "format": Field(
                 one_of("json", "documents"),
-                "json: content is any document; documents: a list of them, each as JSON after a line of three dashes.",
+                "json: content is any document; documents: a list of documents, each as JSON after a line with ---.",
                 required=False,
             ),
             "access": Field(ACCESS, _ACCESS, required=False),
-            "executable": Field(FLAG, "It can be run by those who may read it (Windows: always so).", required=False),
+            "executable": Field(FLAG, "Whether readers may execute it (always on Windows).", required=False),
         },
-        compares="Every byte, and the mode (0644, 0600, executable 0755, 0700) or the access rules.",
-        sets="Writes a file beside it, with its rights from the first byte on, and renames it.",
+        compares="All bytes, and the mode (0644, 0600, executable 0755, 0700) or the access rules.",
+        sets="Creates a file with the final rights beside it, writes it and renames it.",
         cuts=_WRITTEN,
         whens=(
             When("format", None, {"content": TEXT}),
@@ -44,43 +46,42 @@ FILES: dict[str, Kind] = {
     "link": Kind(
         "The path is a symbolic link to the target.",
         {
-            "path": Field(PATH, "The link."),
-            "target": Field(PATH, "What it leads to; it must be there on Windows, which asks whether it is a folder."),
+            "path": Field(PATH, "Path of the link."),
+            "target": Field(PATH, "Target; it must exist on Windows, where links to files and folders differ."),
         },
-        compares="That it is a link, and its target's text.",
-        sets="Makes a link beside it and renames it (Windows: removes an older link first). A file or folder in its"
-        " place is refused (301), never removed.",
-        undo="an older link at the path",
+        compares="That the path is a link, and the target's path.",
+        sets="Creates a link beside it and renames it (Windows: removes an earlier link first). A file or folder at the"
+        " path is never removed, but ends the run (301).",
+        undo="an earlier link at the path",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
     ),
     "access": Kind(
-        "A file or directory that something else made has these rights.",
+        "An existing file or directory has these rights.",
         {
-            "path": Field(PATH, "It must be there (301)."),
+            "path": Field(PATH, "Path; it must exist (301)."),
             "access": Field(ACCESS, _ACCESS),
-            "owner": Field(
-                NAME, "User that owns it; its group is that user's. Default root.", required=False, systems=("linux",)
-            ),
+            "owner": Field(NAME, "Owner; the group is the owner's. Default root.", required=False, systems=("linux",)),
             "readers": Field(
                 NAMES,
-                "SIDs that may read it too, for services with accounts of their own.",
+                "Additional SIDs that may read it, for services with separate accounts.",
                 required=False,
                 systems=("windows",),
             ),
         },
-        compares="Linux: mode and owner; a file that its owner may run stays executable. Windows: the access rules,"
-        " without inherited ones.",
-        sets="Sets them.",
+        compares="Linux: mode and owner; a file that its owner may execute stays executable. Windows: the access rules,"
+        " without inherited rules.",
+        sets="Sets the rights.",
     ),
     "secret": Kind(
-        "The file holds a secret, for root or SYSTEM and Administrators alone.",
+        "The file contains a secret and is readable only by root, or SYSTEM and Administrators.",
         {
-            "secret": Field(NAME, "Name of the secret in the cloud's store."),
-            "member": Field(NAME, "Only this member of a JSON secret.", required=False),
-            "path": Field(PATH, "Where."),
+            "secret": Field(NAME, "Name of the secret in the cloud's secret store."),
+            "member": Field(NAME, "Member of a JSON secret to write instead of the whole secret.", required=False),
+            "path": Field(PATH, "Path of the file."),
         },
-        compares="The whole file with the secret as the store has it now, and its rights.",
-        sets="Fetches it with the machine's identity; an empty one is an error (205); writes as `file` does.",
+        compares="The whole file with the current secret in the store, and the file's rights.",
+        sets="Reads the secret with the machine's identity; an empty secret is an error (205); writes the file as kind"
+        " `file` does.",
         cuts=_WRITTEN,
         image=False,
     ),

@@ -13,19 +13,19 @@ _SUBNET_FILE = Field(PATH, "flanneld's subnet.env.")
 
 HNS: dict[str, Kind] = {
     "overlay-network": Kind(
-        "flanneld has made the overlay network of the node's range, and the machine's address is back.",
+        "flanneld has created the overlay network of the node's range, and the machine has its address again.",
         {
             "network": _NETWORK,
             "subnet": _SUBNET,
             "pods": Field(_RANGE, "Pod range of the cluster."),
             "subnet_file": _SUBNET_FILE,
             "service": Field(NAME, "flanneld's service."),
-            "address": Field(_ADDRESS, "The machine's address, which moves to a virtual adapter."),
+            "address": Field(_ADDRESS, "The machine's address, which flanneld's network moves to a virtual adapter."),
         },
         compares="OPS-07: the HNS network's type and subnet, an adapter named vEthernet; OPS-06: network, subnet,"
         " masquerading and MTU in subnet.env; NET-14: the address and the default route.",
-        sets="OPS-05: looks every 2 seconds, starts flanneld anew after one and after two thirds of the time; then"
-        " 507, or 508 where no virtual adapter came.",
+        sets="OPS-05: checks every 2 seconds; restarts flanneld after one third and after two thirds of the time limit;"
+        " at the limit 507, or 508 without a virtual adapter.",
         cuts=(Cut.BEFORE_SET,),
         systems=_WINDOWS,
         on_change=OnChange.NEW_NODES,
@@ -33,22 +33,22 @@ HNS: dict[str, Kind] = {
         seconds=600,
     ),
     "hns-network": Kind(
-        "The HNS network of type L2Bridge exists, with the host's endpoint in it. Of its range the first address is the"
-        " gateway, the second the endpoint's.",
+        "The HNS network of type L2Bridge exists with the host's endpoint in it. The range's first address is the"
+        " gateway's, the second the endpoint's.",
         {
             "network": _NETWORK,
             "subnet": _SUBNET,
             "endpoint": Field(
                 NAME,
-                "Name of the host's endpoint, attached to compartment 1, with forwarding on it and on the management"
-                " adapter.",
+                "Name of the host's endpoint, attached to compartment 1, with forwarding enabled on it and on the"
+                " management adapter.",
             ),
         },
         compares="The network by name: type, subnet, gateway; the endpoint by name: address, attached; forwarding of"
         " both adapters.",
-        sets="Removes a network of that name that differs, with all load-balancer policies; makes it, waits until the"
-        " machine's address and default route are back (504); then makes and attaches the endpoint.",
-        undo="a network of that name that differs, with its endpoints",
+        sets="Removes a different network of that name with all load-balancer policies; creates the network, waits"
+        " until the machine has its address and default route again (504); then creates and attaches the endpoint.",
+        undo="a different network of that name, with its endpoints",
         cuts=_STEPPED,
         systems=_WINDOWS,
         image=False,

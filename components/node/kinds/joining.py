@@ -1,45 +1,46 @@
-"""Kinds by which a Windows machine becomes a node: kubelet credentials, Node object, container images."""
+"""Kinds for joining a Windows machine: kubelet credentials, Node object, container images."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
 from components.node.kinds.values import DOCUMENT, NAME, PATH, TEXT, VARIABLES, one_of
 
 _WINDOWS = ("windows",)
-_KUBECTL = Field(PATH, "kubectl.exe.")
+_KUBECTL = Field(PATH, "Path of kubectl.exe.")
 
 JOINING: dict[str, Kind] = {
     "kubelet-bootstrap": Kind(
-        "The kubelet has a good certificate of this node, and the file with the token is gone; or it has none, and the"
-        " file is there.",
+        "Either the kubelet has a valid certificate of this node and the file with the token is deleted, or it has no"
+        " certificate and the file exists.",
         {
-            "path": Field(PATH, "The kubelet's --bootstrap-kubeconfig."),
-            "kubeconfig": Field(DOCUMENT, "It; the token becomes that of its first user."),
-            "secret": Field(NAME, "Name of the secret that holds the token; it is read only while one is needed."),
-            "certificate": Field(PATH, "The kubelet's certificate and key in one PEM file."),
-            "node": Field(NAME, "The node's name: the certificate is that of system:node:<name>."),
+            "path": Field(PATH, "File of the kubelet's --bootstrap-kubeconfig."),
+            "kubeconfig": Field(DOCUMENT, "Content of the file; its first user gets the token."),
+            "secret": Field(NAME, "Name of the secret with the token; it is read only while a token is needed."),
+            "certificate": Field(PATH, "PEM file with the kubelet's certificate and key."),
+            "node": Field(NAME, "Node name; the certificate's user is system:node:<node>."),
         },
-        compares="Name and last day of the certificate; the file, with the token as the store has it now.",
-        sets="With a good certificate, deletes the file. Else stops the kubelet, so that it begins anew, deletes the"
-        " certificate, and writes the file for SYSTEM and Administrators alone.",
-        undo="a certificate that is over or another node's; a token that is no longer needed",
+        compares="User and expiry of the certificate; the file with the current token in the store.",
+        sets="With a valid certificate, deletes the file. Otherwise stops the kubelet, so that its next start"
+        " bootstraps, deletes the certificate, and writes the file for SYSTEM and Administrators only.",
+        undo="an expired certificate or one of another node; a token that is no longer needed",
         cuts=(Cut.BEFORE_SET, Cut.BEFORE_RENAME, Cut.AFTER_SET),
         systems=_WINDOWS,
         image=False,
     ),
     "node-object": Kind(
-        "The cluster has this machine's Node object, as planned.",
+        "The cluster has this machine's Node object as planned.",
         {
-            "node": Field(NAME, "Its name."),
-            "kubeconfig": Field(PATH, "With the node's own certificate."),
+            "node": Field(NAME, "Node name."),
+            "kubeconfig": Field(PATH, "Kubeconfig with the node's certificate."),
             "kubectl": _KUBECTL,
             "state": Field(
-                one_of("registered", "ready"), "registered: it is there as planned; ready: its condition Ready is True."
+                one_of("registered", "ready"),
+                "registered: the object exists as planned; ready: its condition Ready is True.",
             ),
-            "provider_id": Field(TEXT, "spec.providerID.", required=False),
-            "kubelet": Field(NAME, "status.nodeInfo.kubeletVersion.", required=False),
-            "labels": Field(VARIABLES, "Labels that it has, among others.", required=False),
+            "provider_id": Field(TEXT, "Expected spec.providerID.", required=False),
+            "kubelet": Field(NAME, "Expected status.nodeInfo.kubeletVersion.", required=False),
+            "labels": Field(VARIABLES, "Labels that the Node must have; others are ignored.", required=False),
         },
-        compares="What kubectl shows of it. Labels and taints that the agent reconciles are not looked at.",
-        sets="Asks again every 2 seconds until the time is over (515, 516).",
+        compares="The object, by kubectl; without the labels and taints that the control-plane agent reconciles.",
+        sets="Asks again every 2 seconds until the time limit (515, 516).",
         cuts=(Cut.BEFORE_SET,),
         systems=_WINDOWS,
         on_change=OnChange.NEW_NODES,
@@ -47,15 +48,15 @@ JOINING: dict[str, Kind] = {
         seconds=600,
     ),
     "container-image": Kind(
-        "The runtime has the image, and the image is made for this build of Windows.",
+        "The runtime has the image, and the image is built for this Windows build.",
         {
-            "image": Field(NAME, "As the runtime is told it."),
-            "client": Field(one_of("crictl", "docker"), "Whose words the program takes."),
-            "program": Field(PATH, "crictl.exe or docker.exe."),
+            "image": Field(NAME, "Name of the image."),
+            "client": Field(one_of("crictl", "docker"), "Whether program is crictl or docker."),
+            "program": Field(PATH, "Path of crictl.exe or docker.exe."),
         },
-        compares="What inspecti (crictl) or image inspect (docker) says: os.version against the build of the machine."
-        " Where it says none, the runtime has chosen by the build itself.",
-        sets="Pulls it. One of another build ends the run (505).",
+        compares="os.version of crictl inspecti or docker image inspect with the machine's build. Without os.version"
+        " the runtime chose the image by the build.",
+        sets="Pulls the image. An image of another build ends the run (505).",
         systems=_WINDOWS,
         seconds=900,
     ),

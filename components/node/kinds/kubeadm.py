@@ -1,4 +1,4 @@
-"""The kind that runs kubeadm init or join."""
+"""The kind that runs `kubeadm init` or `kubeadm join`."""
 
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import ARGUMENTS, DOCUMENT, PATH, PATHS
@@ -7,23 +7,27 @@ _LINUX = ("linux",)
 
 KUBEADM: dict[str, Kind] = {
     "kubeadm": Kind(
-        "kubeadm init or join ran to its end, once.",
+        "kubeadm init or kubeadm join succeeded once.",
         {
             "argv": Field(ARGUMENTS, "Program and arguments, one word each."),
-            "input": Field(DOCUMENT, "Its standard input, as JSON.", required=False),
-            "done": Field(PATH, "File that says: it has; written last."),
-            "requires": Field(PATH, "Not due while this file does not exist.", required=False),
-            "clears": Field(PATHS, "Files and folders that a try makes, removed before another one.", required=False),
-            "again": Field(ARGUMENTS, "More arguments of every try but the first.", required=False),
-            "data": Field(PATH, "What etcd writes: a founder's, which nobody has joined; it goes too.", required=False),
-            "ends": Field(ARGUMENTS, "Ends the pods of the try before, ahead of data.", required=False),
-            "snapshot": Field(PATH, "Where this file has text, data began with a snapshot, and stays.", required=False),
+            "input": Field(DOCUMENT, "Standard input, as JSON.", required=False),
+            "done": Field(PATH, "File that exists once it succeeded; written last."),
+            "requires": Field(PATH, "Skip the step while this file does not exist.", required=False),
+            "clears": Field(PATHS, "Files and folders to remove before another attempt.", required=False),
+            "again": Field(ARGUMENTS, "Additional arguments of every attempt after the first.", required=False),
+            "data": Field(
+                PATH, "etcd's data on a founder, removed before another attempt; no member has joined.", required=False
+            ),
+            "ends": Field(ARGUMENTS, "Program that removes the pods of the last attempt, before data.", required=False),
+            "snapshot": Field(
+                PATH, "If this file has text, etcd started from a snapshot, and data stay.", required=False
+            ),
         },
-        compares="That done exists.",
-        sets="After a try that did not end well, stops the kubelet and removes what clears names: a cut may have left"
-        " half of a file. An etcd that was cut before it wrote its first entry never has a leader, so data goes with"
-        " the pods, if there was no snapshot. Then runs it.",
-        undo="what an unfinished try made; of etcd's files those of a founding without a snapshot",
+        compares="That the file done exists.",
+        sets="After an attempt that failed, stops the kubelet and removes the files in `clears`, which may be half"
+        " written. An etcd that was interrupted before its first entry never elects a leader, so without a snapshot"
+        " removes the pods and etcd's data too. Then runs the program.",
+        undo="files of an unfinished attempt; etcd's data if the founding has no snapshot",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=_LINUX,
         image=False,

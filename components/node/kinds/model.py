@@ -1,41 +1,41 @@
-"""What a kind of step is: its fields with their JSON types, what it does, and where power can go while it does it."""
+"""Model of a kind of step: its fields with JSON types, what it does, and where a power failure can interrupt it."""
 
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 Type = dict[str, Any]
-"""A JSON schema (draft 2020-12) of one value, made of the keywords that components/node/kinds/check.py judges."""
+"""A JSON schema (draft 2020-12) of one value, with only the keywords that components/node/kinds/check.py implements."""
 
 BOTH = ("linux", "windows")
 
 
 class OnChange(str, Enum):
-    """What a change means for machines that already run."""
+    """Effect of a change on running machines."""
 
     REPLACE = "replace"
-    """Workers are made anew, wave by wave."""
+    """Workers are replaced, wave by wave."""
     AGENT = "agent"
-    """The control-plane agent reconciles it in the running cluster."""
+    """The control-plane agent applies the change in the running cluster."""
     NEW_NODES = "new_nodes"
-    """Only machines made from now on take it."""
+    """Only new machines get the change."""
 
 
 class Cut(str, Enum):
-    """Places where power can go. After each, the next run makes the step true."""
+    """Points where a power failure can interrupt a step. After each of them the next run completes the step."""
 
     BEFORE_SET = "before-set"
-    """The test said no; nothing is written yet."""
+    """The test failed; nothing is written yet."""
     DURING_DOWNLOAD = "during-download"
-    """Some bytes have come, others not; the file beside the target is not whole."""
+    """Part of the file is downloaded; the file beside the target is incomplete."""
     DURING_UNPACK = "during-unpack"
-    """Some files of the archive are in the target, others not."""
+    """Some files of the archive are in the target, others are not."""
     BEFORE_RENAME = "before-rename"
-    """The new file lies whole beside the target, not yet under its name."""
+    """The new file is complete beside the target, but not yet renamed."""
     HALF_SET = "half-set"
-    """The first of the places or programs that the kind needs is done, the next is not."""
+    """The first of several places is written, or the first of several programs has run; the next is not."""
     AFTER_SET = "after-set"
-    """All is written; the step is neither tested again nor recorded."""
+    """Everything is written; the step is neither tested again nor recorded."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Field:
     meaning: str
     required: bool = True
     on_change: OnChange | None = None
-    """None: as the kind."""
+    """Effect of a change of this field; None: the kind's."""
     systems: tuple[str, ...] = BOTH
 
 
 @dataclass(frozen=True)
 class When:
-    """Fields have these types besides their own when another field has the value; None: when it is not there."""
+    """Additional types of fields if another field has the value, or if it is absent (None)."""
 
     field: str
     value: str | None
@@ -66,17 +66,17 @@ class Kind:
     meaning: str
     fields: dict[str, Field]
     compares: str
-    """What the test looks at."""
+    """What the test compares."""
     sets: str
-    """What it does when the test says no."""
+    """What the step does if the test fails."""
     undo: str = "nothing"
-    """What of an earlier state it takes away."""
+    """What it removes of an earlier state."""
     cuts: tuple[Cut, ...] = (Cut.BEFORE_SET, Cut.AFTER_SET)
     systems: tuple[str, ...] = BOTH
     on_change: OnChange = OnChange.REPLACE
-    """Of fields that say nothing else, and of the step as such."""
+    """Effect of a change of the step, and of fields without on_change."""
     image: bool = True
-    """Whether an image may hold it: not what belongs to one machine or is secret."""
+    """Whether an image may contain it; false if it belongs to one machine or is secret."""
     seconds: int = 120
-    """One try may take so long unless the step says timeout_seconds."""
+    """Time limit of one attempt in seconds, unless the step has timeout_seconds."""
     whens: tuple[When, ...] = field(default=())

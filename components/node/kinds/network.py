@@ -1,4 +1,4 @@
-"""Kinds of the host's firewall, dynamic ports and routes."""
+"""Kinds for the host's firewall, dynamic ports and routes."""
 
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import NAME, PORT, PROTOCOL
@@ -11,52 +11,52 @@ _ADDRESS = {"type": "string", "pattern": r"^\d{1,3}(\.\d{1,3}){3}$"}
 
 NETWORK: dict[str, Kind] = {
     "firewall-rule": Kind(
-        "The host's firewall lets the protocol in on the ports.",
+        "The host's firewall accepts the protocol on the ports.",
         {
-            "rule": Field(NAME, "Its name."),
+            "rule": Field(NAME, "Name of the rule."),
             "protocol": Field(PROTOCOL, "tcp or udp."),
             "ports": Field({"type": "array", "items": _PORTS, "minItems": 1}, "Ports and ranges: 4789, 30000-32767."),
             "sources": Field(
                 {"type": "array", "items": NAME, "minItems": 1},
-                "Addresses and ranges it is open to; default any.",
+                "Addresses and ranges of allowed sources; default any.",
                 required=False,
             ),
         },
         compares="Linux: each rule in iptables' INPUT chain. Windows: the rule of that name, enabled, with protocol,"
         " ports and sources.",
-        sets="Linux: inserts what is missing at the head. Windows: makes the rule anew.",
-        undo="Windows: an older rule of that name",
+        sets="Linux: inserts missing rules at the head. Windows: deletes and creates the rule.",
+        undo="Windows: an earlier rule of that name",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
     ),
     "firewall-profiles": Kind(
-        "The host's firewall is on in all profiles, and lets in only what rules allow.",
+        "The host's firewall is on in all profiles and accepts only connections that rules allow.",
         {},
         compares="Get-NetFirewallProfile: Enabled; DefaultInboundAction is not Allow.",
         sets="Set-NetFirewallProfile.",
         systems=("windows",),
     ),
     "port-range": Kind(
-        "Dynamic ports of the protocol lie in this range.",
+        "The protocol's dynamic ports are in this range.",
         {
             "protocol": Field(PROTOCOL, "tcp or udp."),
-            "start": Field(PORT, "The first."),
-            "count": Field(PORT, "How many; start + count is at most 65536."),
+            "start": Field(PORT, "The first port."),
+            "count": Field(PORT, "Number of ports; start + count is at most 65536."),
         },
         compares="netsh's dynamic port range (IPv4).",
-        sets="Sets it.",
+        sets="Sets the range.",
         cuts=_ONE,
         systems=_WINDOWS,
     ),
     "metadata-route": Kind(
-        "Addresses of the cloud's own services are routed through the interface of the default route.",
+        "Addresses of the cloud's services are routed through the interface of the default route.",
         {
             "addresses": Field(
                 {"type": "array", "items": _ADDRESS, "minItems": 1},
-                "169.254.169.254, the metadata service's, and so on.",
+                "Addresses, such as 169.254.169.254 of the metadata service.",
             )
         },
-        compares="The one route to each address/32: interface and next hop of the default route.",
-        sets="Makes those that differ anew in the active store: a boot loses them.",
+        compares="The only route to each address/32: interface and next hop of the default route.",
+        sets="Replaces routes that differ, in the active store, which is empty after a boot.",
         undo="routes to the addresses through other interfaces",
         cuts=_STEPPED,
         systems=_WINDOWS,

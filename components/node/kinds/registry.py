@@ -1,4 +1,4 @@
-"""The kind of a registry value."""
+"""The kind that sets a registry value."""
 
 from components.node.kinds.model import Cut, Field, Kind, When
 from components.node.kinds.values import DOCUMENT, TEXT, one_of
@@ -11,13 +11,15 @@ REGISTRY: dict[str, Kind] = {
         "The registry value has the type and the data.",
         {
             "key": Field({"type": "string", "pattern": r"^(HKLM:?|HKEY_LOCAL_MACHINE)\\."}, "Key below HKLM."),
-            "value": Field(TEXT, "Name of the value; empty: the key's default."),
-            "type": Field(one_of("DWord", "QWord", "String", "ExpandString", "MultiString", "Binary"), "Its type."),
-            "data": Field(DOCUMENT, "A number, a text, a list of texts, or bytes in base64, as the type wants."),
+            "value": Field(TEXT, "Name of the value; empty for the key's default value."),
+            "type": Field(
+                one_of("DWord", "QWord", "String", "ExpandString", "MultiString", "Binary"), "Type of the value."
+            ),
+            "data": Field(DOCUMENT, "A number, a string, a list of strings, or bytes in base64, by type."),
         },
         compares="Type and data, without expanding variables.",
-        sets="Makes the key and writes the value.",
-        undo="an older value of that name",
+        sets="Creates the key and writes the value.",
+        undo="an earlier value of that name",
         cuts=_ONE,
         systems=_WINDOWS,
         whens=(

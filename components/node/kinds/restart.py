@@ -4,10 +4,10 @@ from components.node.kinds.model import Cut, Kind, OnChange
 
 RESTART: dict[str, Kind] = {
     "reboot": Kind(
-        "The machine restarts if an earlier step asked for it, and goes on after it.",
+        "The machine restarts if an earlier step requested it; the next step runs after the restart.",
         {},
-        compares="That no step asked for a restart since this boot, nor (Linux) a package: /run/reboot-required.",
-        sets="Counts (503 after 5 restarts in a row), writes the result (state reboot), restarts.",
+        compares="That no step, and on Linux no package (/run/reboot-required), requested a restart since this boot.",
+        sets="Counts restarts (503 after 5 in a row), writes the result (state reboot), restarts.",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
         on_change=OnChange.NEW_NODES,
     ),

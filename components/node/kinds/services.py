@@ -1,4 +1,4 @@
-"""Kinds of services."""
+"""Kinds for services."""
 
 from components.node.kinds.model import Cut, Field, Kind, OnChange
 from components.node.kinds.values import ARGUMENTS, COUNT, FLAG, NAME, NAMES, PATH, PATHS, TEXT, VARIABLES, one_of
@@ -8,39 +8,42 @@ _NEW = OnChange.NEW_NODES
 
 SERVICES: dict[str, Kind] = {
     "service": Kind(
-        "The service exists with exactly this command, starts at boot and again after it ended, and runs.",
+        "The service exists with exactly this command, starts at boot, restarts after it ended, and runs.",
         {
-            "service": Field(NAME, "Its name."),
+            "service": Field(NAME, "Name of the service."),
             "command": Field(ARGUMENTS, "Program and arguments, one word each."),
-            "depends": Field(NAMES, "Services that start before it.", required=False),
-            "environment": Field(VARIABLES, "Its own variables.", required=False),
-            "log": Field(PATH, "File that its output is added to.", required=False),
+            "depends": Field(NAMES, "Services that must start first.", required=False),
+            "environment": Field(VARIABLES, "Environment variables.", required=False),
+            "log": Field(PATH, "File to which its output is appended.", required=False),
             "restart_seconds": Field(
-                COUNT, "It starts again so long after it ended; default 10.", required=False, on_change=_NEW
+                COUNT, "Seconds from its end to its restart; default 10.", required=False, on_change=_NEW
             ),
             "restarts_on": Field(
                 PATHS,
-                "Files; when one has changed since the service was last started by this step, it is started anew.",
+                "Files; the service is restarted if one changed since this step last started it.",
                 required=False,
                 on_change=_NEW,
             ),
             "start": Field(
                 one_of("auto", "boot"),
-                "auto, the default: it runs; boot: it starts at boot, and something else starts it now.",
+                "auto, the default: the step starts it; boot: it starts at boot, and another program starts it now.",
                 required=False,
             ),
-            "description": Field(TEXT, "For people.", required=False, on_change=_NEW),
+            "description": Field(TEXT, "Text shown by the service manager.", required=False, on_change=_NEW),
             "wrapper": Field(
-                PATH, "nssm.exe, which runs a program that has no service mode.", required=False, systems=("windows",)
+                PATH, "Path of nssm.exe, for a program without a service mode.", required=False, systems=("windows",)
             ),
             "demand": Field(
                 FLAG,
-                "It does not start at boot: this step starts it, once those before it hold.",
+                "Whether it does not start at boot, but by this step after all earlier steps.",
                 required=False,
                 systems=("windows",),
             ),
             "delegate": Field(
-                FLAG, "Its processes outlive it and manage their own cgroups.", required=False, systems=("linux",)
+                FLAG,
+                "Whether its processes survive its restart and manage their cgroups.",
+                required=False,
+                systems=("linux",),
             ),
             "limits": Field(
                 VARIABLES,
@@ -50,18 +53,19 @@ SERVICES: dict[str, Kind] = {
             ),
         },
         compares="Linux: the whole unit file, enabled, active. Windows: every value below its registry key, RUNNING."
-        " Both: the remembered digest of each file in restarts_on.",
-        sets="Writes the unit or the registry values, enables it, stops it if it runs, starts it, waits until it runs.",
+        " Both: the recorded digest of each file in restarts_on.",
+        sets="Writes the unit or the registry values, enables the service, stops it if it runs, starts it, waits until"
+        " it runs.",
         cuts=_STEPPED,
     ),
     "system-service": Kind(
-        "A service of Windows itself starts at boot and runs, or is disabled and does not.",
+        "A service that is part of Windows starts at boot and runs, or is disabled and stopped.",
         {
-            "service": Field(NAME, "Its name."),
-            "start": Field(one_of("auto", "disabled"), "auto: it runs; disabled: it is stopped."),
+            "service": Field(NAME, "Name of the service."),
+            "start": Field(one_of("auto", "disabled"), "auto: it starts at boot and runs; disabled: it is stopped."),
         },
-        compares="Start in its registry key, and its state.",
-        sets="Tells the service manager, then starts or stops it.",
+        compares="Start in its registry key, and the service's state.",
+        sets="Sets the start type in the service manager, then starts or stops the service.",
         cuts=(Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET),
         systems=("windows",),
     ),

@@ -1,4 +1,4 @@
-"""Steps: one thing each that must be true of a machine."""
+"""Steps: each is one condition that a machine must fulfil."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from components.node.kinds.table import KINDS, TUNING
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that must be true of the machine. ValueError says what its kind does not allow."""
+    """One condition that the machine must fulfil. Raises ValueError with the fields that its kind does not allow."""
 
     kind: str
     name: str
     fields: dict[str, Any]
     on_change: OnChange | None = None
-    """None: as its kind and fields say."""
+    """Effect of a change of the step; None: by its kind and fields."""
 
     def __post_init__(self) -> None:
         """Check the fields against the table."""
@@ -27,33 +27,33 @@ class Step:
             raise ValueError(f"step {self.name!r} of kind {self.kind}: {'; '.join(wrong)}")
 
     def document(self) -> dict[str, Any]:
-        """As it stands in plan.json."""
+        """Return the step as in plan.json."""
         return {"kind": self.kind, "name": self.name, **self.fields}
 
     def replacing(self) -> dict[str, Any] | None:
-        """The part that replaces workers when it changes, or None. Its name is none: it is for people."""
+        """Return the part of the step whose change replaces workers, or None; the name is excluded, it is a label."""
         kind = KINDS[self.kind]
         if (self.on_change or kind.on_change) is not OnChange.REPLACE:
             return None
-        known = {**kind.fields, **TUNING}
-        replacing = {k: v for k, v in self.fields.items() if known[k].on_change in (None, OnChange.REPLACE)}
+        fields = {**kind.fields, **TUNING}
+        replacing = {k: v for k, v in self.fields.items() if fields[k].on_change in (None, OnChange.REPLACE)}
         return {"kind": self.kind, **replacing}
 
 
 def step(kind: str, name: str, /, *, on_change: OnChange | None = None, **fields: Any) -> Step:
-    """A step of a kind with its fields. ValueError names what is missing, unknown or of another type."""
+    """Return a step of a kind. Raises ValueError with every field that is missing, unknown or of the wrong type."""
     return Step(kind, name, fields, on_change)
 
 
 def _wrong(kind: Kind, fields: dict[str, Any]) -> Iterator[str]:
-    known = {**kind.fields, **TUNING}
+    defined = {**kind.fields, **TUNING}
     missing = [name for name, field in kind.fields.items() if field.required and name not in fields]
-    unknown = [name for name in fields if name not in known]
+    unknown = [name for name in fields if name not in defined]
     if missing or unknown:
         yield f"missing {missing}, unknown {unknown}"
     for name, value in fields.items():
-        if name in known:
-            yield from problems(value, known[name].type, name)
+        if name in defined:
+            yield from problems(value, defined[name].type, name)
     for when in kind.whens:
         if fields.get(when.field) == when.value:
             for name, kind_of_value in when.types.items():

@@ -1,4 +1,4 @@
-"""Kinds of settings and parts of the operating system."""
+"""Kinds for settings and components of the operating system."""
 
 from components.node.kinds.model import Cut, Field, Kind
 from components.node.kinds.values import COUNT, FLAG, NAME, NAMES, PATH, PATHS, TEXT
@@ -13,35 +13,34 @@ SYSTEM: dict[str, Kind] = {
     "hostname": Kind(
         "The machine has this host name.",
         {
-            "value": Field(NAME, "The name."),
+            "value": Field(NAME, "The host name."),
             "restart": Field(
                 FLAG,
-                "Whether it asks for a reboot step while this boot uses another name (default), or just holds from the"
-                " next boot on.",
+                "Whether to request a restart while the current name differs (default true); if not, the name takes"
+                " effect at the next boot.",
                 required=False,
                 systems=("windows",),
             ),
         },
-        compares="Linux: /etc/hostname and the kernel's. Windows: the name of the next boot; a reboot step is asked for"
-        " while this boot uses another.",
-        sets="Both; on Windows for the next boot.",
+        compares="Linux: /etc/hostname and the kernel's host name. Windows: the name from the next boot on; requests a"
+        " restart while the current name differs.",
+        sets="Linux: sets both. Windows: sets the name from the next boot on.",
         cuts=_STEPPED,
         image=False,
     ),
     "environment": Kind(
-        "The variable has the value for every process that starts from now on.",
+        "The environment variable has the value in every new process.",
         {
-            "variable": Field({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}, "Its name."),
-            "value": Field(TEXT, "Its value."),
+            "variable": Field({"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}, "Name of the variable."),
+            "value": Field(TEXT, "Value of the variable."),
         },
-        compares="Linux: the lines in /etc/environment and in systemd's own configuration; Windows: the machine's"
-        " variable.",
-        sets="Writes them; other variables stay. Services started by later steps have it.",
+        compares="Linux: the lines in /etc/environment and in systemd's configuration. Windows: the system variable.",
+        sets="Writes the variable; others stay. Services that later steps start have it.",
     ),
     "module": Kind(
         "The kernel module is loaded, now and at boot.",
-        {"module": Field(NAME, "Its name.")},
-        compares="/sys/module, and its file in /etc/modules-load.d.",
+        {"module": Field(NAME, "Name of the module.")},
+        compares="/sys/module, and the module's file in /etc/modules-load.d.",
         sets="Writes the file, then modprobe.",
         cuts=_STEPPED,
         systems=_LINUX,
@@ -49,11 +48,11 @@ SYSTEM: dict[str, Kind] = {
     "sysctl": Kind(
         "The kernel setting has the value, now and at boot.",
         {
-            "key": Field({"type": "string", "pattern": r"^[a-z0-9_]+(\.[A-Za-z0-9_-]+)+$"}, "Its name, with dots."),
-            "value": Field(TEXT, "Its value."),
+            "key": Field({"type": "string", "pattern": r"^[a-z0-9_]+(\.[A-Za-z0-9_-]+)+$"}, "Name, with dots."),
+            "value": Field(TEXT, "Value of the setting."),
         },
-        compares="/proc/sys, and its file in /etc/sysctl.d.",
-        sets="Writes the file, then the kernel's.",
+        compares="/proc/sys, and the setting's file in /etc/sysctl.d.",
+        sets="Writes the file, then /proc/sys.",
         cuts=_STEPPED,
         systems=_LINUX,
     ),
@@ -61,29 +60,29 @@ SYSTEM: dict[str, Kind] = {
         "No swap is in use, now and after a boot.",
         {},
         compares="/proc/swaps and /etc/fstab.",
-        sets="Turns its lines in fstab into comments, then swapoff --all.",
+        sets="Comments out swap lines in /etc/fstab, then runs swapoff --all.",
         undo="swap in use",
         cuts=_STEPPED,
         systems=_LINUX,
     ),
     "time-source": Kind(
-        "The machine's clock follows this server.",
-        {"server": Field(NAME, "Its address or name.")},
+        "The machine's clock is synchronized with this server.",
+        {"server": Field(NAME, "Address or name of the server.")},
         compares="The files below /etc/chrony/sources.d and /etc/systemd/timesyncd.conf.d.",
-        sets="Writes both, and restarts whichever of chrony and systemd-timesyncd runs.",
+        sets="Writes both files, and restarts chrony or systemd-timesyncd, whichever runs.",
         cuts=_STEPPED,
         systems=_LINUX,
     ),
     "package": Kind(
         "The Debian package is installed in this version.",
         {
-            "package": Field(NAME, "Its name."),
-            "version": Field(NAME, "Its whole version."),
-            "source": Field(PATH, "The .deb file; an earlier artifact step gets it."),
+            "package": Field(NAME, "Name of the package."),
+            "version": Field(NAME, "Full version."),
+            "source": Field(PATH, "The .deb file; an earlier artifact step downloads it."),
         },
         compares="dpkg-query's status and version.",
-        sets="dpkg --install, without questions, keeping changed configuration; dpkg --configure --pending first,"
-        " after a cut.",
+        sets="dpkg --configure --pending, for an interrupted installation; then dpkg --install, without questions and"
+        " keeping changed configuration files.",
         undo="another version of the package",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
         systems=("linux",),
@@ -92,20 +91,20 @@ SYSTEM: dict[str, Kind] = {
     "user": Kind(
         "The system user exists; it has no password.",
         {
-            "user": Field({"type": "string", "pattern": "^[a-z_][a-z0-9_-]{0,31}$"}, "Its name, also of its group."),
-            "home": Field(PATH, "Its home; default /nonexistent. It is not made.", required=False),
-            "groups": Field(NAMES, "Groups it is in too; they must exist. Others that it is in stay.", required=False),
+            "user": Field({"type": "string", "pattern": "^[a-z_][a-z0-9_-]{0,31}$"}, "Name of the user and its group."),
+            "home": Field(PATH, "Home directory, which is not created; default /nonexistent.", required=False),
+            "groups": Field(NAMES, "Additional groups, which must exist; other groups stay.", required=False),
         },
-        compares="getent's entry (home, shell /usr/sbin/nologin), and its groups.",
+        compares="getent's entry (home, shell /usr/sbin/nologin), and the user's groups.",
         sets="useradd --system, or usermod.",
         cuts=(Cut.BEFORE_SET, Cut.AFTER_SET),
         systems=("linux",),
     ),
     "build": Kind(
-        "The machine runs this Windows build with at least this update revision; anything else ends the run (501).",
+        "The machine runs this Windows build with at least this update revision; otherwise the run ends (501).",
         {
-            "build": Field({"type": "string", "pattern": r"^10\.0\.\d{5}$"}, "10.0.17763 and so on."),
-            "minimum_ubr": Field(COUNT, "The fourth part of the version, at least.", required=False),
+            "build": Field({"type": "string", "pattern": r"^10\.0\.\d{5}$"}, "Build, such as 10.0.17763."),
+            "minimum_ubr": Field(COUNT, "Minimum of the version's fourth part.", required=False),
         },
         compares="CurrentBuildNumber and UBR in the registry.",
         sets="nothing",
@@ -114,9 +113,9 @@ SYSTEM: dict[str, Kind] = {
     ),
     "feature": Kind(
         "The Windows feature is installed.",
-        {"feature": Field(NAME, "Its name.")},
-        compares="Get-WindowsFeature: Installed, or InstallPending, which asks for a reboot step.",
-        sets="Install-WindowsFeature; asks for a reboot step when it says so.",
+        {"feature": Field(NAME, "Name of the feature.")},
+        compares="Get-WindowsFeature: Installed, or InstallPending, which requests a restart.",
+        sets="Install-WindowsFeature; requests a restart if the cmdlet does.",
         cuts=_ONE,
         systems=_WINDOWS,
         seconds=1800,
@@ -125,26 +124,26 @@ SYSTEM: dict[str, Kind] = {
         "The page file of C: has this fixed size; Windows nodes must have one (RES-07).",
         {
             "initial_mb": Field(_MEGABYTES, "Size at boot, in MiB."),
-            "maximum_mb": Field(_MEGABYTES, "It grows up to this, in MiB; at least initial_mb."),
+            "maximum_mb": Field(_MEGABYTES, "Maximum size in MiB; at least initial_mb."),
         },
-        compares="PagingFiles in the registry (Session Manager\\Memory Management) and that Windows does not choose the"
-        " size itself.",
-        sets="Writes them and asks for a reboot step.",
+        compares="PagingFiles in the registry (Session Manager\\Memory Management), and that Windows does not manage"
+        " the size automatically.",
+        sets="Writes both settings and requests a restart.",
         undo="page files on other drives",
         cuts=_ONE,
         systems=_WINDOWS,
     ),
     "defender-exclusion": Kind(
-        "Defender, where it runs, leaves these alone.",
+        "Defender excludes these programs, files and folders.",
         {"processes": Field(PATHS, "Programs."), "paths": Field(PATHS, "Files and folders.")},
-        compares="Get-MpPreference; holds where Defender is not there or does not run.",
-        sets="Adds what is missing; others stay.",
+        compares="Get-MpPreference; also true if Defender is not installed or does not run.",
+        sets="Adds missing exclusions; others stay.",
         cuts=_ONE,
         systems=_WINDOWS,
     ),
     "local-user": Kind(
-        "Nobody can sign in as this user of the machine: it is disabled, or not there.",
-        {"user": Field(NAME, "Its name.")},
+        "The machine's local user is disabled or does not exist, so nobody can sign in with it.",
+        {"user": Field(NAME, "Name of the user.")},
         compares="Get-LocalUser: Enabled.",
         sets="Disable-LocalUser.",
         systems=("windows",),

@@ -48,15 +48,15 @@ KINDS: dict[str, Kind] = {
 TUNING: dict[str, Field] = {
     "timeout_seconds": Field(
         {"type": "integer", "minimum": 1},
-        "One try may take so long; the whole process group of a program is ended then.",
+        "Time limit of one attempt in seconds; at the limit a program's whole process group is killed.",
         required=False,
         on_change=OnChange.NEW_NODES,
     ),
     "retries": Field(
         {"type": "integer", "minimum": 0},
-        "Further tries after a failure that may pass, with growing waits: 2, 5, 10, 20, then 40 seconds. Default 3.",
+        "Number of further attempts after a temporary failure, after 2, 5, 10, 20, then 40 seconds. Default 3.",
         required=False,
         on_change=OnChange.NEW_NODES,
     ),
 }
-"""Fields of every kind that steer the executor only; they never replace a machine."""
+"""Fields of every kind for the executor only; a change of them never replaces a machine."""

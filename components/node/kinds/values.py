@@ -1,4 +1,4 @@
-"""Types that fields share. A reference may stand for every text that is no choice, and anywhere in a document."""
+"""Types that fields share. A reference may replace any string that is not an enum, and any value in a document."""
 
 from components.node.kinds.model import Type
 
@@ -8,7 +8,7 @@ PATH: Type = {"type": "string", "pattern": r"^(/|[A-Za-z]:\\)"}
 """An absolute path."""
 URL: Type = {"type": "string", "pattern": r"^https?://[^/?#\s]+"}
 DIGEST: Type = {"type": "string", "pattern": r"^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128}|unknown)$"}
-"""unknown: nobody published one. It can be planned with; `up` refuses, and so does every executor."""
+"""`unknown`: the publisher has no digest. Such a plan can be made, but `up` and every executor refuse it."""
 KEY_HASH: Type = {"type": "string", "pattern": r"^sha256:[0-9a-f]{64}$"}
 FLAG: Type = {"type": "boolean"}
 COUNT: Type = {"type": "integer", "minimum": 0}
@@ -16,7 +16,7 @@ SECONDS: Type = {"type": "integer", "minimum": 1}
 PORT: Type = {"type": "integer", "minimum": 1, "maximum": 65535}
 PROTOCOL: Type = {"enum": ["tcp", "udp"]}
 ACCESS: Type = {"enum": ["private", "public"]}
-"""private: root, or SYSTEM and Administrators, alone; public: others may read, and run what can be run."""
+"""private: only root, or SYSTEM and Administrators; public: others may read, and execute what is executable."""
 DOCUMENT: Type = {}
 """Any JSON value."""
 VARIABLES: Type = {"type": "object", "additionalProperties": TEXT}
@@ -26,11 +26,11 @@ PATHS: Type = {"type": "array", "items": PATH}
 
 
 def one_of(*values: str) -> Type:
-    """One of these words."""
+    """Return the type of a choice between these words."""
     return {"enum": list(values)}
 
 
 def exactly_one(properties: dict[str, Type]) -> Type:
-    """An object with one of these members."""
+    """Return the type of an object with exactly one of these members."""
     limits = {"minProperties": 1, "maxProperties": 1, "additionalProperties": False}
     return {"type": "object", "properties": properties, **limits}

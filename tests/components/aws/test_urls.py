@@ -1,4 +1,4 @@
-"""Addresses of services: whole ones as the provider gives them, https everywhere but in the sandbox."""
+"""URLs of services: the provider's URLs are kept, and https is required outside the sandbox."""
 
 from pathlib import Path
 
@@ -25,7 +25,9 @@ def test_service_url_adds_https_to_a_host_name_and_keeps_a_url(target: str) -> N
 def test_service_url_refuses_plain_http_outside_the_sandbox_and_says_what_to_do() -> None:
     address = "http://b.s3.eu-west-1.amazonaws.com"
     assert service_url("bundle_store", address, "sandbox") == address
-    with pytest.raises(ValueError, match=r"^facts\.bundle_store: .*http://b\.s3.*not https.*aws:endpoints.*--sandbox$"):
+    with pytest.raises(
+        ValueError, match=r"^facts\.bundle_store: .*http://b\.s3.*not https.*aws:endpoints.*--sandbox\)$"
+    ):
         service_url("bundle_store", address, "cloud")
 
 
@@ -37,7 +39,7 @@ PLAIN = {
 
 
 def answering_plain_http(patch: pytest.MonkeyPatch, what: str) -> None:
-    """Let the provider give one of its addresses as a URL with http."""
+    """Make the provider return one of its addresses as an http URL."""
     if "store" in what:
         plain = {**cloud_answers.COMPUTED[BUCKET], "bucketRegionalDomainName": "http://{id}.s3.{region}.amazonaws.com"}
         patch.setitem(cloud_answers.COMPUTED, BUCKET, plain)
@@ -64,12 +66,12 @@ def test_user_data_for_a_real_cloud_never_has_plain_http(monkeypatch: pytest.Mon
 def test_user_data_for_the_sandbox_has_its_urls(monkeypatch: pytest.MonkeyPatch) -> None:
     for what in PLAIN:
         answering_plain_http(monkeypatch, what)
-    found = recording("sandbox")
-    assert found.errors == []
-    machines = [one for one in found.resources.values() if one.type == "aws:ec2/instance:Instance"]
-    for one in machines:
-        told = MACHINES.document(one.inputs)
-        assert told is not None
-        services = {name: url for name, url in told["facts"].items() if name.endswith(("_store", "_service"))}
+    recorded = recording("sandbox")
+    assert recorded.errors == []
+    machines = [each for each in recorded.resources.values() if each.type == "aws:ec2/instance:Instance"]
+    for machine in machines:
+        document = MACHINES.document(machine.inputs)
+        assert document is not None
+        services = {name: url for name, url in document["facts"].items() if name.endswith(("_store", "_service"))}
         assert services
-        assert all(url.startswith("http://") for url in [*services.values(), told["bundle"]["url"]])
+        assert all(url.startswith("http://") for url in [*services.values(), document["bundle"]["url"]])

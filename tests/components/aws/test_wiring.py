@@ -1,4 +1,4 @@
-"""The AWS wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+"""The AWS wiring on a recording monitor: machines, network and load balancers of every stack."""
 
 import json
 import re
@@ -8,19 +8,14 @@ from typing import Any
 import pulumi_aws
 import pytest
 
-from components.aws.identity import statements
 from components.naming import MAX_NODE_NAME
 from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
-from components.topology.firewall import NODES
 from operations.recorder import cloud_answers
-from operations.recorder.recorder import Recording, Registered, record
-from sandbox.values import Secret
-from tests.components.recorded_wiring import config, of, plan, recording
+from operations.recorder.recorder import record
+from tests.components.aws.samples import INSTANCE, STACKS, changed, instances
+from tests.components.recorded_wiring import config, plan, recording
 
-STACKS = ("aws-dev", "aws-ci", "aws-prod", "aws-docker", "aws-routed")
-INSTANCE = "aws:ec2/instance:Instance"
-STASH = "pulumi:index:Stash"
 UNTAGGABLE = {
     "aws:ec2/route:Route",
     "aws:ec2/routeTableAssociation:RouteTableAssociation",
@@ -34,23 +29,6 @@ UNTAGGABLE = {
     "aws:s3/bucketVersioning:BucketVersioning",
     "aws:secretsmanager/secretVersion:SecretVersion",
 }
-SECRET_STASHES = {
-    "cluster-ca",
-    "front-proxy-ca",
-    "etcd-ca",
-    "service-account-0",
-    "encryption-0",
-    "desired-state",
-    "administrator",
-}
-
-
-def changed(stack: str, **fields: Any) -> dict[str, Any]:
-    return {**config(stack), CLUSTER: {**config(stack)[CLUSTER], **fields}}
-
-
-def instances(found: Recording) -> dict[str, Registered]:
-    return of(found, INSTANCE)
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -73,30 +51,6 @@ def test_untagged_types_are_those_that_take_no_tags() -> None:
     for token in UNTAGGABLE:
         module, name = token.split(":")[1].split("/")[0], token.split(":")[2]
         assert not hasattr(getattr(getattr(pulumi_aws, module), name), "tags"), token
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_generated_secrets_are_marked_and_never_compared(stack: str) -> None:
-    stashes = {
-        each.name.removeprefix(f"{stack}-"): each for each in recording(stack).resources.values() if each.type == STASH
-    }
-    for name, each in stashes.items():
-        assert each.ignore_changes == ["input"], name
-        assert (name in SECRET_STASHES) == isinstance(each.inputs["input"], Secret), name
-        assert (name in SECRET_STASHES) == ("output" in each.additional_secret_outputs), name
-    assert set(stashes) >= SECRET_STASHES
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> None:
-    for each in recording(stack).resources.values():
-        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
-        if each.type == "aws:secretsmanager/secretVersion:SecretVersion":
-            assert marked == ["secretString"]
-        elif each.type != STASH:
-            assert marked == [], f"{each.urn} holds a secret"
-    outputs = recording(stack).outputs
-    assert [name for name, value in outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
 
 
 def test_the_order_of_pools_does_not_matter() -> None:
@@ -230,84 +184,6 @@ def test_security_group_rules_equal_the_rule_table(stack: str) -> None:
     assert found == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_roles_have_the_least_rights(stack: str) -> None:
-    policies = {
-        each.name.removeprefix(f"{stack}-"): json.loads(each.inputs["policy"])["Statement"]
-        for each in recording(stack).resources.values()
-        if each.type == "aws:iam/rolePolicy:RolePolicy"
-    }
-    allowed = {name: {action for each in rows for action in each["Action"]} for name, rows in policies.items()}
-    assert allowed["workers"] == {"s3:GetObject", "s3:PutObject", "secretsmanager:GetSecretValue"}
-    assert allowed["control-plane"] - allowed["workers"] == {
-        "s3:DeleteObject",
-        "s3:ListBucket",
-        "secretsmanager:PutSecretValue",
-        "ec2:DescribeInstances",
-    }
-    for rows in policies.values():
-        open_rows = [each["Action"] for each in rows if "*" in each["Resource"]]
-        assert open_rows in ([], [["ec2:DescribeInstances"]]), "only an action that knows no resources may name all"
-    reads = [
-        r for each in policies["workers"] if "secretsmanager:GetSecretValue" in each["Action"] for r in each["Resource"]
-    ]
-    assert len(reads) == 1 and "-join" in reads[0], "workers read the bootstrap token, nothing else"
-    for name, rows in policies.items():
-        written = [r for each in rows if each["Action"] == ["s3:PutObject"] for r in each["Resource"]]
-        own = [r.rpartition("/")[0].rpartition("/")[2] for r in written if r.endswith("/${aws:userid}.json")]
-        assert own == ["status", "logs"], "a machine writes its own record and answers, and no other's"
-        rest = [each.rpartition("/")[2] for each in written if not each.endswith("/${aws:userid}.json")]
-        assert rest == (["epoch.json"] if name == "control-plane" else []), "that the cluster was restored, for all"
-
-
-def test_machines_may_pull_from_ecr_only_if_the_spec_says_so() -> None:
-    arns = {name: f"arn:aws-cn:x:::{name}" for name in ("bundles", "snapshots", "join", "pki", "desired-state")}
-    for group in NODES:
-        more = [each for each in statements(group, arns, registries=True) if each not in statements(group, arns)]
-        assert {action.partition(":")[0] for each in more for action in each["Action"]} == {"ecr"}
-        assert [each["Resource"] for each in more] == [["*"], ["arn:aws-cn:ecr:*:*:repository/*"]]
-        assert more[0]["Action"] == ["ecr:GetAuthorizationToken"], "it knows no resources"
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_only_workers_have_gates_and_the_pointer_waits_for_the_control_plane(stack: str) -> None:
-    """Names of hooks are in the state: they stay the same."""
-    pools = {f"{stack}-{machine.name}" for pool in plan(stack).pools for machine in pool.machines}
-    for each in recording(stack).resources.values():
-        hooks = each.request.hooks
-        found = (list(hooks.before_delete), list(hooks.after_create), list(hooks.after_update))
-        gated = ([f"{stack}-leave"], [f"{stack}-arrive"], [])
-        reached = ([], [f"{stack}-reach"], [f"{stack}-reach"])
-        is_pointer = each.inputs.get("key") == "desired-state.json"
-        wanted = gated if each.name in pools else reached if is_pointer else ([], [], [])
-        assert found == wanted, each.urn
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_the_member_list_is_uploaded_before_machines_and_no_machine_may_write_it(stack: str) -> None:
-    resources = recording(stack).resources
-    [members] = [each for each in resources.values() if each.inputs.get("key") == "members.json"]
-    listed = json.loads(members.inputs["content"])
-    assert {each["name"] for each in listed["members"]} == {each.name for each in plan(stack).machines}
-    assert isinstance(listed["serial"], int)
-    first = [each for name, each in instances(recording(stack)).items() if name.endswith("-0")]
-    assert all(members.urn in each.request.dependencies for each in first), "the others are chained to these"
-    signed = ("/desired-state.json", "/members.json")
-    for each in resources.values():
-        for row in json.loads(each.inputs["policy"])["Statement"] if each.type.endswith(":RolePolicy") else []:
-            if any(place.endswith(signed) for place in row["Resource"]):
-                assert (each.name, row["Action"]) == (f"{stack}-control-plane", ["s3:GetObject"])
-            assert not any(place.endswith("bundles/*") for place in row["Resource"] if "s3:PutObject" in row["Action"])
-
-
-def test_older_versions_of_snapshots_expire_after_a_month() -> None:
-    [rules] = [
-        each.inputs["rules"] for each in recording("aws-prod").resources.values() if "bucketLifecycle" in each.type
-    ]
-    assert rules[0]["noncurrentVersionExpiration"] == {"noncurrentDays": 30}
-    assert "expiration" not in rules[0], "the newest of each stays"
-
-
 @pytest.mark.parametrize(("stack", "internal", "public"), [("aws-dev", 0, 0), ("aws-ci", 0, 1), ("aws-prod", 1, 0)])
 def test_load_balancers_stand_where_planned_with_their_group_from_the_start(
     stack: str, internal: int, public: int
@@ -322,22 +198,6 @@ def test_load_balancers_stand_where_planned_with_their_group_from_the_start(
     if stack == "aws-dev":
         record_ = next(each for each in recording(stack).resources.values() if each.type == "aws:route53/record:Record")
         assert record_.inputs["records"] == [str(plan(stack).control_plane.machines[0].address)]
-
-
-@pytest.mark.parametrize("stack", STACKS)
-def test_snapshots_outlive_the_cluster_unless_it_expires(stack: str) -> None:
-    kept = {
-        each.name
-        for each in recording(stack).resources.values()
-        if each.retain_on_delete and each.type != "aws:s3/bucketObjectv2:BucketObjectv2"
-    }
-    assert kept == ({f"{stack}-snapshots"} if plan(stack).spec.expires is None else set())
-    objects = [
-        each for each in recording(stack).resources.values() if each.type == "aws:s3/bucketObjectv2:BucketObjectv2"
-    ]
-    assert {each.name for each in objects if each.retain_on_delete} == {
-        f"{stack}-bundle-{group.name}" for group in plan(stack).machine_groups
-    }, "older bundles stay while a machine may still fetch them"
 
 
 def test_pinned_images_are_used_and_not_looked_up() -> None:
@@ -386,16 +246,6 @@ def test_an_invalid_spec_fails_before_any_resource_is_registered() -> None:
     found = record("aws-dev", changed("aws-dev", kubernetes="1.2.3"))
     assert found.errors and "kubernetes" in found.errors[0]
     assert not [each for each in found.resources.values() if each.custom]
-
-
-def test_protect_covers_control_plane_vpc_and_stores_but_no_worker_or_bundle() -> None:
-    protected = {each.name for each in recording("aws-prod").resources.values() if each.protect}
-    machines = {f"aws-prod-{machine.name}" for machine in plan("aws-prod").control_plane.machines}
-    stores = {f"aws-prod-{name}" for name in ("bundles", "snapshots", "pki", "desired-state", "join")}
-    assert protected == {"aws-prod-vpc", *machines, *stores}
-    kinds = {each.type for each in recording("aws-prod").resources.values() if each.protect}
-    assert "aws:s3/bucketObjectv2:BucketObjectv2" not in kinds, "a bundle is replaced at every change"
-    assert not [each for each in recording("aws-dev").resources.values() if each.protect]
 
 
 def test_the_internal_load_balancer_has_planned_addresses_that_no_machine_has() -> None:

@@ -1,4 +1,4 @@
-"""The Azure wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+"""The Azure wiring: inputs and options of every registered resource, recorded without an engine."""
 
 import base64
 import re
@@ -28,28 +28,28 @@ STORE = "azure-native:storage:StorageAccount"
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_taggable_resource_has_tags_for_cluster_owner_expiry_and_urn(stack: str) -> None:
     shapes, spec = clouds.of("azure").shapes, plan(stack).spec
-    tagged = [each for each in recording(stack).resources.values() if each.type.startswith("azure-native:")]
-    for each in (one for one in tagged if "tags" in shapes.inputs(one.type)):
-        tags = each.inputs["tags"]
+    tagged = [resource for resource in recording(stack).resources.values() if resource.type.startswith("azure-native:")]
+    for resource in (each for each in tagged if "tags" in shapes.inputs(each.type)):
+        tags = resource.inputs["tags"]
         assert tags["mullion:cluster"] == stack and tags["mullion:owner"] == spec.owner
         assert tags.get("mullion:expires") == spec.expires
-        assert tags["mullion:urn"] == tag_value(each.urn)
+        assert tags["mullion:urn"] == tag_value(resource.urn)
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_secrets_are_only_in_the_vault_and_in_windows_passwords(stack: str) -> None:
-    for each in recording(stack).resources.values():
-        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret) or _hidden(value)]
+    for resource in recording(stack).resources.values():
+        marked = [name for name, value in resource.inputs.items() if isinstance(value, Secret) or _hidden(value)]
         allowed = {
             "azure-native:keyvault:Secret": ["properties"],
             MACHINE: ["osProfile"],
             EXTENSION: ["protectedSettings"],
         }
-        if each.type != "pulumi:index:Stash":
-            assert marked in ([], allowed.get(each.type, [])), f"{each.urn} holds a secret"
-        if each.type == MACHINE:
-            windows = "adminPassword" in each.inputs["osProfile"]
-            assert bool(marked) is windows, "customData is no secret, and holds none"
+        if resource.type != "pulumi:index:Stash":
+            assert marked in ([], allowed.get(resource.type, [])), f"{resource.urn} holds a secret"
+        if resource.type == MACHINE:
+            windows = "adminPassword" in resource.inputs["osProfile"]
+            assert bool(marked) is windows, "customData is not secret, so it must contain no secret"
 
 
 def _hidden(value: Any) -> bool:
@@ -61,11 +61,11 @@ def _hidden(value: Any) -> bool:
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
     """SRV-12, SEC-02: names, disks, trusted launch, one identity for each group."""
-    found, faces = of(recording(stack), MACHINE), of(recording(stack), INTERFACE)
+    machines, interfaces = of(recording(stack), MACHINE), of(recording(stack), INTERFACE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
-    assert set(found) == set(faces) == set(planned)
+    assert set(machines) == set(interfaces) == set(planned)
     for name, (group, machine) in planned.items():
-        inputs, profile = found[name].inputs, found[name].inputs["osProfile"]
+        inputs, profile = machines[name].inputs, machines[name].inputs["osProfile"]
         assert inputs["vmName"] == profile["computerName"] == machine.name and len(machine.name) <= 15
         assert inputs["zones"] == [str(machine.zone + 1)]
         assert inputs["hardwareProfile"]["vmSize"] == group.size
@@ -77,8 +77,8 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert group.bundle.sha256 in loader and "<powershell>" not in loader
         assert ("adminPassword" in profile) is group.os.is_windows
         assert "linuxConfiguration" not in profile or profile["linuxConfiguration"]["disablePasswordAuthentication"]
-        assert found[name].ignore_changes[:1] == ["osProfile"] and found[name].delete_before_replace
-        assert list(found[name].request.replaceOnChanges) == FIXED
+        assert machines[name].ignore_changes[:1] == ["osProfile"] and machines[name].delete_before_replace
+        assert list(machines[name].request.replaceOnChanges) == FIXED
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -101,16 +101,18 @@ def test_interfaces_have_the_planned_address_security_groups_and_ip_forwarding(
 @pytest.mark.parametrize("stack", STACKS)
 def test_an_extension_starts_the_loader_of_each_windows_machine(stack: str) -> None:
     windows = {
-        f"{stack}-{one.name}": one.name
+        f"{stack}-{machine.name}": machine.name
         for group in plan(stack).machine_groups
         if group.os.is_windows
-        for one in group.machines
+        for machine in group.machines
     }
-    found, machines = of(recording(stack), EXTENSION), of(recording(stack), MACHINE)
-    assert {name: each.inputs["vmName"] for name, each in found.items()} == windows
-    for name, each in found.items():
+    extensions, machines = of(recording(stack), EXTENSION), of(recording(stack), MACHINE)
+    assert {name: each.inputs["vmName"] for name, each in extensions.items()} == windows
+    for name, each in extensions.items():
         assert each.inputs["protectedSettings"].value == {"commandToExecute": COMMAND}
-        assert not each.property_dependencies.get("vmName"), "else the engine would delete it before the drain"
+        assert not each.property_dependencies.get("vmName"), (
+            "such a dependency would make the engine delete the extension before the drain"
+        )
         assert machines[name].urn in each.dependencies
         assert each.request.deletedWith == machines[name].urn
 
@@ -121,14 +123,14 @@ def test_the_extension_copies_the_loader_from_custom_data_and_returns_its_exit_c
 
 
 def test_a_wave_waits_for_the_loader_extension_of_the_wave_before() -> None:
-    found, started = of(recording("azure-prod"), MACHINE), of(recording("azure-prod"), EXTENSION)
+    machines, extensions = of(recording("azure-prod"), MACHINE), of(recording("azure-prod"), EXTENSION)
     pool = [f"azure-prod-web-{index}" for index in range(3)]
-    assert all(started[before].urn in found[each].dependencies for before, each in pairwise(pool))
+    assert all(extensions[before].urn in machines[each].dependencies for before, each in pairwise(pool))
 
 
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
-    found = of(recording("azure-prod"), MACHINE)
-    members = [found[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
+    machines = of(recording("azure-prod"), MACHINE)
+    members = [machines[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
     assert all(each.ignore_changes == ["osProfile", "hardwareProfile", "storageProfile"] for each in members)
     assert all(each.protect and each.replacement_trigger is None for each in members)
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
@@ -155,7 +157,7 @@ def test_security_groups_equal_the_rule_table_and_end_with_deny_all(stack: str) 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_identities_have_the_least_rights(stack: str) -> None:
-    """What each is assigned: where, and under which condition."""
+    """Checks roles, scopes and conditions of the assignments."""
     rights = {name.removeprefix(f"{stack}-"): each.inputs for name, each in of(recording(stack), ASSIGNMENT).items()}
     assert {name for name in rights if name.startswith("workers-")} == {
         *("workers-read", "workers-written", "workers-join-read"),
@@ -198,9 +200,9 @@ def test_snapshots_are_in_a_separate_resource_group_that_is_retained() -> None:
 
 
 def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
-    found = of(recording("azure-prod"), "azure-native:network:LoadBalancer")
-    assert set(found) == {"azure-prod-api-internal"}
-    inputs = found["azure-prod-api-internal"].inputs
+    balancers = of(recording("azure-prod"), "azure-native:network:LoadBalancer")
+    assert set(balancers) == {"azure-prod-api-internal"}
+    inputs = balancers["azure-prod-api-internal"].inputs
     [front], [rule], [probe] = (inputs[key] for key in ("frontendIPConfigurations", "loadBalancingRules", "probes"))
     assert front["privateIPAddress"] == str(plan("azure-prod").endpoint.balancer_addresses[0])
     assert front["zones"] == ["1", "2", "3"]
@@ -212,16 +214,16 @@ def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
 def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
     network = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
     changed = {**config("azure-dev"), CLUSTER: {**config("azure-dev")[CLUSTER], "network": network}}
-    found = record("azure-dev", changed)
-    assert found.errors == []
-    rows = [each.inputs for each in of(found, "azure-native:network:Route").values()]
+    recorded = record("azure-dev", changed)
+    assert recorded.errors == []
+    rows = [each.inputs for each in of(recorded, "azure-native:network:Route").values()]
     routed = plan_cluster("azure-dev", read_stack("azure-dev", changed).spec)
     assert {row["addressPrefix"]: row["nextHopIpAddress"] for row in rows} == {
         str(each.pods): str(each.address) for each in routed.machines
     }
     assert {row["nextHopType"] for row in rows} == {"VirtualAppliance"}
-    assert all(each.inputs["enableIPForwarding"] for each in of(found, INTERFACE).values())
-    subnets = of(found, "azure-native:network:Subnet").values()
+    assert all(each.inputs["enableIPForwarding"] for each in of(recorded, INTERFACE).values())
+    subnets = of(recorded, "azure-native:network:Subnet").values()
     assert all(each.inputs["routeTable"]["id"].endswith("/azure-dev-pods") for each in subnets)
 
 
@@ -245,22 +247,22 @@ def test_a_stores_network_rules_have_public_ranges_and_single_addresses() -> Non
 
 
 def test_the_administrators_password_and_key_meet_azures_rules() -> None:
-    made = password()
-    assert 8 <= len(made) <= 123
-    assert all(re.search(kind, made) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"-"))
-    assert made != password() and public_key().startswith("ssh-rsa ")
+    generated = password()
+    assert 8 <= len(generated) <= 123
+    assert all(re.search(kind, generated) for kind in (r"[a-z]", r"[A-Z]", r"\d", r"-"))
+    assert generated != password() and public_key().startswith("ssh-rsa ")
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
-    """A text has a fixed name, so its older blob goes first."""
+    """A blob of text has a fixed name, so the older one is deleted first."""
     for name, each in of(recording(stack), "azure-native:storage:Blob").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_changed_bundle_gets_a_new_folder(stack: str) -> None:
-    """The provider makes no blob that is there, and older bundles stay."""
+    """The provider refuses to create a blob that exists, and older bundles are kept."""
     blobs, stashes = (of(recording(stack), kind) for kind in ("azure-native:storage:Blob", "pulumi:index:Stash"))
     for group in plan(stack).machine_groups:
         name = f"{stack}-bundle-{group.name}"
@@ -268,8 +270,8 @@ def test_a_changed_bundle_gets_a_new_folder(stack: str) -> None:
         assert re.fullmatch(r"[0-9a-f]{8}", folder.inputs["input"])
         assert inputs["blobName"] == f"bundles/{group.name}/{folder.inputs['input']}/{group.bundle.sha256}.zip"
         assert folder.replacement_trigger == group.bundle.key and blobs[name].retain_on_delete
-        told = [
+        instances = [
             each for each in of(recording(stack), MACHINE).values() if each.inputs["tags"]["mullion:pool"] == group.name
         ]
-        for each in told:
-            assert inputs["blobName"] in base64.b64decode(each.inputs["osProfile"]["customData"]).decode()
+        for instance in instances:
+            assert inputs["blobName"] in base64.b64decode(instance.inputs["osProfile"]["customData"]).decode()

@@ -1,4 +1,4 @@
-"""Instance types: figures of known ones, and that the tables are whole."""
+"""Instance types: their vCPUs and memory, and complete tables."""
 
 import pytest
 
@@ -46,11 +46,11 @@ def test_a_size_has_the_publishers_figures(name: str, vcpu: int, gib: float, arc
 
 
 @pytest.mark.parametrize("name", ["", "m6i", "m6i.huge", "m6i.9xlarge", "Standard_D3s_v5"])
-def test_an_unknown_size_is_none(name: str) -> None:
+def test_size_returns_none_for_an_unknown_type(name: str) -> None:
     assert instance_sizes.size(name) is None
 
 
-def test_every_family_has_sizes_and_no_type_stands_twice() -> None:
+def test_every_family_has_sizes_and_no_type_is_listed_twice() -> None:
     rows = [(family, names) for families, _, names in instance_sizes.FAMILIES for family in families.split()]
     families = [family for family, _ in rows] + list(instance_sizes.BURSTABLE_FAMILIES)
     assert len(families) == len(set(families))
@@ -58,13 +58,13 @@ def test_every_family_has_sizes_and_no_type_stands_twice() -> None:
 
 
 def test_default_sizes_are_known_and_amd64() -> None:
-    """OS-04: a default never trips a check."""
+    """OS-04: no check refuses a default."""
     for cloud, table in instance_sizes.TABLES.items():
-        found = [table.get(name) for name in defaults.SIZES[cloud].values()]
-        assert all(each and each.architecture == "amd64" for each in found), cloud
+        sizes = [table.get(name) for name in defaults.SIZES[cloud].values()]
+        assert all(each and each.architecture == "amd64" for each in sizes), cloud
 
 
-def test_no_name_is_in_two_clouds() -> None:
+def test_no_instance_type_is_listed_for_two_clouds() -> None:
     names = [name for table in instance_sizes.TABLES.values() for name in table]
     assert len(names) == len(set(names))
 

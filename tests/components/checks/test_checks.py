@@ -1,4 +1,4 @@
-"""Each check on its own: it finds what it is for, where it is, and nothing beside it."""
+"""Each check reports its problem at the right path, and accepts the nearest valid value."""
 
 import re
 
@@ -11,7 +11,7 @@ from components.spec.form import ROWS
 from components.spec.report import Severity
 from components.stack_files.stack import CLUSTER, read_stack
 from tests.components.checks.cases import CASES
-from tests.components.spec.documents import GOOD, REGION, Case, changed, problems, said
+from tests.components.spec.documents import GOOD, REGION, Case, changed, problems, reported
 
 DECIDABLE = frozenset(
     {
@@ -59,30 +59,32 @@ DECIDABLE = frozenset(
         "SVC-07",
     }
 )
-"""Rows of the requirements that a spec alone can keep or break."""
+"""Requirements that can be checked by reading a spec alone."""
 
 BY_ID = {row.id: row for row in CHECKS}
 
 
 def _title(case: Case) -> str:
-    """Requirements, check, path."""
+    """Return requirements, check and path of a case, as its test id."""
     return "-".join([*BY_ID[case.id].requirements, case.id, case.path]) if case.id in BY_ID else case.id
 
 
-def test_the_good_document_has_no_problem() -> None:
+def test_the_sample_document_has_no_problem() -> None:
     assert problems(GOOD) == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: _title(case))
-def test_a_check_reports_its_case_at_its_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
-    found = problems(changed(case.trips), config={**REGION, **case.config})
-    hit = [each for each in found if (each.id, each.path) == (case.id, case.path)]
-    assert hit, f"not found among {[(each.id, each.path) for each in found]}"
-    assert hit[0].severity is BY_ID[case.id].severity
-    assert case.id not in {id for id, _ in said(changed(case.passes))}, "the neighbour must pass this check"
+def test_a_check_reports_its_case_at_the_path_and_accepts_the_nearest_valid_value(case: Case) -> None:
+    all_problems = problems(changed(case.trips), config={**REGION, **case.config})
+    matching = [each for each in all_problems if (each.id, each.path) == (case.id, case.path)]
+    assert matching, f"not found among {[(each.id, each.path) for each in all_problems]}"
+    assert matching[0].severity is BY_ID[case.id].severity
+    assert case.id not in {id for id, _ in reported(changed(case.passes))}, (
+        "the nearest valid value must pass this check"
+    )
 
 
-def test_no_check_is_without_a_case() -> None:
+def test_every_check_has_a_case() -> None:
     assert {case.id for case in CASES} == set(BY_ID)
 
 
@@ -94,28 +96,28 @@ def test_there_are_at_least_eighty_checks_and_their_ids_are_short_unique_slugs()
 
 
 @pytest.mark.parametrize("row", CHECKS, ids=lambda row: row.id)
-def test_a_check_reads_paths_that_exist(row: Check) -> None:
+def test_the_paths_that_a_check_reads_exist(row: Check) -> None:
     from components.stack_files.validation_errors import annotation_at
 
-    assert row.reads, "without them a broken part could not silence it"
+    assert row.reads, "else the check would run on options that could not be read"
     for read in row.reads:
         if read == "region":
             continue
-        groups = ("control_plane", "pools.web") if read.startswith("<machines>") else ("",)
+        parts = ("control_plane", "pools.web") if read.startswith("<machines>") else ("",)
         paths = [
-            read.replace("<machines>", each).replace("<pool>", "web").replace("*", "web").removesuffix(".<key>")
-            for each in groups
+            read.replace("<machines>", part).replace("<pool>", "web").replace("*", "web").removesuffix(".<key>")
+            for part in parts
         ]
         assert any(annotation_at(tuple(path.split("."))) is not None for path in paths), read
 
 
-def test_every_requirement_that_can_be_decided_here_has_a_check() -> None:
+def test_every_requirement_about_the_spec_has_a_check() -> None:
     covered = {need for row in (*CHECKS, *ROWS) for need in row.requirements}
     assert DECIDABLE - covered == set()
 
 
 def test_errors_contain_the_written_values() -> None:
-    """IPP-02, IPP-03: both numbers are shown, whichever formula refuses."""
+    """IPP-02, IPP-03: the error shows the numbers of both formulas."""
     from tests.components.spec.documents import linux
 
     wrong = {each.id: each.wrong for each in problems(changed(linux(count=249)))}["pods-too-few-node-ranges"]
@@ -123,7 +125,7 @@ def test_errors_contain_the_written_values() -> None:
 
 
 def test_five_nodes_with_a_hundred_pods_need_505_addresses() -> None:
-    """IPP-03: the guide's own example."""
+    """IPP-03: the example of the guide."""
     assert addresses.pod_addresses([(5, 100)]) == 505
 
 
@@ -141,11 +143,11 @@ def test_allocatable_is_capacity_without_reserves_and_hard_eviction() -> None:
     assert reserves.allocatable_cpu_milli(web, 4) == 3500
 
 
-def test_the_control_plane_keeps_its_name() -> None:
+def test_a_check_refuses_a_pool_named_control_plane() -> None:
     assert f"pool-named-{CONTROL_PLANE}" in BY_ID
 
 
-def test_concerns_do_not_share_checks() -> None:
+def test_no_check_is_in_two_tables() -> None:
     assert sum(len(rows) for rows in TABLES.values()) == len(CHECKS)
 
 

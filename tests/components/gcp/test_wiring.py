@@ -1,4 +1,4 @@
-"""The GCP wiring on a recording monitor: every resource of every stack, with all it was registered with."""
+"""The GCP wiring: inputs and options of every registered resource, recorded without an engine."""
 
 import re
 from itertools import pairwise
@@ -29,43 +29,43 @@ NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_resource_with_labels_has_cluster_owner_expiry_and_urn(stack: str) -> None:
     shapes, spec = clouds.of("gcp").shapes, plan(stack).spec
-    labelled = [each for each in recording(stack).resources.values() if each.type.startswith("gcp:")]
-    for each in (one for one in labelled if "labels" in shapes.inputs(one.type)):
-        labels = each.inputs["labels"]
+    labelled = [resource for resource in recording(stack).resources.values() if resource.type.startswith("gcp:")]
+    for resource in (each for each in labelled if "labels" in shapes.inputs(each.type)):
+        labels = resource.inputs["labels"]
         assert labels["mullion_cluster"] == stack and labels["mullion_owner"] == spec.owner
         assert labels.get("mullion_expires") == spec.expires
-        assert labels["mullion_urn"] == urn_digest(each.urn)
+        assert labels["mullion_urn"] == urn_digest(resource.urn)
         assert all(re.fullmatch(r"[a-z0-9_-]{1,63}", word) for pair in labels.items() for word in pair)
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_names_are_valid_for_compute_engine(stack: str) -> None:
-    for each in recording(stack).resources.values():
-        if each.type.startswith("gcp:compute/") and each.type != MEMBERSHIP:  # which has no name
-            assert NAME.fullmatch(each.inputs["name"]), each.inputs["name"]
+    for resource in recording(stack).resources.values():
+        if resource.type.startswith("gcp:compute/") and resource.type != MEMBERSHIP:  # which has no name
+            assert NAME.fullmatch(resource.inputs["name"]), resource.inputs["name"]
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_secrets_are_only_in_the_secret_store_and_the_kubeconfig(stack: str) -> None:
-    for each in recording(stack).resources.values():
-        marked = [name for name, value in each.inputs.items() if isinstance(value, Secret)]
-        if each.type == "gcp:secretmanager/secretVersion:SecretVersion":
+    for resource in recording(stack).resources.values():
+        marked = [name for name, value in resource.inputs.items() if isinstance(value, Secret)]
+        if resource.type == "gcp:secretmanager/secretVersion:SecretVersion":
             assert marked == ["secretData"]
-        elif each.type == "gcp:storage/bucketObject:BucketObject":
-            assert marked in ([], ["content"]), "the SDK itself marks it, whatever it is"
-        elif each.type != "pulumi:index:Stash":
-            assert marked == [], f"{each.urn} holds a secret"
+        elif resource.type == "gcp:storage/bucketObject:BucketObject":
+            assert marked in ([], ["content"]), "the SDK marks every content as secret"
+        elif resource.type != "pulumi:index:Stash":
+            assert marked == [], f"{resource.urn} holds a secret"
     assert [name for name, value in recording(stack).outputs.items() if isinstance(value, Secret)] == ["kubeconfig"]
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_machines_are_as_planned_and_hardened(stack: str) -> None:
-    """SRV-12, SEC-02, NET-05: names, addresses, disks, shielded, one service account for each group."""
-    found = of(recording(stack), INSTANCE)
+    """SRV-12, SEC-02, NET-05: names, addresses, disks, Shielded VM, one service account for each group."""
+    instances = of(recording(stack), INSTANCE)
     planned = {f"{stack}-{one.name}": (group, one) for group in plan(stack).machine_groups for one in group.machines}
-    assert set(found) == set(planned)
+    assert set(instances) == set(planned)
     for name, (group, machine) in planned.items():
-        inputs = found[name].inputs
+        inputs = instances[name].inputs
         [interface] = inputs["networkInterfaces"]
         assert inputs["name"] == name and interface["networkIp"] == str(machine.address)
         assert bool(interface["accessConfigs"]) is (plan(stack).spec.network.egress.value == "public")
@@ -76,54 +76,54 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert account.startswith(f"{stack}-{group.group.value}"[:20]), account
         key = "windows-startup-script-ps1" if group.os.is_windows else "user-data"
         assert group.bundle.sha256 in inputs["metadata"][key]
-        assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script itself"
+        assert "<powershell>" not in inputs["metadata"][key], "Google's agent runs the script without that tag"
         for manager in ("disable-address-manager", "disable-account-manager"):
             assert (inputs["metadata"].get(manager) == "true") is group.os.is_windows
-        assert found[name].ignore_changes[:1] == ["metadata"] and found[name].delete_before_replace
+        assert instances[name].ignore_changes[:1] == ["metadata"] and instances[name].delete_before_replace
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_settings_that_need_a_restart_are_made_before_the_first_boot_of_windows(stack: str) -> None:
-    """The features of the plan, no more and no fewer; the executor finds them there, or installs them itself."""
-    found = of(recording(stack), INSTANCE)
+def test_windows_features_are_installed_by_the_sysprep_script_before_the_first_boot(stack: str) -> None:
+    """The script installs exactly the features of the node plan; the executor installs those that are missing."""
+    instances = of(recording(stack), INSTANCE)
     for group in plan(stack).machine_groups:
         for machine in group.machines:
-            script = found[f"{stack}-{machine.name}"].inputs["metadata"].get("sysprep-specialize-script-ps1", "")
+            script = instances[f"{stack}-{machine.name}"].inputs["metadata"].get("sysprep-specialize-script-ps1", "")
             wanted = {each.fields["feature"] for each in group.node_plan.steps if each.kind == "feature"}
             assert set(re.findall(r"Install-WindowsFeature -Name '(\w+)'", script)) == wanted
             assert bool(wanted) is group.os.is_windows
-            assert group.bundle.sha256 not in script, "it needs nothing of the cluster"
+            assert group.bundle.sha256 not in script, "the script does not depend on the cluster"
 
 
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
-    found = of(recording("gcp-prod"), INSTANCE)
-    members = [found[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
+    instances = of(recording("gcp-prod"), INSTANCE)
+    members = [instances[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]
     assert all(each.ignore_changes == ["metadata", "machineType", "bootDisk"] and each.protect for each in members)
     assert all(each.replacement_trigger is None for each in members)
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
 
 
 def test_a_replaced_control_plane_leaves_and_joins_its_instance_group() -> None:
-    """The group stays, since a load balancer holds it; only memberships are made of machines."""
-    found = recording("gcp-prod")
-    machines = {each.urn: each.name for each in of(found, INSTANCE).values() if "control-plane" in each.name}
-    entered = of(found, MEMBERSHIP)
-    assert {each.removeprefix("gcp-prod-api-") for each in entered} == {
+    """The load balancer refers to the group, so the group stays; only memberships depend on machines."""
+    recorded = recording("gcp-prod")
+    machines = {each.urn: each.name for each in of(recorded, INSTANCE).values() if "control-plane" in each.name}
+    memberships = of(recorded, MEMBERSHIP)
+    assert {each.removeprefix("gcp-prod-api-") for each in memberships} == {
         each.removeprefix("gcp-prod-") for each in machines.values()
     }
-    for each in entered.values():
+    for each in memberships.values():
         assert each.delete_before_replace and each.property_dependencies["instance"] & machines.keys()
         assert each.replacement_trigger is not None
-    for group in of(found, "gcp:compute/instanceGroup:InstanceGroup").values():
+    for group in of(recorded, "gcp:compute/instanceGroup:InstanceGroup").values():
         assert not group.dependencies & machines.keys() and "instances" not in group.inputs
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_the_firewall_equals_the_rule_table_and_matches_service_accounts(stack: str) -> None:
-    found = of(recording(stack), FIREWALL)
-    assert set(found) == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
+    firewalls = of(recording(stack), FIREWALL)
+    assert set(firewalls) == {f"{stack}-{rule.name}" for rule in plan(stack).rules}
     for rule in plan(stack).rules:
-        inputs = found[f"{stack}-{rule.name}"].inputs
+        inputs = firewalls[f"{stack}-{rule.name}"].inputs
         assert len(inputs["targetServiceAccounts"]) == 1 and inputs["description"] == rule.why
         ranges = inputs.get("sourceRanges" if rule.ingress else "destinationRanges")
         assert ranges == (None if isinstance(rule.peer, str) else [str(rule.peer)])
@@ -170,18 +170,19 @@ def test_stores_are_private_and_snapshots_have_versions(stack: str) -> None:
 def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:
     network = {"mode": "l2bridge", "pods": "10.244.0.0/14", "services": "10.96.0.0/12", "nodes": "10.20.0.0/22"}
     changed = {**config("gcp-dev"), CLUSTER: {**config("gcp-dev")[CLUSTER], "network": network}}
-    found = record("gcp-dev", changed)
-    assert found.errors == []
+    recorded = record("gcp-dev", changed)
+    assert recorded.errors == []
     routes = {
-        each.inputs["destRange"]: each.inputs.get("nextHopIp") for each in of(found, "gcp:compute/route:Route").values()
+        each.inputs["destRange"]: each.inputs.get("nextHopIp")
+        for each in of(recorded, "gcp:compute/route:Route").values()
     }
     routed = plan_cluster("gcp-dev", read_stack("gcp-dev", changed).spec)
     assert routes == {"0.0.0.0/0": None, **{str(each.pods): str(each.address) for each in routed.machines}}
-    assert all(each.inputs["canIpForward"] for each in of(found, INSTANCE).values())
+    assert all(each.inputs["canIpForward"] for each in of(recorded, INSTANCE).values())
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_a_bundle_is_created_before_its_predecessor_is_deleted(stack: str) -> None:
-    """The pointer depends on it; and a run that is refused half-way would leave the cluster without one."""
+    """Else a run that fails half-way would leave the cluster without the bundle that the pointer names."""
     for name, each in of(recording(stack), "gcp:storage/bucketObject:BucketObject").items():
         assert each.delete_before_replace is not name.startswith(f"{stack}-bundle-"), name

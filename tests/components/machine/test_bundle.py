@@ -1,4 +1,4 @@
-"""Bundles are the same byte for byte wherever they are made."""
+"""Bundles have the same bytes wherever they are made."""
 
 import io
 import os
@@ -23,18 +23,18 @@ GOLDEN = "8151557e804201f599630d63abee3d500ad5830c52680360e96be04ad3fcaf22"
 
 
 def test_the_digest_of_a_fixed_plan_and_fixed_scripts_is_golden() -> None:
-    """A change here means that every machine made from now on gets another bundle, on every Python and system."""
-    made = bundle(PLAN, SCRIPTS)
-    assert made.sha256 == GOLDEN
-    assert made.key == f"bundles/web/{GOLDEN}.zip"
-    assert made.name == "web"
+    """If this digest changes, every new machine gets another bundle, whatever Python or system made it."""
+    archive = bundle(PLAN, SCRIPTS)
+    assert archive.sha256 == GOLDEN
+    assert archive.key == f"bundles/web/{GOLDEN}.zip"
+    assert archive.name == "web"
 
 
 def test_the_order_of_the_scripts_does_not_matter() -> None:
     assert bundle(PLAN, SCRIPTS) == bundle(PLAN, dict(reversed(SCRIPTS.items())))
 
 
-def test_entries_are_stored_sorted_and_without_dates_or_owners() -> None:
+def test_bundle_entries_are_stored_sorted_and_without_dates_or_owners() -> None:
     with zipfile.ZipFile(io.BytesIO(bundle(PLAN, SCRIPTS).content)) as archive:
         entries = archive.infolist()
         assert [each.filename for each in entries] == ["errors.json", "modules/files.ps1", "node.ps1", "plan.json"]
@@ -46,7 +46,7 @@ def test_entries_are_stored_sorted_and_without_dates_or_owners() -> None:
 
 
 @pytest.mark.parametrize("name", ["plan.json", "/etc/x", "../x", "a/../../x", "a\\b"])
-def test_a_script_whose_name_would_leave_the_folder_or_hide_the_plan_is_refused(name: str) -> None:
+def test_a_script_is_refused_if_its_name_leaves_the_folder_or_hides_the_plan(name: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name of a script"):
         bundle(PLAN, {name: b""})
 
@@ -55,17 +55,17 @@ def test_a_script_whose_name_would_leave_the_folder_or_hide_the_plan_is_refused(
 def test_the_scripts_of_a_system_are_its_executor_its_loader_and_the_shared_tables(
     family: OsFamily, ending: str
 ) -> None:
-    found, folder = scripts(family), CLOUD_INIT / family
+    files_of_system, folder = scripts(family), CLOUD_INIT / family
     files = {each.relative_to(folder).as_posix() for each in folder.rglob(f"*{ending}")}
     assert {f"node{ending}", f"loader{ending}"} <= files
     shared = {"errors.json", "redaction.json"}
     others = {each for each in files if each.startswith(("image/", "agent/"))}
-    assert found.keys() == files - others | shared, "no machine fetches what makes images"
-    assert all(found[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
+    assert files_of_system.keys() == files - others | shared, "no machine fetches what makes images"
+    assert all(files_of_system[each] == (CLOUD_INIT / each).read_bytes() for each in shared)
 
 
 def test_only_control_planes_have_the_agent() -> None:
-    """Its code is not on machines that run what users bring."""
+    """The agent's code is not on machines that run users' workloads."""
     plan = plan_cluster("dev", ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13", "pools": POOLS}))
     with zipfile.ZipFile(io.BytesIO(plan.control_plane.bundle.content)) as archive:
         assert {"agent/__main__.py", "agent/upgrade.py", "node.py"} <= set(archive.namelist())
@@ -74,7 +74,7 @@ def test_only_control_planes_have_the_agent() -> None:
             assert not [name for name in archive.namelist() if name.startswith("agent/")], pool.name
 
 
-def test_changing_the_returned_scripts_does_not_change_a_later_bundle() -> None:
+def test_changes_of_the_returned_scripts_do_not_reach_a_later_bundle() -> None:
     scripts("linux").clear()
     assert "node.py" in scripts("linux")
 
@@ -86,7 +86,7 @@ def test_no_script_exceeds_its_number_of_lines() -> None:
         for each in Path(CLOUD_INIT / family).rglob("*.p[ys]*")
         if each.suffix != ".pyc"
     }
-    # it knows three clouds; what a machine gets of it is limited by tests/components/machine/test_user_data.py
+    # it has code for three clouds; tests/components/machine/test_user_data.py limits the part that a machine gets
     longest = {"loader.ps1": 320}
     assert {name: length for name, length in lengths.items() if length > longest.get(name.name, 260)} == {}
 
@@ -111,26 +111,26 @@ PLACES: dict[str, tuple[str, dict[str, str]]] = {
 
 @pytest.mark.subprocess
 def test_bundles_and_both_digests_do_not_depend_on_the_machine(tmp_path: Path) -> None:
-    """Another umask, time zone, locale, order of sets, and a copy of the files with other dates and modes."""
-    found: dict[str, str] = {}
+    """Varies umask, time zone, locale, hash seed, and the dates and modes of the files."""
+    printed: dict[str, str] = {}
     for name, (umask, environment) in PLACES.items():
         copy = tmp_path / name
         for folder in ("components", "cloud-init"):
             shutil.copytree(CLOUD_INIT.parent / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
         for file in (copy / "cloud-init").rglob("*.p[ys]*"):
-            os.utime(file, (len(found) * 1_000_000_000, 0))
-            file.chmod(0o600 if found else 0o755)
+            os.utime(file, (len(printed) * 1_000_000_000, 0))
+            file.chmod(0o600 if printed else 0o755)
         argv = [sys.executable, "-c", PRINTS_DIGESTS, umask]
         whole = {**os.environ, **environment, "PYTHONPATH": str(copy)}
-        made = subprocess.run(argv, env=whole, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
-        assert made.returncode == 0, made.stderr
-        found[name] = made.stdout
-    assert found["here"].count("\n") == 3
-    assert found["here"] == found["elsewhere"]
+        process = subprocess.run(argv, env=whole, cwd=copy, capture_output=True, text=True, timeout=120, check=False)
+        assert process.returncode == 0, process.stderr
+        printed[name] = process.stdout
+    assert printed["here"].count("\n") == 3
+    assert printed["here"] == printed["elsewhere"]
 
 
 def test_the_two_digests_cover_different_changes() -> None:
-    """Another script is another bundle of the same machine; another feature is another machine."""
+    """A changed script gives the same machine another bundle; a changed feature replaces the machine."""
     other = NodePlan("worker", "web", "windows-2019", (Phase("a", Scope.IMAGE, (step("feature", "f", feature="X"),)),))
     assert bundle(PLAN, {"node.ps1": b"exit 1\n"}).sha256 != bundle(PLAN, SCRIPTS).sha256
     assert other.replace_digest != PLAN.replace_digest

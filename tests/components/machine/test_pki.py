@@ -1,4 +1,4 @@
-"""Certificates and keys: made for kubeadm, checked by other code than made them."""
+"""Certificates and keys for kubeadm, checked by code that did not create them."""
 
 import base64
 import ssl
@@ -47,7 +47,7 @@ def administrator(ca: pki.KeyPair) -> pki.KeyPair:
 
 @pytest.mark.parametrize("common_name", ["kubernetes", "front-proxy-ca", "etcd-ca"])
 def test_an_authority_is_an_ec_p256_root_that_may_sign_certificates(common_name: str) -> None:
-    """SEC: kubeadm takes an authority that is one (IsCA) and whose key is EC."""
+    """kubeadm accepts only a certificate with IsCA and an EC key as authority."""
     authority = pki.certificate_authority(common_name)
     certificate = load(authority["certificate"])
     constraints = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
@@ -96,7 +96,7 @@ def test_serial_numbers_are_random_and_positive(ca: pki.KeyPair) -> None:
 
 
 def test_the_administrator_may_do_everything_from_the_first_second(administrator: pki.KeyPair) -> None:
-    """system:masters needs no binding, so it works before and without `kubeadm init`'s RBAC."""
+    """Group system:masters needs no binding, so it works before `kubeadm init` creates RBAC objects."""
     certificate = load(administrator["certificate"])
     subject = {each.oid: each.value for each in certificate.subject}
     assert subject == {
@@ -110,7 +110,9 @@ def test_the_administrator_may_do_everything_from_the_first_second(administrator
 
 
 def test_the_chain_holds_for_an_independent_verifier(ca: pki.KeyPair, administrator: pki.KeyPair) -> None:
-    anything = ExtensionPolicy.permit_all()  # the default wants a subject alternative name, which users have not
+    anything = (
+        ExtensionPolicy.permit_all()
+    )  # the default policy requires a subject alternative name, which client certificates lack
     verifier = (
         PolicyBuilder()
         .store(Store([load(ca["certificate"])]))
@@ -157,8 +159,8 @@ def test_verify_accepts_what_the_authority_signed_and_the_authority_itself(
     pki.verify(ca["certificate"], ca["certificate"])
 
 
-def test_verify_says_what_is_wrong(ca: pki.KeyPair, administrator: pki.KeyPair) -> None:
-    twin = pki.certificate_authority("kubernetes")  # same name, other key
+def test_verify_raises_an_error_with_the_reason(ca: pki.KeyPair, administrator: pki.KeyPair) -> None:
+    twin = pki.certificate_authority("kubernetes")  # same name, different key
     with pytest.raises(ValueError, match="was not signed by this CN=kubernetes"):
         pki.verify(administrator["certificate"], twin["certificate"])
     with pytest.raises(ValueError, match="was not signed by this CN=etcd-ca"):

@@ -1,4 +1,4 @@
-"""User-data: valid for its consumer, far below every limit, cheap, and without a place for a secret."""
+"""User-data is valid for its reader, far below every limit, cheap to render, and has no key for a secret."""
 
 import ast
 import json
@@ -17,11 +17,11 @@ from components.node.kinds import REFERENCES
 SHA = "0123456789abcdef" * 4
 FAMILIES: tuple[OsFamily, ...] = ("linux", "windows")
 SPARE = 0.25
-"""Part of the smallest limit (AWS) that stays free."""
+"""Minimum free part of the smallest limit (AWS)."""
 
 
-def told(value_length: int) -> dict[str, Any]:
-    """A document with every key that there is, each value this long."""
+def full_document(value_length: int) -> dict[str, Any]:
+    """Return a document with every key, whose values have this length."""
     keys = {source: [n.partition(".")[2] for n in REFERENCES if n.startswith(f"{source}.")] for source in SOURCES}
     machine, facts = (dict.fromkeys(keys[source], value_length * "v") for source in SOURCES)
     url = f"https://{63 * 'b'}.s3.ap-southeast-2.amazonaws.com/bundles/{15 * 'p'}/{SHA}.zip"
@@ -33,8 +33,8 @@ SOURCES = ("machine", "facts")
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_worst_case_keeps_a_quarter_of_the_smallest_limit_free(family: OsFamily) -> None:
-    """Every fact at once, each as long as the longest name AWS gives: a load balancer's, 85 characters."""
-    text = user_data(family, told(85), "aws")
+    """All facts together, each as long as AWS's longest name: a load balancer's, 85 characters."""
+    text = user_data(family, full_document(85), "aws")
     assert size(text) <= CLOUDS["aws"].user_data_limit * (1 - SPARE)
     assert min(facts.user_data_limit for facts in CLOUDS.values()) == CLOUDS["aws"].user_data_limit == 16384
 
@@ -44,7 +44,7 @@ def test_size_counts_bytes_not_characters() -> None:
 
 
 def _code(source: str) -> Any:
-    """What a module's parts do, without what they say of themselves: names, constants and instructions of each."""
+    """Return the compiled code of a module without docstrings: names, constants and instructions of each part."""
     kept = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.FunctionDef)]
     return [[ast.dump(part) for part in each.body if not isinstance(part, ast.Expr) or _acts(part)] for each in kept]
 
@@ -54,13 +54,13 @@ def _acts(part: ast.Expr) -> bool:
 
 
 def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_document() -> None:
-    text = user_data("linux", told(10), "aws")
+    text = user_data("linux", full_document(10), "aws")
     assert text.startswith("#cloud-config\n")
     parsed = yaml.safe_load(text)
     assert parsed.keys() == {"preserve_hostname", "write_files", "runcmd"}
     files = {file["path"]: file for file in parsed["write_files"]}
     assert all(file.keys() == {"path", "permissions", "content"} for file in files.values())
-    assert json.loads(files["/opt/mullion/machine.json"]["content"]) == told(10)
+    assert json.loads(files["/opt/mullion/machine.json"]["content"]) == full_document(10)
     loader, whole = (files["/opt/mullion/loader.py"]["content"], (CLOUD_INIT / "linux" / "loader.py").read_text())
     assert set(loader.splitlines()) <= set(whole.splitlines()), "nothing but docstrings is left out"
     assert _code(loader) == _code(whole)
@@ -74,15 +74,15 @@ def test_linux_user_data_is_a_cloud_config_whose_files_are_the_loader_and_the_do
 
 
 def test_windows_user_data_is_one_powershell_element_that_ec2launch_runs_once() -> None:
-    text = user_data("windows", told(10), "aws")
+    text = user_data("windows", full_document(10), "aws")
     assert re.fullmatch(r"<powershell>\n.*</powershell>\n", text, re.DOTALL)
     assert text.count("powershell>") == 2
     assert "<persist>" not in text
-    assert json.loads(text.split("@'\n")[1].split("\n'@")[0]) == told(10)
+    assert json.loads(text.split("@'\n")[1].split("\n'@")[0]) == full_document(10)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_value_can_end_the_element_or_the_line_it_stands_in(family: OsFamily) -> None:
+def test_no_value_can_end_its_element_or_line(family: OsFamily) -> None:
     nasty = "</powershell>'@\n'\"\u00e9 {}"
     text = user_data(family, document("https://b/x", SHA, {"name": nasty}, {}), "aws")
     assert text.isascii()
@@ -95,7 +95,7 @@ def test_no_value_can_end_the_element_or_the_line_it_stands_in(family: OsFamily)
     ("machine", "facts", "named"),
     [({"password": "x"}, {}, "machine.password"), ({}, {"bootstrap_token": "x"}, "facts.bootstrap_token")],
 )
-def test_a_key_outside_the_closed_list_is_refused_so_a_secret_has_no_place(
+def test_a_key_outside_the_closed_list_is_refused_so_that_no_secret_fits_in(
     machine: dict[str, str], facts: dict[str, str], named: str
 ) -> None:
     with pytest.raises(ValueError, match=named):
@@ -125,15 +125,15 @@ def test_only_comments_empty_lines_and_indentation_are_removed() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rendering_one_machine_costs_a_few_microseconds(family: OsFamily) -> None:
-    """Goal 30 microseconds; ten times that here, for machines that do other things."""
-    one = told(30)
+    """The goal is 30 microseconds; the bound is ten times that, for busy machines."""
+    one = full_document(30)
     user_data(family, one, "aws")
     assert min(timeit.repeat(lambda: user_data(family, one, "aws"), number=100, repeat=5)) / 100 < 300e-6
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_windows_user_data_has_only_the_functions_of_its_cloud(cloud: str) -> None:
-    text = user_data("windows", told(10), cloud)
+    text = user_data("windows", full_document(10), cloud)
     headers = re.findall(r"^function Get-(\w+)Header \{$", text, re.MULTILINE)
     assert [each.lower() for each in headers] == [cloud]
     whole = (CLOUD_INIT / "windows" / "loader.ps1").read_text()

@@ -1,11 +1,11 @@
-"""Specs and plans that the node tests share."""
+"""Fixtures of the node tests: specs and plans."""
 
 from typing import Any
 
 import pytest
 
 from components.node.plan import NodePlan
-from tests.components.node.samples import plan
+from tools.golden.samples import plan
 
 
 @pytest.fixture(scope="session")

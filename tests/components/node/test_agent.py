@@ -1,10 +1,10 @@
-"""The control-plane agent in the control plane's plan."""
+"""Steps and configuration of the control-plane agent in the control plane's plan."""
 
 from typing import Any
 
 from components.node import agent
 from components.node.kinds import OnChange
-from tests.components.node.samples import content, one, plan, position, text
+from tools.golden.samples import content, one, plan, position, text
 
 FLAG = {"ClusterConfiguration": {"apiServer": {"extraArgs": {"v": "3"}}}}
 
@@ -13,7 +13,7 @@ def configuration(**cluster: Any) -> dict[str, Any]:
     return content(plan(None, **cluster), "agent-config")
 
 
-def test_kubeadm_upgrades_before_a_newer_kubelet_starts_and_only_in_a_turn() -> None:
+def test_kubeadm_upgrade_runs_before_the_kubelet_and_only_during_the_machines_turn() -> None:
     control_plane = plan(None)
     order = [position(control_plane, each) for each in ("unpack-kubernetes-node", "init-config", "agent-config")]
     order += [position(control_plane, each) for each in ("kubeadm-upgrade", "kubelet", "kubeadm-init", "agent")]
@@ -24,7 +24,7 @@ def test_kubeadm_upgrades_before_a_newer_kubelet_starts_and_only_in_a_turn() -> 
     assert one(control_plane, "kubelet").fields["restarts_on"] == ["/usr/local/bin/kubelet"]
 
 
-def test_the_digest_follows_what_static_pods_are_made_from_and_nothing_else() -> None:
+def test_the_agents_digest_changes_only_with_the_documents_that_kubeadm_reads() -> None:
     before = configuration()["digest"]
     assert configuration(kubernetes="1.32.12")["digest"] != before
     assert configuration(kubeadm={"config": FLAG})["digest"] != before
@@ -33,8 +33,8 @@ def test_the_digest_follows_what_static_pods_are_made_from_and_nothing_else() ->
     assert configuration(owner="somebody")["digest"] == before
 
 
-def test_the_first_machine_applies_and_the_others_follow() -> None:
-    """One hop of kubeadm: its configuration is uploaded first, so that flags change with it."""
+def test_upgrade_commands_apply_on_the_first_machine_and_upgrade_the_others() -> None:
+    """kubeadm's configuration is uploaded before the upgrade, so that the upgrade applies changed flags."""
     commands = configuration(kubeadm={"ignore_preflight": ["SystemVerification"]})["upgrade"]
     uploaded, applied = commands["apply"]
     (followed,) = commands["node"]
@@ -48,7 +48,7 @@ def test_the_first_machine_applies_and_the_others_follow() -> None:
         assert each[each.index("--patches") + 1] == "/etc/mullion/kubeadm/patches"
 
 
-def test_patches_are_named_only_where_kubeadm_takes_ours() -> None:
+def test_upgrade_commands_name_patches_only_if_kubeadm_takes_them() -> None:
     assert "--patches" not in configuration(kubernetes="1.24.17")["upgrade"]["node"][0]
 
 

@@ -1,4 +1,4 @@
-"""What is rendered for a minor holds only what that minor knows, in the form it takes."""
+"""Rendered documents and command lines contain only fields and flags of their minor, with values of the right type."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -9,8 +9,8 @@ from components import releases
 from components.checks.config_types import FITS
 from components.node import plan_node
 from components.node.kinds import ref
-from tests.components.node import configs
-from tests.components.node.samples import PATCHES, content, one, plan, spec
+from tools.golden import configs
+from tools.golden.samples import PATCHES, content, one, plan, spec
 
 KUBERNETES = pytest.mark.parametrize("kubernetes", PATCHES.values())
 
@@ -24,7 +24,7 @@ TYPED = {
     "kubeadm-join-control-plane": "JoinConfiguration",
     "kubeadm-join-worker": "JoinConfiguration",
 }
-"""Rendered document -> its table of fields."""
+"""Table of fields by rendered document."""
 
 COMMANDS = {
     "kubelet-linux-flags": ("kubelet", "linux"),
@@ -34,11 +34,11 @@ COMMANDS = {
 }
 
 
-def _wrong(document: Mapping[str, Any], known: Mapping[str, str], above: str = "") -> Iterator[str]:
-    """Fields that the table does not have, or whose value does not fit."""
+def _wrong(document: Mapping[str, Any], fields: Mapping[str, str], above: str = "") -> Iterator[str]:
+    """Yield the fields that the table lacks, or whose value has another type."""
     for key, value in document.items():
         name = above + key
-        kind = known.get(name)
+        kind = fields.get(name)
         if kind is None:
             yield f"{name} is unknown"
         elif isinstance(value, dict) and set(value) == {"ref"}:
@@ -47,7 +47,7 @@ def _wrong(document: Mapping[str, Any], known: Mapping[str, str], above: str = "
             if kind != wanted:
                 yield f"{name} takes {kind}, not a reference to a {wanted}"
         elif kind == "object":
-            yield from _wrong(value, known, f"{name}.")
+            yield from _wrong(value, fields, f"{name}.")
         elif kind not in ("texts", "list") and not FITS[kind][0](value):
             yield f"{name} takes {kind}, not {value!r}"
         elif kind in ("texts", "list") and not isinstance(value, list):
@@ -72,12 +72,12 @@ def test_every_field_that_kubeadm_init_gets_is_known_to_the_minor(kubernetes: st
         assert not list(_wrong(_without_head(document), releases.fields(table, kubernetes))), table
 
 
-def test_the_judge_of_fields_finds_what_is_wrong() -> None:
-    known = releases.fields("kubelet", "1.36")
-    assert list(_wrong({"maxpods": 1}, known)) == ["maxpods is unknown"]
-    assert list(_wrong({"maxPods": "1"}, known)) == ["maxPods takes count, not '1'"]
-    assert list(_wrong({"authentication": {"x": {}}}, known)) == ["authentication.x is unknown"]
-    assert list(_wrong({"maxPods": ref("node.address")}, known)) == ["maxPods takes count, not a reference to a text"]
+def test_wrong_finds_unknown_fields_and_values_of_another_type() -> None:
+    fields = releases.fields("kubelet", "1.36")
+    assert list(_wrong({"maxpods": 1}, fields)) == ["maxpods is unknown"]
+    assert list(_wrong({"maxPods": "1"}, fields)) == ["maxPods takes count, not '1'"]
+    assert list(_wrong({"authentication": {"x": {}}}, fields)) == ["authentication.x is unknown"]
+    assert list(_wrong({"maxPods": ref("node.address")}, fields)) == ["maxPods takes count, not a reference to a text"]
 
 
 @KUBERNETES
@@ -103,14 +103,14 @@ def test_every_argument_of_the_control_plane_is_known_to_the_minor(kubernetes: s
 
 @KUBERNETES
 @pytest.mark.parametrize("runtime", ["containerd", "docker"])
-def test_the_kubelet_is_told_its_runtime_exactly_once(kubernetes: str, runtime: str) -> None:
-    made = plan("windows-2022", {"runtime": runtime}, kubernetes=kubernetes)
-    command, field = one(made, "kubelet").fields["command"], "containerRuntimeEndpoint"
-    said = [*(each for each in command if isinstance(each, str) and each.startswith("npipe:"))]
-    said += [content(made, "kubelet-config")[field]] if field in content(made, "kubelet-config") else []
+def test_the_kubelet_gets_its_runtime_endpoint_exactly_once(kubernetes: str, runtime: str) -> None:
+    node_plan = plan("windows-2022", {"runtime": runtime}, kubernetes=kubernetes)
+    command, field = one(node_plan, "kubelet").fields["command"], "containerRuntimeEndpoint"
+    endpoints = [*(each for each in command if isinstance(each, str) and each.startswith("npipe:"))]
+    endpoints += [content(node_plan, "kubelet-config")[field]] if field in content(node_plan, "kubelet-config") else []
     shim = releases.release(kubernetes).dockershim
     expected = {"containerd": ["npipe:////./pipe/containerd-containerd"], "docker": ["npipe:////./pipe/cri-dockerd"]}
-    assert said == ([] if shim and runtime == "docker" else expected[runtime])
+    assert endpoints == ([] if shim and runtime == "docker" else expected[runtime])
     assert ("--container-runtime=remote" in command) == (shim and runtime == "containerd")
     assert ("--network-plugin=cni" in command) == (shim and runtime == "docker"), "SRV-09"
 
@@ -118,13 +118,13 @@ def test_the_kubelet_is_told_its_runtime_exactly_once(kubernetes: str, runtime: 
 @KUBERNETES
 @pytest.mark.parametrize("os", [None, "ubuntu-22.04", "windows-2022"])
 def test_sch_02_taints_reach_the_kubelet_exactly_once(kubernetes: str, os: str | None) -> None:
-    made = plan(os, kubernetes=kubernetes)
-    names = {each.name for each in made.steps}
-    document = content(made, "kubelet-patch" if "kubelet-patch" in names else "kubelet-config")
-    flag = "--register-with-taints" in one(made, "kubelet").fields["command"]
+    node_plan = plan(os, kubernetes=kubernetes)
+    names = {each.name for each in node_plan.steps}
+    document = content(node_plan, "kubelet-patch" if "kubelet-patch" in names else "kubelet-config")
+    flag = "--register-with-taints" in one(node_plan, "kubelet").fields["command"]
     assert flag != ("registerWithTaints" in document)
     assert (
-        made.registration["taint_text"]
+        node_plan.registration["taint_text"]
         == {
             None: "node-role.kubernetes.io/control-plane:NoSchedule",
             "ubuntu-22.04": "",
@@ -134,45 +134,45 @@ def test_sch_02_taints_reach_the_kubelet_exactly_once(kubernetes: str, os: str |
 
 
 @KUBERNETES
-def test_where_kubeadm_takes_no_patch_the_kubelet_reads_a_whole_file_of_ours(kubernetes: str) -> None:
-    made = plan("ubuntu-22.04", kubernetes=kubernetes)
-    command = one(made, "kubelet").fields["command"]
+def test_the_kubelet_reads_mullions_whole_file_if_kubeadm_takes_no_patch(kubernetes: str) -> None:
+    node_plan = plan("ubuntu-22.04", kubernetes=kubernetes)
+    command = one(node_plan, "kubelet").fields["command"]
     read = command[command.index("--config") + 1]
     if releases.release(kubernetes).kubelet_patch:
         assert read == "/var/lib/kubelet/config.yaml"
         assert (
-            one(made, "kubeadm-join").fields["input"]["patches"]["directory"]
-            in one(made, "kubelet-patch").fields["path"]
+            one(node_plan, "kubeadm-join").fields["input"]["patches"]["directory"]
+            in one(node_plan, "kubelet-patch").fields["path"]
         )
     else:
-        assert one(made, "kubelet-config").fields["path"] == read
-        assert "patches" not in one(made, "kubeadm-join").fields["input"]
-        assert content(made, "kubelet-config")["staticPodPath"] == "/etc/kubernetes/manifests"
+        assert one(node_plan, "kubelet-config").fields["path"] == read
+        assert "patches" not in one(node_plan, "kubeadm-join").fields["input"]
+        assert content(node_plan, "kubelet-config")["staticPodPath"] == "/etc/kubernetes/manifests"
 
 
 @pytest.mark.parametrize("minor", ["1.20", "1.21"])
-def test_no_image_comes_from_the_registry_that_is_frozen(minor: str) -> None:
+def test_no_image_comes_from_the_frozen_registry(minor: str) -> None:
     _, cluster, _ = configs.DOCUMENTS["kubeadm-init"](PATCHES[minor])
     assert cluster["imageRepository"] == "registry.k8s.io"
 
 
 @KUBERNETES
-def test_run_03_docker_is_reached_by_dockershim_or_by_cri_dockerd_never_by_both(kubernetes: str) -> None:
-    made = plan("windows-2022", {"runtime": "docker"}, kubernetes=kubernetes)
-    services = [each.fields["service"] for each in made.steps if each.kind == "service"]
+def test_run_03_the_kubelet_uses_either_dockershim_or_cri_dockerd(kubernetes: str) -> None:
+    node_plan = plan("windows-2022", {"runtime": "docker"}, kubernetes=kubernetes)
+    services = [each.fields["service"] for each in node_plan.steps if each.kind == "service"]
     shim = releases.release(kubernetes).dockershim
     runtime = ["docker"] if shim else ["docker", "cri-dockerd"]
     assert services == [*runtime, "kubelet", "flanneld", "kube-proxy"], "SRV-07"
-    assert one(made, "kubelet").fields["depends"] == [runtime[-1]]
-    waited = [each.fields["condition"].get("service") for each in made.steps if each.kind == "wait"]
+    assert one(node_plan, "kubelet").fields["depends"] == [runtime[-1]]
+    waited = [each.fields["condition"].get("service") for each in node_plan.steps if each.kind == "wait"]
     assert [each for each in waited if each] == services, "OPS-01"
-    assert not [each for each in made.steps if "containerd" in each.name]
-    archives = {each.name for each in made.steps if each.kind == "archive"}
+    assert not [each for each in node_plan.steps if "containerd" in each.name]
+    archives = {each.name for each in node_plan.steps if each.kind == "archive"}
     assert ("unpack-cri-dockerd" in archives) != shim
     assert "unpack-docker" in archives, "RUN-05"
 
 
-def test_net_09_the_two_apis_of_windows_write_the_same_policies_in_their_own_words() -> None:
+def test_net_09_hns_and_hcn_cni_files_contain_the_same_policies() -> None:
     def values(name: str) -> list[dict[str, Any]]:
         plugin = configs.DOCUMENTS[name]("1.30.14")["plugins"][0]
         return [each["value"] for each in plugin.get("delegate", plugin)["policies"]]
@@ -192,7 +192,7 @@ def test_net_09_the_two_apis_of_windows_write_the_same_policies_in_their_own_wor
         assert any(each.get("RemoteAddresses") == "169.254.169.254/32" for each in lists[0])
 
 
-def test_fln_04_one_network_name_stands_in_all_files_of_a_mode() -> None:
+def test_fln_04_all_files_of_a_mode_have_the_same_network_name() -> None:
     for mode, name in (("overlay", "flannel.4096"), ("l2bridge", "cbr0")):
         assert configs.DOCUMENTS[f"cni-windows-{mode}-containerd"]("1.36.4")["name"] == name
     assert configs.DOCUMENTS["kube-proxy-windows"]("1.36.4")["winkernel"]["networkName"] == "flannel.4096"
@@ -201,17 +201,17 @@ def test_fln_04_one_network_name_stands_in_all_files_of_a_mode() -> None:
 
 
 @pytest.mark.parametrize(("version", "line"), [("1.7.25", 2), ("2.1.4", 3), ("2.2.7", 3)])
-def test_run_06_the_specs_own_containerd_decides_the_form_of_its_configuration(version: str, line: int) -> None:
+def test_run_06_containerds_configuration_has_the_form_of_the_version_in_the_spec(version: str, line: int) -> None:
     tomllib = pytest.importorskip("tomllib", reason="tomllib came with Python 3.11")
     pool = {"containerd": {"version": version}}
-    made = plan("windows-2022", pool, kubernetes="1.31.14")
-    assert tomllib.loads(content(made, "containerd-config"))["version"] == line
-    assert f"containerd-{version}-windows" in one(made, "download-containerd").fields["url"]
+    node_plan = plan("windows-2022", pool, kubernetes="1.31.14")
+    assert tomllib.loads(content(node_plan, "containerd-config"))["version"] == line
+    assert f"containerd-{version}-windows" in one(node_plan, "download-containerd").fields["url"]
 
 
 def test_a_runtime_class_names_the_handler_of_its_pools_runtime() -> None:
     pools = {"old": {"os": "windows-2019", "runtime": "docker"}, "new": {"os": "windows-2022"}}
-    made = plan_node("dev", spec(pools=pools), None)
-    items = one(made, "addon-runtime-classes").fields["content"]["items"]
+    node_plan = plan_node("dev", spec(pools=pools), None)
+    items = one(node_plan, "addon-runtime-classes").fields["content"]["items"]
     handlers = {each["metadata"]["name"]: each["handler"] for each in items}
     assert handlers == {"windows-2019": "docker", "windows-2022": "runhcs-wcow-process"}

@@ -1,4 +1,4 @@
-"""Documents that users may add to: what we set, and that theirs comes last."""
+"""Documents that users may extend: the fields that Mullion sets, and that the user's fields win."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from components import releases
 from components.node import kubelet, runtime
 from components.node.plan import NodePlan
 from components.node.role import role
-from tests.components.node.samples import PATCHES, content, one, plan, spec
+from tools.golden.samples import PATCHES, content, one, plan, spec
 
 FULL_KUBELET = {
     "kube_reserved": {"cpu": "100m"},
@@ -17,13 +17,13 @@ FULL_KUBELET = {
 }
 
 
-def _init(made: NodePlan, kind: str) -> dict[str, Any]:
-    return next(each for each in content(made, "init-config") if each["kind"] == kind)
+def _init(node_plan: NodePlan, kind: str) -> dict[str, Any]:
+    return next(each for each in content(node_plan, "init-config") if each["kind"] == kind)
 
 
 def _set_by_plans(kubernetes: str) -> dict[str, set[str]]:
-    """Top-level fields that plans set, over options that matter."""
-    found: dict[str, set[str]] = {}
+    """Return the top-level fields that plans set, over all relevant options."""
+    by_document: dict[str, set[str]] = {}
     for runtime_name in ("containerd", "docker"):
         pool = {"kubelet": FULL_KUBELET, "kube_proxy": {"dsr": True}}
         windows = plan("windows-2022", {**pool, "runtime": runtime_name}, kubernetes=kubernetes)
@@ -40,16 +40,16 @@ def _set_by_plans(kubernetes: str) -> dict[str, set[str]]:
             "JoinConfiguration": one(control_plane, "kubeadm-join").fields["input"],
         }
         for name, document in documents.items():
-            found.setdefault(name, set()).update(document)
+            by_document.setdefault(name, set()).update(document)
         tables = runtime.configuration(role("dev", spec("windows-2022", kubernetes=kubernetes), "pool"))
-        found.setdefault("containerd", set()).update(tables)
-    return {name: fields - {"apiVersion", "kind"} for name, fields in found.items()}
+        by_document.setdefault("containerd", set()).update(tables)
+    return {name: fields - {"apiVersion", "kind"} for name, fields in by_document.items()}
 
 
 @pytest.mark.parametrize("kubernetes", PATCHES.values())
-def test_fields_said_to_be_ours_are_exactly_those_that_plans_set(kubernetes: str) -> None:
-    found = _set_by_plans(kubernetes)
-    assert found == {name: set(releases.set_by_us(name, kubernetes)) for name in found}
+def test_documented_fields_of_mullion_are_exactly_those_that_plans_set(kubernetes: str) -> None:
+    fields = _set_by_plans(kubernetes)
+    assert fields == {name: set(releases.set_by_us(name, kubernetes)) for name in fields}
 
 
 @pytest.mark.parametrize(
@@ -78,11 +78,11 @@ def test_a_users_kubeadm_fields_win() -> None:
         "InitConfiguration": {"skipPhases": ["addon/kube-proxy"]},
         "JoinConfiguration": {"skipPhases": ["preflight"]},
     }
-    made = plan(None, kubeadm={"config": config})
-    networking = _init(made, "ClusterConfiguration")["networking"]
+    node_plan = plan(None, kubeadm={"config": config})
+    networking = _init(node_plan, "ClusterConfiguration")["networking"]
     assert (networking["dnsDomain"], networking["podSubnet"]) == ("other.local", "10.244.0.0/16")
-    assert _init(made, "InitConfiguration")["skipPhases"] == ["addon/kube-proxy"]
-    assert one(made, "kubeadm-join").fields["input"]["skipPhases"] == ["preflight"]
+    assert _init(node_plan, "InitConfiguration")["skipPhases"] == ["addon/kube-proxy"]
+    assert one(node_plan, "kubeadm-join").fields["input"]["skipPhases"] == ["preflight"]
 
 
 def test_a_users_containerd_tables_win() -> None:

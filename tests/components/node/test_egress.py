@@ -1,4 +1,4 @@
-"""The way out behind a web proxy, and authorities that machines trust (OPS-08)."""
+"""Egress through a web proxy, and additional authorities that machines trust (OPS-08)."""
 
 import base64
 import struct
@@ -13,7 +13,7 @@ from components.node import plan_node
 from components.node.kinds import Step
 from components.node.plan import NodePlan
 from tests.certificates import AUTHORITY, OTHER
-from tests.components.node.samples import one, plan, position, spec
+from tools.golden.samples import one, plan, position, spec
 
 PROXY = {"http": "http://proxy.example.com:3128", "https": "http://proxy.example.com:3129", "no_proxy": [".corp"]}
 DIRECT = (
@@ -28,66 +28,66 @@ FETCHING = [
 ]
 
 
-def environments(made: NodePlan) -> dict[str, Any]:
-    return {each.name: each.fields["environment"] for each in made.steps
+def environments(node_plan: NodePlan) -> dict[str, Any]:
+    return {each.name: each.fields["environment"] for each in node_plan.steps
             if each.kind == "service" and "HTTPS_PROXY" in each.fields.get("environment", {})}  # fmt: skip
 
 
 @pytest.mark.parametrize(("os", "pool", "fetching"), FETCHING)
-def test_ops_08_what_fetches_goes_by_the_proxy_but_not_within_the_cluster(
+def test_ops_08_downloads_use_the_proxy_except_inside_the_cluster(
     os: str, pool: dict[str, Any], fetching: set[str]
 ) -> None:
-    made = plan(os, pool, kubernetes="1.31.14", proxy=PROXY)
-    assert environments(made) == dict.fromkeys(fetching, VARIABLES)
-    assert made.document()["egress"]["proxy"] == {**PROXY, "no_proxy": DIRECT.split(",")}
+    node_plan = plan(os, pool, kubernetes="1.31.14", proxy=PROXY)
+    assert environments(node_plan) == dict.fromkeys(fetching, VARIABLES)
+    assert node_plan.document()["egress"]["proxy"] == {**PROXY, "no_proxy": DIRECT.split(",")}
     assert not environments(plan(os, pool, kubernetes="1.31.14"))
 
 
-def test_ops_08_control_planes_too_and_no_program_of_theirs_besides() -> None:
-    made = plan_node("dev", spec(proxy=PROXY), None)
-    assert environments(made) == dict.fromkeys(("containerd", "kubelet"), VARIABLES)
+def test_ops_08_only_downloading_services_of_control_planes_use_the_proxy() -> None:
+    node_plan = plan_node("dev", spec(proxy=PROXY), None)
+    assert environments(node_plan) == dict.fromkeys(("containerd", "kubelet"), VARIABLES)
 
 
-def test_ops_08_on_windows_the_machines_own_variables_come_before_its_restart_and_its_first_download() -> None:
-    made = plan("windows-2022", proxy=PROXY)
-    found: list[Step] = [each for each in made.steps if each.kind == "environment" and "proxy" in each.name]
-    assert {each.fields["variable"]: each.fields["value"] for each in found} == VARIABLES
-    assert all(position(made, each.name) < position(made, "reboot") for each in found)
-    first = min(position(made, each.name) for each in made.steps if each.kind == "artifact")
-    assert position(made, "reboot") < first
+def test_ops_08_windows_sets_machine_variables_before_the_restart_and_the_first_download() -> None:
+    node_plan = plan("windows-2022", proxy=PROXY)
+    steps: list[Step] = [each for each in node_plan.steps if each.kind == "environment" and "proxy" in each.name]
+    assert {each.fields["variable"]: each.fields["value"] for each in steps} == VARIABLES
+    assert all(position(node_plan, each.name) < position(node_plan, "reboot") for each in steps)
+    first = min(position(node_plan, each.name) for each in node_plan.steps if each.kind == "artifact")
+    assert position(node_plan, "reboot") < first
 
 
-def test_a_proxy_for_https_alone_is_nothing_to_http() -> None:
-    made = plan("ubuntu-22.04", proxy={"https": PROXY["https"]})
-    assert set(environments(made)["containerd"]) == {"HTTPS_PROXY", "NO_PROXY"}
+def test_a_proxy_for_https_only_does_not_apply_to_http() -> None:
+    node_plan = plan("ubuntu-22.04", proxy={"https": PROXY["https"]})
+    assert set(environments(node_plan)["containerd"]) == {"HTTPS_PROXY", "NO_PROXY"}
 
 
-def test_metadata_of_each_cloud_is_never_asked_by_the_proxy() -> None:
+def test_the_metadata_service_of_each_cloud_is_reached_without_the_proxy() -> None:
     named = {"azure": "168.63.129.16", "gcp": "metadata.google.internal"}
     for cloud, name in named.items():
-        made = plan("ubuntu-22.04", proxy=PROXY, cloud=cloud)
-        assert name in environments(made)["containerd"]["NO_PROXY"].split(",")
+        node_plan = plan("ubuntu-22.04", proxy=PROXY, cloud=cloud)
+        assert name in environments(node_plan)["containerd"]["NO_PROXY"].split(",")
 
 
-def test_each_certificate_is_trusted_by_linux_once_and_a_newer_one_restarts_the_runtime() -> None:
-    made = plan("ubuntu-22.04", trusted_cas=[AUTHORITY + OTHER, AUTHORITY])
-    files = [each.fields for each in made.steps if each.name.startswith("authority-")]
+def test_linux_trusts_each_certificate_once_and_a_new_one_restarts_the_runtime() -> None:
+    node_plan = plan("ubuntu-22.04", trusted_cas=[AUTHORITY + OTHER, AUTHORITY])
+    files = [each.fields for each in node_plan.steps if each.name.startswith("authority-")]
     assert [each["content"] for each in files] == [AUTHORITY, OTHER]
     names = [each["path"].rpartition("/")[2].removesuffix(".crt") for each in files]
-    trusted = [each.fields for each in made.steps if each.name.startswith("trust-")]
+    trusted = [each.fields for each in node_plan.steps if each.name.startswith("trust-")]
     assert [each["creates"] for each in trusted] == [f"/etc/ssl/certs/{each}.pem" for each in names]
-    assert {each["path"] for each in files} <= set(one(made, "containerd").fields["restarts_on"])
-    assert made.document()["egress"] == {"trusted_cas": [AUTHORITY + OTHER, AUTHORITY]}
+    assert {each["path"] for each in files} <= set(one(node_plan, "containerd").fields["restarts_on"])
+    assert node_plan.document()["egress"] == {"trusted_cas": [AUTHORITY + OTHER, AUTHORITY]}
 
 
-def test_windows_keeps_a_certificate_as_its_store_does() -> None:
-    made = plan("windows-2019", trusted_cas=[OTHER])
+def test_windows_gets_a_certificate_in_the_form_of_its_store() -> None:
+    node_plan = plan("windows-2019", trusted_cas=[OTHER])
     certificate = x509.load_pem_x509_certificate(OTHER.encode())
     thumbprint = certificate.fingerprint(SHA1()).hex()
-    fields = one(made, f"authority-{thumbprint}").fields
+    fields = one(node_plan, f"authority-{thumbprint}").fields
     assert fields["key"].endswith(rf"\SystemCertificates\ROOT\Certificates\{thumbprint.upper()}")
     element = base64.b64decode(fields["data"])
     content = certificate.public_bytes(Encoding.DER)
     assert struct.unpack("<III", element[:12]) == (32, 1, len(content))
     assert element[12:] == content
-    assert position(made, f"authority-{thumbprint}") < position(made, "reboot")
+    assert position(node_plan, f"authority-{thumbprint}") < position(node_plan, "reboot")

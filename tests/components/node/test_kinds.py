@@ -1,4 +1,4 @@
-"""The kinds table: what a step may be, what a change of it means, what a plan of them may be."""
+"""The kinds table: valid steps and plans, and the effect of a change of a step."""
 
 import re
 from typing import Any
@@ -35,14 +35,14 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 
 
 LOOKING = {name for name, kind in KINDS.items() if kind.on_change is OnChange.NEW_NODES and name != "reboot"}
-"""Kinds that wait or look, and set nothing."""
+"""Kinds that wait or read, and change nothing."""
 
 
-@pytest.mark.parametrize(("kind", "fields", "said"), REFUSED)
-def test_a_wrong_step_is_refused_where_it_is_made_with_the_place_and_the_reason(
-    kind: str, fields: dict[str, Any], said: str
+@pytest.mark.parametrize(("kind", "fields", "message"), REFUSED)
+def test_a_wrong_step_is_refused_when_created_with_field_and_reason(
+    kind: str, fields: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"step 'one' of kind {kind}: .*{re.escape(said)}"):
+    with pytest.raises(ValueError, match=f"step 'one' of kind {kind}: .*{re.escape(message)}"):
         step(kind, "one", **fields)
 
 
@@ -69,15 +69,15 @@ MISPLACED: list[tuple[str, Scope, tuple[Step, ...], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("os", "scope", "steps", "said"), MISPLACED)
+@pytest.mark.parametrize(("os", "scope", "steps", "message"), MISPLACED)
 def test_steps_that_do_not_fit_their_plan_are_refused(
-    os: str, scope: Scope, steps: tuple[Step, ...], said: str
+    os: str, scope: Scope, steps: tuple[Step, ...], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+    with pytest.raises(ValueError, match=re.escape(message)):
         _plan(os, scope, *steps)
 
 
-def test_the_executors_way_out_is_part_of_the_plan_and_replaces_no_machine() -> None:
+def test_the_executors_egress_is_part_of_the_plan_and_replaces_no_machine() -> None:
     swap, proxy = step("swap", "swap"), {"proxy": {"https": "http://proxy:3128", "no_proxy": ["10.0.0.0/8"]}}
     direct, through = _plan("ubuntu-22.04", Scope.IMAGE, swap), _plan("ubuntu-22.04", Scope.IMAGE, swap, egress=proxy)
     assert "egress" not in direct.document()
@@ -99,7 +99,7 @@ SAME: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("kind", "fields", "changed"), SAME)
-def test_fields_that_steer_or_only_look_replace_no_machine(
+def test_tuning_fields_and_steps_that_only_read_replace_no_machine(
     kind: str, fields: dict[str, Any], changed: dict[str, Any]
 ) -> None:
     assert step(kind, "one", **fields).replacing() == step(kind, "renamed", **{**fields, **changed}).replacing()
@@ -116,15 +116,15 @@ def test_every_other_field_replaces_machines() -> None:
     looking = {(name, field) for name in (*asking, "stale-network") for field in KINDS[name].fields}
     others = {("artifact", "url"), ("artifact", "size"), ("service", "restart_seconds"), ("service", "restarts_on")}
     others |= {("service", "description"), ("task", "description")}
-    others |= {("addons", field) for field in KINDS["addons"].fields}  # the control plane's own, in place
+    others |= {("addons", field) for field in KINDS["addons"].fields}  # the control-plane agent applies these in place
     assert steering == looking | others
 
 
-def test_a_step_that_is_reconciled_replaces_nothing_whatever_its_kind() -> None:
+def test_a_step_with_on_change_agent_replaces_no_machine_whatever_its_kind() -> None:
     assert step("file", "one", path="/a", content="x", on_change=OnChange.AGENT).replacing() is None
 
 
-def test_kinds_that_write_can_be_cut_before_and_after() -> None:
+def test_kinds_that_write_have_cut_points_before_and_after_the_write() -> None:
     quiet = {name for name, kind in KINDS.items() if kind.sets == "nothing"}
     assert quiet == {name for name, kind in KINDS.items() if not kind.cuts} == {"probe", "build"}
     for name, kind in KINDS.items():
@@ -132,7 +132,7 @@ def test_kinds_that_write_can_be_cut_before_and_after() -> None:
         assert name in quiet or waits or {Cut.BEFORE_SET, Cut.AFTER_SET} <= set(kind.cuts), name
 
 
-def test_secrets_and_what_belongs_to_one_machine_are_never_baked() -> None:
+def test_kinds_with_secrets_or_for_one_machine_are_never_baked() -> None:
     kept = {name for name, kind in KINDS.items() if not kind.image}
     assert {
         "secret",
@@ -145,7 +145,7 @@ def test_secrets_and_what_belongs_to_one_machine_are_never_baked() -> None:
     } <= kept
 
 
-def test_references_are_a_closed_list_and_say_which_are_no_text() -> None:
+def test_references_are_a_closed_list_with_one_that_is_not_a_string() -> None:
     assert REFERENCES.keys() >= DOCUMENTS
     with pytest.raises(KeyError, match="no reference"):
         ref("machine.color")

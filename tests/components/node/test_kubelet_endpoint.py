@@ -1,4 +1,4 @@
-"""A container runtime of one's own: its endpoint reaches every minor, as a field or as a flag."""
+"""The CRI endpoint of a user's container runtime: a field or a flag of the kubelet, by minor."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ENDPOINT = "tcp://127.0.0.1:10233"
 
 
 def stack(kubernetes: str, **pool: Any) -> Stack:
-    """A stack whose Windows pool's kubelet asks another runtime."""
+    """Return a stack whose Windows pool has another CRI endpoint in its kubelet options."""
     kubelet = {"config": {"containerRuntimeEndpoint": ENDPOINT}}
     web = {"os": "windows-2019", "count": 1, "kubelet": kubelet, **pool}
     cluster = {"cloud": "aws", "kubernetes": kubernetes, "pools": {"web": web}}
@@ -20,7 +20,7 @@ def stack(kubernetes: str, **pool: Any) -> Stack:
 
 
 @pytest.mark.parametrize(("kubernetes", "as_flag"), [("1.23.17", True), ("1.24.17", True), ("1.32.13", False)])
-def test_srv_08_the_endpoint_is_a_flag_where_the_minor_has_no_field_for_it(kubernetes: str, as_flag: bool) -> None:
+def test_srv_08_the_endpoint_is_a_flag_if_the_minor_has_no_field_for_it(kubernetes: str, as_flag: bool) -> None:
     plan = plan_node("lab", stack(kubernetes).spec, "web")
     by_name = {each.name: each.fields for each in plan.steps}
     words, config = by_name["kubelet"]["command"], by_name["kubelet-config"]["content"]
@@ -30,6 +30,6 @@ def test_srv_08_the_endpoint_is_a_flag_where_the_minor_has_no_field_for_it(kuber
     )
 
 
-def test_a_kubelet_that_talks_to_docker_itself_has_no_endpoint_to_change() -> None:
+def test_a_kubelet_with_dockershim_has_no_endpoint_option() -> None:
     with pytest.raises(SpecError, match="containerRuntimeEndpoint"):
         stack("1.23.17", runtime="docker")

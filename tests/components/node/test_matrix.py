@@ -1,6 +1,6 @@
-"""Every combination of minor, system, runtime and network: a whole plan, or a refusal by the checks that name why.
+"""Every combination of minor, system, runtime and network gives a whole plan or the expected errors of the checks.
 
-What is refused is written down here once more, apart from the tables in components/releases.
+The refused combinations are listed here too, independently of the tables in components/releases.
 """
 
 import sys
@@ -17,7 +17,7 @@ from components.node.plan import NodePlan
 from components.spec.models import ClusterSpec
 from components.spec.report import Severity, SpecError
 from components.stack_files.stack import CLUSTER, Stack, read_stack
-from tests.components.node.samples import PATCHES, spec
+from tools.golden.samples import PATCHES, spec
 
 SYSTEMS = ("ubuntu-22.04", "ubuntu-24.04", "debian-12", "windows-2019", "windows-2022", "windows-2025")
 
@@ -31,7 +31,7 @@ TAKEN = {
     "2.2.7": range(35, 38),
     "2.3.4": range(36, 38),
 }
-"""Minors (without their 1.) that take a containerd."""
+"""Minors (without 1.) that support a containerd release."""
 
 RUNTIMES: dict[str, dict[str, Any]] = {
     "containerd": {},
@@ -46,11 +46,11 @@ NETWORKS = {
     "transparent": "mode-transparent",
     "nat": "mode-nat",
 }
-"""Mode -> the check that refuses it."""
+"""Check that refuses a network mode."""
 
 
 def _refused(minor: int, os: str, runtime: str, network: str) -> set[str]:
-    """Ids of the errors that the combination must have."""
+    """Return the ids of the errors that the combination must have."""
     rows = {
         NETWORKS[network]: NETWORKS[network] is not None,
         "windows-before-kubernetes": minor < FIRST_MINOR.get(os, 0),
@@ -68,36 +68,36 @@ def _read(kubernetes: str, pools: dict[str, Any], **cluster: Any) -> Stack | set
         return {each.id for each in failure.problems if each.severity is Severity.ERROR}
 
 
-def _problems(made: NodePlan, stack: Stack) -> Iterator[str]:
+def _problems(node_plan: NodePlan, stack: Stack) -> Iterator[str]:
     warned = {each.id for each in stack.warnings}
-    for each in made.steps:
+    for each in node_plan.steps:
         if each.kind == "artifact" and each.fields["digest"] == "unknown" and "download-without-digest" not in warned:
             yield f"{each.name} has no digest, and nobody is told"
-    for phase in made.phases:
+    for phase in node_plan.phases:
         if not phase.steps:
             yield f"{phase.name} is empty"
-    if "node.provider_id" not in set(references([each.fields for each in made.steps])):
+    if "node.provider_id" not in set(references([each.fields for each in node_plan.steps])):
         yield "no step asks for the machine's provider id"
 
 
 @pytest.mark.parametrize("minor", PATCHES)
-def test_every_combination_is_planned_whole_or_refused_by_the_checks_that_say_why(minor: str) -> None:
-    found: list[str] = []
+def test_every_combination_gives_a_whole_plan_or_the_expected_errors(minor: str) -> None:
+    wrong: list[str] = []
     for os, (runtime, pool), network in product(SYSTEMS, RUNTIMES.items(), NETWORKS):
         expected = _refused(int(minor.partition(".")[2]), os, runtime, network)
         stack = _read(PATCHES[minor], {"pool": {"os": os, **pool}}, network={"mode": network})
         what = f"{minor} {os} {runtime} {network}"
         if isinstance(stack, set):
-            found += [f"{what}: refused by {stack}, expected {expected}"] * (stack != expected)
+            wrong += [f"{what}: refused by {stack}, expected {expected}"] * (stack != expected)
         elif expected:
-            found.append(f"{what}: planned, but {expected} should refuse it")
+            wrong.append(f"{what}: planned, but {expected} should refuse it")
         else:
-            found += [f"{what}: {each}" for each in _problems(plan_node("dev", stack.spec, "pool"), stack)]
-    assert not found
+            wrong += [f"{what}: {each}" for each in _problems(plan_node("dev", stack.spec, "pool"), stack)]
+    assert not wrong
 
 
 @pytest.mark.parametrize("minor", PATCHES)
-def test_every_control_plane_is_planned_whole_or_its_containerd_refused(minor: str) -> None:
+def test_every_control_plane_gives_a_whole_plan_or_an_error_about_containerd(minor: str) -> None:
     number = int(minor.partition(".")[2])
     for os, version in product(("ubuntu-22.04", "ubuntu-24.04"), (None, *TAKEN)):
         stack = _read(PATCHES[minor], {}, control_plane={"os": os, "containerd": {"version": version}})
@@ -109,7 +109,7 @@ def test_every_control_plane_is_planned_whole_or_its_containerd_refused(minor: s
 
 
 def _calls(work: Callable[[], object]) -> int:
-    """Python calls that the work makes: the same on every machine."""
+    """Return the number of Python calls, which is the same on every machine."""
     count = 0
 
     def counted(_frame: object, event: str, _argument: object) -> None:
@@ -138,8 +138,8 @@ def test_planning_grows_no_faster_than_the_number_of_pools() -> None:
 
 def test_planning_grows_no_faster_than_the_number_of_machines() -> None:
     def planned(count: int) -> int:
-        made = spec("windows-2022", {"count": count}, network={"nodes": "10.20.0.0/16", "pods": "10.128.0.0/9"})
-        return _calls(lambda: plans.plan_cluster("dev", made))
+        cluster = spec("windows-2022", {"count": count}, network={"nodes": "10.20.0.0/16", "pods": "10.128.0.0/9"})
+        return _calls(lambda: plans.plan_cluster("dev", cluster))
 
     planned(10)
     few, many = planned(250), planned(1000)

@@ -1,4 +1,4 @@
-"""A user's values come last."""
+"""Merge of the user's configuration over Mullion's."""
 
 from typing import Any
 
@@ -23,11 +23,11 @@ from components.node.merge import merge
     ],
     ids=["added", "nested", "lists are replaced", "lists of names", "null is a value", "a reference is one value"],
 )
-def test_mappings_are_merged_and_all_else_is_replaced(ours: Any, theirs: Any, both: Any) -> None:
+def test_merge_merges_mappings_and_replaces_other_values(ours: Any, theirs: Any, both: Any) -> None:
     assert merge(ours, theirs) == both
 
 
-def test_neither_document_changes() -> None:
+def test_merge_changes_neither_document() -> None:
     ours, theirs = {"a": {"x": 1}}, {"a": {"y": 2}}
     merge(ours, theirs)
     assert (ours, theirs) == ({"a": {"x": 1}}, {"a": {"y": 2}})

@@ -1,4 +1,4 @@
-"""The JSON schema of plans and our own check agree: on every golden plan and on every mutation."""
+"""The JSON schema of plans and Mullion's own check agree on every golden plan and on every mutation."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from components.node.kinds import KINDS, Step
 from components.node.plan import NodePlan, Phase, Scope
 from components.node.plan_schema import schema
-from tests.components.node.samples import SYSTEMS, plan
+from tools.golden.samples import SYSTEMS, plan
 
 VALIDATOR = jsonschema.Draft202012Validator(schema())
 PLANS = {str(os): plan(os).document() for os in (*SYSTEMS, None)}
@@ -35,7 +35,7 @@ VALUES = st.sampled_from(
 
 
 def _accepts_itself(document: dict[str, Any]) -> bool:
-    """Whether our own check takes the plan."""
+    """Return whether Mullion's own check accepts the plan."""
     try:
         phases = [
             Phase(
@@ -58,13 +58,13 @@ def _accepts_by_schema(document: dict[str, Any]) -> bool:
     return VALIDATOR.is_valid(json.loads(json.dumps(document)))
 
 
-def test_the_schema_is_one_and_its_keywords_are_those_our_own_check_knows() -> None:
+def test_the_schema_is_valid_and_uses_only_keywords_that_mullions_check_implements() -> None:
     jsonschema.Draft202012Validator.check_schema(schema())
-    known = {"type", "enum", "pattern", "minLength", "minimum", "maximum", "items", "prefixItems", "minItems"}
-    known |= {"properties", "additionalProperties", "minProperties", "maxProperties"}
+    implemented = {"type", "enum", "pattern", "minLength", "minimum", "maximum", "items", "prefixItems", "minItems"}
+    implemented |= {"properties", "additionalProperties", "minProperties", "maxProperties"}
     types = [each.type for kind in KINDS.values() for each in kind.fields.values()]
     types += [each for kind in KINDS.values() for when in kind.whens for each in when.types.values()]
-    assert {key for each in types for key in _keywords(each)} <= known
+    assert {key for each in types for key in _keywords(each)} <= implemented
 
 
 def _keywords(type_: Any) -> Iterator[str]:
@@ -83,7 +83,7 @@ def test_plans_pass_both_checks(document: dict[str, Any]) -> None:
 
 
 def _minimal(name: str) -> dict[str, Any]:
-    """A right step of a kind, with each of its fields that can stand together."""
+    """Return a valid step of a kind with all fields that may be combined."""
     examples: dict[str, Any] = {
         "condition": {"file": "/a"},
         "schedule": {"every_minutes": 5},
@@ -135,7 +135,7 @@ def _minimal(name: str) -> dict[str, Any]:
 
 @st.composite
 def mutated(draw: st.DrawFn) -> dict[str, Any]:
-    """A plan of one step of any kind, right or with one thing changed."""
+    """Return a plan with one step of any kind, valid or with one mutation."""
     name = draw(st.sampled_from(sorted(KINDS)))
     one = _minimal(name)
     changed = draw(st.sampled_from([*KINDS[name].fields, "timeout_seconds", "retries", "unknown"]))
@@ -152,13 +152,13 @@ def mutated(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=500)
 @given(mutated())
-def test_our_own_check_and_the_schema_agree_on_every_mutation_of_a_step(document: dict[str, Any]) -> None:
+def test_mullions_check_and_the_schema_agree_on_mutations_of_steps(document: dict[str, Any]) -> None:
     assert _accepts_itself(document) == _accepts_by_schema(document), document["phases"]
 
 
 @settings(max_examples=60)
 @given(st.sampled_from(sorted(PLANS)), st.data())
-def test_our_own_check_and_the_schema_agree_on_mutations_of_real_plans(name: str, data: st.DataObject) -> None:
+def test_mullions_check_and_the_schema_agree_on_mutations_of_golden_plans(name: str, data: st.DataObject) -> None:
     document = copy.deepcopy(PLANS[name])
     phase = data.draw(st.sampled_from(document["phases"]))
     one = data.draw(st.sampled_from(phase["steps"]))
@@ -170,7 +170,7 @@ def test_our_own_check_and_the_schema_agree_on_mutations_of_real_plans(name: str
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_minimal_step_of_each_kind_is_right_on_its_systems_only(name: str) -> None:
+def test_the_minimal_step_of_each_kind_is_valid_only_on_its_systems(name: str) -> None:
     one = _minimal(name)
     for system, os in {"linux": "ubuntu-22.04", "windows": "windows-2019"}.items():
         registration = PLANS["None"]["registration"]

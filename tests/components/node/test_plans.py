@@ -1,4 +1,4 @@
-"""What holds for every node plan."""
+"""Properties of all node plans."""
 
 import re
 import time
@@ -10,7 +10,7 @@ from components import releases
 from components.node import plan_node
 from components.node.kinds import KINDS, REFERENCES, OnChange
 from components.node.plan import NodePlan, canonical, references
-from tests.components.node.samples import PATCHES, SYSTEMS, one, plan, spec, text, values
+from tools.golden.samples import PATCHES, SYSTEMS, one, plan, spec, text, values
 
 CHANGES_NOTHING: dict[str, dict[str, Any]] = {
     "a label": {"labels": {"team": "billing"}},
@@ -27,7 +27,7 @@ REPLACES: dict[str, dict[str, Any]] = {
 }
 
 
-def test_every_download_has_a_digest_and_lands_before_it_is_unpacked(any_plan: NodePlan) -> None:
+def test_every_download_has_a_digest_and_comes_before_its_unpacking(any_plan: NodePlan) -> None:
     artifacts = [each for each in any_plan.steps if each.kind == "artifact"]
     assert artifacts
     paths: set[str] = set()
@@ -58,7 +58,7 @@ def test_no_image_is_latest_or_untagged(any_plan: NodePlan) -> None:
 
 
 def test_no_secret_is_in_a_command_line_or_an_environment(any_plan: NodePlan) -> None:
-    """CP-05: the token goes to a private file or standard input alone."""
+    """CP-05: the token is written only to a private file or to standard input."""
     for each in any_plan.steps:
         seen = [each.fields.get(key) for key in ("argv", "command", "environment")]
         assert "node.bootstrap_token" not in references(seen), each.name
@@ -68,18 +68,18 @@ def test_no_secret_is_in_a_command_line_or_an_environment(any_plan: NodePlan) ->
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
 @pytest.mark.parametrize("pool", CHANGES_NOTHING.values(), ids=CHANGES_NOTHING)
-def test_what_is_reconciled_in_the_cluster_replaces_no_machine(os: str, pool: dict[str, Any]) -> None:
+def test_changes_that_the_agent_reconciles_replace_no_machine(os: str, pool: dict[str, Any]) -> None:
     assert plan(os, pool).replace_digest == plan(os).replace_digest
 
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
 @pytest.mark.parametrize("pool", REPLACES.values(), ids=REPLACES)
-def test_what_a_machine_is_made_of_replaces_it(os: str, pool: dict[str, Any]) -> None:
+def test_changes_of_a_machines_options_replace_it(os: str, pool: dict[str, Any]) -> None:
     assert plan(os, pool).replace_digest != plan(os).replace_digest
 
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
-def test_another_patch_minor_system_or_range_replaces_machines(os: str) -> None:
+def test_a_different_patch_minor_system_or_range_replaces_machines(os: str) -> None:
     digests = {
         plan(os).replace_digest,
         plan(os, kubernetes="1.32.12").replace_digest,
@@ -99,9 +99,9 @@ def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kub
     else:
         expected = {"identity", "system", "downloads", "runtime", "network", "verify"}
         expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons", "agent"}
-    made = plan(os, kubernetes=kubernetes)
-    assert {each.name for each in made.phases} == expected | {"evidence"}
-    assert all(each.steps for each in made.phases)
+    node_plan = plan(os, kubernetes=kubernetes)
+    assert {each.name for each in node_plan.phases} == expected | {"evidence"}
+    assert all(each.steps for each in node_plan.phases)
 
 
 @pytest.mark.parametrize("os", [None, "ubuntu-22.04", "windows-2019"])
@@ -116,11 +116,13 @@ def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kub
     ],
 )
 def test_ipp_01_no_old_value_survives_when_one_changes(os: str | None, changed: dict[str, str], old: str) -> None:
-    """The manifests keep their defaults in cloud-init/addons; the plan must not."""
-    made = plan_node("dev", spec("windows-2019", network=changed), None) if os is None else plan(os, network=changed)
-    # "10.96." is any address of the range; a whole address or name must not be the start of another
-    found = re.compile(re.escape(old) if old.endswith(".") else rf"(?<![0-9.]){re.escape(old)}(?![0-9])")
-    assert not [each for each in values(made.document()) if isinstance(each, str) and found.search(each)]
+    """The manifests in cloud-init/addons contain the defaults; the plan must not."""
+    node_plan = (
+        plan_node("dev", spec("windows-2019", network=changed), None) if os is None else plan(os, network=changed)
+    )
+    # "10.96." matches any address of the range; whole addresses and names must not match as a prefix of another
+    pattern = re.compile(re.escape(old) if old.endswith(".") else rf"(?<![0-9.]){re.escape(old)}(?![0-9])")
+    assert not [each for each in values(node_plan.document()) if isinstance(each, str) and pattern.search(each)]
 
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
@@ -137,9 +139,9 @@ def test_srv_09_every_kubelet_flag_is_one_that_the_minor_knows(os: str, kubernet
 
 @pytest.mark.parametrize("os", ["ubuntu-22.04", "windows-2019"])
 def test_labels_and_taints_are_references_outside_the_registration(os: str) -> None:
-    """SCH-02, SCH-04: they register with the node; the kubelet itself adds the build label."""
-    made = plan(os, {"labels": {"team": "billing"}, "taints": ["dedicated=ci:NoSchedule", "solo:NoExecute"]})
-    assert made.registration == {
+    """They are set when the node registers; the kubelet adds the build label (SCH-02, SCH-04)."""
+    node_plan = plan(os, {"labels": {"team": "billing"}, "taints": ["dedicated=ci:NoSchedule", "solo:NoExecute"]})
+    assert node_plan.registration == {
         "labels": "mullion.dev/pool=pool,team=billing",
         "taints": [
             {"key": "dedicated", "value": "ci", "effect": "NoSchedule"},
@@ -147,28 +149,28 @@ def test_labels_and_taints_are_references_outside_the_registration(os: str) -> N
         ],
         "taint_text": "dedicated=ci:NoSchedule,solo:NoExecute",
     }
-    assert "billing" not in str([each.fields for each in made.steps])
-    assert {"registration.labels", "registration.taints"} <= set(references([each.fields for each in made.steps]))
+    assert "billing" not in str([each.fields for each in node_plan.steps])
+    assert {"registration.labels", "registration.taints"} <= set(references([each.fields for each in node_plan.steps]))
 
 
 def test_a_pool_cannot_take_the_pool_label_away() -> None:
-    made = plan("ubuntu-22.04", {"labels": {"mullion.dev/pool": "other"}})
-    assert made.registration["labels"] == "mullion.dev/pool=pool"
+    node_plan = plan("ubuntu-22.04", {"labels": {"mullion.dev/pool": "other"}})
+    assert node_plan.registration["labels"] == "mullion.dev/pool=pool"
 
 
-def test_addons_and_labels_are_the_agents_work_never_a_replacement(control_plane: NodePlan) -> None:
+def test_addons_and_labels_never_replace_a_machine(control_plane: NodePlan) -> None:
     addons = next(each for each in control_plane.phases if each.name == "addons")
     assert {each.on_change for each in addons.steps} == {OnChange.AGENT}
 
 
-def test_waiting_longer_or_for_something_else_replaces_no_machine(any_plan: NodePlan) -> None:
+def test_a_changed_wait_step_replaces_no_machine(any_plan: NodePlan) -> None:
     waits = [each for each in any_plan.steps if each.kind == "wait"]
     assert waits
     assert all(each.replacing() is None for each in waits)
 
 
 def test_a_pool_plan_costs_milliseconds() -> None:
-    """1,000 pools would be a second or two; a generous bound, so that a busy machine does not fail it."""
+    """1,000 pools take a second or two; the bound is generous, so that the test passes on a busy machine."""
     subject = spec("windows-2019")
     plan_node("dev", subject, "pool")
     started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The TOML that containerd reads back as what was meant."""
+"""TOML text is read back as the document it was written from."""
 
 from typing import Any
 
@@ -18,10 +18,10 @@ tomllib = pytest.importorskip("tomllib", reason="tomllib came with Python 3.11")
         {"a b": {"c": 1}, "d": 2},
     ],
 )
-def test_what_is_written_is_read_back(document: dict[str, Any]) -> None:
+def test_toml_is_read_back_as_the_same_document(document: dict[str, Any]) -> None:
     assert tomllib.loads(toml(document)) == document
 
 
-def test_a_value_that_toml_lacks_is_named() -> None:
+def test_toml_names_the_path_of_a_value_it_cannot_express() -> None:
     with pytest.raises(TypeError, match=r"containerd\.config: plugins\.x is NoneType"):
         toml({"plugins": {"x": None}})

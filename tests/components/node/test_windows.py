@@ -1,4 +1,4 @@
-"""The plan of a Windows worker with containerd and overlay."""
+"""Plan of a Windows worker, mostly with containerd and overlay."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from components import releases
 from components.node.kinds import ref
 from components.node.plan import NodePlan
-from tests.components.node.samples import PATCHES, content, one, plan, position
+from tools.golden.samples import PATCHES, content, one, plan, position
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 
@@ -23,15 +23,17 @@ def test_os_05_and_os_06_the_build_is_checked_before_anything_else(windows: Node
     assert "minimum_ubr" not in one(plan("windows-2022"), "build").fields
 
 
-def test_svc_03_direct_server_return_wants_a_later_update_of_2019() -> None:
-    made = plan("windows-2019", {"kube_proxy": {"dsr": True}})
-    assert one(made, "build").fields["minimum_ubr"] == 1432
+def test_svc_03_direct_server_return_needs_a_later_update_of_windows_2019() -> None:
+    node_plan = plan("windows-2019", {"kube_proxy": {"dsr": True}})
+    assert one(node_plan, "build").fields["minimum_ubr"] == 1432
 
 
 @pytest.mark.parametrize(("kubernetes", "gates"), [("1.32.13", {"WinDSR": True}), ("1.33.13", None), ("1.37.0", None)])
-def test_svc_03_the_gate_is_named_only_while_it_is_off(kubernetes: str, gates: dict[str, bool] | None) -> None:
-    made = plan("windows-2022", {"kube_proxy": {"dsr": True}}, kubernetes=kubernetes)
-    configuration = content(made, "kube-proxy-config")
+def test_svc_03_the_feature_gate_is_set_only_while_its_default_is_off(
+    kubernetes: str, gates: dict[str, bool] | None
+) -> None:
+    node_plan = plan("windows-2022", {"kube_proxy": {"dsr": True}}, kubernetes=kubernetes)
+    configuration = content(node_plan, "kube-proxy-config")
     assert configuration["winkernel"]["enableDSR"] is True
     assert configuration.get("featureGates") == gates
 
@@ -47,8 +49,8 @@ def test_fln_04_one_network_name_in_all_places(windows: NodePlan) -> None:
 
 
 def test_fln_04_the_name_follows_the_vni() -> None:
-    made = plan("windows-2019", network={"vni": 5000})
-    assert content(made, "cni-config")["name"] == one(made, "source-vip").fields["network"] == "flannel.5000"
+    node_plan = plan("windows-2019", network={"vni": 5000})
+    assert content(node_plan, "cni-config")["name"] == one(node_plan, "source-vip").fields["network"] == "flannel.5000"
 
 
 def test_srv_12_kubelet_kube_proxy_and_flanneld_have_one_node_name(windows: NodePlan) -> None:
@@ -70,7 +72,7 @@ def test_net_09_the_cni_file_is_hcn_v2_with_the_cluster_ranges(windows: NodePlan
     assert policies["ProviderAddress"] == {"ProviderAddress": ref("node.address")}
 
 
-def test_metadata_is_closed_to_pods_and_all_else_stays_open(windows: NodePlan) -> None:
+def test_cni_policies_close_metadata_to_pods_and_leave_all_else_open(windows: NodePlan) -> None:
     (plugin,) = content(windows, "cni-config")["plugins"]
     lists = [each["value"]["Settings"] for each in plugin["delegate"]["policies"] if each["value"]["Type"] == "ACL"]
     block, *opens = sorted(lists, key=lambda each: each["Priority"])
@@ -87,7 +89,7 @@ def test_net_13_the_firewall_opens_vxlan_and_the_kubelet_to_nodes_only(windows: 
         assert rules[each]["sources"] == ["10.20.0.0/16"]
 
 
-def test_dynamic_ports_are_clear_of_node_ports(windows: NodePlan) -> None:
+def test_dynamic_ports_do_not_overlap_node_ports(windows: NodePlan) -> None:
     ports = one(windows, "dynamic-ports").fields
     assert ports["start"] > 32767
     assert ports["start"] + ports["count"] == 65536
@@ -111,16 +113,16 @@ def test_srv_07_order_is_runtime_kubelet_flanneld_source_vip_cni_kube_proxy(wind
 
 @pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
 @pytest.mark.parametrize("network", [{}, {"network": {"mode": "l2bridge"}}], ids=["overlay", "l2bridge"])
-def test_the_way_to_metadata_is_mended_after_the_virtual_switch_took_the_adapter_s_routes(
+def test_metadata_routes_are_restored_after_the_virtual_switch_moved_the_address(
     cloud: str, network: dict[str, Any]
 ) -> None:
-    made = plan("windows-2022", cloud=cloud, **network)
-    switch = next(each for each in ("overlay-network", "hns-network") if each in {one.name for one in made.steps})
-    assert position(made, switch) < position(made, "metadata-route") < position(made, "kube-proxy")
-    assert "169.254.169.254" in one(made, "metadata-route").fields["addresses"]
+    node_plan = plan("windows-2022", cloud=cloud, **network)
+    switch = next(each for each in ("overlay-network", "hns-network") if each in {one.name for one in node_plan.steps})
+    assert position(node_plan, switch) < position(node_plan, "metadata-route") < position(node_plan, "kube-proxy")
+    assert "169.254.169.254" in one(node_plan, "metadata-route").fields["addresses"]
 
 
-def test_ops_04_what_uses_the_network_starts_by_its_step_at_each_boot_after_what_is_left_is_gone(
+def test_ops_04_services_on_the_network_start_after_stale_state_is_removed_at_each_boot(
     windows: NodePlan,
 ) -> None:
     demanded = {each.name for each in windows.steps if each.kind == "service" and each.fields.get("demand")}
@@ -131,7 +133,7 @@ def test_ops_04_what_uses_the_network_starts_by_its_step_at_each_boot_after_what
     assert stale["data_directory"] == one(windows, "source-vip").fields["data_directory"]
 
 
-def test_ops_06_and_ops_07_the_network_is_judged_before_anything_uses_it(windows: NodePlan) -> None:
+def test_ops_06_and_ops_07_the_network_is_checked_before_any_service_uses_it(windows: NodePlan) -> None:
     gate = one(windows, "overlay-network").fields
     assert (gate["pods"], gate["subnet"]) == ("10.244.0.0/16", ref("node.pod_subnet"))
     command = one(windows, "flanneld").fields["command"]
@@ -139,31 +141,31 @@ def test_ops_06_and_ops_07_the_network_is_judged_before_anything_uses_it(windows
     assert gate["address"] == _flag(command, "--iface"), "by address, at each start (FLN-07)"
 
 
-def test_net_02_no_other_cni_file_can_win_by_its_name(windows: NodePlan) -> None:
+def test_net_02_other_cni_files_are_deleted(windows: NodePlan) -> None:
     folder, file = one(windows, "cni-config-folder").fields, one(windows, "cni-config").fields
     assert [f"{folder['path']}\\{each}" for each in folder["only"]] == [file["path"]]
 
 
 def test_res_03_kube_proxy_has_the_kubelets_priority_though_it_has_no_flag_for_it() -> None:
-    made = plan("windows-2019", {"kubelet": {"priority_class": "HIGH_PRIORITY_CLASS"}})
-    priority = one(made, "kube-proxy-priority").fields
+    node_plan = plan("windows-2019", {"kubelet": {"priority_class": "HIGH_PRIORITY_CLASS"}})
+    priority = one(node_plan, "kube-proxy-priority").fields
     assert priority["key"].endswith(r"\Image File Execution Options\kube-proxy.exe\PerfOptions")
     assert (priority["value"], priority["data"]) == ("CpuPriorityClass", 3)
     assert one(plan("windows-2019"), "kube-proxy-priority").fields["data"] == 6
-    assert not [each for each in one(made, "kube-proxy").fields["command"] if "priorityclass" in str(each)]
+    assert not [each for each in one(node_plan, "kube-proxy").fields["command"] if "priorityclass" in str(each)]
 
 
-def test_net_05_where_the_cloud_routes_pods_the_planned_range_stands_everywhere_and_flanneld_nowhere() -> None:
-    made = plan("windows-2022", network={"mode": "l2bridge"})
-    assert "flanneld" not in {each.name for each in made.steps if each.kind == "service"}
-    bridge = one(made, "hns-network").fields
+def test_net_05_with_l2bridge_windows_has_the_planned_range_and_no_flanneld() -> None:
+    node_plan = plan("windows-2022", network={"mode": "l2bridge"})
+    assert "flanneld" not in {each.name for each in node_plan.steps if each.kind == "service"}
+    bridge = one(node_plan, "hns-network").fields
     assert (bridge["network"], bridge["endpoint"]) == ("cbr0", "cbr0_ep"), "FLN-04"
-    (plugin,) = content(made, "cni-config")["plugins"]
+    (plugin,) = content(node_plan, "cni-config")["plugins"]
     pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
     assert plugin["ipam"]["ranges"] == [[pods]], "the host's endpoint has the address before it"
-    assert bridge["subnet"] == one(made, "stale-network").fields["subnet"] == ref("machine.pod_cidr")
-    assert content(made, "kube-proxy-config")["winkernel"] == {"networkName": "cbr0", "enableDSR": False}, "SRV-10"
-    assert one(made, "kube-proxy").fields["depends"] == ["kubelet"]
+    assert bridge["subnet"] == one(node_plan, "stale-network").fields["subnet"] == ref("machine.pod_cidr")
+    assert content(node_plan, "kube-proxy-config")["winkernel"] == {"networkName": "cbr0", "enableDSR": False}, "SRV-10"
+    assert one(node_plan, "kube-proxy").fields["depends"] == ["kubelet"]
     routes = [each["value"]["Settings"] for each in plugin["policies"] if each["value"]["Type"] == "SDNRoute"]
     assert [each["DestinationPrefix"] for each in routes] == ["10.96.0.0/12", ref("node.address_range")]
 
@@ -188,13 +190,13 @@ def test_srv_08_the_kubelet_has_its_own_kubeconfigs_address_and_labels(windows: 
 
 
 @pytest.mark.parametrize(("kubernetes", "rotates"), [("1.33.13", False), ("1.34.11", True)])
-def test_ops_03_logs_rotate_where_kube_log_runner_can(kubernetes: str, rotates: bool) -> None:
+def test_ops_03_kube_log_runner_rotates_logs_if_the_minors_can(kubernetes: str, rotates: bool) -> None:
     command = one(plan("windows-2022", kubernetes=kubernetes), "kubelet").fields["command"]
     assert ("--log-file-size=50Mi" in command) is rotates
 
 
 @pytest.mark.parametrize("kubernetes", PATCHES.values())
-def test_res_04_the_kubelet_enforces_nothing_and_says_so_literally(kubernetes: str) -> None:
+def test_res_04_the_kubelet_has_explicit_empty_enforcement_fields(kubernetes: str) -> None:
     configuration = content(plan("windows-2019", kubernetes=kubernetes), "kubelet-config")
     assert configuration["cgroupsPerQOS"] is False
     assert configuration["enforceNodeAllocatable"] == []
@@ -224,11 +226,11 @@ def test_the_kubelet_trusts_the_cluster_and_keeps_its_certificates_fresh(windows
     ],
 )
 def test_res_01_and_res_02_reserves_are_two_gib_and_a_tenth_of_the_cores(size: str, cpu: str) -> None:
-    made = plan("windows-2019", {"size": size})
-    assert content(made, "kubelet-config")["systemReserved"] == {"memory": "2Gi", "cpu": cpu}
+    node_plan = plan("windows-2019", {"size": size})
+    assert content(node_plan, "kubelet-config")["systemReserved"] == {"memory": "2Gi", "cpu": cpu}
 
 
-def test_res_01_a_users_reserves_and_thresholds_are_taken_as_they_are() -> None:
+def test_res_01_reserves_and_thresholds_in_the_spec_are_used_unchanged() -> None:
     kubelet = {
         "system_reserved": {"cpu": "250m", "memory": "4Gi", "ephemeral_storage": "1Gi"},
         "kube_reserved": {"memory": "512Mi"},
@@ -242,8 +244,8 @@ def test_res_01_a_users_reserves_and_thresholds_are_taken_as_they_are() -> None:
 
 @pytest.mark.parametrize("chosen", [None, "HIGH_PRIORITY_CLASS"])
 def test_res_03_the_kubelet_runs_above_normal_priority(chosen: str | None) -> None:
-    made = plan("windows-2019", {"kubelet": {"priority_class": chosen}} if chosen else None)
-    command = one(made, "kubelet").fields["command"]
+    node_plan = plan("windows-2019", {"kubelet": {"priority_class": chosen}} if chosen else None)
+    command = one(node_plan, "kubelet").fields["command"]
     assert f"--windows-priorityclass={chosen or 'ABOVE_NORMAL_PRIORITY_CLASS'}" in command
 
 

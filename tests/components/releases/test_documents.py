@@ -1,4 +1,4 @@
-"""Fields, flags and feature gates: known in exactly the minors that have them."""
+"""Fields, flags and feature gates are known in exactly the minors that have them."""
 
 import pytest
 
@@ -9,7 +9,7 @@ MINORS = releases.supported_minors()
 
 
 def _minors(table: object) -> list[str]:
-    """Minors for which a question is answered with yes."""
+    """Return the minors for which `table` returns a true value."""
     return [minor for minor in MINORS if table(minor)]  # type: ignore[operator]
 
 
@@ -42,7 +42,7 @@ def test_a_field_is_known_in_the_minors_that_have_it(document: str, field: str, 
     assert _minors(lambda minor: field in releases.fields(document, minor)) == minors
 
 
-def test_kubeadms_extra_arguments_are_a_map_until_v1beta4_makes_them_a_list() -> None:
+def test_kubeadms_extra_arguments_are_a_map_before_v1beta4_and_a_list_since() -> None:
     kinds = {minor: releases.fields("ClusterConfiguration", minor)["apiServer.extraArgs"] for minor in MINORS}
     assert {minor for minor, kind in kinds.items() if kind == "text-map"} == set(_until("1.30"))
     assert {minor for minor, kind in kinds.items() if kind == "list"} == set(_from("1.31"))
@@ -116,13 +116,13 @@ def test_a_feature_gate_is_known_in_the_minors_that_have_it(gate: str, minors: l
     assert _minors(lambda minor: gate in releases.gates("kubelet", minor)) == minors
 
 
-def test_a_gate_that_came_with_a_patch_is_unknown_to_those_before_it() -> None:
-    asked = ("1.29.15", "1.30.10", "1.31.4", "1.31.7", "1.31.14", "1.32.2", "1.32.3", "1.33.0")
-    known = [each for each in asked if "OrderedNamespaceDeletion" in releases.gates("kubelet", each)]
-    assert known == ["1.31.7", "1.31.14", "1.32.3", "1.33.0"]
+def test_a_feature_gate_added_by_a_patch_is_unknown_to_earlier_patches() -> None:
+    patches = ("1.29.15", "1.30.10", "1.31.4", "1.31.7", "1.31.14", "1.32.2", "1.32.3", "1.33.0")
+    having = [each for each in patches if "OrderedNamespaceDeletion" in releases.gates("kubelet", each)]
+    assert having == ["1.31.7", "1.31.14", "1.32.3", "1.33.0"]
 
 
-def test_a_gate_that_is_locked_stays_so_until_it_is_gone() -> None:
+def test_a_locked_feature_gate_stays_locked_until_it_is_removed() -> None:
     assert _minors(lambda minor: releases.locked_gates(minor).get("WinDSR")) == _from("1.34")
     assert _minors(lambda minor: releases.locked_gates(minor).get("WindowsHostProcessContainers")) == ["1.26", "1.27"]
     for minor in MINORS:
@@ -130,7 +130,7 @@ def test_a_gate_that_is_locked_stays_so_until_it_is_gone() -> None:
 
 
 @pytest.mark.parametrize("minor", MINORS)
-def test_what_a_row_says_goes_with_the_tables_of_fields_flags_and_gates(minor: str) -> None:
+def test_the_row_of_a_minor_agrees_with_the_tables_of_fields_flags_and_gates(minor: str) -> None:
     row, kubelet = releases.release(minor), releases.flags("kubelet", minor, "windows")
     missing = {"containerRuntimeEndpoint", "registerWithTaints"} - releases.top_fields("kubelet", minor)
     assert missing <= set(row.flagged) <= missing | {"resolvConf"}
@@ -147,7 +147,7 @@ def test_no_minor_has_two_kinds_for_one_field(document: str) -> None:
         assert len(names) == len(set(names))
 
 
-def test_a_table_is_read_row_by_row_and_indented_lines_go_on() -> None:
+def test_indented_lines_of_a_table_continue_the_row() -> None:
     read = spans.spans("bool -: a b\n  c\ntext 1.22-1.25: d\n1.30-: e")
     assert [(each.kind, each.first, each.last, each.names) for each in read] == [
         ("bool", "", "", ("a", "b", "c")),

@@ -1,4 +1,4 @@
-"""Version tables: complete for every supported minor, and clear where they end."""
+"""Version tables: complete for every supported minor; a failed lookup names the table."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_every_minor_has_a_release_fields_gates_and_flags(minor: str) -> None:
 
 
 @pytest.mark.parametrize("minor", MINORS)
-def test_every_program_of_a_minor_has_a_digest(minor: str) -> None:
+def test_every_program_that_a_minor_needs_has_a_digest(minor: str) -> None:
     release = releases.release(minor)
     patches = [each for each in artifacts.versions("kubernetes-node") if releases.minor(each) == minor]
     assert patches, f"no Kubernetes {minor} patch has digests for both systems"
@@ -108,8 +108,8 @@ def test_run_07_the_pause_image_follows_minor_and_build(version: str, os: str, i
         ("1.34.11", "etcd:3.6.5-0", "coredns/coredns:v1.12.1"),
     ],
 )
-def test_the_images_are_those_that_kubeadm_itself_lists(version: str, etcd: str, coredns: str) -> None:
-    """As the programs of these versions said, given our configuration."""
+def test_the_control_plane_images_equal_those_that_kubeadm_lists(version: str, etcd: str, coredns: str) -> None:
+    """Expected: the output of `kubeadm config images list` of these versions with Mullion's configuration."""
     programs = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy")
     names = {*(f"{each}:v{version}" for each in programs), etcd, coredns}
     assert set(releases.control_plane_images(version)) == {f"registry.k8s.io/{each}" for each in names}
@@ -129,18 +129,18 @@ def test_the_images_are_those_that_kubeadm_itself_lists(version: str, etcd: str,
         ("1.36.4", "2.2.0", True),
     ],
 )
-def test_run_01_a_minor_takes_the_containerd_versions_it_is_tested_with(
+def test_run_01_a_minor_supports_the_containerd_versions_it_is_tested_with(
     kubernetes: str, containerd: str, taken: bool
 ) -> None:
     assert releases.takes(kubernetes, containerd) is taken
 
 
 @pytest.mark.parametrize("minor", MINORS)
-def test_the_containerd_that_a_minor_gets_is_one_it_takes(minor: str) -> None:
+def test_the_default_containerd_of_a_minor_is_supported(minor: str) -> None:
     assert releases.takes(minor, releases.release(minor).containerd.version)
 
 
-def test_a_containerd_line_says_how_its_configuration_is_written() -> None:
+def test_a_containerd_line_has_the_format_of_its_configuration() -> None:
     shapes = {line: (row.config_version, row.cni_directories) for line, row in CONTAINERD.items()}
     assert shapes["1.7"] == (2, "bin_dir")
     assert shapes["2.1"] == (3, "bin_dir")
@@ -161,12 +161,12 @@ def test_a_containerd_line_says_how_its_configuration_is_written() -> None:
         ("1.33", ("windows-2019", "windows-2022", "windows-2025")),
     ],
 )
-def test_os_01_a_minor_has_its_windows_releases(minor: str, systems: tuple[str, ...]) -> None:
+def test_os_01_a_minor_supports_its_windows_releases(minor: str, systems: tuple[str, ...]) -> None:
     assert releases.windows_for(minor) == systems
 
 
 @pytest.mark.parametrize(("os", "volume"), [("ubuntu-22.04", "gp2"), ("ubuntu-24.04", "gp3")])
-def test_ubuntu_images_on_aws_name_the_volume_type_of_their_release(os: str, volume: str) -> None:
+def test_the_ubuntu_image_on_aws_has_the_volume_type_of_its_release(os: str, volume: str) -> None:
     assert releases.image("aws", os) == (
         f"/aws/service/canonical/ubuntu/server/{os.removeprefix('ubuntu-')}/stable/current/amd64/hvm/ebs-{volume}/ami-i"
         f"d"
@@ -180,7 +180,7 @@ def test_every_cloud_has_an_image_of_every_system(cloud: str, os: str) -> None:
     assert releases.os_end_of_life(os)
 
 
-def test_versions_are_ordered_as_numbers() -> None:
+def test_versions_are_compared_as_numbers() -> None:
     assert releases.in_order(["1.10", "1.9.12", "1.9"]) == ["1.9", "1.9.12", "1.10"]
     assert releases.older("1.9", "1.10")
     assert not releases.older("1.20", "1.20")
@@ -188,12 +188,12 @@ def test_versions_are_ordered_as_numbers() -> None:
     assert not releases.within("1.19", "1.20", "")
 
 
-def test_each_minor_but_the_newest_is_followed_by_another() -> None:
+def test_next_minor_returns_the_following_minor_and_none_for_the_newest() -> None:
     assert [releases.next_minor(each) for each in MINORS] == [*MINORS[1:], None]
     assert releases.next_minor("1.29.15") == "1.30"
     assert releases.next_minor("1.19.16") is None
 
 
-def test_support_is_over_the_day_after_its_last() -> None:
+def test_support_ends_the_day_after_the_end_of_life_date() -> None:
     assert not releases.ended("2026-11-21", "2026-11-21")
     assert releases.ended("2026-11-20", "2026-11-21")

@@ -1,4 +1,4 @@
-"""Draining a node: cordon, evictions within PodDisruptionBudgets and time, and errors of the API."""
+"""Draining a node: cordon, evictions within PodDisruptionBudgets and the time limit, and errors of the API."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,13 +13,13 @@ NODE = "web-1"
 
 
 def pod(name: str, **more: Any) -> dict[str, Any]:
-    """A pod of a ReplicaSet on the node."""
+    """Return a pod of a ReplicaSet on the node."""
     metadata = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "ownerReferences": [{"kind": "ReplicaSet"}]}
     return {"metadata": {**metadata, **more.pop("metadata", {})}, "status": {"phase": "Running"}, **more}
 
 
 class Api:
-    """An API with one node. status: status code of an eviction, by pod name and number of tries."""
+    """An API with one node. `status(name, tries)` returns the status code of that try to evict a pod."""
 
     def __init__(self, *pods: dict[str, Any], known: bool = True, modern: bool = True) -> None:
         self.pods = {each["metadata"]["name"]: each for each in pods}
@@ -90,7 +90,7 @@ def test_drain_keeps_pods_that_are_deleted_with_the_machine(stays: dict[str, Any
     assert set(api.pods) == {"a"}
 
 
-def test_drain_asks_again_until_the_disruption_budget_allows_the_eviction() -> None:
+def test_drain_retries_until_the_disruption_budget_allows_the_eviction() -> None:
     api = Api(pod("a"))
     api.status = lambda name, tries: 429 if tries < 4 else 201
     run(api)
@@ -108,23 +108,23 @@ def test_drain_accepts_a_pod_that_is_already_gone() -> None:
     assert run(api) == "1 pods were evicted"
 
 
-def test_drain_names_the_pods_that_remain_with_the_reason() -> None:
+def test_the_error_of_drain_names_the_remaining_pods_and_the_reason() -> None:
     api = Api(pod("a"), pod("b"))
     api.status = lambda name, tries: 429 if name == "b" else 201
     with pytest.raises(drain.Undrained, match=r"node web-1 after 0 s: shop/b \(429: it would violate the budget\)$"):
         run(api, 0.01)
 
 
-def test_drain_names_an_evicted_pod_that_does_not_end() -> None:
+def test_the_error_of_drain_names_an_evicted_pod_that_does_not_terminate() -> None:
     api = Api(pod("a"))
     api.pods = Stubborn(api.pods)
     with pytest.raises(drain.Undrained, match=r"shop/a \(still terminating\)"):
         run(api, 0.01)
-    assert api.asked.count(("evict", "a")) == 1, "it was evicted, and only has to end"
+    assert api.asked.count(("evict", "a")) == 1, "the pod is already evicted, and only terminating"
 
 
 class Stubborn(dict[str, Any]):
-    """Pods that do not end after their eviction."""
+    """Pods that stay in the state Terminating after their eviction."""
 
     def __delitem__(self, name: str) -> None:
         self[name]["metadata"]["deletionTimestamp"] = "2026-11-21T15:00:00Z"
@@ -144,7 +144,7 @@ def test_drain_raises_other_errors_of_the_api() -> None:
 
 
 class Breaking(Api):
-    """An API that fails so many times with this error when asked for pods."""
+    """An API whose first `times` requests for pods fail with `error`."""
 
     def __init__(self, times: int, error: Exception) -> None:
         super().__init__(pod("a"))
@@ -158,12 +158,12 @@ class Breaking(Api):
 
 
 @pytest.mark.parametrize("error", [Unreachable("reset by peer"), Refused(500, "etcdserver: leader changed")])
-def test_drain_asks_again_if_the_api_fails_after_the_cordon(error: Exception) -> None:
+def test_drain_retries_if_the_api_fails_after_the_cordon(error: Exception) -> None:
     api = Breaking(2, error)
     assert run(api) == "1 pods were evicted"
     assert api.asked == [("cordon", NODE), ("evict", "a")]
 
 
-def test_drain_fails_if_the_api_does_not_list_the_pods() -> None:
+def test_drain_fails_if_the_api_never_lists_the_pods() -> None:
     with pytest.raises(drain.Undrained, match=r"the API does not list them \(reset by peer\)"):
         run(Breaking(10**6, Unreachable("reset by peer")), 0.01)

@@ -1,4 +1,4 @@
-"""When a member of a pool may go, and when a new one has arrived. tests/engine/test_rolling.py has it on the engine."""
+"""When a worker may be deleted, and when its successor is ready. tests/engine/test_rolling.py runs it on the engine."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ ABSENT: dict[str, Any] = {"state": "absent", "message": "404"}
 
 
 def plan(count: int = 3, unavailable: int = 1, gate: str = "registered") -> ClusterPlan:
-    """aws-prod with a pool web of this size, gates by status records."""
+    """Return the plan of aws-prod with only a pool `web`, of `count` workers."""
     config = stack_file_config(STACK)
     web = {**config[CLUSTER]["pools"]["web"], "count": count}
     web["rollout"] = {"max_unavailable": unavailable, "gate": gate}
@@ -33,7 +33,7 @@ def plan(count: int = 3, unavailable: int = 1, gate: str = "registered") -> Clus
 
 @dataclass
 class Machines:
-    """A cloud's instances and their records, by machine name; instance ids are i-NAME unless replaced."""
+    """Instances of a cloud and their status records, by machine name; instance ids are i-NAME."""
 
     plan: ClusterPlan
     records: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -43,8 +43,8 @@ class Machines:
     reads: list[str] = field(default_factory=list)
 
     async def instances(self, *, running: bool) -> dict[str, str]:
-        there = [each for each in self.plan.machines if each.name not in self.gone]
-        return {str(each.address): f"i-{each.name}" for each in there if (each.name not in self.stopped) is running}
+        existing = [each for each in self.plan.machines if each.name not in self.gone]
+        return {str(each.address): f"i-{each.name}" for each in existing if (each.name not in self.stopped) is running}
 
     async def instance(self, args: Any) -> str:
         return args.id
@@ -58,7 +58,7 @@ class Machines:
 
 
 class Known:
-    """A resource whose registration is answered, or is not yet."""
+    """A resource whose registration the engine has answered, or not yet."""
 
     def __init__(self, *, answered: bool) -> None:
         self.urn = SimpleNamespace(future=self._now if answered else self._never)
@@ -72,7 +72,7 @@ class Known:
 
 @pytest.fixture(autouse=True)
 def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hooks are plain functions here, and the API is not there."""
+    """Make hooks plain functions, and record drains instead of calling an API."""
     monkeypatch.setattr(gates, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(gates, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(gates, "POLL_SECONDS", 0)
@@ -80,55 +80,55 @@ def hooks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def drained(self: Rollout, name: str, seconds: float, resource: Any) -> None:
-    """Remember that a node was drained."""
+    """Record a drain in place of `Rollout._drain`."""
     self.__dict__.setdefault("drained", []).append((name, seconds))
 
 
 def rolling(machines: Machines, *planned: str, simulated: bool = True) -> Rollout:
-    """A rollout in which these machines are about to be replaced."""
-    made = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
+    """Return a rollout in which these machines are about to be replaced."""
+    rollout = Rollout(machines.plan, machines, SimpleNamespace(), simulated=simulated)  # type: ignore[arg-type]
     for name in planned:
-        made.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
-    return made
+        rollout.watch(f"aws-prod-{name}", Known(answered=False))  # type: ignore[arg-type]
+    return rollout
 
 
 def args(name: str, pool: str = "web") -> Any:
-    """What the engine gives a hook."""
+    """Return the arguments that the engine passes to a hook."""
     outputs = {"tags": {"mullion:pool": pool}}
     return SimpleNamespace(name=f"aws-prod-{name}", id=f"i-{name}", old_outputs=outputs, new_outputs=outputs)
 
 
-def leave(made: Rollout, *names: str) -> None:
-    """Let machines go, at the same time."""
+def leave(rollout: Rollout, *names: str) -> None:
+    """Run the before-delete hooks of machines at the same time."""
 
     async def all_of_them() -> None:
-        await asyncio.gather(*(made.hooks["before_delete"][0](args(name)) for name in names))  # type: ignore[index]
+        await asyncio.gather(*(rollout.hooks["before_delete"][0](args(name)) for name in names))  # type: ignore[index]
 
     asyncio.run(all_of_them())
 
 
-def arrive(made: Rollout, name: str) -> None:
-    """Let a machine have been created."""
-    asyncio.run(made.hooks["after_create"][0](args(name)))  # type: ignore[index]
+def arrive(rollout: Rollout, name: str) -> None:
+    """Run the after-create hook of a machine."""
+    asyncio.run(rollout.hooks["after_create"][0](args(name)))  # type: ignore[index]
 
 
 def test_a_worker_is_drained_and_deleted_if_all_others_are_ready() -> None:
-    made = rolling(Machines(plan()), "web-0")
-    leave(made, "web-0")
-    assert made.__dict__["drained"] == [("web-0", 600)]
+    rollout = rolling(Machines(plan()), "web-0")
+    leave(rollout, "web-0")
+    assert rollout.__dict__["drained"] == [("web-0", 600)]
 
 
 def test_a_registered_worker_passes_the_gate_registered() -> None:
     registered = {"web-2": {"state": "registered"}}
     leave(rolling(Machines(plan(), registered), "web-0"), "web-0")
-    made = rolling(Machines(plan(gate="ready"), registered), "web-0")
-    made._nodes = _no_api  # type: ignore[method-assign]
+    rollout = rolling(Machines(plan(gate="ready"), registered), "web-0")
+    rollout._nodes = _no_api  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="i-web-2 reports registered"):
-        leave(made, "web-0")
+        leave(rollout, "web-0")
 
 
 async def _no_api(_: Any) -> None:
-    """No answer, so that records alone decide."""
+    """Return no Nodes, so that only status records decide."""
 
 
 @pytest.mark.parametrize(
@@ -143,16 +143,16 @@ async def _no_api(_: Any) -> None:
 def test_a_worker_is_not_deleted_while_another_is_not_ready_and_the_error_says_why(
     record: dict[str, Any], why: str
 ) -> None:
-    made = rolling(Machines(plan(), {"web-2": record}), "web-0")
+    rollout = rolling(Machines(plan(), {"web-2": record}), "web-0")
     with pytest.raises(RuntimeError, match="pool web cannot spare web-0") as caught:
-        leave(made, "web-0")
+        leave(rollout, "web-0")
     assert why in str(caught.value)
     assert "--machine web-2" in str(caught.value)
-    assert "drained" not in made.__dict__
+    assert "drained" not in rollout.__dict__
 
 
 def test_a_stopped_worker_is_missing_and_one_never_created_is_not() -> None:
-    """A pool that grows and rolls at once: its new members come after the roll."""
+    """A pool that grows and rolls in one run creates its additional workers after the roll."""
     machines = Machines(plan(5), gone={"web-3", "web-4"})
     leave(rolling(machines, "web-0"), "web-0")
     machines.stopped = {"web-2"}
@@ -174,21 +174,21 @@ def test_at_most_max_unavailable_workers_are_missing_including_the_deleted_one(
     unavailable: int, broken: int, goes: bool
 ) -> None:
     records = {f"web-{4 - index}": FAILED for index in range(broken)}
-    made = rolling(Machines(plan(5, unavailable), records), "web-0")
+    rollout = rolling(Machines(plan(5, unavailable), records), "web-0")
     if goes:
-        leave(made, "web-0")
+        leave(rollout, "web-0")
         return
     with pytest.raises(RuntimeError, match="cannot spare"):
-        leave(made, "web-0")
+        leave(rollout, "web-0")
 
 
 def test_two_deletions_at_once_do_not_count_each_others_worker_as_ready() -> None:
-    """max_unavailable 2, one broken: one of the pair may go, and the other sees that it does."""
+    """With max_unavailable 2 and one broken worker, only one of two concurrent deletions is allowed."""
     machines = Machines(plan(5, 2), {"web-4": FAILED})
-    made = rolling(machines, "web-0", "web-1")
+    rollout = rolling(machines, "web-0", "web-1")
 
     async def both() -> list[Any]:
-        going = [made.hooks["before_delete"][0](args(name)) for name in ("web-0", "web-1")]  # type: ignore[index]
+        going = [rollout.hooks["before_delete"][0](args(name)) for name in ("web-0", "web-1")]  # type: ignore[index]
         return list(await asyncio.gather(*going, return_exceptions=True))
 
     results = asyncio.run(both())
@@ -204,61 +204,61 @@ def test_a_removed_worker_does_not_count_as_missing() -> None:
 
 
 def test_a_removed_pool_has_no_gate_but_its_nodes_are_drained() -> None:
-    made = rolling(Machines(plan(), {"web-1": FAILED}))
+    rollout = rolling(Machines(plan(), {"web-1": FAILED}))
 
     async def old() -> None:
-        await made.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
+        await rollout.hooks["before_delete"][0](args("old-0", pool="old"))  # type: ignore[index]
 
     asyncio.run(old())
-    assert made.__dict__["drained"] == [("old-0", 600)]
+    assert rollout.__dict__["drained"] == [("old-0", 600)]
 
 
 def test_destroying_the_cluster_calls_no_gate_and_drains_no_node() -> None:
-    """Its registration is answered: so it is not being replaced, and yet it is deleted."""
+    """Its registration is answered, so it is not being replaced: its deletion means `down`."""
     machines = Machines(plan(), {"web-1": FAILED})
-    made = rolling(machines)
-    made.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
-    leave(made, "web-0")
-    assert (machines.reads, "drained" in made.__dict__) == ([], False)
+    rollout = rolling(machines)
+    rollout.watch("aws-prod-web-0", Known(answered=True))  # type: ignore[arg-type]
+    leave(rollout, "web-0")
+    assert (machines.reads, "drained" in rollout.__dict__) == ([], False)
 
 
 def test_the_run_waits_for_a_replaced_machine_until_it_is_ready() -> None:
     machines = Machines(plan(), age=timedelta(minutes=3))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     answers = iter([ABSENT, RUNNING, READY])
     machines.records = Answers({"web-0": answers})  # type: ignore[assignment]
-    arrive(made, "web-0")
+    arrive(rollout, "web-0")
     assert list(answers) == []
 
 
 def test_waiting_ends_for_a_machine_launched_too_long_ago() -> None:
     machines = Machines(plan(), age=timedelta(minutes=31))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     machines.records = {"web-0": RUNNING}
     with pytest.raises(RuntimeError, match="web-0 is not ready: i-web-0 reports running"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
 
 
 def test_waiting_ends_at_once_for_a_failed_node_plan() -> None:
     machines = Machines(plan(), age=timedelta(0))
-    made = rolling(machines, "web-0", simulated=False)
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", simulated=False)
+    leave(rollout, "web-0")
     machines.records = {"web-0": FAILED}
     with pytest.raises(RuntimeError, match="No other machine of pool web is replaced in this run"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
 
 
 def test_a_stopped_roll_names_the_machine_that_was_replaced_and_a_command_that_can_be_pasted() -> None:
     machines = Machines(plan())
-    made = rolling(machines, "web-0", "web-1")
-    leave(made, "web-0")
+    rollout = rolling(machines, "web-0", "web-1")
+    leave(rollout, "web-0")
     machines.records = {"web-0": FAILED}
     with pytest.raises(RuntimeError, match="web-0 is not ready"):
-        arrive(made, "web-0")
+        arrive(rollout, "web-0")
     with pytest.raises(RuntimeError, match="pool web cannot spare web-1") as caught:
-        leave(made, "web-1")
+        leave(rollout, "web-1")
     assert "replaced in this run: web-0 (not ready)." in str(caught.value)
     assert "mullion roll aws-prod web --machine web-0 --sandbox" in str(caught.value)
 
@@ -270,7 +270,7 @@ def test_the_run_does_not_wait_for_an_additional_worker() -> None:
 
 
 def test_the_next_deletion_waits_for_a_worker_that_is_still_booting() -> None:
-    """One that a cut run made, and that was taken over, has no hook of its own."""
+    """An interrupted run created it, so no hook of this run waits for it."""
     machines = Machines(plan(), age=timedelta(minutes=3))
     machines.records = Answers({"web-0": iter([ABSENT, ABSENT, READY])})  # type: ignore[assignment]
     leave(rolling(machines, "web-1", simulated=False), "web-1")
@@ -279,15 +279,15 @@ def test_the_next_deletion_waits_for_a_worker_that_is_still_booting() -> None:
 
 def test_a_ready_status_record_is_not_read_again_for_a_while() -> None:
     machines = Machines(plan(9))
-    made = rolling(machines, "web-0", "web-1")
+    rollout = rolling(machines, "web-0", "web-1")
     for name in ("web-0", "web-1"):
-        leave(made, name)
-        arrive(made, name)
+        leave(rollout, name)
+        arrive(rollout, name)
     assert sorted(machines.reads) == [f"i-web-{index}" for index in range(9)]
 
 
 class Answers(dict[str, Any]):
-    """Records that change from one look to the next."""
+    """Status records that change from one read to the next."""
 
     def get(self, name: str, default: Any = None) -> Any:
         return next(self[name], default) if name in self else default

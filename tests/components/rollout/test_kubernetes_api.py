@@ -1,4 +1,4 @@
-"""Calls of the Kubernetes API: over TLS both ways, by the name in its certificate, with errors a person can act on."""
+"""Calls of the Kubernetes API: mutual TLS, the name in its certificate, and errors with address, status and message."""
 
 import asyncio
 import os
@@ -26,17 +26,17 @@ OURS, THEIRS = pki.certificate_authority("kubernetes"), pki.certificate_authorit
 
 
 def api(port: int, *, ca: Any = OURS, signer: Any = OURS, name: str = NAME, host: str = "127.0.0.1") -> KubernetesApi:
-    """An API client that trusts one authority, and shows a certificate of another."""
+    """Return an API client that trusts `ca` and has a certificate signed by `signer`."""
     pair = pki.administrator_certificate(signer, "dev")
     return KubernetesApi(Access(f"https://{host}:{port}", name, ca["certificate"], pair))
 
 
 def asked(port: int, path: str = "/api/v1/nodes", **differs: Any) -> Any:
-    """The document that a call returns."""
+    """Call the API, and return the document it answers."""
     return asyncio.run(api(port, **differs).call("GET", path))
 
 
-def test_a_call_checks_the_name_and_authority_of_the_api_and_shows_the_administrators_certificate(
+def test_a_call_verifies_the_servers_name_and_authority_and_sends_the_client_certificate(
     tmp_path: Path,
 ) -> None:
     with serve(Cluster(nodes={"web-0": True}), NAME, OURS, tmp_path) as port:
@@ -52,7 +52,9 @@ def test_a_call_checks_the_name_and_authority_of_the_api_and_shows_the_administr
     ],
     ids=["another authority", "another name", "another administrator"],
 )
-def test_a_call_fails_if_either_side_is_not_of_the_cluster(tmp_path: Path, differs: dict[str, Any], said: str) -> None:
+def test_a_call_fails_if_a_certificate_of_either_side_is_not_the_clusters(
+    tmp_path: Path, differs: dict[str, Any], said: str
+) -> None:
     with serve(Cluster(), NAME, OURS, tmp_path) as port, pytest.raises(Unreachable, match=said):
         asked(port, **differs)
 
@@ -63,16 +65,14 @@ def test_an_error_of_the_api_has_its_status_and_message(tmp_path: Path) -> None:
     assert caught.value.status == 500
 
 
-def test_an_address_without_an_api_is_named() -> None:
+def test_the_error_names_an_address_without_an_api() -> None:
     with pytest.raises(Unreachable, match=r"https://127\.0\.0\.1:1: ") as caught:
         asked(1)
     assert not isinstance(caught.value, Unresolved)
 
 
 @pytest.mark.parametrize("websocket", [False, True], ids=["call", "websocket"])
-def test_a_name_without_an_address_is_told_from_an_api_that_does_not_answer(
-    websocket: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_dns_does_not_resolve_has_its_own_error(websocket: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def getaddrinfo(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(-2, "Name or service not known")
 
@@ -84,7 +84,7 @@ def test_a_name_without_an_address_is_told_from_an_api_that_does_not_answer(
 
 @contextmanager
 def websockets(folder: Path, status: int = 0) -> Iterator[tuple[int, list[tuple[str, bytes]]]]:
-    """An API that answers exec and port-forward; or refuses them with this status. Gives port, and what it was sent."""
+    """Serve exec and port-forward, or refuse both with `status`. Yields the port and what clients sent: path, data."""
     heard: list[tuple[str, bytes]] = []
 
     def refuse(connection: ServerConnection, request: Any) -> Any:
@@ -117,7 +117,7 @@ def websockets(folder: Path, status: int = 0) -> Iterator[tuple[int, list[tuple[
         thread.join(10)
 
 
-def test_exec_returns_the_whole_output_and_nothing_of_other_channels(tmp_path: Path) -> None:
+def test_exec_returns_all_of_stdout_and_nothing_else(tmp_path: Path) -> None:
     with websockets(tmp_path) as (port, heard):
         assert streams.execute(api(port), "/api/v1/namespaces/a/pods/b", ["cat", "a b"]) == "x" * 70000
     assert heard == [("/api/v1/namespaces/a/pods/b/exec?stdout=true&stderr=true&command=cat&command=a+b", b"")]
@@ -135,12 +135,12 @@ def test_a_refused_websocket_has_the_status_and_message_of_the_api(tmp_path: Pat
         api(port).websocket("/pods/b/exec?command=x", streams.PROTOCOL)
 
 
-def test_a_websocket_checks_the_name_in_the_certificate_of_the_api(tmp_path: Path) -> None:
+def test_a_websocket_verifies_the_name_in_the_servers_certificate(tmp_path: Path) -> None:
     with websockets(tmp_path) as (port, _), pytest.raises(Unreachable, match="CERTIFICATE_VERIFY_FAILED"):
         api(port, name="other").websocket("/pods/b/exec?command=x", streams.PROTOCOL)
 
 
-def test_the_administrators_key_is_neither_shown_nor_in_a_file_and_no_pipe_stays_open(
+def test_the_client_key_is_not_printed_nor_left_in_a_file_or_an_open_pipe(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -156,8 +156,8 @@ def test_the_administrators_key_is_neither_shown_nor_in_a_file_and_no_pipe_stays
 
 
 @pytest.mark.subprocess
-def test_a_program_without_a_call_imports_no_http_client() -> None:
-    """So `pulumi up` and `mullion plan` start as fast and as small as without it."""
+def test_importing_the_program_imports_no_http_client() -> None:
+    """An import would slow down the start of `pulumi up` and `mullion plan`."""
     code = "import sys, components.cluster; print(sorted({'httpx', 'websockets'} & set(sys.modules)))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"

@@ -1,4 +1,4 @@
-"""What the program tells the control plane's agents."""
+"""The documents that the program signs for the control-plane agents."""
 
 import hashlib
 import hmac
@@ -6,7 +6,7 @@ import json
 
 from components.plan import plan_cluster
 from components.rollout import signed_documents
-from tests.components.node.samples import spec
+from tools.golden.samples import spec
 
 KEY = "a2V5"
 
@@ -29,7 +29,7 @@ def test_members_are_all_planned_machines_with_labels_and_taints() -> None:
     assert listed[1]["labels"] == {"mullion.dev/pool": "pool", "team": "b", "x": ""}
     assert [each["key"] for each in listed[1]["taints"]] == ["os", "gpu"]
     assert len({each["address"] for each in listed}) == 3
-    assert {each["pods"] for each in listed} == {None}, "overlay: the controller manager gives them out"
+    assert {each["pods"] for each in listed} == {None}, "with overlay the controller manager assigns the ranges"
 
 
 def test_members_have_planned_pod_ranges_in_l2bridge_mode() -> None:

@@ -1,4 +1,4 @@
-"""Whether machines in the sandbox are real, as the program is told."""
+"""The program's setting that says whether machines of the sandbox are simulated."""
 
 import pulumi
 import pytest

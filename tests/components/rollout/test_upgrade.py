@@ -1,4 +1,4 @@
-"""Which version the pools have in a run, and which changes of version there are."""
+"""The version of pools in a run, and the changes of version that are allowed."""
 
 import asyncio
 from types import SimpleNamespace
@@ -16,17 +16,17 @@ WANTED = "1.36.4"
 
 
 class Begins:
-    """Stands in for the Output: keeps what is to be done with it."""
+    """A stand-in of an Output whose `apply` returns the function it is given."""
 
     def apply(self, decide: Any) -> Any:
         return decide
 
 
 class Stores:
-    """What the control plane reports, look by look, and what the pointer says."""
+    """Versions that the control plane reports, read by read, and the pointer."""
 
     def __init__(self, *reported: list[str], desired: tuple[str, str] | None = None) -> None:
-        """desired: the control plane's version and that of the pools."""
+        """`desired`: the pointer's versions of the control plane and of the pools."""
         self.looks, self.pointer = list(reported), Desired(*desired) if desired else None
 
     async def reported(self) -> list[str]:
@@ -38,29 +38,29 @@ class Stores:
 
 @pytest.fixture(autouse=True)
 def warned(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the program warned of."""
-    said: list[str] = []
+    """Return the list that collects the program's warnings."""
+    warnings: list[str] = []
     monkeypatch.setattr(upgrade, "ResourceHook", lambda name, function: function)
     monkeypatch.setattr(upgrade, "ResourceHookBinding", lambda **bound: bound)
     monkeypatch.setattr(upgrade, "POLL_SECONDS", 0)
-    monkeypatch.setattr(pulumi, "warn", said.append)
-    return said
+    monkeypatch.setattr(pulumi, "warn", warnings.append)
+    return warnings
 
 
-def made(stores: Stores, *, simulated: bool = True) -> Upgrade:
+def upgrade_of(stores: Stores, *, simulated: bool = True) -> Upgrade:
     plan: Any = SimpleNamespace(
         name="c",
         spec=SimpleNamespace(kubernetes=WANTED),
         pools=["web"],
         control_plane=SimpleNamespace(machines=[1, 2, 3]),
     )
-    found = Upgrade(plan, Begins(), simulated=simulated)  # type: ignore[arg-type]
-    found.source = stores
-    return found
+    upgraded = Upgrade(plan, Begins(), simulated=simulated)  # type: ignore[arg-type]
+    upgraded.source = stores
+    return upgraded
 
 
 def version(stores: Stores, *, begins: bool = False) -> str:
-    decide: Any = made(stores).version
+    decide: Any = upgrade_of(stores).version
     return asyncio.run(decide(begins))
 
 
@@ -72,13 +72,13 @@ OLD = "1.35.8"
     [
         ([WANTED] * 3, (WANTED, OLD), WANTED),
         ([OLD] * 3, (OLD, OLD), OLD),
-        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three is not there yet
+        ([WANTED, OLD, WANTED], (WANTED, OLD), OLD),  # one of three still has the older version
         (["1.36.3"] * 3, ("1.36.3", "1.36.3"), "1.36.3"),
-        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the silent one may still have the older version
+        ([WANTED, WANTED], (WANTED, OLD), OLD),  # the one that does not report may still have the older version
         ([], (WANTED, OLD), OLD),
-        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all of them were there once
-        ([], (WANTED, WANTED), WANTED),  # none reports, and nothing is asked for anew
-        ([], None, WANTED),  # the run that makes the cluster was cut off
+        ([WANTED, WANTED], (WANTED, WANTED), WANTED),  # all had the version at the end of an earlier run
+        ([], (WANTED, WANTED), WANTED),  # none reports, and the pointer already has the version
+        ([], None, WANTED),  # the run that creates the cluster was interrupted
         ([WANTED], None, WANTED),
     ],
 )
@@ -111,18 +111,18 @@ def test_the_run_fails_if_the_control_plane_cannot_be_upgraded(
         version(Stores(reported, desired=desired))
 
 
-def reach(found: Upgrade) -> None:
-    decide: Any = found.version
+def reach(upgraded: Upgrade) -> None:
+    decide: Any = upgraded.version
     asyncio.run(decide(False))
-    hooks: Any = found.hooks
-    assert hooks["after_update"] == hooks["after_create"], "some clouds make the pointer anew"
+    hooks: Any = upgraded.hooks
+    assert hooks["after_update"] == hooks["after_create"], "some clouds replace the pointer instead of updating it"
     asyncio.run(hooks["after_update"][0](None))
 
 
 def test_the_run_ends_when_every_control_plane_machine_reports_the_version() -> None:
     older, all_of_it = [OLD] * 3, [WANTED] * 3
     stores = Stores(older, older, [], [WANTED, WANTED], [WANTED, OLD, WANTED], all_of_it)
-    reach(made(stores, simulated=False))
+    reach(upgrade_of(stores, simulated=False))
     assert stores.looks == [all_of_it]
 
 
@@ -130,12 +130,12 @@ def test_the_error_names_the_reported_versions_after_the_time_limit(monkeypatch:
     monkeypatch.setattr(upgrade, "MACHINE_UPGRADE_SECONDS", 0)
     for simulated in (True, False):
         with pytest.raises(RuntimeError, match=r"not reached Kubernetes 1\.36\.4; its machines report 1\.35\.8"):
-            reach(made(Stores([OLD] * 3), simulated=simulated))
+            reach(upgrade_of(Stores([OLD] * 3), simulated=simulated))
 
 
-def test_a_change_of_the_pointer_without_an_upgrade_does_not_wait() -> None:
+def test_a_changed_pointer_without_an_upgrade_does_not_wait() -> None:
     stores = Stores([WANTED] * 3)
-    reach(made(stores, simulated=False))
+    reach(upgrade_of(stores, simulated=False))
 
 
 def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,13 +144,13 @@ def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch
 
     monkeypatch.setattr(upgrade, "pool_at", gone)
     held: Any = SimpleNamespace(apply=lambda at: at(OLD))
-    found = made(Stores([OLD] * 3))
-    found.version = held
+    upgraded = upgrade_of(Stores([OLD] * 3))
+    upgraded.version = held
     pool: Any = SimpleNamespace(name="web")
     with pytest.raises(
         pulumi.RunError, match=r"pool web stays at 1\.35\.8 .* has no kubernetes-node 1\.35\.8 .* Keep the artifacts"
     ):
-        found.pool(pool)
+        upgraded.pool(pool)
 
 
 @pytest.mark.parametrize(
@@ -165,5 +165,7 @@ def test_the_run_fails_if_artifacts_of_the_older_version_are_missing(monkeypatch
         (["1.36.4", "1.37.0"], "1.38.0", True),
     ],
 )
-def test_an_upgrade_goes_up_by_one_minor(known: list[str], wanted: str, refused: bool) -> None:
+def test_an_upgrade_is_refused_beyond_the_next_minor_or_to_an_older_version(
+    known: list[str], wanted: str, refused: bool
+) -> None:
     assert bool(refusal(known, wanted)) is refused

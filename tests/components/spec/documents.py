@@ -1,4 +1,4 @@
-"""A stack without a problem, changes to it, and what reading a changed one says."""
+"""A valid sample stack, changes to it, and the problems that reading a changed stack reports."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -31,28 +31,28 @@ Change = Mapping[str, Any]
 
 
 class Only(dict[str, Any]):
-    """A mapping that takes the place of what is there instead of being merged into it."""
+    """A mapping that replaces the existing one instead of being merged into it."""
 
 
 class _Removed:
     def __repr__(self) -> str:
-        return "REMOVED"  # the same in every process: it stands in test ids
+        return "REMOVED"  # an address in the repr would differ between processes, and test ids contain it
 
 
 REMOVED: Any = _Removed()
-"""As a value in a change: take the key out."""
+"""As a value in a change: remove the key."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A check, a change that trips it at a path, and its neighbour: a change that only just does not."""
+    """A check, a change that trips it at a path, and the nearest change that passes."""
 
     id: str
     trips: Change
     path: str
     passes: Change
     config: Change = field(default_factory=dict[str, Any])
-    """Keys beside mullion:cluster that trip the check."""
+    """Config keys beside mullion:cluster that trip the check."""
 
 
 def net(**fields: Any) -> Change:
@@ -68,14 +68,17 @@ def linux(**fields: Any) -> Change:
 
 
 def gcp(change: Change | None = None) -> Change:
-    """The same cluster on GCP, with a change."""
+    """Return the change that moves the cluster to GCP, with other options changed too."""
     sizes: Change = {"control_plane": {"size": "n2-standard-2"}}
     named = {"linux": {"size": "n2-standard-2"}, "web": {"size": "n2-standard-4"}}
     return both({**sizes, "cloud": "gcp", "pools": named}, change or {})
 
 
 def azure(change: Change | None = None) -> Change:
-    """The same cluster on Azure, with a change; its stores let in the program."""
+    """Return the change that moves the cluster to Azure, with other options changed too.
+
+    The allow list opens the stores to the program.
+    """
     sizes: Change = {"control_plane": {"size": "Standard_D2s_v5"}, "api": {"allow": ["203.0.113.0/24"]}}
     named = {"linux": {"size": "Standard_D2s_v5"}, "web": {"size": "Standard_D4s_v5"}}
     return both({**sizes, "cloud": "azure", "pools": named}, change or {})
@@ -86,25 +89,25 @@ def web(**fields: Any) -> Change:
 
 
 def kubelet(**fields: Any) -> Change:
-    """The kubelet of the Windows pool."""
+    """Return a change of the kubelet options of the Windows pool."""
     return web(kubelet=fields)
 
 
 def pools(**named: Any) -> Change:
-    """These pools and no others."""
+    """Return the change that replaces all pools by these."""
     return {"pools": Only(named)}
 
 
 def both(*changes: Change) -> Change:
-    """Several changes as one."""
+    """Merge changes into one."""
     result: Change = {}
-    for each in changes:
-        result = changed(each, result)
+    for change in changes:
+        result = changed(change, result)
     return result
 
 
 def changed(change: Change, document: Change = GOOD) -> dict[str, Any]:
-    """The document with a change merged in, key by key."""
+    """Return the document with a change merged into it, key by key."""
     result: dict[str, Any] = deepcopy(dict(document))
     for key, value in change.items():
         if value is REMOVED:
@@ -117,13 +120,13 @@ def changed(change: Change, document: Change = GOOD) -> dict[str, Any]:
 
 
 def problems(document: Any, name: str = "aws-test", config: Change = REGION) -> tuple[Problem, ...]:
-    """Everything reading says: errors and warnings."""
+    """Return the errors, or else the warnings, that reading the document reports."""
     try:
         return read_stack(name, {**config, CLUSTER: document}).warnings
     except SpecError as failure:
         return failure.problems
 
 
-def said(document: Any) -> set[tuple[str, str]]:
-    """Ids and paths of all problems."""
+def reported(document: Any) -> set[tuple[str, str]]:
+    """Return id and path of each problem."""
     return {(each.id, each.path) for each in problems(document)}

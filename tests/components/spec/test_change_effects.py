@@ -54,7 +54,7 @@ MACHINES = {
     "containerd.mirrors": {"docker.io": ["https://mirror.example.com"]},
     "containerd.config": {"debug": {"level": "debug"}},
 }
-"""Options that the control plane and pools have alike, and another value of each."""
+"""Options of both the control plane and pools, with another value for each."""
 
 VALUES: dict[str, Any] = {
     "cloud": "gcp",
@@ -133,21 +133,21 @@ CONTEXT: dict[str, dict[str, Any]] = {
     "proxy.https": PROXY,
     "proxy.no_proxy": PROXY,
 }
-"""What the stack says besides, before and after the change."""
+"""Further options of the stack, set before and after the change."""
 
 WITH_IT: dict[str, dict[str, Any]] = {"api.access": {"api": {"allow": ["203.0.113.0/24"]}}}
-"""What must change with the option."""
+"""Options that must change together with the option."""
 
 SEEN_ELSEWHERE = {
     "cloud": "the stack is built in another cloud: operations/stacks/target.py refuses",
     "rotation.images": "the program looks the image up: test_raising_rotation_images_looks_images_up_again",
     "artifacts.file": "its entries are read into artifacts.entries",
 }
-"""Options whose effect two plans do not show."""
+"""Options whose effect cannot be seen by comparing two plans, and why."""
 
 
 def options(kind: Any, path: str = "") -> Iterator[str]:
-    """Give the path of every option of a model."""
+    """Yield the path of every option of a model."""
     if isinstance(kind, type) and issubclass(kind, Model):
         for name, field in kind.model_fields.items():
             yield from options(field.annotation, f"{path}.{name}".lstrip("."))
@@ -191,7 +191,7 @@ def layout(plan: ClusterPlan) -> list[str]:
 
 
 def measured(before: ClusterPlan, after: ClusterPlan) -> Effect:
-    """Return the effect that the two plans show."""
+    """Return the effect of the change, found by comparing the plans before and after it."""
     if layout(before) != layout(after):
         return Effect.REFUSED
     pools = list(zip(before.pools, after.pools, strict=True))
@@ -206,18 +206,18 @@ def measured(before: ClusterPlan, after: ClusterPlan) -> Effect:
 
 
 def moved(old: MachineGroup, new: MachineGroup) -> bool:
-    """Whether a machine that stays by name would have another address."""
+    """Return whether a machine of the same name has another address."""
     addresses = {machine.name: machine.address for machine in old.machines}
     return any(addresses.get(machine.name, machine.address) != machine.address for machine in new.machines)
 
 
 def plan_of(group: MachineGroup) -> dict[str, Any]:
-    """What a machine runs; labels and taints are written to its Node by the control plane's agent."""
+    """Return the node plan without labels and taints, which the control-plane agent writes to the Node."""
     return {**group.node_plan.document(), "registration": {}}
 
 
 @pytest.mark.parametrize("path", [path for path in OPTIONS if path not in SEEN_ELSEWHERE])
-def test_a_change_of_an_option_has_the_effect_of_the_table(path: str) -> None:
+def test_changing_an_option_has_the_effect_that_the_table_says(path: str) -> None:
     before = merged(SAMPLE, CONTEXT.get(path, {}))
     after = merged(with_value(before, path, VALUES[path]), WITH_IT.get(path, {}))
     first = planned(before)
@@ -246,7 +246,7 @@ def test_raising_rotation_images_looks_images_up_again() -> None:
     assert triggers[0] != triggers[1]
 
 
-def test_effects_are_found_by_the_name_of_a_pool_and_for_groups_of_options() -> None:
+def test_effect_takes_pool_names_and_groups_of_options() -> None:
     assert general_path("pools.web.size") == "pools.*.size"
     assert effect("pools.web.size") is Effect.REPLACED
     assert effect("pools.web.kubelet.system_reserved") is Effect.REPLACED

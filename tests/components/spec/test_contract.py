@@ -1,4 +1,4 @@
-"""The contract itself, and the files made from it."""
+"""The models of the options, and the files generated from them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -34,14 +34,16 @@ def test_every_option_and_every_model_is_documented() -> None:
     assert [each.__name__ for each in (*MODELS, *enums) if not each.__doc__] == []
 
 
-def test_defaults_that_depend_on_others_are_told_in_the_options_own_text() -> None:
+def test_the_description_of_an_option_names_its_computed_default() -> None:
     from components.stack_files.schema import FILLED
 
-    told = {f"{model}.{name}": field.description for model, name, field in _fields()}
+    descriptions = {f"{model}.{name}": field.description for model, name, field in _fields()}
     silent = {"ClusterSpec.network", "ClusterSpec.control_plane"}
     for model, names in FILLED.items():
         for name in names:
-            assert "default" in told[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, f"{model}.{name}"
+            assert "default" in descriptions[f"{model}.{name}"].lower() or f"{model}.{name}" in silent, (
+                f"{model}.{name}"
+            )
 
 
 @pytest.mark.parametrize(
@@ -53,16 +55,16 @@ def test_defaults_that_depend_on_others_are_told_in_the_options_own_text() -> No
         ("gcp", 3, "nat", "single"),
     ],
 )
-def test_each_zone_gets_a_nat_gateway_where_control_planes_stand_in_zones_behind_nat(
+def test_nat_gateways_are_zonal_on_aws_with_three_control_planes_behind_nat(
     cloud: str, machines: int, egress: str, gateways: str
 ) -> None:
-    asked = {"cloud": cloud, "control_plane": {"count": machines}, "network": {"egress": egress}}
-    spec = ClusterSpec.model_validate({"kubernetes": "1.36.4", **asked})
+    options = {"cloud": cloud, "control_plane": {"count": machines}, "network": {"egress": egress}}
+    spec = ClusterSpec.model_validate({"kubernetes": "1.36.4", **options})
     assert spec.network.nat_gateways.value == gateways
 
 
-def test_what_is_filled_in_is_what_a_complete_spec_requires() -> None:
-    """A field without a default that `defaults.py` fills must be optional in the schema and in ClusterArgs."""
+def test_every_option_in_the_table_of_filled_defaults_gets_a_value() -> None:
+    """FILLED lists the fields that `defaults.py` fills; the schema and ClusterArgs make them optional."""
     from components.stack_files.schema import FILLED
 
     smallest = {"cloud": "aws", "kubernetes": "1.36.4", "pools": {"linux": {"os": "ubuntu-24.04"}}}
@@ -95,7 +97,7 @@ def test_the_argument_types_mirror_the_models() -> None:
         assert list(get_type_hints(mirrored)) == list(model.model_fields), model.__name__
 
 
-def test_the_component_analyser_takes_the_argument_types() -> None:
+def test_the_component_analyser_accepts_the_argument_types() -> None:
     class Dummy(pulumi.ComponentResource):
         """A component."""
 
@@ -114,19 +116,19 @@ def test_the_component_analyser_takes_the_argument_types() -> None:
     assert properties["config"]["additionalProperties"]["$ref"] == "pulumi.json#/Any"
 
 
-def test_sizes_of_node_ranges_are_those_the_addressing_takes() -> None:
+def test_the_limits_of_the_node_range_equal_those_of_the_addressing() -> None:
     assert (addresses.NODES_LARGEST, addresses.NODES_SMALLEST) == (
         addressing.LARGEST_PREFIX,
         addressing.SMALLEST_PREFIX,
     )
 
 
-def test_a_complete_spec_written_out_reads_as_itself() -> None:
+def test_a_complete_spec_is_the_same_after_writing_and_reading() -> None:
     spec = read_stack("a", {**REGION, "mullion:cluster": GOOD}).spec
     again = read_stack("a", {**REGION, "mullion:cluster": spec.model_dump(mode="json")}).spec
     assert again == spec
 
 
-def test_specs_are_plain_models_all_the_way_down() -> None:
+def test_every_part_of_a_spec_is_a_pydantic_model() -> None:
     assert all(issubclass(model, BaseModel) for model in MODELS)
     assert ClusterSpec in MODELS

@@ -1,4 +1,4 @@
-"""Whatever is written, reading answers with a cluster or with problems in words."""
+"""Reading any document returns a stack or reports problems with id, path and fix; it never raises another error."""
 
 import string
 from copy import deepcopy
@@ -75,14 +75,14 @@ def mutated(draw: st.DrawFn) -> Any:
 
 @settings(max_examples=150, deadline=None)
 @given(document=mutated())
-def test_a_mutated_document_reads_or_is_refused_in_words(document: Any) -> None:
-    for each in problems(document):
-        assert each.id in IDS
-        assert all((each.path, each.wrong, each.fix)), each
-        assert str(each)
+def test_a_mutated_document_is_read_or_refused_with_id_path_and_fix(document: Any) -> None:
+    for problem in problems(document):
+        assert problem.id in IDS
+        assert all((problem.path, problem.wrong, problem.fix)), problem
+        assert str(problem)
 
 
 @settings(max_examples=80, deadline=None)
 @given(document=values)
-def test_anything_at_all_reads_or_is_refused_in_words(document: Any) -> None:
+def test_any_value_is_read_or_refused_with_a_message(document: Any) -> None:
     assert all(str(each) for each in problems(document))

@@ -1,4 +1,4 @@
-"""The form of a stack: everything wrong with it at once, in words, and nothing that is not."""
+"""Reading a stack: all problems are reported together, with path and fix, and none twice."""
 
 from datetime import date, datetime, timezone
 from typing import Any
@@ -24,7 +24,7 @@ from tests.components.spec.documents import (
     net,
     plane,
     problems,
-    said,
+    reported,
     web,
 )
 
@@ -95,13 +95,13 @@ FORM_CASES: tuple[tuple[str, Any, str, str], ...] = (
 
 
 @pytest.mark.parametrize(("id", "change", "path", "fix"), FORM_CASES, ids=lambda value: str(value)[:40])
-def test_an_error_of_the_form_has_the_path_and_the_correction(id: str, change: Any, path: str, fix: str) -> None:
-    found = problems(changed(change))
-    assert [(each.id, each.path) for each in found] == [(id, path)], "exactly one problem, no bogus ones beside it"
-    assert fix in found[0].fix
+def test_an_error_of_form_names_the_path_and_the_fix(id: str, change: Any, path: str, fix: str) -> None:
+    all_problems = problems(changed(change))
+    assert [(each.id, each.path) for each in all_problems] == [(id, path)], "exactly one problem"
+    assert fix in all_problems[0].fix
 
 
-def test_every_form_row_about_the_spec_has_a_case() -> None:
+def test_every_rule_of_form_about_the_spec_has_a_case() -> None:
     elsewhere = {"yaml-syntax", "duplicate-key", "unknown-config-key", "cluster-missing", "region-missing"}
     elsewhere |= {
         "region-form",
@@ -116,7 +116,7 @@ def test_every_form_row_about_the_spec_has_a_case() -> None:
     assert {id for id, *_ in FORM_CASES} == {row.id for row in ROWS} - elsewhere
 
 
-def test_all_problems_come_at_once_errors_first() -> None:
+def test_all_problems_are_reported_together_errors_first() -> None:
     document = changed(
         both(
             {"kubernetes": 1.32, "netwrk": {}, "owner": " "},
@@ -143,33 +143,33 @@ def test_all_problems_come_at_once_errors_first() -> None:
     ]
     text = str(failure.value)
     assert text.startswith("aws_test: 12 errors\n")
-    for each in failure.value.problems:
-        assert all(part in text for part in (each.id, each.path, each.wrong, each.fix))
+    for problem in failure.value.problems:
+        assert all(part in text for part in (problem.id, problem.path, problem.wrong, problem.fix))
 
 
 BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
     (
-        "a pool without its system is not judged by a system it never named",
+        "a pool with an invalid os gets no errors that depend on the os",
         web(os="windows-2016", runtime="docker", kubelet={"priority_class": "IDLE_PRIORITY_CLASS"}, disk_gb=25),
         {("wrong-value", "pools.web.os")},
     ),
     (
-        "a broken service range does not make the DNS address wrong",
+        "an invalid service range causes no error about the DNS address",
         net(services="10.300.0.0/12", dns="10.200.0.10"),
         {("wrong-value", "network.services")},
     ),
     (
-        "a pool that cannot be read does not leave the cluster without Linux",
+        "an unreadable Linux pool causes no error about a missing Linux pool",
         {"pools": Only(web=GOOD["pools"]["web"], linux=7)},
         {("wrong-type", "pools.linux")},
     ),
     (
-        "a broken size is not looked up",
+        "an invalid size is not looked up",
         web(size=5, kubelet={"kube_reserved": {"memory": "300Gi"}}),
         {("value-unquoted", "pools.web.size")},
     ),
     (
-        "a broken pool does not hide another pool's faults",
+        "an invalid pool does not hide errors of another pool",
         both(linux(os="ubuntu"), web(max_pods=253, size="m7g.large")),
         {
             ("wrong-value", "pools.linux.os"),
@@ -178,27 +178,27 @@ BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
         },
     ),
     (
-        "one bad range in a list silences the checks of that list alone",
+        "an invalid range in a list silences only the checks of that list",
         net(outside=["x", "10.244.0.0/16"], pods="11.0.0.0/16"),
         {("wrong-value", "network.outside.0"), ("range-not-private", "network.pods")},
     ),
     (
-        "a service range too small for a DNS address is said once",
+        "a service range too small for a DNS address is reported once",
         net(services="10.96.0.0/30"),
         {("services-too-small", "network.services")},
     ),
     (
-        "an option that is not built is refused even when it is incomplete",
+        "an option that is not built is refused even if it is incomplete",
         net(existing={"subnets": []}),
         {("missing-key", "network.existing.network"), ("not-built-existing-network", "network.existing")},
     ),
     (
-        "a pool's name is judged whatever the pool holds",
+        "a pool's name is checked even if its options are invalid",
         {"pools": {"Win": {"os": "windows"}}},
         {("wrong-value", "pools.Win.os"), ("pool-name-form", "pools.Win")},
     ),
     (
-        "several items of one list are all taken out",
+        "several invalid items of a list are each reported",
         {"api": {"access": "public", "allow": ["x", "203.0.113.0/24", "y"]}},
         {("wrong-value", "api.allow.0"), ("wrong-value", "api.allow.2")},
     ),
@@ -207,14 +207,14 @@ BROKEN: tuple[tuple[str, Any, set[tuple[str, str]]], ...] = (
 
 @pytest.mark.parametrize(("meaning", "change", "expected"), BROKEN, ids=[meaning for meaning, *_ in BROKEN])
 def test_a_broken_part_causes_no_further_errors(meaning: str, change: Any, expected: Any) -> None:
-    assert said(changed(change)) == expected, meaning
+    assert reported(changed(change)) == expected, meaning
 
 
 def test_a_stack_needs_a_cluster_and_a_region() -> None:
     assert [each.id for each in problems(None)] == ["cluster-missing"]
     assert [each.id for each in problems("aws")] == ["wrong-type"]
-    found = problems(GOOD, config={})
-    assert [(each.id, each.path) for each in found] == [("region-missing", "aws:region")]
+    all_problems = problems(GOOD, config={})
+    assert [(each.id, each.path) for each in all_problems] == [("region-missing", "aws:region")]
     assert [each.id for each in problems(GOOD, config={"aws:region": "Ireland"})] == ["region-form"]
 
 
@@ -224,7 +224,7 @@ def test_a_region_of_another_cloud_is_refused_with_the_name_of_that_cloud() -> N
     assert problem.wrong == "'europe-west1' is a region of gcp, but the cluster is on aws"
 
 
-def test_an_unknown_region_is_warned_about_with_the_nearest_names() -> None:
+def test_an_unknown_region_gives_a_warning_with_the_nearest_names() -> None:
     [problem] = problems(changed(gcp()), config={**REGION, "gcp:region": "europe-west99"})
     assert (problem.id, problem.path, problem.severity) == ("region-unknown", "gcp:region", Severity.WARNING)
     assert "write europe-west9 or " in problem.fix
@@ -238,7 +238,7 @@ def test_a_stack_on_gcp_needs_a_project_unless_a_program_reads_it() -> None:
     assert read_stack("a", {CLUSTER: changed(gcp())}, region_needed=False).region == ""
 
 
-def test_an_operating_system_that_is_not_built_is_answered_with_all_that_are() -> None:
+def test_the_error_for_an_unsupported_operating_system_lists_the_supported_ones() -> None:
     [problem] = problems(changed(web(os="windows-1803")))
     assert "did you mean" not in problem.wrong
     assert "windows-2019, windows-2022, windows-2025" in problem.fix
@@ -267,25 +267,25 @@ def test_the_example_version_of_the_schema_is_the_newest() -> None:
     assert f'e.g. "{NEWEST}"' in str(ClusterSpec.model_fields["kubernetes"].description)
 
 
-def test_zones_are_not_judged_without_a_region() -> None:
+def test_zones_are_not_checked_without_a_region() -> None:
     document = changed(net(zone_names=["eu-west-1a", "eu-west-1b", "eu-west-1c"]))
     assert [each.id for each in problems(document, config={})] == ["region-missing"]
 
 
 @pytest.mark.parametrize("name", ["a", "aws-dev", "a" * 26, "ci-4711"])
-def test_names_that_fit_dns_and_buckets_pass(name: str) -> None:
+def test_cluster_names_that_are_valid_in_dns_and_bucket_names_pass(name: str) -> None:
     assert problems(GOOD, name=name) == ()
 
 
 @pytest.mark.parametrize("name", ["", "Aws", "1a", "a_b", "a-", "a" * 27, "a.b", "a\n"])
-def test_other_names_are_refused(name: str) -> None:
+def test_invalid_cluster_names_are_refused(name: str) -> None:
     assert [each.id for each in problems(GOOD, name=name)] == ["cluster-name"]
 
 
-def test_a_value_that_contains_itself_is_an_error() -> None:
+def test_a_value_that_contains_itself_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
-    assert said(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
+    assert reported(changed(kubelet(config=endless))) == {("nested-too-deep", "pools.web.kubelet.config")}
 
 
 def test_an_encrypted_value_is_never_shown() -> None:
@@ -294,7 +294,7 @@ def test_an_encrypted_value_is_never_shown() -> None:
     assert "cipher" not in str(failure.value)
 
 
-def test_values_of_a_program_are_read_like_those_of_a_file() -> None:
+def test_python_values_of_a_program_are_read_like_the_text_of_a_file() -> None:
     from ipaddress import IPv4Network
 
     from components.spec.models import Cloud, OperatingSystem

@@ -1,4 +1,4 @@
-"""Stack files: those in the repository, and files that are wrong as YAML."""
+"""Stack files: those in the repository, and files with invalid YAML."""
 
 import json
 import sys
@@ -9,22 +9,24 @@ import pytest
 from components.spec.models import OperatingSystem
 from components.spec.report import SpecError
 from components.stack_files.stack import CLUSTER, read_stack, stack_file_config
-from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, said, web
+from tests.components.spec.documents import Change, changed, kubelet, net, plane, problems, reported, web
 
 STACKS = Path(__file__).parents[3] / "stacks"
 NAMES = sorted(path.name.split(".")[1] for path in STACKS.glob("Pulumi.*.yaml"))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stack_of_the_repository_reads_and_every_warning_is_acknowledged(name: str) -> None:
+def test_the_repositorys_stacks_are_valid_and_acknowledge_every_warning(name: str) -> None:
     stack = read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml"))
     assert stack.name == name
     assert [each.id for each in stack.warnings if each.acknowledged is None] == []
-    assert {each.id for each in stack.warnings} == set(stack.spec.acknowledge), "no acknowledgement is left over"
+    assert {each.id for each in stack.warnings} == set(stack.spec.acknowledge), (
+        "every acknowledgement belongs to a warning"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_stack_file_names_the_schema_and_fits_it(name: str) -> None:
+def test_a_stack_file_names_the_schema_and_is_valid_against_it(name: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     yaml = pytest.importorskip("yaml")
     text = (STACKS / f"Pulumi.{name}.yaml").read_text(encoding="utf-8")
@@ -37,7 +39,7 @@ def test_a_stack_file_names_the_schema_and_fits_it(name: str) -> None:
         jsonschema.validate(yaml.safe_load(wrong), schema)
 
 
-def test_the_stacks_are_those_of_the_design() -> None:
+def test_the_repositorys_stacks_have_the_designed_options() -> None:
     assert set(NAMES) >= {"aws-ci", "aws-dev", "aws-docker", "aws-prod"}
     specs = {name: read_stack(name, stack_file_config(STACKS / f"Pulumi.{name}.yaml")).spec for name in NAMES}
     assert specs["aws-dev"].pools["web"].os is OperatingSystem.WINDOWS_2019
@@ -47,7 +49,7 @@ def test_the_stacks_are_those_of_the_design() -> None:
 
 
 def _laughs(form: str) -> str:
-    """Nine levels of aliases, each ten times the one before."""
+    """Return a YAML bomb: nine levels of aliases, each ten times as large as the one before."""
     levels = [f"  a{i}: &a{i} " + form.format(", ".join([f"*a{i - 1}"] * 10)) for i in range(1, 10)]
     return "\n".join(["config:", "  a0: &a0 {x: 1}", *levels]) + "\n"
 
@@ -71,7 +73,7 @@ FILES = (
 
 
 @pytest.mark.parametrize(("text", "id", "path", "wrong"), FILES)
-def test_a_file_that_is_no_stack_is_refused_with_the_line(
+def test_an_invalid_stack_file_is_refused_with_the_line(
     text: str, id: str, path: str, wrong: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "Pulumi.x.yaml"
@@ -83,26 +85,26 @@ def test_a_file_that_is_no_stack_is_refused_with_the_line(
     assert wrong in problem.wrong
 
 
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.x.yaml"
     file.write_bytes(b"\xff\xfe\x00\x01\x02")
     with pytest.raises(SpecError):
         stack_file_config(file)
 
 
-def test_anchors_and_merges_are_plain_yaml(tmp_path: Path) -> None:
+def test_yaml_anchors_and_merge_keys_work(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.x.yaml"
     file.write_text("config:\n  a: &a {x: 1}\n  b: {<<: *a, x: 2}\n", encoding="utf-8")
     assert stack_file_config(file) == {"a": {"x": 1}, "b": {"x": 2}}
 
 
-def test_a_region_in_the_schema_for_every_cloud() -> None:
+def test_the_schema_has_the_region_key_of_every_cloud() -> None:
     schema = json.loads((STACKS / "schema.json").read_text(encoding="utf-8"))
     assert {"aws:region", "azure-native:location", "gcp:region"} <= set(schema["properties"]["config"]["properties"])
 
 
 @pytest.mark.subprocess
-def test_reading_a_stack_needs_no_pulumi() -> None:
+def test_reading_a_stack_does_not_import_pulumi() -> None:
     import subprocess
 
     code = (
@@ -124,7 +126,7 @@ WRONG_FOR_EDITORS = (
 
 
 @pytest.mark.parametrize(("wrong", "right"), WRONG_FOR_EDITORS)
-def test_the_schema_knows_the_forms_of_values(wrong: Change, right: Change) -> None:
+def test_the_schema_refuses_malformed_values(wrong: Change, right: Change) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((STACKS / "schema.json").read_text(encoding="utf-8"))
     jsonschema.validate({"config": {CLUSTER: changed(right)}}, schema)
@@ -133,11 +135,11 @@ def test_the_schema_knows_the_forms_of_values(wrong: Change, right: Change) -> N
 
 
 @pytest.mark.parametrize("count", [5001, 10**7, 10**37])
-def test_a_count_beyond_all_bounds_is_refused_at_once(count: int) -> None:
+def test_a_huge_count_is_refused_at_once(count: int) -> None:
     [problem] = problems(changed(plane(count=count)))
     assert (problem.id, problem.path) == ("wrong-value", "control_plane.count")
     assert "1 or 3" in problem.fix
 
 
 def test_an_empty_size_is_refused() -> None:
-    assert said(changed(web(size=""))) == {("wrong-value", "pools.web.size")}
+    assert reported(changed(web(size=""))) == {("wrong-value", "pools.web.size")}

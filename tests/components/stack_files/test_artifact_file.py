@@ -1,4 +1,4 @@
-"""artifacts.file: read with the stack, part of the spec from then on, and exact about what is wrong in it."""
+"""artifacts.file: its entries become part of the spec; errors name the entry and the key."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ ENTRY: dict[str, Any] = {
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of Pulumi.yaml, which relative names start from."""
+    """Return a folder with Pulumi.yaml, against which relative paths are resolved."""
     (tmp_path / "Pulumi.yaml").touch()
     monkeypatch.setattr(artifact_file.with_file, "__defaults__", (tmp_path,))
     return tmp_path
@@ -44,12 +44,12 @@ def test_entries_of_the_file_become_part_of_the_spec_before_inline_ones(project:
         ("1.37.1", "windows"),
         ("1.37.2", "linux"),
     ]
-    assert stack.warnings == (), "both programs have a digest now"
-    found = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
-    assert (found.digest, found.url, found.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
+    assert stack.warnings == (), "the entries give both programs a digest"
+    artifact = catalogue(stack.spec.artifacts).find("kubernetes-node", "1.37.1", "linux")
+    assert (artifact.digest, artifact.url, artifact.source) == (f"sha256:{64 * '0'}", ENTRY["url"], "our own build")
 
 
-def test_a_pin_is_found_in_the_conventional_file_that_no_stack_file_names(project: Path) -> None:
+def test_artifacts_json_is_read_if_the_stack_file_names_no_file(project: Path) -> None:
     (project / "artifacts.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows"}]))
     refuse_unready(_stack(kubernetes="1.37.1"))
     inline = {**ENTRY, "version": "1.37.2"}
@@ -57,19 +57,19 @@ def test_a_pin_is_found_in_the_conventional_file_that_no_stack_file_names(projec
     assert versions == ["1.37.1", "1.37.1", "1.37.2"]
 
 
-def test_a_named_file_is_read_in_the_place_of_the_conventional_one(project: Path) -> None:
+def test_a_named_file_is_read_instead_of_artifacts_json(project: Path) -> None:
     (project / "artifacts.json").write_text(json.dumps([ENTRY]))
     (project / "own.json").write_text("[]")
     assert _stack(artifacts={"file": "own.json"}).spec.artifacts.entries == []
 
 
-def test_an_absolute_name_needs_no_project(project: Path) -> None:
+def test_an_absolute_path_needs_no_project(project: Path) -> None:
     (project / "own.json").write_text(json.dumps([ENTRY]))
     document, wrong = with_file({"artifacts": {"file": str(project / "own.json")}}, Path("/nowhere"))
     assert (wrong, document["artifacts"]["entries"]) == ([], [ENTRY])
 
 
-def test_a_relative_name_without_a_project_says_what_to_write(tmp_path: Path) -> None:
+def test_the_error_for_a_relative_path_without_a_project_says_what_to_write(tmp_path: Path) -> None:
     _, [wrong] = with_file({"artifacts": {"file": "own.json"}}, tmp_path)
     assert (wrong.id, wrong.path, wrong.severity) == ("artifact-file-relative", "artifacts.file", Severity.ERROR)
     assert "artifacts.entries" in wrong.fix
@@ -85,12 +85,14 @@ def test_a_relative_name_without_a_project_says_what_to_write(tmp_path: Path) ->
         (b'{"name": "x"}', "wrong-type", "a list of entries"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_one_problem(project: Path, content: bytes | None, id: str, says: str) -> None:
+def test_an_unreadable_file_is_reported_as_one_problem(
+    project: Path, content: bytes | None, id: str, says: str
+) -> None:
     if content is not None:
         (project / "own.json").write_bytes(content)
-    [found] = problems(changed({"artifacts": {"file": "own.json"}}))
-    assert (found.id, found.path.partition(":")[0]) == (id, "artifacts.file")
-    assert says in f"{found.wrong} {found.fix}"
+    [problem] = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert (problem.id, problem.path.partition(":")[0]) == (id, "artifacts.file")
+    assert says in f"{problem.wrong} {problem.fix}"
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
@@ -110,49 +112,49 @@ WRONG: dict[str, tuple[dict[str, Any], str, str, str]] = {
 
 
 @pytest.mark.parametrize(("change", "field", "id", "says"), WRONG.values(), ids=WRONG)
-def test_a_wrong_entry_is_named_by_its_place_in_the_file(
+def test_the_error_for_an_invalid_entry_names_its_index_in_the_file(
     project: Path, change: dict[str, Any], field: str, id: str, says: str
 ) -> None:
     (project / "own.json").write_text(json.dumps([ENTRY, {**ENTRY, "os": "windows", **change}]))
-    found = problems(changed({"artifacts": {"file": "own.json"}}))
-    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.file[1]{field}")]
-    assert says in f"{found[0].wrong} {found[0].fix}"
+    all_problems = problems(changed({"artifacts": {"file": "own.json"}}))
+    assert [(each.id, each.path) for each in all_problems] == [(id, f"artifacts.file[1]{field}")]
+    assert says in f"{all_problems[0].wrong} {all_problems[0].fix}"
 
 
 @pytest.mark.parametrize(("change", "field", "id", "says"), WRONG.values(), ids=WRONG)
-def test_a_wrong_inline_entry_is_named_by_its_place_in_the_spec(
+def test_the_error_for_an_invalid_inline_entry_names_its_path_in_the_spec(
     change: dict[str, Any], field: str, id: str, says: str
 ) -> None:
-    found = problems(changed({"artifacts": {"entries": [{**ENTRY, **change}]}}))
-    assert [(each.id, each.path) for each in found] == [(id, f"artifacts.entries.0{field}")]
-    assert says in f"{found[0].wrong} {found[0].fix}"
+    all_problems = problems(changed({"artifacts": {"entries": [{**ENTRY, **change}]}}))
+    assert [(each.id, each.path) for each in all_problems] == [(id, f"artifacts.entries.0{field}")]
+    assert says in f"{all_problems[0].wrong} {all_problems[0].fix}"
 
 
 @pytest.mark.parametrize("url", ["https://me:hunter2@files.example/x", "https://files.example/x?sig=hunter2"])
-def test_user_and_query_of_a_url_are_not_shown(url: str) -> None:
-    [found] = problems(changed({"artifacts": {"mirror": url}}))
-    assert "files.example" in str(found)
-    assert "hunter2" not in str(found)
+def test_errors_do_not_show_the_user_and_query_of_a_url(url: str) -> None:
+    [problem] = problems(changed({"artifacts": {"mirror": url}}))
+    assert "files.example" in str(problem)
+    assert "hunter2" not in str(problem)
 
 
 @pytest.mark.parametrize("artifacts", [[], 3, {"file": 3}, {"entries": 3}, {"file": "x", "entries": {}}])
-def test_wrong_shapes_around_the_file_are_problems_and_no_crash(artifacts: Any) -> None:
+def test_malformed_artifacts_are_reported_as_problems(artifacts: Any) -> None:
     assert problems({**GOOD, "artifacts": artifacts})
 
 
 @pytest.mark.parametrize("mirror", ["mirror.example", "ftp://mirror.example", "https://me@mirror.example", "https://"])
-def test_a_mirror_is_a_plain_http_url(mirror: str) -> None:
-    [found] = problems(changed({"artifacts": {"mirror": mirror}}))
-    assert (found.id, found.path) == ("wrong-value", "artifacts.mirror")
+def test_a_mirror_must_be_an_http_url_without_a_user(mirror: str) -> None:
+    [problem] = problems(changed({"artifacts": {"mirror": mirror}}))
+    assert (problem.id, problem.path) == ("wrong-value", "artifacts.mirror")
 
 
-def test_a_download_without_a_digest_is_planned_with_a_warning_and_refused_by_up() -> None:
+def test_a_download_without_a_digest_is_a_warning_for_plan_and_an_error_for_up() -> None:
     reason = {"download-without-digest": "we check it by hand"}
     for acknowledge in ({}, reason):
         stack = _stack(kubernetes="1.37.1", acknowledge=acknowledge)
-        found = [each for each in stack.warnings if each.id == "download-without-digest"]
-        assert len(found) == 2, "for each system one"
-        assert {each.fix for each in found} == {"run: mullion pin kubernetes-node 1.37.1"}
+        unpinned = [each for each in stack.warnings if each.id == "download-without-digest"]
+        assert len(unpinned) == 2, "one for each operating system"
+        assert {each.fix for each in unpinned} == {"run: mullion pin kubernetes-node 1.37.1"}
         with pytest.raises(SpecError) as refused:
             refuse_unready(stack)
         assert {each.severity for each in refused.value.problems} == {Severity.ERROR}
@@ -160,7 +162,7 @@ def test_a_download_without_a_digest_is_planned_with_a_warning_and_refused_by_up
     refuse_unready(_stack(kubernetes="1.37.0"))
 
 
-def test_a_stack_that_has_expired_is_planned_with_a_warning_and_refused_by_up() -> None:
+def test_an_expired_stack_is_a_warning_for_plan_and_an_error_for_up() -> None:
     stack = _stack(expires="2020-12-24T18:00:00Z", acknowledge={"expires-past": "never mind"})
     assert [warning.id for warning in stack.warnings] == ["expires-past"]
     with pytest.raises(SpecError, match="is in the past"):

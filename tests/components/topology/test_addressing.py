@@ -1,4 +1,4 @@
-"""Subnets and addresses: properties that hold for every cluster, and the borders."""
+"""Subnets and addresses: properties that hold for every cluster, and limits."""
 
 from ipaddress import IPv4Address, IPv4Network
 
@@ -27,22 +27,22 @@ names = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
     egress=st.sampled_from(["nat", "public"]),
     access=st.sampled_from(list(ApiAccess)),
 )
-def test_subnets_lie_in_the_node_range_and_never_overlap(
+def test_subnets_are_inside_the_node_range_and_do_not_overlap(
     prefix: int, zones: int, egress: str, access: ApiAccess
 ) -> None:
-    """IPP-05, inside the cluster's own network."""
+    """IPP-05, within the cluster's network."""
     plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}", zones=zones, egress=egress), access, Cloud.AWS)
     ranges = [each.cidr for each in plan.subnets]
     assert all(each.subnet_of(plan.cidr) for each in ranges)
     assert not any(a.overlaps(b) for i, a in enumerate(ranges) for b in ranges[i + 1 :])
-    assert all(16 <= each.prefixlen <= 28 for each in ranges), "AWS takes subnets of /16 to /28"
-    assert all(each.prefixlen <= 27 for each in (s.cidr for s in plan.edge)), "a load balancer wants a /27"
+    assert all(16 <= each.prefixlen <= 28 for each in ranges), "AWS accepts subnets of /16 to /28"
+    assert all(each.prefixlen <= 27 for each in (s.cidr for s in plan.edge)), "a load balancer needs a /27"
     routed = [name for table in plan.tables for name in table.subnets]
-    assert sorted(routed) == sorted(each.name for each in plan.subnets), "each subnet has exactly one table"
+    assert sorted(routed) == sorted(each.name for each in plan.subnets), "each subnet has exactly one route table"
 
 
 @given(pools=st.dictionaries(names, st.integers(0, 40), max_size=6), zones=st.integers(1, 3))
-def test_addresses_are_unique_unless_a_meeting_is_reported(pools: dict[str, int], zones: int) -> None:
+def test_addresses_are_unique_unless_an_overlap_is_reported(pools: dict[str, int], zones: int) -> None:
     plan = addressing.network_plan(network(zones=zones), ApiAccess.PRIVATE, Cloud.AWS)
     specs = {name: pool(count) for name, count in pools.items()}
     workers = [a for name, each in specs.items() for a in addressing.worker_addresses(plan, name, each)]
@@ -56,7 +56,7 @@ def test_addresses_are_unique_unless_a_meeting_is_reported(pools: dict[str, int]
 
 
 @given(count=st.integers(0, 50), more=st.integers(0, 50), others=st.dictionaries(names, st.integers(0, 9), max_size=4))
-def test_scaling_or_adding_pools_moves_no_address(count: int, more: int, others: dict[str, int]) -> None:
+def test_scaling_or_adding_pools_changes_no_address(count: int, more: int, others: dict[str, int]) -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     before = addressing.worker_addresses(plan, "web", pool(count))
     assert addressing.worker_addresses(plan, "web", pool(count + more))[:count] == before
@@ -65,7 +65,7 @@ def test_scaling_or_adding_pools_moves_no_address(count: int, more: int, others:
     }
 
 
-def test_a_change_of_api_access_moves_no_machine() -> None:
+def test_changing_api_access_moves_no_machine() -> None:
     private = addressing.network_plan(network(egress="public"), ApiAccess.PRIVATE, Cloud.AWS)
     public = addressing.network_plan(network(egress="public"), ApiAccess.PUBLIC, Cloud.AWS)
     assert private.machines == public.machines
@@ -76,13 +76,13 @@ def test_overlapping_pools_are_reported_with_a_free_slot() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     pools = {"a": pool(30, slot=7), "b": pool(3, slot=7), "c": pool(3, slot=100)}
     [meeting] = addressing.meetings(plan, pools)
-    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is the one to move"
+    assert (meeting.first, meeting.second) == ("a", "b"), "the smaller pool is to be moved"
     assert meeting.free is not None
     moved = {**pools, "b": pool(3, slot=meeting.free)}
     assert list(addressing.meetings(plan, moved)) == []
 
 
-def test_a_pool_may_wrap_around_the_end_of_its_range() -> None:
+def test_addresses_of_a_pool_wrap_around_at_the_end_of_the_range() -> None:
     plan = addressing.network_plan(network(), ApiAccess.PRIVATE, Cloud.AWS)
     slots = addressing.Slots.of(plan.machines[0].cidr)
     last = addressing.worker_addresses(plan, "web", pool(200, slot=slots.count - 1))
@@ -91,12 +91,12 @@ def test_a_pool_may_wrap_around_the_end_of_its_range() -> None:
 
 
 @pytest.mark.parametrize(("prefix", "expected"), [(16, 48_912), (22, 3 * 176)])
-def test_capacity_counts_what_the_zones_hold(prefix: int, expected: int) -> None:
+def test_capacity_counts_the_addresses_of_all_zones(prefix: int, expected: int) -> None:
     plan = addressing.network_plan(network(nodes=f"10.0.0.0/{prefix}"), ApiAccess.PRIVATE, Cloud.AWS)
     assert addressing.capacity(plan) == expected
 
 
-def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
+def test_nat_gateways_are_in_edge_subnets_single_or_one_per_zone() -> None:
     single = addressing.network_plan(network(nat_gateways="single"), ApiAccess.PRIVATE, Cloud.AWS)
     zonal = addressing.network_plan(network(nat_gateways="zonal"), ApiAccess.PRIVATE, Cloud.AWS)
     assert [each.name for each in single.gateways] == ["nat-0"]
@@ -105,7 +105,7 @@ def test_nat_gateways_stand_in_edge_subnets_one_or_one_a_zone() -> None:
 
 
 @pytest.mark.parametrize("cloud", [Cloud.GCP, Cloud.AZURE])
-def test_gateways_and_balancers_of_a_region_stand_in_no_subnet_and_machines_are_where_they_are_on_aws(
+def test_regional_gateways_and_load_balancers_need_no_subnet_and_machines_keep_the_addresses_of_aws(
     cloud: Cloud,
 ) -> None:
     zonal = network(nat_gateways="zonal")
@@ -115,14 +115,14 @@ def test_gateways_and_balancers_of_a_region_stand_in_no_subnet_and_machines_are_
     assert addressing.balancer_addresses(plan, cloud) == addressing.balancer_addresses(aws, Cloud.AWS)[:1]
 
 
-def test_the_range_of_the_defaults_is_private() -> None:
+def test_the_default_node_range_is_private() -> None:
     spec = ClusterSpec.model_validate({"cloud": "aws", "kubernetes": "1.32.13"})
     assert spec.network.nodes.subnet_of(IPv4Network("10.0.0.0/8"))
 
 
 @given(prefix=st.integers(addressing.LARGEST_PREFIX, addressing.SMALLEST_PREFIX), zones=st.integers(1, 3))
-def test_net_05_each_node_address_owns_a_range_of_pods_that_no_other_has(prefix: int, zones: int) -> None:
-    """IPP-02. The smallest range of pods that the check takes: a /24 for each address of the node range."""
+def test_net_05_each_node_address_has_a_pod_range_of_its_own(prefix: int, zones: int) -> None:
+    """IPP-02, with the smallest pod range that the check accepts: a /24 for each address of the node range."""
     routed = network(nodes=f"10.0.0.0/{prefix}", pods=f"64.0.0.0/{prefix - 8}", zones=zones)
     plan = addressing.network_plan(routed, ApiAccess.PRIVATE, Cloud.AWS)
     addresses = [addressing.control_plane_address(plan, index) for index in range(3)]
@@ -133,7 +133,7 @@ def test_net_05_each_node_address_owns_a_range_of_pods_that_no_other_has(prefix:
     assert len(set(ranges)) == len(set(addresses))
 
 
-def test_a_pod_range_without_a_place_for_a_node_is_refused() -> None:
+def test_pod_range_raises_if_the_range_is_too_small_for_a_node() -> None:
     small = network(nodes="10.20.0.0/22", pods="10.244.0.0/16")
     assert addressing.pod_range(small, IPv4Address("10.20.0.255")) == IPv4Network("10.244.255.0/24")
     with pytest.raises(IndexError, match=r"no /24 for 10\.20\.1\.0"):

@@ -1,4 +1,4 @@
-"""The one rule table: who reaches whom, and nobody else."""
+"""The firewall rule table: it opens every path that a cluster needs, and none to the internet."""
 
 import re
 from dataclasses import replace
@@ -37,32 +37,32 @@ def ways(
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_rule_names_are_unique_since_they_name_resources(cluster: ClusterSpec) -> None:
+def test_rule_names_are_unique(cluster: ClusterSpec) -> None:
     names = [rule.name for rule in firewall.rules(cluster)]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_reasons_are_descriptions_that_aws_takes(cluster: ClusterSpec) -> None:
+def test_the_reason_of_a_rule_is_a_valid_description_on_aws(cluster: ClusterSpec) -> None:
     """EC2 API, IpRange: up to 255 characters of a-z, A-Z, 0-9, spaces, and ._-:/()#,@[]+=&;{}!$*."""
     allowed = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}")
     assert all(allowed.fullmatch(rule.why) for rule in firewall.rules(cluster))
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_no_rule_lets_the_internet_in(cluster: ClusterSpec) -> None:
+def test_no_rule_admits_the_internet(cluster: ClusterSpec) -> None:
     inbound = [rule for rule in firewall.rules(cluster) if rule.ingress and not isinstance(rule.peer, SecurityGroup)]
     pods = {cluster.network.pods} if cluster.network.mode.value == "l2bridge" else set[IPv4Network]()
     assert all(rule.group is SecurityGroup.API_PUBLIC or rule.peer in pods for rule in inbound)
     allowed = set(cluster.api.allow if cluster.api.access.value == "public" else [])
     assert {rule.peer for rule in inbound} == allowed | pods
     if pods:
-        return  # the whole range of ports is open to them, and to nodes
+        return  # NodePorts: the whole range is open to these sources and to nodes
     ports = {rule.ports for rule in firewall.rules(cluster) if rule.ingress}
     assert not any(low <= port <= high for low, high in ports for port in (22, 3389, 5985, 5986))
 
 
-def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
+def test_overlay_and_kubelet_ports_are_open_to_nodes_only() -> None:
     """NET-13: UDP 4789 between all nodes, TCP 10250 from the control plane."""
     rules = firewall.rules(SHAPES["one"])
     vxlan = {(rule.peer, rule.group) for rule in rules if rule.protocol == "udp" and rule.ports == (4789, 4789)}
@@ -74,15 +74,15 @@ def test_overlay_and_kubelet_are_open_between_nodes_only() -> None:
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
 def test_every_path_is_complete_in_every_cluster(cluster: ClusterSpec) -> None:
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
-    found = ways(cluster, plan, firewall.rules(cluster))
-    assert [each for each in found if each.missing] == []
+    paths = ways(cluster, plan, firewall.rules(cluster))
+    assert [each for each in paths if each.missing] == []
     pods = "pods of workers 8080/tcp" if cluster is SHAPES["routed"] else "workers 4789/udp"
     assert {"API", "bundle store", "secret store", "downloads", "kubelet of workers", pods} <= {
-        each.destination for each in found
+        each.destination for each in paths
     }
 
 
-def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_them() -> None:
+def test_net_05_routed_pods_are_admitted_by_their_range_but_not_to_etcd() -> None:
     cluster = SHAPES["routed"]
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
@@ -98,26 +98,26 @@ def test_net_05_routed_pods_are_let_in_by_their_range_and_etcd_stays_closed_to_t
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_a_path_is_incomplete_without_a_needed_rule(cluster: ClusterSpec) -> None:
-    """Each rule but those for NodePorts and etcd is on some way: dropping it must be noticed."""
+def test_a_path_is_incomplete_if_a_needed_rule_is_removed(cluster: ClusterSpec) -> None:
+    """Each rule except those for NodePorts and etcd is needed by some path, so removing it must be reported."""
     if cluster is SHAPES["routed"]:
-        return  # what is open to pods covers much else; its own test drops those rules
+        return  # rules for pods cover other paths too; the test of routed pods removes them
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     rules = firewall.rules(cluster)
     for dropped in rules:
         quiet = "nodeport" in dropped.name or "etcd" in dropped.name
-        # with several allowed ranges, one less still lets people in
+        # with several allowed ranges, people still get in if one is removed
         quiet = quiet or (dropped.group is SecurityGroup.API_PUBLIC and dropped.ingress and len(cluster.api.allow) > 1)
         missing = [each for each in ways(cluster, plan, tuple(r for r in rules if r is not dropped)) if each.missing]
         assert bool(missing) != quiet, dropped.name
 
 
 @pytest.mark.parametrize("cluster", SHAPES.values(), ids=list(SHAPES))
-def test_a_path_is_incomplete_without_a_route_or_gateway(cluster: ClusterSpec) -> None:
+def test_a_path_is_incomplete_if_a_route_or_gateway_is_removed(cluster: ClusterSpec) -> None:
     plan, rules = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud), firewall.rules(cluster)
     for table in plan.tables:
         if table.name == "edge" and not plan.gateways:
-            continue  # load balancers only; they have no way out to lose
+            continue  # subnets of load balancers only: no path to the internet starts there
         cut = replace(plan, tables=tuple(replace(t, routes=()) if t is table else t for t in plan.tables))
         assert any(each.missing for each in ways(cluster, cut, rules)), table.name
     for gateway in plan.gateways:
@@ -127,7 +127,7 @@ def test_a_path_is_incomplete_without_a_route_or_gateway(cluster: ClusterSpec) -
         )
 
 
-def test_a_private_subnet_with_an_internet_route_is_no_way_out() -> None:
+def test_a_private_subnet_with_an_internet_route_does_not_reach_the_internet() -> None:
     cluster = SHAPES["public"]
     plan = addressing.network_plan(cluster.network, cluster.api.access, cluster.cloud)
     hidden = replace(plan, subnets=tuple(replace(each, public=False) for each in plan.subnets))

@@ -1,4 +1,4 @@
-"""Bundles wait for upload as files: whole, the user's alone, and what they say they are."""
+"""Bundle files in the cache: written once, readable by the user only, rewritten if changed."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Generated secrets: kept by the real engine, rotated one by one, never in plain text."""
+"""Generated secrets: the real engine keeps them, rotates them one by one, and never stores them in plain text."""
 
 import base64
 import json
@@ -48,14 +48,14 @@ SECRET = "4dabf18193072939515e22adb298388d"
 
 pytestmark = [
     pytest.mark.engine,
-    # A refused run leaves the SDK's event loop open: its server cleans up tasks, one raises, the close is skipped.
+    # After a refused run the SDK skips closing its event loop, because a task of its server raises during clean-up.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one `up` left: its outputs, the operations by resource name, and the state as written."""
+    """The result of one `up`: its outputs, the operations by resource name, and the state file."""
 
     outputs: dict[str, Any]
     operations: dict[str, str]
@@ -63,12 +63,12 @@ class Run:
 
     @property
     def files(self) -> dict[str, Any]:
-        """The control plane's secret, parsed."""
+        """The parsed secret of the control plane: file name -> content."""
         return json.loads(self.outputs["control_plane_secret"])
 
 
 class Lab:
-    """One throw-away stack with `Generated` in it, on the real engine and a file backend."""
+    """A throw-away stack that contains `Generated`, on the real engine and a file backend."""
 
     def __init__(self, folder: Path) -> None:
         backend = folder / "backend"
@@ -87,7 +87,7 @@ class Lab:
         self.stack = auto.create_or_select_stack("ci", project_name="tried", program=lambda: None, opts=options)
         self._state = backend / ".pulumi" / "stacks" / "tried" / "ci.json"
         self.log: list[str] = []
-        """Everything the engine said: its events and its output, in all runs."""
+        """The engine's events and output in all runs."""
 
     def _listen(self, operations: dict[str, str]) -> Callable[[auto.EngineEvent], None]:
         def on_event(event: auto.EngineEvent) -> None:
@@ -115,7 +115,7 @@ class Lab:
         return Run({name: result.outputs[name].value for name in OUTPUTS}, operations, self.state())
 
     def state(self) -> dict[str, Any]:
-        """The state as it lies on the disk, secrets encrypted."""
+        """Return the state file, in which secrets are encrypted."""
         return json.loads(self._state.read_text())
 
 
@@ -151,13 +151,13 @@ STEPS: list[tuple[str, dict[str, int]]] = [
     ("administrator", {"service_account": 1, "encryption": 1, "desired_state": 1, "administrator": 1}),
     ("signer", {"service_account": 2, "encryption": 1, "desired_state": 1, "administrator": 1}),
 ]
-"""Each step raises one generation more than the one before it."""
+"""Each step raises one more generation than the previous step."""
 
 
 @pytest.fixture(scope="module")
 def runs(lab: Lab) -> dict[str, Run]:
-    """One life of a stack: a preview of nothing, then each step, made once for all tests of this module."""
-    assert set(lab.preview()) >= STASHES, "a preview before the first up shows all"
+    """Preview an empty stack, then run each step; once for all tests of this module. Return step -> result."""
+    assert set(lab.preview()) >= STASHES, "the preview before the first up lists every Stash"
     return {name: lab.up(**rotation) for name, rotation in STEPS}
 
 
@@ -201,26 +201,28 @@ def test_every_certificate_verifies_against_the_stored_authority_after_each_rota
         assert kubeconfig["clusters"][0]["cluster"]["server"] == URL
         for path in ("ca", "front-proxy-ca", "etcd/ca"):
             pair: pki.KeyPair = {"certificate": run.files[f"{path}.crt"], "key": run.files[f"{path}.key"]}
-            leaf = pki.administrator_certificate(pair, "ci")  # the stored key is the stored certificate's
+            leaf = pki.administrator_certificate(
+                pair, "ci"
+            )  # verifies only if the stored key belongs to the stored certificate
             pki.verify(leaf["certificate"], pair["certificate"])
 
 
-def test_the_control_planes_secret_has_kubeadms_files_and_fits_every_cloud(runs: dict[str, Run]) -> None:
+def test_the_control_planes_secret_has_kubeadms_files_and_is_below_every_clouds_limit(runs: dict[str, Run]) -> None:
     assert list(runs["first"].files) == MEMBERS
     size = len(runs["signer"].outputs["control_plane_secret"])
-    assert size < 25_600, "Key Vault takes 25 KiB, Secrets Manager and Secret Manager 64 KiB"
+    assert size < 25_600, "the limit is 25 KiB in Key Vault, 64 KiB in Secrets Manager and Secret Manager"
 
 
-def test_encryption_keys_are_listed_newest_first_and_old_ones_stay(runs: dict[str, Run]) -> None:
+def test_encryption_keys_are_listed_newest_first_and_older_ones_are_kept(runs: dict[str, Run]) -> None:
     (old,) = runs["first"].files["encryption-keys"]
     newest, kept = runs["encryption"].files["encryption-keys"]
-    assert kept == old, "Secrets were written with it"
+    assert kept == old, "Secrets are encrypted with it"
     assert newest != old
-    assert {len(base64.b64decode(each, validate=True)) for each in (old, newest)} == {32}, "secretbox takes 32 bytes"
+    assert {len(base64.b64decode(each, validate=True)) for each in (old, newest)} == {32}, "secretbox needs 32 bytes"
 
 
 def test_the_two_newest_service_account_keys_are_kept(runs: dict[str, Run]) -> None:
-    """What the one before signed is good until the next raise; each has its number, which is its age."""
+    """Tokens signed by the previous key stay valid until the next raise. The number of a key is its age."""
     first, second, third = (runs[each].files["service-account-keys"] for each in ("first", "service account", "signer"))
     assert [[each["number"] for each in keys] for keys in (first, second, third)] == [[1], [2, 1], [3, 2]]
     assert (second[1], third[1]) == (first[0], second[0])
@@ -230,7 +232,7 @@ def test_the_two_newest_service_account_keys_are_kept(runs: dict[str, Run]) -> N
         assert key.public_key().public_bytes(*form).decode() == each["public"]
 
 
-def test_the_suffix_is_six_lower_case_letters_that_stay(runs: dict[str, Run]) -> None:
+def test_the_suffix_is_six_lower_case_letters_and_never_changes(runs: dict[str, Run]) -> None:
     assert re.fullmatch("[a-z]{6}", runs["first"].outputs["suffix"])
     assert {run.outputs["suffix"] for run in runs.values()} == {runs["first"].outputs["suffix"]}
 
@@ -242,7 +244,9 @@ def test_all_stashes_are_children_of_the_component(runs: dict[str, Run]) -> None
     assert all(each["ignoreChanges"] == ["input"] for each in kept.values())
 
 
-def test_a_bare_rotation_of_the_authorities_is_refused_and_changes_nothing(lab: Lab, runs: dict[str, Run]) -> None:
+def test_raising_rotation_certificate_authorities_is_refused_and_changes_nothing(
+    lab: Lab, runs: dict[str, Run]
+) -> None:
     before = {name: each["id"] for name, each in stashes(lab.state()).items()}
     settled = STEPS[-1][1]
     others = {"service_account": 2, "encryption": 2, "administrator": 2, "desired_state": 2}
@@ -251,12 +255,12 @@ def test_a_bare_rotation_of_the_authorities_is_refused_and_changes_nothing(lab: 
             attempt(**{**others, "certificate_authorities": 1})
     assert {name: each["id"] for name, each in stashes(lab.state()).items()} == before
     after = lab.up(**settled)
-    assert after.operations == {}, "with the option set back, it goes on as if nothing had been tried"
+    assert after.operations == {}, "with the option set back, nothing differs from before the attempts"
     assert after.outputs == runs["signer"].outputs
 
 
 def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Run]) -> None:
-    """SEC: the real values are searched for, as they are, as JSON, in base64, and line by line."""
+    """SEC: searches for the real values: plain, as JSON, in base64, and line by line."""
     values: set[str] = set()
     for run in runs.values():
         keys = [value for name, value in run.files.items() if name.endswith(".key")]
@@ -272,10 +276,10 @@ def test_neither_state_nor_log_holds_a_secret_value(lab: Lab, runs: dict[str, Ru
     places = {"log": "\n".join(lab.log)}
     folder = Path(lab.stack.workspace.work_dir)
     places |= {str(each): each.read_text(errors="replace") for each in folder.rglob("*") if each.is_file()}
-    assert any(name.endswith("ci.json") for name in places), "the state is among the places"
-    assert runs["first"].outputs["ca_hash"] in places["log"], "the log holds what is not secret"
-    found = {name for name, text in places.items() for value in values if value in text}
-    assert not found
+    assert any(name.endswith("ci.json") for name in places), "the state file is among the searched files"
+    assert runs["first"].outputs["ca_hash"] in places["log"], "the log contains values that are not secret"
+    leaking = {name for name, text in places.items() for value in values if value in text}
+    assert not leaking
     for name, each in stashes(lab.state()).items():
         if name != "ci-suffix":
             assert set(each["outputs"]["output"]) == {SECRET, "ciphertext"}, f"{name} is encrypted as a whole"

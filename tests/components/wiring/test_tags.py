@@ -1,4 +1,4 @@
-"""Tags carry a resource's URN in a form that AWS takes, and from which the resource can be found."""
+"""The URN in a resource's tags: in characters that AWS accepts, and sufficient to find the resource."""
 
 import re
 
@@ -18,7 +18,7 @@ def test_a_tag_value_has_only_characters_that_every_service_allows() -> None:
     assert re.fullmatch(r"[\w .:/=+@-]+", value)
 
 
-def test_a_long_urn_keeps_its_head_and_ends_in_a_digest_of_the_whole() -> None:
+def test_a_long_urn_is_cut_and_ends_in_the_digest_of_the_whole_urn() -> None:
     one, other = (tag_value(f"{ROOT}{'x' * 300}{end}") for end in "ab")
     assert len(one) == len(other) == LONGEST
     assert one[:190] == other[:190]

@@ -1,4 +1,4 @@
-"""What holds of every cloud's wiring, on a recording monitor."""
+"""Properties of the wiring of every cloud, recorded by a monitor without an engine."""
 
 import json
 import re
@@ -23,7 +23,7 @@ STACKS = (
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_urns_equal_the_golden_file(stack: str) -> None:
-    """A difference replaces resources of clusters that exist: it needs aliases, then `make generate`."""
+    """A changed URN replaces resources of existing clusters: add an alias, then run `make generate`."""
     urns = sorted(each.urn for each in recording(stack).resources.values())
     assert len(set(urns)) == len(recording(stack).resources)
     assert urns == (ROOT / "tests" / "golden" / "urns" / f"{stack}.txt").read_text().splitlines()
@@ -31,24 +31,24 @@ def test_urns_equal_the_golden_file(stack: str) -> None:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_resource_has_a_parent_below_the_cluster(stack: str) -> None:
-    by_urn = {each.urn: each for each in recording(stack).resources.values()}
-    for each in by_urn.values():
-        if each.type == "mullion:index:MixedCluster":
+    by_urn = {resource.urn: resource for resource in recording(stack).resources.values()}
+    for resource in by_urn.values():
+        if resource.type == "mullion:index:MixedCluster":
             continue
-        above = each
+        above = resource
         while above.parent in by_urn:
             above = by_urn[above.parent]
-        assert above.type == "mullion:index:MixedCluster", f"{each.urn} hangs below {above.urn}"
+        assert above.type == "mullion:index:MixedCluster", f"{resource.urn} is a child of {above.urn}"
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_component_registers_its_outputs_and_has_children(stack: str) -> None:
-    found = recording(stack).resources.values()
-    parents = {each.parent for each in found}
-    for each in found:
-        if not each.custom:
-            assert each.outputs, f"{each.urn} registers no outputs"
-            assert each.urn in parents, f"{each.urn} has no children"
+    resources = recording(stack).resources.values()
+    parents = {resource.parent for resource in resources}
+    for resource in resources:
+        if not resource.custom:
+            assert resource.outputs, f"{resource.urn} registers no outputs"
+            assert resource.urn in parents, f"{resource.urn} has no children"
 
 
 PINNED = {
@@ -71,18 +71,18 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "tags": {"environment": "production"},
     },
 }
-"""What a stack may say that makes other resources, or gives them other properties; some stacks have it of their own."""
+"""Options that add resources or properties; some of the repository's stacks set them too."""
 
 
 def _registered(stack: str, options: str) -> Recording:
-    """The stack with these options."""
+    """Return the recording of the stack with these options."""
     if not OPTIONS[options]:
         return recording(stack)
     cloud = stack.partition("-")[0]
-    asked = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
-    found = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], asked)})
-    assert found.errors == []
-    return found
+    changes = {**OPTIONS[options], "images": {"windows-2022": PINNED[cloud]}}
+    recorded = record(stack, {**config(stack), CLUSTER: merge(config(stack)[CLUSTER], changes)})
+    assert recorded.errors == []
+    return recorded
 
 
 @pytest.mark.parametrize(
@@ -92,14 +92,14 @@ def _registered(stack: str, options: str) -> Recording:
         *((f"{cloud}-dev", options) for cloud in clouds.CLOUDS for options in OPTIONS if OPTIONS[options]),
     ],
 )
-def test_every_property_has_the_type_that_the_sdk_declares(stack: str, options: str) -> None:
+def test_every_property_has_the_type_declared_by_the_sdk(stack: str, options: str) -> None:
     cloud = clouds.of(stack.partition("-")[0])
-    found = _registered(stack, options).resources.values()
-    ours = [each for each in found if each.type.startswith(f"{cloud.name}:")]
+    resources = _registered(stack, options).resources.values()
+    ours = [resource for resource in resources if resource.type.startswith(f"{cloud.name}:")]
     assert len(ours) > 40, stack
-    for each in ours:
-        failures = cloud.shapes.check(each.type, {key: _plain(value) for key, value in each.inputs.items()})
-        assert failures == [], each.urn
+    for resource in ours:
+        failures = cloud.shapes.check(resource.type, {key: _plain(value) for key, value in resource.inputs.items()})
+        assert failures == [], resource.urn
 
 
 REQUIRED = {
@@ -107,30 +107,30 @@ REQUIRED = {
     "azure": ("azure-native:network:Subnet", "virtualNetworkName"),
     "gcp": ("gcp:compute/subnetwork:Subnetwork", "network"),
 }
-"""A type of each cloud, and an input that its SDK asks for."""
+"""A type of each cloud, and an input that its SDK requires."""
 
 
 @pytest.mark.parametrize("name", REQUIRED)
-def test_a_misspelt_or_missing_property_is_found_by_the_sdks_types(name: str) -> None:
-    """At the top and further in."""
+def test_the_types_of_the_sdk_find_misspelt_and_missing_properties(name: str) -> None:
+    """At the top level and in a nested object."""
     check = clouds.of(name).shapes.check
-    found = recording(f"{name}-dev").resources.values()
-    machine = next(each for each in found if each.type == commands.CLOUDS[name].machine)
+    resources = recording(f"{name}-dev").resources.values()
+    machine = next(each for each in resources if each.type == commands.CLOUDS[name].machine)
     inputs = {key: _plain(value) for key, value in machine.inputs.items()}
     inner = next(key for key, value in inputs.items() if isinstance(value, dict) and "ags" not in key)
     assert check(machine.type, inputs) == []
     for wrong in ({"nmae": "x"}, {inner: {**inputs[inner], "wrongly": "x"}}, {inner: 7}):
         assert check(machine.type, {**inputs, **wrong}) != [], wrong
     kind, required = REQUIRED[name]
-    subnet = next(each for each in found if each.type == kind)
+    subnet = next(each for each in resources if each.type == kind)
     assert check(kind, {key: value for key, value in subnet.inputs.items() if key != required}) != []
 
 
 FACADE = "cluster.py"
 
 
-def test_the_facade_alone_chooses_a_cloud_and_no_cloud_names_another() -> None:
-    """What differs in data (sizes, images, limits) are tables with a row for each; code of a cloud is in its folder."""
+def test_only_cluster_py_imports_the_clouds_and_no_cloud_names_another() -> None:
+    """Differences in data (sizes, images, limits) are tables with a row for each cloud; code is in a cloud's folder."""
     for path in sorted((ROOT / "components").rglob("*.py")):
         text, place = path.read_text(), path.relative_to(ROOT / "components")
         imported = set(re.findall(r"from components\.(aws|azure|gcp)\b", text))
@@ -150,13 +150,13 @@ HEADINGS = ["Needs", "Set-up", "Cluster", "What `plan` shows", "Verify", "Limits
 @pytest.mark.parametrize("name", clouds.CLOUDS)
 def test_the_page_of_a_cloud_quotes_the_output_of_plan(name: str) -> None:
     page, stack = (ROOT / "docs" / f"{name}.md").read_text(), f"{name}-dev"
-    found, planned = recording(stack), plan(stack)
+    recorded, planned = recording(stack), plan(stack)
     assert re.findall(r"^## (.*)$", page, re.MULTILINE) == HEADINGS
     numbers = re.search(r"(\d+) machines, (\d+) (?:security group|firewall) rules,\s(\d+) resources", page)
-    assert numbers, "the numbers that `plan --resources` prints"
-    assert tuple(map(int, numbers.groups())) == (len(planned.machines), len(planned.rules), len(found.resources))
+    assert numbers, "the page has no numbers from `plan --resources`"
+    assert tuple(map(int, numbers.groups())) == (len(planned.machines), len(planned.rules), len(recorded.resources))
     policies = re.findall(r"^ *```json\n(.*?)^ *```", page, re.MULTILINE | re.DOTALL)
-    assert all(json.loads(each) for each in policies), "can be pasted"
+    assert all(json.loads(each) for each in policies), "each policy is a JSON object, so it can be pasted"
     assert policies or re.search(r"^ *```(?:sh|yaml)\n", page.partition("## Set-up")[0], re.MULTILINE)
 
 
@@ -165,5 +165,5 @@ def _plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_the_same_resources_are_registered_under_preview(stack: str) -> None:
+def test_preview_registers_the_same_resources(stack: str) -> None:
     assert set(recording(stack).resources) == set(recording(stack, preview=True).resources)

@@ -24,31 +24,31 @@ PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
 def served(
     kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
-    """The API of one cluster, as kubeadm sets it up."""
-    found = {"kubeadm": program("kubeadm", "linux")} | {name: built(name, kubernetes, missing) for name in PROGRAMS}
-    made = Served(found, kubernetes, tmp_path_factory.mktemp("served"))
+    """Return the API of one cluster, set up by kubeadm."""
+    paths = {"kubeadm": program("kubeadm", "linux")} | {name: built(name, kubernetes, missing) for name in PROGRAMS}
+    processes = Served(paths, kubernetes, tmp_path_factory.mktemp("served"))
     try:
-        made.start()
-        yield made
+        processes.start()
+        yield processes
     finally:
-        made.stop()
+        processes.stop()
 
 
 @pytest.fixture
 def kubelets(served: Served, program: Find, tmp_path: Path) -> Iterator[None]:
-    """While it is there, kwok says that the Nodes with its mark are well, as their kubelets would."""
+    """Run kwok during the test: it reports the Nodes with its label as healthy, as their kubelets would."""
     with simulated.kubelets(program("kwok", "linux"), served.administrator, tmp_path):
         yield
 
 
 @pytest.fixture
 def etcdctl(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
-    """As it lies in etcd's image."""
+    """Return etcdctl, which is in etcd's image."""
     return built("etcdctl", kubernetes, missing)
 
 
 def built(name: str, kubernetes: str, missing: Callable[[str, str], NoReturn]) -> Path:
-    """Where a program of clusters is."""
+    """Return the path of a built cluster program."""
     wanted = next(each for each in cluster_programs(kubernetes) if (each.name, each.os) == (name, "linux"))
     if not build.is_built(wanted):
         missing("lab", f"{name} is not built; run: python -m lab cluster {kubernetes}")
@@ -57,5 +57,5 @@ def built(name: str, kubernetes: str, missing: Callable[[str, str], NoReturn]) -
 
 @pytest.fixture
 def api(served: Served, module: Callable[[str], ModuleType]) -> Any:
-    """The API as the agent calls it: by kubeadm's own kubeconfig."""
+    """Return the API as the agent calls it: with kubeadm's own kubeconfig."""
     return module("api").from_kubeconfig(Path(served.administrator))

@@ -1,4 +1,4 @@
-"""etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, with what kubeadm makes for them."""
+"""etcd, kube-apiserver and kube-controller-manager on free ports of 127.0.0.1, with files and rules made by kubeadm."""
 
 import base64
 import json
@@ -24,13 +24,13 @@ from tests.awaited import until
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
 ADVERTISED = "192.0.2.10"
-"""kubeadm takes no loopback address; nothing listens there."""
+"""Advertised address: kubeadm accepts no loopback address. Nothing listens there."""
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NAMESPACES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
 class Served:
-    """The processes, and callers with identities of their own."""
+    """The processes, and calls with other identities."""
 
     def __init__(self, programs: Mapping[str, Path], kubernetes: str, folder: Path) -> None:
         self.programs, self.kubernetes, self.folder = programs, kubernetes, folder
@@ -47,20 +47,20 @@ class Served:
 
     @property
     def administrator(self) -> Path:
-        """kubeadm's kubeconfig of system:masters, which from 1.29 on is not admin.conf."""
+        """Return kubeadm's kubeconfig of system:masters: from 1.29 on not admin.conf."""
         super_admin = self.folder / "super-admin.conf"
         return super_admin if super_admin.exists() else self.folder / "admin.conf"
 
     def start(self) -> None:
-        """All of them; and what `kubeadm init` does for nodes that join, the automatic approvals among it."""
+        """Start all processes, and do what `kubeadm init` does for joining nodes, with automatic approvals."""
         self._configure()
         self._kubeadm("certs", "all")
         for each in ("admin", "super-admin", "controller-manager"):
-            # minors before 1.29 know no super-admin
+            # minors before 1.29 have no super-admin.conf
             self._kubeadm("kubeconfig", each, "--kubeconfig-dir", str(self.folder), optional=each == "super-admin")
-        own = self.folder / "controller-manager.conf"  # it asks the address that is advertised
+        own = self.folder / "controller-manager.conf"  # kubeadm calls the advertised address
         own.write_text(own.read_text().replace(ADVERTISED, "127.0.0.1"))
-        for each in self.held:  # only now: another process of tests looks for some, too
+        for each in self.held:  # released only now: other test processes also look for free ports
             each.close()
         self._start_etcd()
         self._process("kube-apiserver", self._api_server())
@@ -69,13 +69,13 @@ class Served:
         self._kubeadm("bootstrap-token", "--kubeconfig", str(self.administrator))
 
     def stop(self) -> None:
-        """The last one first; what they keep is the test's alone, so nobody waits for what they still write."""
+        """Stop the processes in reverse order without waiting for their writes: the test owns their data."""
         for each in reversed(list(self.running.values())):
             each.kill()
             each.wait()
 
     def kubectl(self, *words: str, check: bool = True) -> str:
-        """What kubectl says to the administrator."""
+        """Return kubectl's output as the administrator."""
         argv = [str(self.programs["kubectl"]), "--kubeconfig", str(self.administrator), *words]
         return subprocess.run(argv, check=check, capture_output=True, text=True, timeout=60).stdout
 
@@ -138,57 +138,64 @@ class Served:
         flags |= {"controllers": "*,bootstrapsigner,tokencleaner", "leader-elect": "false"}
         flags |= {"use-service-account-credentials": "true"}
         flags |= {"secure-port": self.controllers, "bind-address": "127.0.0.1"}
-        # no kubelet says anew that these nodes are well
+        # no kubelet renews the status of these nodes
         flags |= {"node-monitor-grace-period": "24h"}
         flags |= {"root-ca-file": self.pki / "ca.crt", "service-account-private-key-file": self.pki / "sa.key"}
         return flags
 
     def _ready(self) -> bool:
-        """It answers, and has the namespaces that a cluster has: it makes them after it says that it is ready."""
+        """Return whether the API answers and has a cluster's namespaces, which it creates after it reports ready."""
         died = [name for name, each in self.running.items() if each.poll() is not None]
         assert not died, f"{died}\n{self._log()}"
-        made = self.kubectl("get", "namespaces", "--output", "name", check=False).split()
-        return self.kubectl("get", "--raw", "/readyz", check=False) == "ok" and {*made} >= NAMESPACES
+        namespaces = self.kubectl("get", "namespaces", "--output", "name", check=False).split()
+        return self.kubectl("get", "--raw", "/readyz", check=False) == "ok" and {*namespaces} >= NAMESPACES
 
     def _log(self) -> str:
-        """The end of what each process said."""
+        """Return the end of each process's output."""
         return "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
 
     def request(self, pem: str, signer: str, as_user: Mapping[str, Any]) -> str:
-        """Make a certificate request as somebody (token, or certificate and key); its name."""
+        """Create a certificate request as another user (token, or certificate and key); return its name."""
         own = "server auth" if signer.endswith("serving") else "client auth"
-        usages = ["key encipherment", "digital signature", own]  # the controller manager of 1.24 signs for no others
+        # the controller manager of 1.24 signs for no other signer
+        usages = ["key encipherment", "digital signature", own]
         spec = {"signerName": signer, "usages": usages, "request": base64.b64encode(pem.encode()).decode()}
         kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
         body = {**kind, "metadata": {"generateName": "csr-"}, "spec": spec}
 
-        def made() -> str:
+        def created() -> str:
             answer = self.call(as_user, "POST", REQUESTS, body)
-            if answer.get("code") == 401:  # a token that was made a moment ago is not known yet
+            if answer.get("code") == 401:  # the API does not accept a token until a moment after its creation
                 return ""
             assert answer["kind"] == "CertificateSigningRequest", answer
             return answer["metadata"]["name"]
 
-        return until(made, "the request is taken")
+        return until(created, "the request is accepted")
 
     def call(self, who: Mapping[str, Any], method: str, path: str, body: Any = None) -> Any:
-        """What the API answers to somebody: a document, also where it refuses."""
+        """Return the API's answer for this identity: a document, also if it refuses."""
         words = ["curl", "--silent", "--cacert", str(self.pki / "ca.crt"), "--request", method]
         words += ["--header", "Content-Type: application/json", f"{self.url}{path}"]
         words += ["--config", "-"]
-        told = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
-        told += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
+        options = [f'header = "Authorization: Bearer {who["token"]}"'] if "token" in who else []
+        options += [f'cert = "{who["certificate"]}"', f'key = "{who["key"]}"'] if "certificate" in who else []
         if body is not None:
             place = self.folder / "body.json"
             place.write_text(json.dumps(body))
-            told.append(f'data = "@{place}"')
+            options.append(f'data = "@{place}"')
         ended = subprocess.run(
-            words, check=True, capture_output=True, text=True, timeout=60, input="\n".join(told), env=dict(os.environ)
+            words,
+            check=True,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            input="\n".join(options),
+            env=dict(os.environ),
         )
         return json.loads(ended.stdout)
 
     def issued(self, name: str) -> dict[str, Any]:
-        """The identity that a request gives, once it is issued."""
+        """Return the identity of a request once its certificate is issued."""
         words = ("get", "csr", name, "--output", "json")
         certificate = until(lambda: json.loads(self.kubectl(*words))["status"]["certificate"], f"{name} is issued")
         place, key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
@@ -197,18 +204,18 @@ class Served:
         return {"certificate": place, "key": key}
 
     def pem(self, name: str, names: list[x509.GeneralName] | None = None) -> str:
-        """A request of a kubelet, with a key that `issued` has."""
+        """Return a kubelet's certificate request, with a key that `issued` uses."""
         pairs = ((NameOID.ORGANIZATION_NAME, "system:nodes"), (NameOID.COMMON_NAME, f"system:node:{name}"))
         build = x509.CertificateSigningRequestBuilder()
         build = build.subject_name(x509.Name([x509.NameAttribute(*each) for each in pairs]))
         if names:
             build = build.add_extension(x509.SubjectAlternativeName(names), critical=False)
-        made = build.sign(self.client_key, hashes.SHA256())
-        return made.public_bytes(serialization.Encoding.PEM).decode()
+        signed = build.sign(self.client_key, hashes.SHA256())
+        return signed.public_bytes(serialization.Encoding.PEM).decode()
 
 
 def held_ports(count: int) -> list[socket.socket]:
-    """Sockets that hold ports of 127.0.0.1, below those that the system gives to whoever connects."""
+    """Return sockets that hold ports of 127.0.0.1, below the system's ephemeral ports."""
     found: list[socket.socket] = []
     for port in random.sample(range(20000, 30000), 1000):
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Nodes without machines: kwok says that they are well, by status and by lease, as their kubelets would."""
+"""Nodes without machines: kwok reports them as healthy by status and lease, as their kubelets would."""
 
 import subprocess
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 MARK = {"simulated": "kwok"}
-"""The label of Nodes that it keeps; of others nobody says anything."""
+"""Label of the Nodes that kwok keeps healthy; others get no reports."""
 
 HEARTBEAT: dict[str, Any] = {
     "apiVersion": "kwok.x-k8s.io/v1alpha1",
@@ -29,7 +29,7 @@ HEARTBEAT: dict[str, Any] = {
 
 @contextmanager
 def kubelets(kwok: Path, kubeconfig: Path, folder: Path) -> Iterator[None]:
-    """Run it, without a port of its own."""
+    """Run kwok without a port of its own."""
     config, log = folder / "kwok.yaml", folder / "kwok.log"
     config.write_text(yaml.safe_dump(HEARTBEAT))
     selected = ",".join(f"{key}={value}" for key, value in MARK.items())

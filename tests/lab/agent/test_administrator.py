@@ -1,4 +1,4 @@
-"""The administrator's calls against a real API server: drains, and the WebSockets of `mullion verify`."""
+"""The administrator's calls to a real API server: drains, and the WebSockets of `mullion verify`."""
 
 import asyncio
 from typing import Any
@@ -20,14 +20,14 @@ PODS = "/api/v1/namespaces/default/pods"
 
 @pytest.fixture
 def api(served: Served) -> KubernetesApi:
-    """The API by the client that gates and commands use, with kubeadm's kubeconfig."""
+    """Return the API client of gates and commands, with kubeadm's kubeconfig."""
     client = wait.api(served.administrator.read_text())
     until(lambda: client.ask("GET", "/api/v1/namespaces/default/serviceaccounts")["items"], "the default account")
     return client
 
 
 def pod(name: str) -> dict[str, Any]:
-    """A pod on the node that is gone as soon as it is evicted: no kubelet has to end it."""
+    """Return a pod on the node that is deleted as soon as it is evicted: no kubelet has to end it."""
     spec = {
         "nodeName": NODE,
         "containers": [{"name": "a", "image": "busybox"}],
@@ -42,7 +42,7 @@ def test_drain_cordons_a_node_and_evicts_its_pods_within_their_disruption_budget
     api.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
     for name in ("free", "kept"):
         api.ask("POST", PODS, pod(name))
-        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}  # budgets ignore Pending pods
+        ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}  # budgets ignore pending pods
         api.ask("PATCH", f"{PODS}/{name}/status", {"status": ready}, PATCH)
     spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "kept"}}}
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
@@ -67,8 +67,8 @@ def test_a_refused_websocket_has_the_message_of_the_api(api: KubernetesApi) -> N
         streams.port_forward(api, f"{PODS}/nothing", 80, b"x")
 
 
-def test_a_websocket_is_opened_and_closed_as_the_api_does_it(api: KubernetesApi) -> None:
-    """No kubelet answers, so the API ends the stream with its error, or refuses it."""
+def test_a_websocket_opens_and_closes_as_the_api_does(api: KubernetesApi) -> None:
+    """No kubelet answers, so the API closes the stream with an error, or refuses it."""
     api.ask("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE}})
     status = {"status": {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}]}}
     api.ask("PATCH", f"/api/v1/nodes/{NODE}/status", status, "application/merge-patch+json")

@@ -1,4 +1,4 @@
-"""The agent against a real API server: what it writes is accepted, and what nodes and bootstrappers try is not."""
+"""The agent against a real API server: the API accepts its writes, and refuses those of nodes and bootstrappers."""
 
 import hashlib
 import json
@@ -35,7 +35,8 @@ def round_of(module: Callable[[str], ModuleType], run: Any, api: Any, *members: 
 
 
 def settle(api: Any, one_round: Callable[[], None]) -> None:
-    """Rounds until one writes nothing: the controller of node taints writes too, and who was second looks again."""
+    """Run rounds until one writes nothing: the controller of node taints writes too, and a refused writer tries
+    again."""
     methods: list[str] = []
     ask = api.call
     with pytest.MonkeyPatch.context() as patch:
@@ -45,26 +46,26 @@ def settle(api: Any, one_round: Callable[[], None]) -> None:
             one_round()
             if set(methods) == {"GET"}:
                 return
-    pytest.fail("after twenty rounds the agent still writes")
+    pytest.fail("the agent still writes after twenty rounds")
 
 
 def client(served: Served, etcdctl: Path) -> list[str]:
-    """Etcdctl as the plan has it, without a container."""
+    """Return the command of etcdctl as in the plan, without a container."""
     tls = {"cacert": "etcd/ca.crt", "cert": "etcd/healthcheck-client.crt", "key": "etcd/healthcheck-client.key"}
     argv = [str(etcdctl), "--endpoints", f"https://127.0.0.1:{served.etcd}"]
     return argv + [word for flag, each in tls.items() for word in (f"--{flag}", str(served.pki / each))]
 
 
 def condition(served: Served, name: str) -> str:
-    """What became of a request."""
-    found = json.loads(served.kubectl("get", "csr", name, "--output", "json"))
-    return "".join(each["type"] for each in found["status"].get("conditions") or [])
+    """Return the state of a certificate request."""
+    request = json.loads(served.kubectl("get", "csr", name, "--output", "json"))
+    return "".join(each["type"] for each in request["status"].get("conditions") or [])
 
 
-def test_a_planned_member_gets_its_certificates_and_nobody_else_does(
+def test_a_planned_member_gets_its_certificates_and_no_other_machine_does(
     served: Served, api: Any, module: Callable[[str], ModuleType], run: Any
 ) -> None:
-    """CP-05: by token, then renewal and server with the certificate so won."""
+    """CP-05: the first certificate by token, then renewal and serving certificate with that certificate."""
     signing, planned = module("signing"), member("web-0", "10.20.1.4")
     signing.close(api)
     assert not re.search("node-autoapprove", served.kubectl("get", "clusterrolebindings", "--output", "name"))
@@ -72,8 +73,8 @@ def test_a_planned_member_gets_its_certificates_and_nobody_else_does(
     signing.reconcile(round_of(module, run, api, planned))
     assert (condition(served, good), condition(served, evil)) == ("Approved", "Denied")
     node = served.issued(good)
-    made = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-0"}}
-    assert served.call(node, "POST", "/api/v1/nodes", made)["kind"] == "Node"
+    own_node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "web-0"}}
+    assert served.call(node, "POST", "/api/v1/nodes", own_node)["kind"] == "Node"
     own = [x509.DNSName("web-0"), x509.IPAddress(ip_address("10.20.1.4"))]
     asked = {
         served.request(served.pem("web-0"), CLIENT, node): "Approved",
@@ -93,7 +94,7 @@ def test_a_planned_member_gets_its_certificates_and_nobody_else_does(
         assert served.call(node, method, path, body)["code"] == 403, f"a node may not {method} {path}"
 
 
-def test_nodes_are_made_as_planned_and_removed(
+def test_nodes_are_set_as_planned_and_removed(
     served: Served, api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = {"providerID": "aws:///eu-west-1a/i-0123456789abcdef0"}
@@ -126,7 +127,7 @@ SILENT = {"type": "Ready", "status": "Unknown", "reason": "NodeStatusUnknown", "
 
 
 def simulated(api: Any, name: str, instance: str, well: bool) -> None:
-    """A Node whose kubelet says that it is well, or one of which the node controller says that it is silent."""
+    """Create a Node that its kubelet reports as healthy, or that the node controller reports as silent."""
     labels = MARK if well else {}
     spec = {"providerID": f"aws:///eu-west-1a/{instance}"}
     api.call("POST", "/api/v1/nodes", {"metadata": {"name": name, "labels": labels}, "spec": spec})
@@ -136,30 +137,31 @@ def simulated(api: Any, name: str, instance: str, well: bool) -> None:
 
 
 def beats(api: Any, names: list[str]) -> dict[str, str]:
-    """When each of these Nodes said last that it is well; those alone that did."""
+    """Return when each of these Nodes last reported that it is healthy; only Nodes that did."""
     nodes = {each["metadata"]["name"]: each for each in api.call("GET", "/api/v1/nodes")["items"]}
-    said = {name: each for name in names for each in nodes[name]["status"].get("conditions", [])}
-    return {name: each["lastHeartbeatTime"] for name, each in said.items() if each["status"] == "True"}
+    ready = {name: each for name in names for each in nodes[name]["status"].get("conditions", [])}
+    return {name: each["lastHeartbeatTime"] for name, each in ready.items() if each["status"] == "True"}
 
 
 @pytest.mark.usefixtures("kubelets")
-def test_a_hundred_nodes_are_made_as_planned_and_only_those_of_machines_that_are_gone_go(
+def test_a_hundred_nodes_are_set_as_planned_and_only_nodes_of_deleted_machines_are_removed(
     served: Served, api: Any, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """90 are planned, and their kubelets write their status all the while. Of the others five are gone, three are only
-    silent, and two say that they are well.
-    """
+    """90 Nodes are planned, and their kubelets write their status all the time. Of the other ten the machines of five
+    are deleted, three are only silent, and two report as healthy."""
     names = [f"sim-{each:03}" for each in range(100)]
     instances = {name: f"i-{place:017x}" for place, name in enumerate(names)}
-    kept, lost, silent = names[:90], names[90:95], names[95:98]
+    planned_names, lost, silent = names[:90], names[90:95], names[95:98]
     well = [name for name in names if name not in (*lost, *silent)]
     for name, instance in instances.items():
         simulated(api, name, instance, name in well)
     planned = [
         member(name, f"10.20.2.{place}", labels={"place": f"{place}"}, taints=[TAINT], pods=f"10.99.{place}.0/24")
-        for place, name in enumerate(kept)
+        for place, name in enumerate(planned_names)
     ]
-    first = until(lambda: beats(api, well) if len(beats(api, well)) == len(well) else {}, "all say that they are well")
+    first = until(
+        lambda: beats(api, well) if len(beats(api, well)) == len(well) else {}, "all report that they are healthy"
+    )
     alive = {instances[name] for name in silent}
     monkeypatch.setattr(module("seen").compute, "gone", lambda _, instance: instance not in alive)
 
@@ -169,36 +171,36 @@ def test_a_hundred_nodes_are_made_as_planned_and_only_those_of_machines_that_are
         module("members").reconcile(seen)
 
     settle(api, much_later)
-    found = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
-    assert sorted(found) == [name for name in names if name not in lost]
+    remaining = {name: node for name, node in round_of(module, run, api).nodes().items() if name in instances}
+    assert sorted(remaining) == [name for name in names if name not in lost]
     for each in planned:
-        node = found[each["name"]]
+        node = remaining[each["name"]]
         assert (node["metadata"]["labels"]["place"], node["spec"]["podCIDR"]) == (each["labels"]["place"], each["pods"])
         assert [one for one in node["spec"]["taints"] if one["key"] == TAINT["key"]] == [TAINT]
-    assert "place" not in found[names[-1]]["metadata"].get("labels", {})
-    until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "they say so all the while")
+    assert "place" not in remaining[names[-1]]["metadata"].get("labels", {})
+    until(lambda: all(then > first[name] for name, then in beats(api, well).items()), "all report again meanwhile")
     leases = served.kubectl("get", "leases", "--namespace", "kube-node-lease", "--output", "name").split()
-    assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "and by their leases"
+    assert {f"lease.coordination.k8s.io/{name}" for name in well} <= {*leases}, "the leases are renewed too"
 
 
-def test_the_lease_and_the_memory_are_kept_and_of_two_writers_one_is_refused(
+def test_the_lease_and_the_memory_are_kept_and_one_of_two_writers_is_refused(
     api: Any, module: Callable[[str], ModuleType]
 ) -> None:
     first, second = (module("leases").Lease(name) for name in ("cp-0", "cp-1"))
     assert [first.hold(api), second.hold(api), first.hold(api)] == [True, False, True]
     memory = module("memory")
-    one, other = memory.Memory(api), memory.Memory(api)
-    earlier = dict(one.values)  # other tests' members on the same API server, whichever ran before
-    assert one.write(turn="cp-0")
+    writer, other = memory.Memory(api), memory.Memory(api)
+    earlier = dict(writer.values)  # members of other tests on the same API server, whichever ran before
+    assert writer.write(turn="cp-0")
     assert not other.write(turn="cp-1")
     assert memory.keep(api, applied="x")
     assert memory.Memory(api).values == {**earlier, "turn": "cp-0", "applied": "x"}
 
 
-def test_a_secret_is_written_as_it_is_once_all_write_with_the_new_key(
+def test_a_secret_is_rewritten_unchanged_once_all_api_servers_encrypt_with_the_new_key(
     served: Served, api: Any, module: Callable[[str], ModuleType]
 ) -> None:
-    """The API server takes every Secret that it gave; what it does with it is seen in tests/lab/cluster."""
+    """The API server accepts every Secret that it returned; tests/lab/cluster checks how it stores them."""
     served.kubectl("create", "secret", "generic", "rewritten", "--from-literal=a=b")
     path = "/api/v1/namespaces/default/secrets/rewritten"
     before, memory = api.find(path), module("memory")
@@ -208,7 +210,7 @@ def test_a_secret_is_written_as_it_is_once_all_write_with_the_new_key(
     assert memory.Memory(api).values["rewritten"] == "2"
 
 
-def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
+def test_a_token_is_created_and_published_by_kubeadm_and_lets_a_machine_join(
     served: Served, module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = {each.parent for each in served.programs.values()}
@@ -218,40 +220,40 @@ def test_a_token_is_minted_and_published_by_kubeadm_and_lets_a_machine_in(
     module("tokens").reconcile(run, {"token": token})
     minted = cloud.secrets["join"]
     module("tokens").reconcile(run, {"token": token})
-    assert cloud.secrets["join"] == minted, "it is good for more than half of its life"
+    assert cloud.secrets["join"] == minted, "the token is valid for more than half of its lifetime"
     name = served.request(served.pem("web-5"), CLIENT, {"token": minted})
     assert name
     served.kubectl("delete", "csr", name)
 
 
-def test_a_snapshot_that_etcd_makes_is_whole_and_stored(
+def test_a_snapshot_of_etcd_is_complete_and_stored(
     served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any, cloud: FakeCloud, root: Path
 ) -> None:
     file = root / "snapshot"
-    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}
+    config = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}, "snapshots": {"file": str(file)}}
     run.root = Path("/")
-    key = module("snapshots").make(run, told, "timer", 0.0)
+    key = module("snapshots").make(run, config, "timer", 0.0)
     stored = cloud.objects[f"/snapshots/{key}"]
     assert hashlib.sha256(stored).hexdigest() in key
     assert len(stored) > 10_000
 
 
-def test_a_member_of_etcd_that_is_gone_is_taken_out_by_its_name(
+def test_a_deleted_etcd_member_is_removed_by_its_name(
     served: Served, etcdctl: Path, module: Callable[[str], ModuleType], run: Any
 ) -> None:
-    told = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}}
+    config = {"etcd": {"find": ["echo", "etcd"], "etcdctl": client(served, etcdctl)}}
     ask = module("etcd").etcdctl
-    ask(run, told, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
-    # a member has its name once it starts; this one is known by the name that it would have
-    before = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
+    ask(run, config, "member", "add", "cp-9", "--learner", "--peer-urls", "https://192.0.2.9:2380")
+    # a member has a name only once it starts; this one is found by its planned name
+    before = json.loads(ask(run, config, "member", "list", "--write-out", "json").stdout)["members"]
     unnamed = next(each for each in before if not each.get("name"))
-    ask(run, told, "member", "remove", f"{unnamed['ID']:x}")
-    module("etcd").leave(run, told, "a-worker")
-    after = json.loads(ask(run, told, "member", "list", "--write-out", "json").stdout)["members"]
+    ask(run, config, "member", "remove", f"{unnamed['ID']:x}")
+    module("etcd").leave(run, config, "a-worker")
+    after = json.loads(ask(run, config, "member", "list", "--write-out", "json").stdout)["members"]
     assert [each["name"] for each in after] == ["one"]
 
 
-def test_certificates_of_kubeadm_are_due_before_their_year_is_over(
+def test_certificates_of_kubeadm_are_renewed_in_the_last_quarter_of_their_year(
     served: Served, module: Callable[[str], ModuleType], run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run.root = Path("/")
@@ -269,5 +271,5 @@ def test_certificates_of_kubeadm_are_due_before_their_year_is_over(
     assert due(run, {"certificates": {"files": [str(served.folder / "none")], "days": 90}})
 
 
-def test_a_ready_api_says_so_to_the_agent(api: Any) -> None:
-    until(lambda: api.at("127.0.0.1").call("GET", "/readyz") == "ok", "it says so")
+def test_a_ready_api_reports_ok_to_the_agent(api: Any) -> None:
+    until(lambda: api.at("127.0.0.1").call("GET", "/readyz") == "ok", "the API reports ok")

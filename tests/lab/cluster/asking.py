@@ -1,4 +1,4 @@
-"""Queries of a lab cluster, by its administrator on a control plane."""
+"""Queries of a lab cluster, as its administrator on a control plane."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ CURL = (
     *(f"{LIBRARIES}/ld-linux-x86-64.so.2", "--library-path", LIBRARIES),
     *("/node/bin/curl", "--silent", "--show-error", "--max-time", "5"),
 )
-"""The node's curl, in a pod with the node's /usr at /node."""
+"""The node's curl, run in a pod with the node's /usr at /node."""
 
 
 def nodes(head: Machine) -> dict[str, Any]:
@@ -28,14 +28,14 @@ def nodes(head: Machine) -> dict[str, Any]:
 
 def condition(node: dict[str, Any], name: str) -> str:
     """Return a condition's status; Unknown if the Node does not have it yet."""
-    found = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
-    return found[0] if found else "Unknown"
+    statuses = [each["status"] for each in node["status"].get("conditions", []) if each["type"] == name]
+    return statuses[0] if statuses else "Unknown"
 
 
 def etcdctl(head: Machine, *words: str) -> Any:
-    """What etcd's own client says on a control plane, as JSON, once it answers there.
+    """Return the JSON output of etcdctl on a control plane, once etcd answers there.
 
-    A kubelet gets the certificate of its own server some time after its Node is Ready.
+    A kubelet gets its serving certificate some time after its Node is Ready.
     """
     keys = [f"--{flag}=/etc/kubernetes/pki/etcd/{file}" for flag, file in
             (("cacert", "ca.crt"), ("cert", "peer.crt"), ("key", "peer.key"))]  # fmt: skip
@@ -45,8 +45,8 @@ def etcdctl(head: Machine, *words: str) -> Any:
 
 def stored(head: Machine, secret: str) -> bytes:
     """Return the bytes of a Secret of namespace `default` in etcd."""
-    found = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
-    return base64.b64decode(found["kvs"][0]["value"])
+    answer = etcdctl(head, "get", f"/registry/secrets/default/{secret}")
+    return base64.b64decode(answer["kvs"][0]["value"])
 
 
 def agent(head: Machine) -> dict[str, Any]:
@@ -55,16 +55,16 @@ def agent(head: Machine) -> dict[str, Any]:
 
 
 def at_rest(head: Machine) -> bool:
-    """Return whether the machine has no turn, its record says ready, and its agent has no errors and does not wait."""
-    said = agent(head)
-    idle = not head.file(TURN).exists() and (said.get("waits_for"), said.get("errors")) == ("", {})
+    """Return whether no turn is held, the machine's record is ready, and its agent has no errors and does not wait."""
+    report = agent(head)
+    idle = not head.file(TURN).exists() and (report.get("waits_for"), report.get("errors")) == ("", {})
     return idle and head.status()["state"] == "ready"
 
 
 def all_ready(head: Machine, count: int) -> dict[str, Any] | None:
     """Return Node objects by name if there are `count` and all are Ready, else None."""
-    found = nodes(head)
-    return found if len(found) == count and all(condition(each, "Ready") == "True" for each in found.values()) else None
+    items = nodes(head)
+    return items if len(items) == count and all(condition(each, "Ready") == "True" for each in items.values()) else None
 
 
 def _pod(name: str, node: str, script: str) -> dict[str, Any]:
@@ -90,7 +90,8 @@ def _pod(name: str, node: str, script: str) -> dict[str, Any]:
 
 @contextmanager
 def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], str]]:
-    """A Service `web` in namespace `lab` with a pod on one node; what a pod on another gets from a URL."""
+    """Run a Service `web` in namespace `lab` with a pod on one node; yield a function that fetches a URL from a pod on
+    another."""
     serve = "busybox mkdir /www && echo hello >/www/hello && exec busybox httpd -f -p 8080 -h /www"
     service = {
         "apiVersion": "v1",
@@ -110,8 +111,8 @@ def web(head: Machine, on: str, asking_from: str) -> Iterator[Callable[[str], st
         "-c",
         f"cat >/root/web.json <<'END'\n{json.dumps({'apiVersion': 'v1', 'kind': 'List', 'items': items})}\nEND",
     )
-    # pods are refused until the namespace has its service account, which a controller makes
-    until(lambda: head.kubectl("apply", "--filename", "/root/web.json"), "the manifest is taken")
+    # pods are refused until a controller has created the namespace's service account
+    until(lambda: head.kubectl("apply", "--filename", "/root/web.json"), "the manifest is accepted")
     wait = ("wait", "--namespace", "lab", "--for=condition=Ready", "pod", "--all", "--timeout=300s")
     try:
         head.kubectl(*wait, seconds=310)

@@ -1,4 +1,4 @@
-"""A clone in which commands boot a stack's machines."""
+"""A clone of the repository in which commands boot a stack's machines."""
 
 import subprocess
 import sys
@@ -16,14 +16,14 @@ from tests.lab.cluster.running import IN_CLONE
 from tests.lab.cluster.test_leaves_nothing import left
 
 LONGEST = 900
-"""Seconds of one command; the whole takes a fraction of that on two cores that do nothing else."""
+"""Seconds of one command; it takes a fraction of that on two idle cores."""
 
 
 class Clone:
     """A clone in which commands run."""
 
     def __init__(self, folder: Path, stack: str, cluster: dict[str, Any] | None = None) -> None:
-        """cluster: of a stack on AWS that the repository does not have."""
+        """cluster: of a stack on AWS that the repository does not contain."""
         self.folder, self.stack = folder, stack
         self.groups: list[Path] = []
         self.sandbox = folder / ".mullion" / "sandbox" / stack
@@ -36,7 +36,7 @@ class Clone:
             (folder / "stacks" / f"Pulumi.{stack}.yaml").write_text(yaml.safe_dump({"config": config}))
 
     def mullion(self, *words: str) -> str:
-        """Run a command, which must succeed; return its output."""
+        """Run a command that must succeed; return its output."""
         argv = [sys.executable, "-c", IN_CLONE, str(self.folder), *words]
         ran = subprocess.run(
             argv, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=LONGEST,
@@ -46,7 +46,7 @@ class Clone:
         return ran.stdout
 
     def machines(self) -> dict[str, dict[str, str]]:
-        """Return the machines of `sandbox ls` without a process, for tests that poll."""
+        """Return the machines of `sandbox ls` without starting a process, for tests that poll."""
         with closing(CloudState(supervision.cloud_state_file(self.sandbox))) as cloud_state:
             return sandbox_boot.machines(cloud_state)
 

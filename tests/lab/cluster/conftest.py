@@ -15,13 +15,13 @@ from tests.lab.cluster.running import running
 Cluster = Callable[..., BootedCluster]
 
 OPEN = ExitStack()
-"""Ends the cluster of this process. pytest-rerunfailures forgets a failed set-up without ending its fixtures: the next
-cluster ends the one that was left, whose lock it would otherwise wait for without end."""
+"""Ends the cluster of this process. pytest-rerunfailures repeats a failed set-up without ending its fixtures: the next
+cluster ends the previous one, for whose lock it would otherwise wait forever."""
 
 
 @pytest.fixture(scope="module")
 def built(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> str:
-    """The version whose programs for both systems are built, on a host where machines boot."""
+    """Return the version, if its programs for both systems are built and this host can boot machines."""
     if why := lacking():
         missing("linuxnode", why)
     if not programs.is_built(kubernetes):
@@ -33,10 +33,8 @@ def built(kubernetes: str, missing: Callable[[str, str], NoReturn]) -> str:
 def cluster(
     missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """Give `cluster(stack, kubernetes, *later)`: a stack's cloud, in which machines boot when a test says so.
-
-    later: versions that its machines can download too. No Windows machine boots in it.
-    """
+    """Return `cluster(stack, kubernetes, *later)`: a stack's cloud, in which tests boot the machines. later: more
+    versions that its machines can download. No Windows machine boots in it."""
     if why := lacking():
         missing("linuxnode", why)
 

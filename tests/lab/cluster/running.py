@@ -1,4 +1,4 @@
-"""Real clusters: a stack is made by `mullion up --sandbox` with lab.yaml over it, and its machines boot for real."""
+"""Real clusters: `mullion up --sandbox` creates a stack merged with lab.yaml, and its machines really boot."""
 
 import json
 import os
@@ -29,23 +29,24 @@ THREE: dict[str, Any] = {
     "network": {"zones": 3},
     "pools": {"linux": {"os": "ubuntu-24.04", "count": 1}},
 }
-"""As aws-prod, small."""
+"""A small version of aws-prod."""
 
 
 def stack_file(name: str, kubernetes: str, artifacts: Path) -> dict[str, Any]:
-    """A stack of the repository, or `three`, with this Kubernetes and what booting here needs. artifacts: digests."""
+    """Return a stack of the repository, or `three`, with this Kubernetes version and the settings for booting here.
+    artifacts: file of digests."""
     file = REPOSITORY / "stacks" / f"Pulumi.{name}.yaml"
     whole = {"config": {"aws:region": "eu-west-1", "mullion:cluster": THREE}}
     if file.is_file():
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
     cluster = {**whole["config"]["mullion:cluster"], "kubernetes": kubernetes}
-    made = bootable(cluster, str(artifacts))
-    # what a stack accepts of its own version may be another's
-    return {"config": {**whole["config"], "mullion:cluster": {**made, "acknowledge": {}}}}
+    document = bootable(cluster, str(artifacts))
+    # warnings accepted for the stack's own version may differ from those of this version
+    return {"config": {**whole["config"], "mullion:cluster": {**document, "acknowledge": {}}}}
 
 
 def boot(machines: Sequence[Machine], seconds: float) -> None:
-    """Boot machines one after the other, and wait until each says that it is ready."""
+    """Boot machines one after the other, and wait until each is ready."""
     for each in machines:
         each.boot()
     for each in machines:
@@ -63,40 +64,42 @@ for module in (stack_files, target, workspace):
 from operations.__main__ import main
 main()
 """
-"""The command as a process of its own, in the folder that its first word names."""
+"""The command as a separate process, in the folder that its first argument names."""
 
 
 def renewed(booted: BootedCluster, *words: str, ends: Exit = Exit.OK) -> list[Machine]:
-    """Run a command that makes machines anew and waits for them; boot these as they come, with empty disks."""
-    folder, known, made = booted.folder.parent, {name: each.record.id for name, each in booted.machines.items()}, []
+    """Run a command that replaces machines and waits for them; boot the new ones with empty disks as they appear."""
+    folder = booted.folder.parent
+    instances = {name: machine.record.id for name, machine in booted.machines.items()}
+    machines: list[Machine] = []
     argv = [sys.executable, "-c", IN_CLONE, str(folder), *words]
     with (
-        (folder / "command.log").open("w+", encoding="utf-8") as said,
+        (folder / "command.log").open("w+", encoding="utf-8") as log,
         subprocess.Popen(
             argv,
             cwd=REPOSITORY,
             env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
             stdin=subprocess.DEVNULL,
-            stdout=said,
+            stdout=log,
             stderr=subprocess.STDOUT,
         ) as command,
     ):
         while command.poll() is None:
-            for each in booted.cloud_state.resources(INSTANCE):
-                name = booted.document(each)["machine"]["name"]
-                if known.get(name, each.id) != each.id:
-                    known[name] = each.id
+            for record in booted.cloud_state.resources(INSTANCE):
+                name = booted.document(record)["machine"]["name"]
+                if instances.get(name, record.id) != record.id:
+                    instances[name] = record.id
                     booted.remove(name)
-                    made.append(booted.machine(name))
-                    made[-1].boot()
+                    machines.append(booted.machine(name))
+                    machines[-1].boot()
             time.sleep(0.2)
-        said.seek(0)
-        assert command.returncode == ends, said.read()
-    return made
+        log.seek(0)
+        assert command.returncode == ends, log.read()
+    return machines
 
 
 def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], None]) -> None:
-    """Edit the stack's cluster and run `mullion up`, which makes no machine anew."""
+    """Edit the stack's cluster and run `mullion up`, which replaces no machine."""
     place = booted.folder.parent / "stacks" / f"Pulumi.{stack}.yaml"
     whole = yaml.safe_load(place.read_text(encoding="utf-8"))
     edit(whole["config"]["mullion:cluster"])
@@ -106,7 +109,7 @@ def change(booted: BootedCluster, stack: str, edit: Callable[[dict[str, Any]], N
 
 @contextmanager
 def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[BootedCluster]:
-    """A stack's cloud, in which nothing has booted yet. later: versions that its machines can download too."""
+    """Create a stack's cloud, in which no machine has booted. later: more versions that its machines can download."""
     folder.mkdir(exist_ok=True)
     versions, file = (kubernetes, *later), folder / "artifacts.json"
     file.write_text(json.dumps(programs.entries(versions)), encoding="ascii")
@@ -116,4 +119,4 @@ def running(folder: Path, name: str, kubernetes: str, *later: str) -> Iterator[B
         with booted_cluster(cloud_state, net, folder / "machines", versions) as here:
             yield here
         cloud_state.close()
-        shutil.rmtree(folder / "machines")  # each disk has a gigabyte of images
+        shutil.rmtree(folder / "machines")  # each disk contains a gigabyte of images

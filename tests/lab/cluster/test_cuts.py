@@ -1,4 +1,4 @@
-"""Three control planes and a worker whose power goes again and again on their way: the same cluster comes of it."""
+"""Three control planes and a worker with repeated power cuts during their set-up: the planned cluster is the result."""
 
 import json
 import os
@@ -31,27 +31,28 @@ FOUNDING = (
     FOUNDED,
     "/etc/mullion/addons/flannel.json",
 )
-"""Files of the founder: as soon as one is there, its power goes."""
+"""Files of the founder: its power is cut as soon as one exists."""
 JOINING = (MEMBER, f"{ETC}/pki/apiserver.crt", f"{ETC}/manifests/etcd.yaml", "/var/lib/etcd/member", DONE)
 WORKING = (
     *("/opt/mullion/current", "/usr/local/bin/kubeadm", "/etc/containerd/config.toml"),
     *(f"{ETC}/bootstrap-kubelet.conf", f"{ETC}/kubelet.conf", DONE),
 )
 TORN = (f"{ETC}/pki/apiserver.crt", f"{ETC}/admin.conf", f"{ETC}/manifests/etcd.yaml", "/var/lib/kubelet/config.yaml")
-"""Files that a real cut can leave empty: kubeadm does not wait for the disk. Emptied where kubeadm was not done."""
+"""Files that a real power cut can leave empty, because kubeadm does not sync the disk. Emptied if kubeadm was not
+done."""
 
 Cluster = Callable[[str, str], BootedCluster]
 
 
 def there(machine: Machine, path: str) -> bool:
-    """The machine has the file; what containers and kubelets keep is on disks of their own."""
+    """Return whether the machine has the file; containers' and kubelets' files are on separate disks."""
     head, _, rest = path.removeprefix("/var/lib/").partition("/")
     own = machine.folder / "var" / head / rest
     return own.exists() if path.startswith("/var/lib/") and own.parent.is_dir() else os.path.lexists(machine.file(path))
 
 
 def cut_at(machine: Machine, path: str) -> None:
-    """Let it run until it has the file, and take its power away; leave torn what kubeadm was at."""
+    """Run the machine until it has the file, then cut its power; empty the files that kubeadm was writing."""
     end = time.monotonic() + POINT_SECONDS
     while not there(machine, path):
         assert time.monotonic() < end, f"{machine.name} has no {path}: {machine.status()} {machine.console()[-3000:]}"
@@ -64,7 +65,7 @@ def cut_at(machine: Machine, path: str) -> None:
 
 
 def cut_through(machine: Machine, points: tuple[str, ...]) -> None:
-    """Boot it and cut it at every point, then let it be."""
+    """Boot it and cut it at every point, then let it run."""
     for each in points:
         machine.boot()
         cut_at(machine, each)
@@ -72,7 +73,7 @@ def cut_through(machine: Machine, points: tuple[str, ...]) -> None:
 
 
 def records(booted: BootedCluster) -> list[dict[str, Any]]:
-    """Who founds the cluster, as the snapshot store has it."""
+    """Return the founding records in the snapshot store."""
     (bucket,) = {
         booted.document(each.record)["facts"]["snapshot_store"].split("//")[1].split(".")[0]
         for each in booted.machines.values()
@@ -84,7 +85,7 @@ def records(booted: BootedCluster) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def cut(cluster: Cluster, kubernetes: str) -> BootedCluster:
-    """The cluster, once all of its machines are ready after all that."""
+    """Return the cluster once all its machines are ready after the cuts."""
     booted = cluster("three", kubernetes)
     founder, *others = [booted.machine(name) for name in booted.machine_names("control-plane")]
     worker = booted.machine(booted.machine_names("linux")[0])
@@ -98,33 +99,33 @@ def cut(cluster: Cluster, kubernetes: str) -> BootedCluster:
     return booted
 
 
-def test_one_cluster_was_founded_once_by_the_machine_that_claimed_it(cut: BootedCluster) -> None:
-    found = records(cut)
-    assert [each["state"] for each in found] == ["claimed", "founded"]
-    assert len({each["owner"] for each in found}) == 1
+def test_the_cluster_is_founded_once_by_the_machine_that_claimed_it(cut: BootedCluster) -> None:
+    founding = records(cut)
+    assert [each["state"] for each in founding] == ["claimed", "founded"]
+    assert len({each["owner"] for each in founding}) == 1
 
 
-def test_every_machine_is_a_ready_node_of_it(cut: BootedCluster) -> None:
+def test_every_machine_is_a_ready_node(cut: BootedCluster) -> None:
     head = cut.machine(cut.machine_names("control-plane")[0])
-    found = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
-    assert sorted(found) == sorted(cut.machines)
+    objects = until(lambda: all_ready(head, len(cut.machines)), "every node is Ready")
+    assert sorted(objects) == sorted(cut.machines)
 
 
-def test_etcd_has_three_voting_members_and_no_other(cut: BootedCluster) -> None:
+def test_etcd_has_exactly_three_voting_members(cut: BootedCluster) -> None:
     head = cut.machine(cut.machine_names("control-plane")[0])
     members = etcdctl(head, "member", "list")["members"]
     assert sorted(each["name"] for each in members) == cut.machine_names("control-plane")
     assert not [each for each in members if each.get("isLearner")]
 
 
-def test_manifests_of_the_add_ons_are_what_the_api_server_takes_strictly(cut: BootedCluster) -> None:
+def test_the_api_server_accepts_the_manifests_of_add_ons_strictly(cut: BootedCluster) -> None:
     head = cut.machine(cut.machine_names("control-plane")[0])
-    for each in sorted(head.file("/etc/mullion/addons").glob("*.json")):
-        said = head.kubectl(
+    for manifest in sorted(head.file("/etc/mullion/addons").glob("*.json")):
+        applied = head.kubectl(
             "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=true",
-            "--filename", f"/etc/mullion/addons/{each.name}",
+            "--filename", f"/etc/mullion/addons/{manifest.name}",
         )  # fmt: skip
-        assert said.count("serverside-applied") == len(json.loads(each.read_text())["items"]), each.name
+        assert applied.count("serverside-applied") == len(json.loads(manifest.read_text())["items"]), manifest.name
 
 
 def test_core_dns_and_kube_proxy_select_linux(cut: BootedCluster) -> None:
@@ -134,11 +135,11 @@ def test_core_dns_and_kube_proxy_select_linux(cut: BootedCluster) -> None:
         assert head.kubectl("get", each, "--namespace", "kube-system", "--output", path) == "linux", "CP-04"
 
 
-def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut: BootedCluster) -> None:
+def test_no_machine_has_a_token_or_key_in_a_log_or_a_public_file(cut: BootedCluster) -> None:
     secret = {
         line
-        for name, each in cut.machines.items()
-        for path in (each.folder / "upper/etc/kubernetes/pki").rglob("*.key")
+        for name, machine in cut.machines.items()
+        for path in (machine.folder / "upper/etc/kubernetes/pki").rglob("*.key")
         for line in path.read_text().splitlines()
         if "-----" not in line
     }
@@ -149,14 +150,16 @@ def test_no_machine_tells_a_token_or_key_in_a_log_or_a_file_that_others_read(cut
         for text in cut.cloud_state.secret_values(one.id).values()
     )
     assert len(secret) > 20
-    for each in cut.machines.values():
-        journal = each.run("journalctl", "--unit=mullion", "--unit=mullion-agent", "--no-pager", "--output=cat").stdout
+    for machine in cut.machines.values():
+        journal = machine.run(
+            "journalctl", "--unit=mullion", "--unit=mullion-agent", "--no-pager", "--output=cat"
+        ).stdout
         public = [
             path.read_text(errors="replace")
             for folder in ("etc/mullion", "var/lib/mullion", "opt/mullion")
-            for path in (each.folder / "upper" / folder).rglob("*")
+            for path in (machine.folder / "upper" / folder).rglob("*")
             if path.is_file() and path.stat().st_mode & 0o044
         ]
-        for text in (journal, each.console(), *public):
-            assert token.rpartition(".")[2] not in text, each.name
-            assert not [line for line in secret if line in text], each.name
+        for text in (journal, machine.console(), *public):
+            assert token.rpartition(".")[2] not in text, machine.name
+            assert not [line for line in secret if line in text], machine.name

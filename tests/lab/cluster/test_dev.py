@@ -1,4 +1,4 @@
-"""aws-dev's Linux machines, booted from their own user-data: a real cluster, node by node as planned."""
+"""aws-dev's Linux machines, booted with their own user-data: a real cluster whose nodes are as planned."""
 
 import json
 from collections.abc import Callable
@@ -19,17 +19,17 @@ from tests.lab.cluster.running import boot
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 READY_SECONDS = 400
-"""Far above what it takes: two cores may be busy."""
+"""Far above the usual time: two cores may be busy."""
 
 RESULT = "/var/lib/mullion/result.json"
-"""The executor's last word."""
+"""The executor's result file."""
 
 Cluster = Callable[[str, str], BootedCluster]
 
 
 @pytest.fixture(scope="module")
 def dev(cluster: Cluster, kubernetes: str) -> BootedCluster:
-    """The cluster, once each of its Linux machines says that it is ready."""
+    """Return the cluster once each of its Linux machines is ready."""
     booted = cluster("aws-dev", kubernetes)
     machines = [booted.machine(name) for pool in ("control-plane", "linux") for name in booted.machine_names(pool)]
     boot(machines, READY_SECONDS)
@@ -38,32 +38,32 @@ def dev(cluster: Cluster, kubernetes: str) -> BootedCluster:
 
 @pytest.fixture(scope="module")
 def head(dev: BootedCluster) -> Machine:
-    """Its control plane."""
+    """Return its control plane."""
     return dev.machine(dev.machine_names("control-plane")[0])
 
 
-def test_every_machine_began_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: BootedCluster) -> None:
-    for each in dev.machines.values():
-        given = each.record.inputs["userData"].encode()
-        assert each.user_data() == given
-        assert each.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == given
-        assert each.status()["bundle"] == dev.document(each.record)["bundle"]["sha256"]
+def test_every_machine_booted_with_exactly_the_user_data_that_the_program_gave_the_cloud(dev: BootedCluster) -> None:
+    for machine in dev.machines.values():
+        user_data = machine.record.inputs["userData"].encode()
+        assert machine.user_data() == user_data
+        assert machine.file("/var/lib/cloud/seed/nocloud/user-data").read_bytes() == user_data
+        assert machine.status()["bundle"] == dev.document(machine.record)["bundle"]["sha256"]
 
 
 def test_every_node_is_ready_and_as_planned(dev: BootedCluster, head: Machine, kubernetes: str) -> None:
-    found = until(lambda: all_ready(head, 2), "both nodes are Ready")
-    for name, each in dev.machines.items():
-        node, told = found[name], dev.document(each.record)["machine"]
+    objects = until(lambda: all_ready(head, 2), "both nodes are Ready")
+    for name, machine in dev.machines.items():
+        node, plan = objects[name], dev.document(machine.record)["machine"]
         addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
-        assert (addresses["InternalIP"], addresses["Hostname"]) == (told["address"], name)
+        assert (addresses["InternalIP"], addresses["Hostname"]) == (plan["address"], name)
         assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
-        assert node["metadata"]["labels"]["mullion.dev/pool"] == told["pool"]
-        zone = each.record.outputs["availabilityZone"]
-        assert node["spec"]["providerID"] == f"aws:///{zone}/{each.record.id}"
+        assert node["metadata"]["labels"]["mullion.dev/pool"] == plan["pool"]
+        zone = machine.record.outputs["availabilityZone"]
+        assert node["spec"]["providerID"] == f"aws:///{zone}/{machine.record.id}"
         assert node["spec"]["podCIDR"].endswith(".0/24"), "IPP-02"
-    # the controller takes away a Node's not-ready taints a moment after it is Ready
+    # the controller removes a Node's not-ready taints a moment after it is Ready
     planned = {("node-role.kubernetes.io/control-plane", "NoSchedule")}
-    until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has its own taint alone")
+    until(lambda: _taints(nodes(head)[head.name]) == planned, "the control plane has only its own taint")
 
 
 def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
@@ -72,7 +72,7 @@ def _taints(node: dict[str, Any]) -> set[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def windows_node(dev: BootedCluster, missing: Callable[[str, str], NoReturn]) -> Machine:
-    """Its Windows worker, registered."""
+    """Return its Windows worker, registered."""
     name = dev.machine_names("web")[0]
     if why := hosts.why_not(name):
         missing("winpwsh", why)
@@ -91,8 +91,8 @@ def test_add_ons_are_applied_and_run(head: Machine) -> None:
         head.kubectl("rollout", "status", kind, "--namespace", namespace, "--timeout=300s", seconds=310)
     applied = json.loads(head.file("/etc/mullion/addons/flannel.json").read_text())["items"]
     (settings,) = (each for each in applied if each["kind"] == "ConfigMap")
-    there = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
-    assert there["data"] == settings["data"]
+    config = json.loads(head.kubectl("get", "configmap/flannel", "--namespace", "kube-flannel", "--output", "json"))
+    assert config["data"] == settings["data"]
 
 
 def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pods(
@@ -100,52 +100,55 @@ def test_a_service_is_reached_by_name_across_nodes_and_metadata_is_closed_to_pod
 ) -> None:
     worker = dev.machine_names("linux")[0]
     with web(head, on=worker, asking_from=head.name) as ask:
-        # a moment after the pod is ready its node has the Service's rules, the other one not yet
+        # the pod's node gets the Service's rules a moment after the pod is ready, the other node later
         until(lambda: ask("http://web.lab.svc.cluster.local:8080/hello") == "hello\n", "the Service answers")
-        assert "timed out" in ask("http://169.254.169.254/latest/"), "from a pod"
+        assert "timed out" in ask("http://169.254.169.254/latest/"), "the metadata service is closed to pods"
     asked = ("curl", "--silent", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "30")
     answer = dev.machine(worker).run(*asked, "http://169.254.169.254/latest/meta-data/")
-    assert answer.stdout == "401", "a node is answered: it has to bring a token"
+    assert answer.stdout == "401", "the metadata service answers a node, which needs a token"
 
 
 @pytest.mark.soak
-def test_the_windows_worker_began_with_its_user_data_and_its_node_is_as_planned(
+def test_the_windows_worker_booted_with_its_user_data_and_its_node_is_as_planned(
     dev: BootedCluster, head: Machine, windows_node: Machine, kubernetes: str
 ) -> None:
     """SCH-02, SRV-12, RES-06: taints, labels, build, address, providerID, pod range, allocatable."""
     assert windows_node.user_data() == windows_node.record.inputs["userData"].encode()
-    told, node = dev.document(windows_node.record), nodes(head)[windows_node.name]
-    assert (windows_node.status()["state"], windows_node.status()["bundle"]) == ("registered", told["bundle"]["sha256"])
+    document, node = dev.document(windows_node.record), nodes(head)[windows_node.name]
+    assert (windows_node.status()["state"], windows_node.status()["bundle"]) == (
+        "registered",
+        document["bundle"]["sha256"],
+    )
     labels, zone = node["metadata"]["labels"], windows_node.record.outputs["availabilityZone"]
     wanted = {"kubernetes.io/os": "windows", "node.kubernetes.io/windows-build": "10.0.17763", "team": "web"}
     assert {name: labels.get(name) for name in wanted} == wanted
-    assert labels["mullion.dev/pool"] == told["machine"]["pool"]
+    assert labels["mullion.dev/pool"] == document["machine"]["pool"]
     assert ("os", "windows", "NoSchedule") in {(e["key"], e.get("value"), e["effect"]) for e in node["spec"]["taints"]}
     assert node["spec"]["providerID"] == f"aws:///{zone}/{windows_node.record.id}"
     assert node["spec"]["podCIDR"].endswith(".0/24")
     addresses = {one["type"]: one["address"] for one in node["status"]["addresses"]}
-    assert (addresses["InternalIP"], addresses["Hostname"]) == (told["machine"]["address"], windows_node.name)
+    assert (addresses["InternalIP"], addresses["Hostname"]) == (document["machine"]["address"], windows_node.name)
     assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubernetes}"
     capacity, allocatable = (memory_bytes(node["status"][each]["memory"]) for each in ("capacity", "allocatable"))
-    assert capacity - allocatable >= memory_bytes("2Gi"), "what Windows itself needs is reserved (RES-01)"
-    assert condition(node, "Ready") == "False", "no container runs there"
+    assert capacity - allocatable >= memory_bytes("2Gi"), "resources of Windows itself are reserved (RES-01)"
+    assert condition(node, "Ready") == "False", "no container runs on the node"
 
 
 @pytest.mark.soak
 def test_cp_06_the_windows_worker_has_one_certificate_by_a_request_that_the_agent_approved(
     head: Machine, windows_node: Machine
 ) -> None:
-    found = json.loads(head.kubectl("get", "certificatesigningrequests", "--output", "json"))["items"]
-    mine = [each for each in found if each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"]
+    requests = json.loads(head.kubectl("get", "certificatesigningrequests", "--output", "json"))["items"]
+    mine = [each for each in requests if each["spec"]["signerName"] == "kubernetes.io/kube-apiserver-client-kubelet"]
     approved = [
         each["spec"]["username"] for each in mine for one in each["status"]["conditions"] if one["type"] == "Approved"
     ]
     assert any(name.startswith("system:bootstrap:") for name in approved)
-    assert b"PRIVATE KEY" in windows_node.read(rf"{PKI}\{CURRENT}"), "the kubelet goes on with its own"
+    assert b"PRIVATE KEY" in windows_node.read(rf"{PKI}\{CURRENT}"), "the kubelet keeps its certificate"
 
 
 @pytest.mark.soak
-def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine, windows_node: Machine) -> None:
+def test_a_windows_worker_that_loses_power_keeps_its_node(head: Machine, windows_node: Machine) -> None:
     before, time, certificate = (
         nodes(head)[windows_node.name],
         windows_node.status()["time"],
@@ -163,7 +166,7 @@ def test_a_windows_worker_that_loses_power_is_the_same_node_again(head: Machine,
 
 
 @pytest.mark.soak
-def test_a_windows_worker_that_boots_without_its_cable_comes_to_itself_once_it_has_it(
+def test_a_windows_worker_that_boots_without_its_cable_registers_once_it_is_plugged_in(
     dev: BootedCluster, windows_node: Machine
 ) -> None:
     instance, time = dev.cloud_services.machines.instance(windows_node.record), windows_node.status()["time"]
@@ -183,18 +186,18 @@ def test_a_windows_worker_that_boots_without_its_cable_comes_to_itself_once_it_h
 def test_a_control_plane_that_loses_power_comes_back_by_itself(dev: BootedCluster, head: Machine) -> None:
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.cut()
-    # by now nothing writes any more
-    before, told = json.loads(head.file(RESULT).read_text())["started"], head.status()["time"]
+    # by now all writes are done
+    before, recorded = json.loads(head.file(RESULT).read_text())["started"], head.status()["time"]
     head.boot()
 
     def came_true_again() -> bool:
         result = json.loads(head.file(RESULT).read_text())
         return result["started"] != before and (result["state"], result["code"]) == ("done", 0)
 
-    until(came_true_again, "its plan came true again")
-    until(lambda: head.status()["time"] != told and head.status()["state"] == "ready", "its record says so")
-    # a moment after its start the API does not know its roles yet
-    kept = until(
-        lambda: head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}"), "the API allows it"
+    until(came_true_again, "its plan is done again")
+    until(lambda: head.status()["time"] != recorded and head.status()["state"] == "ready", "its record says ready")
+    # a moment after its start the API server does not know its roles yet
+    value = until(
+        lambda: head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}"), "the API allows the request"
     )
-    assert kept == "b"
+    assert value == "b"

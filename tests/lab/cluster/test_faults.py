@@ -1,4 +1,4 @@
-"""Power cuts, pulled cables, slow networks and changed pools in random order: the planned cluster comes out of it."""
+"""Power cuts, pulled cables, slow networks and changed pools in random order: the cluster ends as planned."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def _reboot(clone: Clone, draw: random.Random, machine: str) -> str:
 
 
 def _undone(word: str) -> Step:
-    """A fault that is taken back at once, or by whoever heals the cluster next."""
+    """Return a fault that is undone at once, or by `healed`."""
 
     def step(clone: Clone, draw: random.Random, machine: str) -> str:
         clone.mullion("sandbox", word, STACK, machine)
@@ -50,7 +50,7 @@ def _throttle(clone: Clone, draw: random.Random, machine: str) -> str:
 
 
 def _scale(clone: Clone, draw: random.Random, machine: str) -> str:
-    healed(clone)  # a pool that is not whole is not changed
+    healed(clone)  # a pool is changed only if it is complete
     count = draw.choice(COUNTS)
     clone.mullion("scale", STACK, "linux", str(count), "--sandbox", "--yes")
     return f"scale linux to {count}"
@@ -70,16 +70,16 @@ FAULTS: tuple[tuple[Step, int], ...] = (
     (_scale, 2),
     (_power, 1),
 )
-"""Kinds and how often each comes."""
+"""Faults, and how often each is drawn."""
 
 
 def booting(clone: Clone) -> dict[str, dict[str, str]]:
-    """Machines that can boot here."""
+    """Return the machines that can boot here."""
     return {name: each for name, each in clone.machines().items() if not each["power"].startswith("not booted")}
 
 
 def healed(clone: Clone) -> None:
-    """Take every fault back, and wait until each machine says that it is as planned."""
+    """Undo every fault, and wait until each machine is as planned."""
     for name, each in booting(clone).items():
         if each["network"] == "isolated":
             clone.mullion("sandbox", "isolate", STACK, name, "--undo")
@@ -95,15 +95,15 @@ def healed(clone: Clone) -> None:
 
 
 def faults(clone: Clone, seed: int, steps: int) -> None:
-    """So many steps in the order that the seed draws, then a cluster as planned."""
+    """Do this many steps in the order that the seed draws, then heal the cluster."""
     draw = random.Random(seed)
     kinds, weights = zip(*FAULTS, strict=True)
     for number in range(steps):
         machine = draw.choice(sorted(booting(clone)))
         (step,) = draw.choices(kinds, weights)
         began = time.monotonic()
-        said = step(clone, draw, machine)
-        sys.stdout.write(f"seed {seed}, step {number + 1} of {steps}: {said} ({time.monotonic() - began:.0f} s)\n")
+        event = step(clone, draw, machine)
+        sys.stdout.write(f"seed {seed}, step {number + 1} of {steps}: {event} ({time.monotonic() - began:.0f} s)\n")
     healed(clone)
     assert json.loads(clone.mullion("verify", STACK, "--json"))["failed"] == 0
 

@@ -1,4 +1,4 @@
-"""Images that booted machines pull: what containerd keeps of an import has an index with every name."""
+"""Images that booted machines pull: the registry serves the index, manifest and layers of each."""
 
 import json
 
@@ -17,10 +17,10 @@ def test_the_registry_has_every_image_of_a_version_with_its_manifest_and_layers(
     for reference in images.references(built):
         registry_name, _, name = reference.partition("/")
         name, _, tag = name.rpartition(":")
-        found = registry.find(f"/v2/{name}/manifests/{tag}?ns={registry_name}")
-        assert found, reference
-        manifest = json.loads(found.file.read_text())
-        for each in (manifest["config"], *manifest["layers"]):
-            blob = registry.find(f"/v2/{name}/blobs/{each['digest']}?ns={registry_name}")
-            assert blob, f"{reference}: {each['digest']}"
-            assert blob.file.stat().st_size == each["size"]
+        answer = registry.find(f"/v2/{name}/manifests/{tag}?ns={registry_name}")
+        assert answer, reference
+        manifest = json.loads(answer.file.read_text())
+        for layer in (manifest["config"], *manifest["layers"]):
+            blob = registry.find(f"/v2/{name}/blobs/{layer['digest']}?ns={registry_name}")
+            assert blob, f"{reference}: {layer['digest']}"
+            assert blob.file.stat().st_size == layer["size"]

@@ -1,4 +1,4 @@
-"""Larger stacks, booted by the command: each machine reaches its pool's gate, and `mullion verify` finds no fault."""
+"""Larger stacks, booted by the command: each machine reaches its pool's gate, and `mullion verify` finds no failure."""
 
 import json
 from typing import Any
@@ -20,11 +20,12 @@ BOTH_RUNTIMES: dict[str, Any] = {
         "legacy": {"os": "windows-2019", "runtime": "docker", "count": 1},
     },
 }
-"""Three control planes, and Windows with containerd and with Docker: by cri-dockerd from Kubernetes 1.24 on."""
+"""Three control planes, and Windows workers with containerd and with Docker (through cri-dockerd from Kubernetes 1.24
+on)."""
 STACKS: dict[str, dict[str, Any] | None] = {"runtimes": BOTH_RUNTIMES, "aws-prod": None}
-"""By name; nothing where the repository has it."""
+"""Clusters by stack name; None for a stack of the repository."""
 LINUX = ("control-plane-", "linux-")
-"""How names of machines begin."""
+"""Prefixes of machine names."""
 
 
 @pytest.mark.parametrize("stack", STACKS)
@@ -36,11 +37,11 @@ def test_every_machine_is_as_planned_and_verify_finds_no_fault(
     clone = Clone(tmp_path_factory.mktemp("larger"), stack, own)
     clone.mullion("up", stack, "--sandbox", "--yes", "--bootable", "--kubernetes", built)
     try:
-        said = clone.mullion("sandbox", "boot", stack)
+        output = clone.mullion("sandbox", "boot", stack)
         of_windows = "registered" if windows.tool() else "absent"
         states = {name: each["record"] for name, each in clone.machines().items()}
         assert states == {name: "ready" if name.startswith(LINUX) else of_windows for name in states}
-        assert sum(line.startswith("control-plane-") and " Ready " in line for line in said.splitlines()) == 3
+        assert sum(line.startswith("control-plane-") and " Ready " in line for line in output.splitlines()) == 3
         assert json.loads(clone.mullion("verify", stack, "--json"))["failed"] == 0
     finally:
         clone.mullion("down", stack, "--sandbox", "--yes", "--confirm", stack)

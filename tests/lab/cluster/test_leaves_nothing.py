@@ -1,4 +1,4 @@
-"""What machines and their network leave on the host once they are gone."""
+"""Leftovers of machines and their network on the host after they end."""
 
 from pathlib import Path
 
@@ -12,17 +12,18 @@ pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 
 def left(folder: Path, net: str, groups: list[Path]) -> dict[str, list[str]]:
-    """What is on this host of machines below the folder, in the network `net`; groups: their control groups."""
+    """Return leftovers on this host: of machines below the folder, in the network `net`; groups: their control
+    groups."""
     processes: list[str] = []
-    for each in Path("/proc").glob("[0-9]*/mountinfo"):
+    for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:
-            if str(folder) in each.read_text():
-                processes.append(each.parent.name)
+            if str(folder) in mounts.read_text():
+                processes.append(mounts.parent.name)
         except OSError:
-            continue  # it ended
+            continue  # the process has ended
     spaces = [line.split()[0] for line in network.run("netns", "list").splitlines()]
     return {
-        "control groups": [str(each) for each in groups if each.exists()],
+        "control groups": [str(group) for group in groups if group.exists()],
         "mounts": [line for line in Path("/proc/self/mountinfo").read_text().splitlines() if str(folder) in line],
         "network namespaces": [name for name in spaces if name.startswith(net)],
         "processes": processes,
@@ -38,7 +39,7 @@ def test_machines_that_end_leave_no_process_mount_namespace_or_control_group(
         groups = [Path(line) for line in (head.folder / "cgroups").read_text().splitlines()]
         during = left(tmp_path, net, groups)
     assert (len(during["control groups"]), len(during["network namespaces"])) == (len(groups), 2)
-    assert groups, "it has some"
-    assert during["processes"], "its own are found"
+    assert groups, "the running machine has some"
+    assert during["processes"], "those of the machine are found"
     assert left(tmp_path, net, groups) == {what: [] for what in during}
     assert not (tmp_path / "booted" / "machines").exists()

@@ -1,4 +1,4 @@
-"""The whole control plane is lost, and comes back from a snapshot by `mullion restore`: the drill, on real machines."""
+"""All control planes are lost and restored from a snapshot by `mullion restore`, on real machines."""
 
 import base64
 import json
@@ -22,39 +22,39 @@ STACK = "aws-dev"
 OLD, NEW = 8081, 8082
 """Ports of a Service: in the snapshot, and after it."""
 WATCHED = "/var/tmp/watchers"
-"""On the node that lives through it: what watched the cluster before."""
+"""Programs on the surviving node that watch the cluster."""
 
 Cluster = Callable[[str, str], BootedCluster]
 
 
 def on(head: Machine, *words: str) -> str:
-    """kubectl in the test's own namespace."""
+    """Return kubectl's output in the test's own namespace."""
     return head.kubectl(*words, "--namespace", "drill")
 
 
 def rules(worker: Machine) -> str:
-    """What kube-proxy has made of Services on a node."""
+    """Return kube-proxy's rules for Services on a node."""
     return worker.run("iptables-save").stdout
 
 
 def shows(worker: Machine, port: int) -> bool:
-    """Whether the Service has this port there, and no other."""
-    found = [line for line in rules(worker).splitlines() if "drill/web" in line]
-    return bool(found) and all(f"--dport {port} " in line for line in found)
+    """Return whether the node's rules have this port of the Service, and no other."""
+    lines = [line for line in rules(worker).splitlines() if "drill/web" in line]
+    return bool(lines) and all(f"--dport {port} " in line for line in lines)
 
 
 def snapshots(booted: BootedCluster) -> list[str]:
-    """Keys in the snapshot store."""
+    """Return the keys in the snapshot store."""
     return sorted(key for key in booted.cloud_state.objects(bucket(booted, "snapshots")) if key.startswith("etcd/"))
 
 
 def bucket(booted: BootedCluster, name: str) -> str:
-    """A store of the cluster."""
+    """Return a bucket of the cluster."""
     return next(each.id for each in booted.cloud_state.resources(BUCKET) if each.name.endswith(f"-{name}"))
 
 
 def watchers(worker: Machine) -> set[str]:
-    """The kubelet's process, and the containers of kube-proxy and flannel; empty while one of these is not there."""
+    """Return the kubelet's process and the containers of kube-proxy and flannel; empty while one of them is missing."""
     asked = ("--quiet", "--state", "Running", "--name", "^(kube-proxy|flannel)$")
     containers = worker.run("/usr/local/bin/crictl", "ps", *asked).stdout.split()
     kubelet = worker.run("systemctl", "show", "--property=MainPID", "--value", "kubelet.service").stdout.strip()
@@ -62,9 +62,9 @@ def watchers(worker: Machine) -> set[str]:
 
 
 def snapshot_now(booted: BootedCluster, head: Machine) -> str:
-    """Have the agent make a snapshot: it makes one at once where the store has none."""
+    """Have the agent make a snapshot: it makes one at once if the store has none."""
     store = bucket(booted, "snapshots")
-    head.run("systemctl", "stop", "mullion-agent.service")  # it may be storing an earlier one
+    head.run("systemctl", "stop", "mullion-agent.service")  # the agent may be storing an earlier one
     with booted.cloud_state.transaction():
         for key in snapshots(booted):
             booted.cloud_state.remove_object(store, key)
@@ -74,20 +74,20 @@ def snapshot_now(booted: BootedCluster, head: Machine) -> str:
 
 @pytest.fixture(scope="module")
 def restored(cluster: Cluster, kubernetes: str) -> BootedCluster:
-    """The cluster after the drill: a snapshot, a change, the loss of all of its control plane, the restore."""
+    """Return the cluster after a snapshot, a change, the loss of all control planes, and the restore."""
     booted = cluster(STACK, kubernetes)
     head, worker = (booted.machine(booted.machine_names(pool)[0]) for pool in ("control-plane", "linux"))
     boot((head, worker), READY_SECONDS)
     head.kubectl("create", "namespace", "drill")
     on(head, "create", "service", "clusterip", "web", f"--tcp={OLD}:80")
     on(head, "create", "secret", "generic", "kept", "--from-literal=word=still readable")
-    until(lambda: shows(worker, OLD), "the node has the Service")
+    until(lambda: shows(worker, OLD), "the node has the Service's rules")
     key = snapshot_now(booted, head)
 
     patch = json.dumps([{"op": "replace", "path": "/spec/ports/0/port", "value": NEW}])
     on(head, "patch", "service", "web", "--type=json", f"--patch={patch}")
     on(head, "create", "configmap", "later", "--from-literal=a=b")
-    until(lambda: shows(worker, NEW), "the node has the change")
+    until(lambda: shows(worker, NEW), "the node has the changed port")
     before = until(lambda: watchers(worker), "kube-proxy and flannel run")
     worker.file(WATCHED).write_text(json.dumps(sorted(before)))
 
@@ -98,16 +98,16 @@ def restored(cluster: Cluster, kubernetes: str) -> BootedCluster:
     return booted
 
 
-def test_a_change_after_the_snapshot_is_undone_on_a_node_that_lived_through_it(restored: BootedCluster) -> None:
+def test_a_change_after_the_snapshot_is_undone_on_a_surviving_node(restored: BootedCluster) -> None:
     worker = restored.machine(restored.machine_names("linux")[0])
     until(lambda: shows(worker, OLD), f"the Service is back at {OLD} on {worker.name}")
     head = restored.machine(restored.machine_names("control-plane")[0])
-    kept = until(lambda: on(head, "get", "configmaps,secrets", "--output", "name").split(), "the API answers")
-    assert "secret/kept" in kept
-    assert "configmap/later" not in kept
+    objects = until(lambda: on(head, "get", "configmaps,secrets", "--output", "name").split(), "the API answers")
+    assert "secret/kept" in objects
+    assert "configmap/later" not in objects
 
 
-def test_secrets_stay_readable_and_are_encrypted_still(restored: BootedCluster) -> None:
+def test_secrets_stay_readable_and_encrypted(restored: BootedCluster) -> None:
     head = restored.machine(restored.machine_names("control-plane")[0])
     data = until(lambda: on(head, "get", "secret", "kept", "--output", "jsonpath={.data.word}"), "the API answers")
     assert base64.b64decode(data).decode() == "still readable"
@@ -118,15 +118,15 @@ def test_both_nodes_are_ready_and_the_control_planes_is_the_new_machine(restored
     provider_id = f"aws:///{head.record.outputs['availabilityZone']}/{head.record.id}"
 
     def whole() -> bool:
-        """The snapshot's Node of the lost machine may still say that it is Ready."""
-        found = all_ready(head, len(restored.machines)) or {}
-        return found.keys() == {*restored.machines} and found[head.name]["spec"]["providerID"] == provider_id
+        """The snapshot's Node of the lost machine may still be Ready."""
+        objects = all_ready(head, len(restored.machines)) or {}
+        return objects.keys() == {*restored.machines} and objects[head.name]["spec"]["providerID"] == provider_id
 
     until(whole, "both nodes are Ready, the new machine's among them")
-    assert CONTROL_PLANE_LABEL in nodes(head)[head.name]["metadata"]["labels"], "kubeadm marked the new Node too"
+    assert CONTROL_PLANE_LABEL in nodes(head)[head.name]["metadata"]["labels"], "kubeadm also marked the new Node"
 
 
-def test_etcd_has_one_member_and_its_revisions_have_jumped_where_it_can_do_that(
+def test_etcd_has_one_member_and_its_revisions_are_bumped_if_it_can_do_that(
     restored: BootedCluster, kubernetes: str
 ) -> None:
     head = restored.machine(restored.machine_names("control-plane")[0])
@@ -136,25 +136,26 @@ def test_etcd_has_one_member_and_its_revisions_have_jumped_where_it_can_do_that(
     assert len(etcdctl(head, "member", "list")["members"]) == 1
 
 
-def test_what_watches_the_cluster_starts_anew_once_on_a_node_that_lived_through_it(restored: BootedCluster) -> None:
+def test_programs_that_watch_the_cluster_restart_once_on_a_surviving_node(restored: BootedCluster) -> None:
     worker, store = restored.machine(restored.machine_names("linux")[0]), bucket(restored, "bundles")
     # restored, claimed, founded: after the two records of the first founding
     until(
-        lambda: json.loads(restored.cloud_state.objects(store)["epoch.json"].content) == {"epoch": 4}, "it is published"
+        lambda: json.loads(restored.cloud_state.objects(store)["epoch.json"].content) == {"epoch": 4},
+        "epoch 4 is published",
     )
     before = set(json.loads(worker.file(WATCHED).read_text()))
 
     def followed() -> bool:
-        """Every two minutes the node looks by itself, so it may have done it already, or be at it."""
+        """The node checks every two minutes, so it may have done it already, or be doing it."""
         worker.run("systemctl", "start", "mullion-collect-logs.service", seconds=300)
         return worker.file("/var/lib/mullion/epoch").read_text() == "4"
 
-    until(followed, "the node followed it")
+    until(followed, "the node followed the epoch")
 
     def renewed_all() -> set[str]:
-        found = watchers(worker)
-        return set() if before & found else found
+        running = watchers(worker)
+        return set() if before & running else running
 
-    now = until(renewed_all, "kubelet, kube-proxy and flannel run, each as another process")
+    now = until(renewed_all, "kubelet, kube-proxy and flannel run as new processes")
     worker.run("systemctl", "start", "mullion-collect-logs.service", seconds=300)
-    assert watchers(worker) == now, "once"
+    assert watchers(worker) == now, "the programs restarted only once"

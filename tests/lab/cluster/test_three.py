@@ -1,4 +1,4 @@
-"""Three control planes at once, as aws-prod has them: exactly one founds the cluster, two join it, then a worker."""
+"""Three control planes that boot at once, as in aws-prod: one founds the cluster, two join it, then a worker."""
 
 import base64
 import json
@@ -23,7 +23,7 @@ Cluster = Callable[[str, str], BootedCluster]
 
 @pytest.fixture(scope="module")
 def three(cluster: Cluster, kubernetes: str) -> BootedCluster:
-    """The cluster whose machines all began at the same moment."""
+    """Return the cluster whose machines all booted at the same moment."""
     booted = cluster("three", kubernetes)
     machines = [booted.machine(name) for pool in ("control-plane", "linux") for name in booted.machine_names(pool)]
     with ThreadPoolExecutor(len(machines)) as at_once:
@@ -37,7 +37,7 @@ def control_planes(booted: BootedCluster) -> list[Machine]:
     return [booted.machine(name) for name in booted.machine_names("control-plane")]
 
 
-def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_others_join_it(
+def test_cp_exactly_one_of_three_control_planes_that_boot_at_once_founds_the_cluster_and_the_others_join(
     three: BootedCluster,
 ) -> None:
     heads = control_planes(three)
@@ -45,8 +45,8 @@ def test_cp_of_three_that_begin_at_once_exactly_one_founds_the_cluster_and_the_o
     assert len(founders) == 1
     members = [each.name for each in heads if each.file("/var/lib/mullion/member").exists()]
     assert sorted([*founders, *members]) == three.machine_names("control-plane")
-    found = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
-    assert sorted(found) == sorted(three.machines)
+    objects = until(lambda: all_ready(heads[0], 4), "all nodes are Ready")
+    assert sorted(objects) == sorted(three.machines)
 
 
 def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three: BootedCluster) -> None:
@@ -57,35 +57,35 @@ def test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(t
     assert not [each["name"] for each in listed if each.get("isLearner")]
 
 
-def test_the_api_goes_on_by_its_one_name_while_any_one_control_plane_is_off(three: BootedCluster) -> None:
+def test_the_api_answers_by_its_name_while_any_single_control_plane_is_off(three: BootedCluster) -> None:
     heads = control_planes(three)
     worker = three.machine(three.machine_names("linux")[0])
     url = f"{three.document(worker.record)['facts']['api_url']}/readyz"
 
     def answers() -> bool:
-        """As the worker's own programs find it: by name, through the load balancer."""
+        """Ask as the worker's programs do: by name, through the load balancer."""
         ran = worker.run("curl", "--silent", "--max-time", "5", "--cacert", "/etc/mullion/ca.crt", url)
         return ran.stdout == "ok"
 
     until(answers, "the API answers through its load balancer")
-    gone, left = heads[-1], heads[0]
+    gone, other = heads[-1], heads[0]
     gone.cut()
     until(answers, "the API answers with two of three")
-    until(lambda: condition(nodes(left)[gone.name], "Ready") != "True", "its node is not Ready")
+    until(lambda: condition(nodes(other)[gone.name], "Ready") != "True", "its node is not Ready")
     gone.boot()
-    until(lambda: all_ready(left, 4), "it is back")
+    until(lambda: all_ready(other, 4), "the control plane is back")
 
 
-def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(three: BootedCluster) -> None:
+def test_a_lost_control_plane_is_replaced_and_its_etcd_member_removed(three: BootedCluster) -> None:
     heads = control_planes(three)
-    lost, left = heads[1], heads[0]
+    lost, other = heads[1], heads[0]
     lost.cut()
     (new,) = renewed(three, "replace-control-plane", "three", lost.name, "--sandbox", "--yes")
     new.until("ready", READY_SECONDS)
 
     def has_its_place() -> bool:
-        found = all_ready(left, 4)
-        return bool(found) and found[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
+        objects = all_ready(other, 4)
+        return bool(objects) and objects[new.name]["spec"]["providerID"].endswith(f"/{new.record.id}")
 
     until(has_its_place, "all nodes are Ready, the new machine's among them")
     test_every_control_plane_is_a_voting_member_of_etcd_at_its_planned_address(three)
@@ -93,14 +93,14 @@ def test_a_lost_control_plane_is_made_anew_and_takes_the_place_of_the_old_one(th
 
 @pytest.mark.soak
 def test_new_keys_come_into_use_on_all_three_and_no_token_is_refused_meanwhile(three: BootedCluster) -> None:
-    """SEC: keys of encryption at rest and of service-account tokens, one machine after the other."""
+    """SEC: keys of encryption at rest and of service-account tokens, on one machine after the other."""
     heads = control_planes(three)
     heads[0].kubectl("create", "secret", "generic", "kept", "--from-literal=word=still readable")
     keys = [each.file(VERIFYING_KEYS).read_text() for each in heads]
     assert len(set(keys)) == 1
     change(three, "three", lambda cluster: cluster.update(rotation={"encryption": 1, "service_account": 1}))
     for each in heads:
-        each.run("systemctl", "restart", "mullion-agent.service")  # it looks every five minutes
+        each.run("systemctl", "restart", "mullion-agent.service")  # the agent checks every five minutes
     signers: set[str] = set()
 
     def through() -> bool:
@@ -111,27 +111,30 @@ def test_new_keys_come_into_use_on_all_three_and_no_token_is_refused_meanwhile(t
         return wanted.items() <= memory.items() and memory.get("rewritten") == "2" and memory.get("turn") == ""
 
     until(through, "all three use the newest keys", 1500)
-    assert len(signers - {""}) == 2, "tokens of both keys were tried"
+    assert len(signers - {""}) == 2, "tokens of both keys were used"
     assert stored(heads[0], "kept").startswith(b"k8s:enc:secretbox:v1:key2:")
     value = heads[1].kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")
     assert base64.b64decode(value) == b"still readable"
     files = {each.file(VERIFYING_KEYS).read_text() for each in heads}
-    assert [(text.count("BEGIN"), text.endswith(keys[0])) for text in files] == [(2, True)], "the same on all three"
-    until(lambda: all(map(at_rest, heads)), "nobody misses anything")
+    assert [(text.count("BEGIN"), text.endswith(keys[0])) for text in files] == [(2, True)], (
+        "the keys are the same on all three"
+    )
+    until(lambda: all(map(at_rest, heads)), "all control planes are at rest")
 
 
 def _takes_tokens_of(head: Machine, others: Iterable[Machine]) -> str:
-    """Have an API server sign a token, and show it to all; the key that signed, or nothing while it starts."""
+    """Sign a token on one API server and show it to all; return the key that signed it, empty while the server
+    starts."""
     ran = head.run(*KUBECTL, "create", "token", "default")
     if ran.returncode:
         return ""
     token = ran.stdout.strip()
-    for each in others:
-        # /api is open to whoever is somebody
+    for machine in others:
+        # /api is open to every authenticated user
         asked = ("--silent", "--insecure", "--output", "/dev/null", "--write-out", "%{http_code}", "--max-time", "5")
-        code = each.run("curl", *asked, "--header", f"Authorization: Bearer {token}", "https://127.0.0.1:6443/api")
+        code = machine.run("curl", *asked, "--header", f"Authorization: Bearer {token}", "https://127.0.0.1:6443/api")
         assert code.stdout in ("200", "000", "403", "500", "503"), (
-            f"{each.name} on a token of {head.name}: {code.stdout}"
+            f"{machine.name} on a token of {head.name}: {code.stdout}"
         )
     header = token.partition(".")[0]
     return json.loads(base64.urlsafe_b64decode(header + "=="))["kid"]

@@ -1,4 +1,4 @@
-"""`mullion upgrade` over minor versions: three control planes hop one after the other, then the worker is made anew."""
+"""`mullion upgrade` over minor versions: three control planes are upgraded one by one, then the worker is replaced."""
 
 import base64
 import json
@@ -31,42 +31,48 @@ Cluster = Callable[..., BootedCluster]
 
 @pytest.fixture(scope="module")
 def versions(kubernetes: str) -> list[str]:
-    """From the oldest to the newest."""
+    """Return the versions from the oldest to the newest."""
     if kubernetes not in programs.BEFORE:
-        pytest.skip(f"no upgrade to {kubernetes} is tried, only to {', '.join(programs.BEFORE)}")
+        pytest.skip(f"no upgrade to {kubernetes} is tested, only to {', '.join(programs.BEFORE)}")
     return [*programs.BEFORE[kubernetes], kubernetes]
 
 
 @pytest.fixture(scope="module")
 def booted(cluster: Cluster, versions: list[str]) -> BootedCluster:
-    """The cluster at the oldest version, all ready; it can download what the others need."""
-    made = cluster(STACK, *versions)
-    machines = [made.machine(name) for pool in ("control-plane", "linux") for name in made.machine_names(pool)]
+    """Return the cluster at the oldest version, all ready; it can download the later ones."""
+    booted_cluster = cluster(STACK, *versions)
+    machines = [
+        booted_cluster.machine(name)
+        for pool in ("control-plane", "linux")
+        for name in booted_cluster.machine_names(pool)
+    ]
     boot(machines, READY_SECONDS)
-    return made
+    return booted_cluster
 
 
 def heads(booted: BootedCluster) -> list[Machine]:
-    """The control planes."""
+    """Return the control planes."""
     return [booted.machine(name) for name in booted.machine_names("control-plane")]
 
 
 def preload(machines: Iterable[Machine], kubernetes: str, archive: Path) -> None:
-    """Give machines the images of another version, which they would pull from a registry: kubeadm's test Job, too."""
+    """Copy the images of another version to machines, which would pull them from a registry; also kubeadm's test
+    Job."""
     images.archive(kubernetes, archive)
-    inside = f"/root/images-{kubernetes}.tar"  # a name of its own: the machine's kernel remembers what an older one was
-    for each in machines:
-        place = each.file(inside)
+    # a new name per version: the machine's kernel caches the content of an older file
+    inside = f"/root/images-{kubernetes}.tar"
+    for machine in machines:
+        place = machine.file(inside)
         place.hardlink_to(archive)
         words = ("--namespace", "k8s.io", "images", "import", inside)
-        ran = each.run("/usr/local/bin/ctr", *words, seconds=300)
+        ran = machine.run("/usr/local/bin/ctr", *words, seconds=300)
         place.unlink()
         assert ran.returncode == 0, ran.stderr
     archive.unlink()
 
 
 def hopped(booted: BootedCluster, version: str) -> bool:
-    """Every control plane reports it, and nobody has the turn."""
+    """Return whether every control plane reports the version and no turn is held."""
     return all(
         (each.status().get("kubernetes"), each.status().get("state")) == (version, "ready") and at_rest(each)
         for each in heads(booted)
@@ -74,20 +80,22 @@ def hopped(booted: BootedCluster, version: str) -> bool:
 
 
 def versions_of(booted: BootedCluster) -> dict[str, tuple[str, str]]:
-    """Kubernetes of each node's kubelet, and its containerd."""
-    told = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(booted)[0]).items()}
-    runtimes = {name: each["containerRuntimeVersion"].partition("://")[2] for name, each in told.items()}
-    # one that is built from source says +unknown behind its version
-    return {name: (told[name]["kubeletVersion"].lstrip("v"), each.partition("+")[0]) for name, each in runtimes.items()}
+    """Return the Kubernetes version of each node's kubelet, and its containerd version."""
+    infos = {name: each["status"]["nodeInfo"] for name, each in nodes(heads(booted)[0]).items()}
+    runtimes = {name: each["containerRuntimeVersion"].partition("://")[2] for name, each in infos.items()}
+    # a program built from source has +unknown after its version
+    return {
+        name: (infos[name]["kubeletVersion"].lstrip("v"), each.partition("+")[0]) for name, each in runtimes.items()
+    }
 
 
 def planned(version: str) -> tuple[str, str]:
-    """The two of a machine of this Kubernetes version."""
+    """Return the kubelet and containerd versions planned for this Kubernetes version."""
     return version, releases.release(version).containerd.version
 
 
 def running(booted: BootedCluster) -> dict[str, set[str]]:
-    """Tags of the images of kube-system, by the images' names."""
+    """Return image tags of kube-system by image name."""
     head = heads(booted)[0]
     pods = json.loads(head.kubectl("get", "pods", "--namespace", "kube-system", "--output", "json"))["items"]
     found: dict[str, set[str]] = {}
@@ -97,34 +105,41 @@ def running(booted: BootedCluster) -> dict[str, set[str]]:
     return found
 
 
-def test_control_planes_hop_one_minor_at_a_time_and_the_worker_follows(
+def test_control_planes_are_upgraded_one_minor_at_a_time_and_the_worker_follows(
     booted: BootedCluster, versions: list[str]
 ) -> None:
-    """CP: what was in the cluster stays; kubelets are never newer than the API; a snapshot is made before each.
-
-    containerd changes where the tables say so, on control planes under the running pods.
-    """
+    """CP: the cluster's objects stay; kubelets are never newer than the API; a snapshot precedes each upgrade.
+    containerd changes where the tables say so, on control planes under the running pods."""
     head, worker = heads(booted)[0], booted.machine_names("linux")[0]
     head.kubectl("create", "configmap", "kept", "--from-literal=a=b")
     head.kubectl("create", "secret", "generic", "kept", "--from-literal=word=readable")
     store = next(each.id for each in booted.cloud_state.resources(BUCKET) if each.name.endswith("-snapshots"))
     for before, after in pairwise(versions):
         preload(booted.machines.values(), after, booted.folder / "images.tar")
-        # in the sandbox, whose machines are not these, nothing is waited for: the second stage is refused, and awaited
+        # the sandbox's own machines are not these, so the command waits for none: the second stage is refused, and done
+        # below
         assert renewed(booted, "upgrade", STACK, after, "--sandbox", "--yes", ends=Exit.FAILED) == []
         until(lambda after=after: hopped(booted, after), f"the control plane has {after}", HOP_SECONDS)
         wanted = {**dict.fromkeys(booted.machine_names("control-plane"), planned(after)), worker: planned(before)}
-        until(lambda wanted=wanted: versions_of(booted) == wanted, "the worker waits for the second stage")
+        until(
+            lambda wanted=wanted: versions_of(booted) == wanted, "the worker keeps its version until the second stage"
+        )
         release = releases.release(after)
         tags = {name: {f"v{after}"} for name in COMPONENTS} | {"etcd": {release.etcd}}
         tags |= {"kube-proxy": {f"v{after}"}, "coredns": {release.coredns.rpartition(":")[2]}}
-        until(lambda tags=tags: {name: running(booted).get(name) for name in tags} == tags, "all images are new")
+        until(
+            lambda tags=tags: {name: running(booted).get(name) for name in tags} == tags, "all images have the new tags"
+        )
         serial = agent(head)["serials"]["pointer"]
-        assert len([key for key in booted.cloud_state.objects(store) if f"-{serial}." in key]) >= 3, "one before each"
+        assert len([key for key in booted.cloud_state.objects(store) if f"-{serial}." in key]) >= 3, (
+            "one snapshot before each upgrade"
+        )
         (new,) = renewed(booted, "up", STACK, "--sandbox", "--yes")
         new.until("ready", READY_SECONDS)
-        until(lambda after=after: set(versions_of(booted).values()) == {planned(after)}, "the worker has it too")
-        until(lambda: all_ready(head, 4), "all are Ready")
+        until(
+            lambda after=after: set(versions_of(booted).values()) == {planned(after)}, "the worker has the version too"
+        )
+        until(lambda: all_ready(head, 4), "all nodes are Ready")
         assert head.kubectl("get", "configmap", "kept", "--output", "jsonpath={.data.a}") == "b"
         assert (
             base64.b64decode(head.kubectl("get", "secret", "kept", "--output", "jsonpath={.data.word}")) == b"readable"

@@ -1,4 +1,4 @@
-"""`mullion upgrade` while a stack is booted: one command, and every node has the next minor version."""
+"""`mullion upgrade` of a booted stack: one command brings every node to the next minor version."""
 
 import json
 from collections.abc import Callable
@@ -17,17 +17,17 @@ STACK = "plain"
 
 
 def versions(said: str) -> dict[str, str]:
-    """Kubelets' versions by node, from what kubectl tells of nodes."""
+    """Return kubelet versions by node, from the output of `kubectl get nodes`."""
     rows = (line.split() for line in said.splitlines())
     return {row[0]: row[4].removeprefix("v") for row in rows if len(row) > 5 and row[1] == "Ready"}
 
 
-def test_one_command_brings_a_booted_cluster_without_windows_to_the_next_minor(
+def test_one_command_upgrades_a_booted_cluster_without_windows_by_one_minor(
     kubernetes: str, missing: Callable[[str, str], NoReturn], engine: Engine, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Programs come from the mirror and images from its registry; the new worker is booted, the old one drained."""
     if kubernetes not in programs.BEFORE:
-        pytest.skip(f"no upgrade to {kubernetes} is tried, only to {', '.join(programs.BEFORE)}")
+        pytest.skip(f"no upgrade to {kubernetes} is tested, only to {', '.join(programs.BEFORE)}")
     before = programs.BEFORE[kubernetes][-1]
     if why := lacking():
         missing("linuxnode", why)
@@ -42,10 +42,10 @@ def test_one_command_brings_a_booted_cluster_without_windows_to_the_next_minor(
         nodes = ("control-plane-0", "linux-0")
         assert versions(clone.mullion("sandbox", "boot", STACK)) == dict.fromkeys(nodes, before)
         instance = clone.machines()["linux-0"]["instance"]
-        said = clone.mullion("upgrade", STACK, kubernetes, "--sandbox", "--yes")
-        assert "the second stage: pools" in said
+        output = clone.mullion("upgrade", STACK, kubernetes, "--sandbox", "--yes")
+        assert "the second stage: pools" in output
         assert versions(clone.mullion("sandbox", "boot", STACK)) == dict.fromkeys(nodes, kubernetes)
-        assert clone.machines()["linux-0"]["instance"] != instance, "a worker is made anew"
+        assert clone.machines()["linux-0"]["instance"] != instance, "the worker was replaced"
         assert json.loads(clone.mullion("verify", STACK, "--json"))["failed"] == 0
     finally:
         clone.mullion("down", STACK, "--sandbox", "--yes")

@@ -1,4 +1,4 @@
-"""One Windows worker of the program's own, joined to a real API server: what all tests of this folder look at."""
+"""One Windows worker of the program, joined to a real API server, for all tests of this folder."""
 
 import hashlib
 import json
@@ -54,22 +54,22 @@ SPEC: dict[str, Any] = {
 
 @dataclass
 class JoinedWorker:
-    """What there is: the cloud, its API server, and the one worker, whose plan has been made true."""
+    """The cloud, its API server, and the one worker, whose plan has run."""
 
     lab: Lab
     plane: ControlPlane
     worker: Server
     kubernetes: str
     folder: Path
-    """The clone that the stack belongs to."""
+    """Folder of the clone with the stack."""
 
     @property
     def node(self) -> dict[str, Any]:
-        """The worker's Node object."""
+        """Return the worker's Node object."""
         return self.plane.call("GET", f"/api/v1/nodes/{self.worker.name}")
 
     def boot(self) -> None:
-        """Power on, until its plan is true or says why not."""
+        """Power on, and wait until its plan succeeds or fails."""
         with self.worker.links():
             self.worker.power_on()
 
@@ -82,7 +82,7 @@ def joined(
     engine: Engine,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[JoinedWorker]:
-    """The worker joined, with all that it needed."""
+    """Return the joined worker with its cloud and API server."""
     if why := lacking():
         missing("linuxnode", why)
     if not WINPWSH:
@@ -109,29 +109,29 @@ def joined(
         space = cloud.join(record)
         stack.enter_context(no_runtime(programs["crinotready"], space))
         machine = stack.enter_context(server(WINPWSH, cloud, record, space, folder / "worker", "v2"))
-        here = JoinedWorker(cloud, plane, machine, kubernetes, folder)
-        here.boot()
-        yield here
+        joined_worker = JoinedWorker(cloud, plane, machine, kubernetes, folder)
+        joined_worker.boot()
+        yield joined_worker
 
 
 def _unpinned(worker: Role) -> Iterator[dict[str, str]]:
-    """Entries of what machines that do not boot here download, and nobody published a digest of."""
-    for known in downloads.needed("lab", worker.spec):
-        if not known.is_pinned and known.os == "linux":
-            pinned = {"name": known.name, "version": known.version, "os": known.os, "url": known.url}
+    """Yield `artifacts` entries for downloads of machines that do not boot here, which have no published digest."""
+    for download in downloads.needed("lab", worker.spec):
+        if not download.is_pinned and download.os == "linux":
+            pinned = {"name": download.name, "version": download.version, "os": download.os, "url": download.url}
             yield {**pinned, "sha256": NEVER, "source": "the lab"}
 
 
 def _programs(kubernetes: str, program: Find, missing: Callable[[str, str], NoReturn]) -> dict[str, Path]:
-    """The control plane's programs by name, and the runtime's; those of Windows are there too."""
-    found = {"kubeadm": program("kubeadm", "linux")}
+    """Return the control plane's programs by name, and the runtime's; the Windows programs must also be built."""
+    paths = {"kubeadm": program("kubeadm", "linux")}
     for each in windows.REAL - {"kubectl"}:
         program(each, "windows")
     for each in joining_programs(kubernetes):
         if not build.is_built(each):
             missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
-        found[each.name] = build.place(each)
-    return found
+        paths[each.name] = build.place(each)
+    return paths
 
 
 def _stack_file(spec: dict[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""etcd, kube-apiserver and kube-controller-manager as plain processes, with the authorities that the program made.
+"""etcd, kube-apiserver and kube-controller-manager as plain processes, with the CAs that the program created.
 
-Certificates, kubeconfigs and the rules of bootstrap tokens are kubeadm's own, made of the planned cluster's secrets and
-names. The admission and authorization of nodes are what kubeadm sets, too: Node,RBAC and NodeRestriction.
+Certificates, kubeconfigs and the rules of bootstrap tokens are kubeadm's own, created from the planned cluster's
+secrets and names. So are admission and authorization of nodes: Node,RBAC and NodeRestriction.
 """
 
 import json
@@ -26,7 +26,7 @@ JOINERS = "system:bootstrappers:kubeadm:default-node-token"
 ETCD = "http://127.0.0.1:2379"
 PORT = 6443
 PODS, SERVICES = "10.244.0.0/16", "10.96.0.0/12"
-"""The spec's defaults."""
+"""Defaults of the spec."""
 
 PATHS = {
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
@@ -34,21 +34,21 @@ PATHS = {
     "Role": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/roles",
     "RoleBinding": "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
 }
-"""Where objects of a kind are made; {} is their namespace."""
+"""URL path at which objects of a kind are created; {} is their namespace."""
 
 
 @dataclass
 class ControlPlane:
-    """The processes of one, in network namespace `space`, where it has the address."""
+    """The processes of a control plane, in network namespace `space`, where it has the address."""
 
     programs: Mapping[str, Path]
-    """etcd, kube-apiserver, kube-controller-manager, kubeadm."""
+    """Paths of etcd, kube-apiserver, kube-controller-manager, kubeadm."""
     kubernetes: str
     folder: Path
     space: str
     address: str
     host: str
-    """The endpoint's name."""
+    """Host name of the endpoint."""
     secrets: Mapping[str, str]
     """Files of kubeadm's certificate directory, by their path in it."""
     _running: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
@@ -59,29 +59,29 @@ class ControlPlane:
 
     @property
     def authority(self) -> KeyPair:
-        """The cluster's."""
+        """Return the cluster's CA."""
         return {"certificate": self.secrets["ca.crt"], "key": self.secrets["ca.key"]}
 
     def start(self) -> None:
-        """All processes, and what a founder does next: the rules of tokens, and one token."""
+        """Start all processes, and create what a founder creates next: the rules of tokens, and one token."""
         self._certificates()
         data = ("--data-dir", str(self.folder / "etcd"), "--unsafe-no-fsync")
         self._process("etcd", *data, "--listen-client-urls", ETCD, "--advertise-client-urls", ETCD)
         self._process("kube-apiserver", *self._api_server())
-        # it makes its namespaces after it says that it is ready
+        # the API server creates its namespaces after it reports ready
         for path in ("/readyz", "/api/v1/namespaces/kube-system", "/api/v1/namespaces/kube-public"):
             self.until(lambda path=path: self.get(path), f"the API answers {path}")
         self._process("kube-controller-manager", *self._controllers())
         self._kubeadm("bootstrap-token", "--config", str(self._config()), "--kubeconfig", str(self._administrator()))
 
     def stop(self) -> None:
-        """The last one first; what they keep is the test's alone, so nobody waits for what they still write."""
+        """Stop the processes in reverse order without waiting for their writes: the test owns their data."""
         for each in reversed(self._running):
             each.kill()
             each.wait()
 
     def call(self, method: str, path: str, body: Any = None, who: KeyPair | None = None) -> Any:
-        """What the API answers to the administrator, or to whom the certificate names."""
+        """Return the API's answer to the administrator, or to the user of the certificate."""
         pair = who or pki.administrator_certificate(self.authority, "lab", days=1)
         access = Access(f"https://{self.address}:{PORT}", self.host, self.secrets["ca.crt"], pair)
         kind = PATCH if method == "PATCH" else "application/json"
@@ -93,13 +93,13 @@ class ControlPlane:
             except (Refused, Unreachable) as error:
                 return error
 
-        found = within(self.space, ask)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        answer = within(self.space, ask)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def get(self, path: str) -> Any:
-        """An object; None where there is none, or no API yet."""
+        """Return an object; None if it, or the API, does not exist yet."""
         try:
             return self.call("GET", path) or True
         except Unreachable:
@@ -110,22 +110,22 @@ class ControlPlane:
             raise
 
     def apply(self, manifests: list[dict[str, Any]]) -> None:
-        """Make each object."""
+        """Create each object."""
         for each in manifests:
             namespace = each["metadata"].get("namespace", "")
             self.call("POST", PATHS[each["kind"]].format(namespace) + "?fieldValidation=Strict", each)
 
     def until(self, what: Callable[[], Any], doing: str) -> Any:
-        """What it gives once that is true, while all processes run."""
+        """Wait until the result is true while all processes run, and return it."""
 
-        def found() -> Any:
+        def result() -> Any:
             assert all(each.poll() is None for each in self._running), self.log()
             return what()
 
-        return until(found, doing, log=self.log)
+        return until(result, doing, log=self.log)
 
     def log(self) -> str:
-        """The end of what each process said."""
+        """Return the end of each process's output."""
         return "\n".join(each.read_text(errors="replace")[-1500:] for each in sorted(self.folder.glob("*.log")))
 
     def _process(self, name: str, *arguments: str) -> None:
@@ -147,7 +147,7 @@ class ControlPlane:
         self._kubeadm("kubeconfig", "controller-manager", "--config", str(self._config()), *folder)
 
     def _config(self) -> Path:
-        """kubeadm's configuration: names, addresses and the one token."""
+        """Return kubeadm's configuration: names, addresses and the one token."""
         version = releases.release(self.kubernetes).kubeadm_api
         token = {"token": TOKEN, "ttl": "24h0m0s", "usages": ["signing", "authentication"], "groups": [JOINERS]}
         documents = [
@@ -163,7 +163,7 @@ class ControlPlane:
                 "kind": "ClusterConfiguration",
                 "kubernetesVersion": f"v{self.kubernetes}",
                 "certificatesDir": str(self._pki),
-                # by address: the machine that runs kubeadm here does not know the name
+                # by address: the host that runs kubeadm here does not resolve the name
                 "controlPlaneEndpoint": f"{self.address}:{PORT}",
                 "networking": {"podSubnet": PODS, "serviceSubnet": SERVICES},
                 "apiServer": {"certSANs": [self.host]},
@@ -181,7 +181,7 @@ class ControlPlane:
         return path
 
     def _api_server(self) -> list[str]:
-        """As kubeadm starts it, without the front proxy, whose certificate nothing here asks for."""
+        """Return the flags that kubeadm sets, without the front proxy, whose certificate no test uses."""
         files = {
             "client-ca-file": "ca.crt",
             "tls-cert-file": "apiserver.crt",
@@ -220,5 +220,5 @@ class ControlPlane:
 
 
 def kubeadm_files(secret: str) -> dict[str, str]:
-    """The files in the PKI secret, without the keys of encryption at rest."""
+    """Return the files in the PKI secret, without the keys of encryption at rest."""
     return {name: text for name, text in json.loads(secret).items() if name.endswith((".crt", ".key", ".pub"))}

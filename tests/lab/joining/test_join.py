@@ -1,4 +1,4 @@
-"""The real kubelet.exe, as the service that our own bootstrap made, joins a real API server (issue 9)."""
+"""The real kubelet.exe joins a real API server, as the service that our own bootstrap created (issue 9)."""
 
 import json
 import re
@@ -14,18 +14,18 @@ from tests.lab.joining.conftest import POOL, SPEC, JoinedWorker
 pytestmark = [pytest.mark.lab, pytest.mark.engine]
 
 HNS = r"(?i)hns|hcn|vmcompute|computenetwork"
-"""What Wine lacks, which kube-proxy asks for once it has read its file and the API."""
+"""Windows feature that Wine lacks, which kube-proxy needs after it has read its file and the API."""
 KUBELET: dict[str, Any] = SPEC["pools"][POOL]["kubelet"]
 
 
-def test_ops_01_the_whole_plan_came_true_and_its_record_is_in_the_store(joined: JoinedWorker) -> None:
+def test_ops_01_the_whole_plan_succeeded_and_its_record_is_in_the_store(joined: JoinedWorker) -> None:
     record = joined.lab.record(joined.worker.record)
     assert record["state"] == "registered", (record, joined.worker.log()[-3000:])
     assert (record["machine"], record["kubernetes"]) == (joined.worker.name, joined.kubernetes)
     assert joined.worker.restarts() == 1
 
 
-def test_the_node_is_what_the_plan_says(joined: JoinedWorker) -> None:
+def test_the_node_is_as_planned(joined: JoinedWorker) -> None:
     """SCH-02, SRV-12, CP-06."""
     node = joined.node
     labels, info = node["metadata"]["labels"], node["status"]["nodeInfo"]
@@ -37,15 +37,15 @@ def test_the_node_is_what_the_plan_says(joined: JoinedWorker) -> None:
         "team": "billing",
     }
     assert {name: labels.get(name) for name in wanted} == wanted
-    told = joined.lab.told(joined.worker.record)["machine"]
-    assert joined.worker.name == told["name"]
+    plan = joined.lab.told(joined.worker.record)["machine"]
+    assert joined.worker.name == plan["name"]
     taints = {f"{each['key']}={each.get('value', '')}:{each['effect']}" for each in node["spec"]["taints"]}
     assert set(SPEC["pools"][POOL]["taints"]) <= taints
     zone = joined.worker.record.outputs["availabilityZone"]
     assert node["spec"]["providerID"] == f"aws:///{zone}/{joined.worker.record.id}"
     assert info["kubeletVersion"] == f"v{joined.kubernetes}"
     addresses = {each["type"]: each["address"] for each in node["status"]["addresses"]}
-    assert addresses["InternalIP"] == told["address"]
+    assert addresses["InternalIP"] == plan["address"]
 
 
 def test_res_06_allocatable_is_capacity_less_reserves_less_eviction(joined: JoinedWorker) -> None:
@@ -56,8 +56,8 @@ def test_res_06_allocatable_is_capacity_less_reserves_less_eviction(joined: Join
     assert cpu_milli(allocatable["cpu"]) == cpu_milli(capacity["cpu"]) - 500
 
 
-def test_it_joined_by_its_token_and_a_request_that_was_approved(joined: JoinedWorker) -> None:
-    """CP-06: one identity, from the bootstrap token alone."""
+def test_it_joined_by_its_token_and_an_approved_request(joined: JoinedWorker) -> None:
+    """CP-06: one identity, only by the bootstrap token."""
     requests = joined.plane.call("GET", "/apis/certificates.k8s.io/v1/certificatesigningrequests")["items"]
     by_token = [request for request in requests if request["spec"]["username"].startswith("system:bootstrap:")]
     assert by_token
@@ -67,16 +67,15 @@ def test_it_joined_by_its_token_and_a_request_that_was_approved(joined: JoinedWo
     assert "PRIVATE KEY" in certificate.read_text()
 
 
-def test_res_03_the_kubelet_took_its_priority_class(joined: JoinedWorker) -> None:
-    """It says so when it makes its job object, its only way to it (cmd/kubelet/app/init_windows.go).
-
-    Wine knows classes of processes, but forgets a job's: asked for its limit it says 0, and processes keep their own.
-    """
+def test_res_03_the_kubelet_set_its_priority_class(joined: JoinedWorker) -> None:
+    """The kubelet logs it when it creates its job object, its only way to set it (cmd/kubelet/app/init_windows.go).
+    Wine supports priority classes of processes, but not of jobs: it returns 0 for a job's limit, and processes keep
+    theirs."""
     log = joined.worker.path(r"C:\var\log\kubelet\kubelet.log").read_text(errors="replace")
     assert re.search(rf'job object.*="?{KUBELET["priority_class"]}', log), log[:3000]
 
 
-def test_srv_11_host_local_holds_the_address_that_kube_proxys_file_names(joined: JoinedWorker) -> None:
+def test_srv_11_host_local_has_reserved_the_address_in_kube_proxys_file(joined: JoinedWorker) -> None:
     config = json.loads(joined.worker.path(r"C:\k\kube-proxy.json").read_text())
     network, vip = config["winkernel"]["networkName"], config["winkernel"]["sourceVip"]
     held = joined.worker.path(rf"C:\var\lib\cni\networks\{network}\{vip}")
@@ -85,22 +84,22 @@ def test_srv_11_host_local_holds_the_address_that_kube_proxys_file_names(joined:
     assert vip.rpartition(".")[0] == pods.partition("/")[0].rpartition(".")[0]
 
 
-def test_srv_10_the_real_kube_proxy_takes_its_file(joined: JoinedWorker, program: Find) -> None:
-    """It comes to what Wine lacks, and objects to nothing before; some minors then wait for it until they are ended."""
+def test_srv_10_the_real_kube_proxy_accepts_its_file(joined: JoinedWorker, program: Find) -> None:
+    """It runs until it needs what Wine lacks, with no objection before; some minors then wait until they are ended."""
     place = joined.worker.path(r"C:\lab\kube-proxy.exe")
     place.parent.mkdir(exist_ok=True)
     place.unlink(missing_ok=True)
     place.symlink_to(program("kube-proxy", "windows"))
     command = (r"C:\lab\kube-proxy.exe", "--config", r"C:\k\kube-proxy.json", "--v=2")
-    said = ""
-    for seconds in (15, 60, 240):  # a busy machine needs more
-        if re.search(HNS, said := joined.worker.run(*command, seconds=seconds)):
+    log = ""
+    for seconds in (15, 60, 240):  # a busy host needs more time
+        if re.search(HNS, log := joined.worker.run(*command, seconds=seconds)):
             break
-    assert re.search(HNS, said), said[-1500:]
-    assert "unknown field" not in said
+    assert re.search(HNS, log), log[-1500:]
+    assert "unknown field" not in log
 
 
-def test_after_the_power_went_the_same_node_comes_back_and_asks_for_nothing(joined: JoinedWorker) -> None:
+def test_after_a_power_cut_the_same_node_comes_back_without_a_new_request(joined: JoinedWorker) -> None:
     before, certificate = joined.node, (joined.worker.path(PKI) / CURRENT).read_bytes()
     names = {each.name for each in joined.worker.path(PKI).glob("kubelet-client-*.pem")}
     joined.worker.cut()
@@ -114,5 +113,5 @@ def test_after_the_power_went_the_same_node_comes_back_and_asks_for_nothing(join
     beats = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/" + joined.worker.name
     seen = joined.plane.call("GET", beats)["spec"]["renewTime"]
     joined.plane.until(
-        lambda: joined.plane.call("GET", beats)["spec"]["renewTime"] > seen, "the kubelet says it is there"
+        lambda: joined.plane.call("GET", beats)["spec"]["renewTime"] > seen, "the kubelet renews its lease"
     )

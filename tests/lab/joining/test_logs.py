@@ -1,4 +1,5 @@
-"""`mullion logs` of a booted machine: it answers through the store with its own role, and with its kubelet's log."""
+"""`mullion logs` of a booted machine: it answers through the store with its own role, and its kubelet's log is
+included."""
 
 import json
 import re
@@ -20,31 +21,31 @@ pytestmark = [pytest.mark.lab, pytest.mark.soak, pytest.mark.engine]
 
 
 def look(joined: JoinedWorker, command: str, fetched: threading.Event, said: list[str]) -> None:
-    """What the scheduler does every two minutes, here without a pause."""
+    """Run the task that the scheduler runs every two minutes, here without a pause."""
     while not fetched.is_set():
         code, output = joined.worker.pwsh(command, 240)
         said.append(f"{code}: {output}")
 
 
-def test_ops_02_the_command_fetches_what_the_registered_task_packs(
+def test_ops_02_the_command_fetches_the_logs_that_the_registered_task_packs(
     joined: JoinedWorker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     task = joined.worker.kept("tasks")["mullion-collect-logs"]
     assert task["principal"]["UserId"] == "SYSTEM"
     command = re.search(r'-Command "(.*)"$', task["action"]["Argument"])
     assert command, task
-    fetched, said = threading.Event(), list[str]()
-    machine = threading.Thread(target=look, args=(joined, command[1], fetched, said))
+    fetched, lines = threading.Event(), list[str]()
+    machine = threading.Thread(target=look, args=(joined, command[1], fetched, lines))
     work_in(joined.folder, monkeypatch)
     with joined.lab.cloud_state.transaction():
-        joined.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer for the machine
+        joined.lab.cloud_state.set_setting(BOOTED, "here")  # the sandbox would answer in place of the machine
     machine.start()
     try:
         ran = CliRunner().invoke(app, ["logs", STACK, joined.worker.name, "-o", str(tmp_path / "logs.zip")])
     finally:
         fetched.set()
         machine.join()
-    assert ran.exit_code == 0, (ran.output, said)
+    assert ran.exit_code == 0, (ran.output, lines)
     assert "\n/sig windows\n" in ran.output
     assert f"- Kubernetes: {joined.kubernetes}\n" in ran.output
     files = unpacked((tmp_path / "logs.zip").read_bytes())

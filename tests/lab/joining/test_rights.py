@@ -1,6 +1,7 @@
-"""What a node's certificate may do: what flanneld, kube-proxy and the kubelet need, and no more.
+"""Rights of a node's certificate: exactly those that flanneld, kube-proxy and the kubelet need.
 
-The certificate is the joined worker's own, the rules are kubeadm's and the manifest that the control plane applies.
+The certificate is the joined worker's own; the rules are kubeadm's and those of the manifest that the control plane
+applies.
 """
 
 import base64
@@ -34,7 +35,7 @@ ALLOWED: tuple[tuple[str, str], ...] = (
     ("GET", f"{NODES}/{{own}}"),
     ("GET", f"{LEASES}/{{own}}"),
 )
-"""Of flanneld, kube-proxy and the kubelet."""
+"""Requests of flanneld, kube-proxy and the kubelet."""
 
 REFUSED: tuple[tuple[str, str, Any], ...] = (
     ("GET", SECRETS.format("kube-system"), None),
@@ -56,12 +57,12 @@ REFUSED: tuple[tuple[str, str, Any], ...] = (
     ("GET", "/apis/rbac.authorization.k8s.io/v1/clusterroles", None),
     ("PUT", f"{REQUESTS}/{{own}}/approval", {}),
 )
-"""Others' objects, Secrets not its own, rules, and what of its own Node is not its own to say."""
+"""Other nodes' objects, Secrets of other nodes, rules, and fields of its own Node that it may not change."""
 
 
 @pytest.fixture(scope="module")
 def own(joined: JoinedWorker) -> KeyPair:
-    """The worker's certificate."""
+    """Return the worker's certificate."""
     text = (joined.worker.path(PKI) / CURRENT).read_text()
     place = text.index("-----BEGIN EC PRIVATE KEY")
     return {"certificate": text[:place], "key": text[place:]}
@@ -69,12 +70,12 @@ def own(joined: JoinedWorker) -> KeyPair:
 
 @pytest.fixture(scope="module", autouse=True)
 def other(joined: JoinedWorker) -> None:
-    """Another node."""
+    """Create another node."""
     joined.plane.call("POST", NODES, {"metadata": {"name": OTHER}})
 
 
 def answer(joined: JoinedWorker, who: KeyPair, method: str, path: str, body: Any = None) -> int:
-    """The status of the answer."""
+    """Return the status of the answer."""
     try:
         joined.plane.call(method, path.format(own=joined.worker.name), body, who)
     except Refused as refused:
@@ -82,8 +83,8 @@ def answer(joined: JoinedWorker, who: KeyPair, method: str, path: str, body: Any
     return 200
 
 
-def test_cp_05_a_node_may_what_its_programs_need(joined: JoinedWorker, own: KeyPair) -> None:
-    # the kubelet makes its lease some seconds after its Node
+def test_cp_05_a_node_may_do_what_its_programs_need(joined: JoinedWorker, own: KeyPair) -> None:
+    # the kubelet creates its lease some seconds after its Node
     until(lambda: answer(joined, own, *ALLOWED[-1]) != 404, "the node has its lease")
     assert {each: answer(joined, own, *each) for each in ALLOWED} == dict.fromkeys(ALLOWED, 200)
 
@@ -95,27 +96,28 @@ def test_a_node_annotates_itself_as_flanneld_does(joined: JoinedWorker, own: Key
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row[0]} {row[1]}")
-def test_cp_05_a_node_may_nothing_else(joined: JoinedWorker, own: KeyPair, row: tuple[str, str, Any]) -> None:
+def test_cp_05_a_node_may_do_nothing_else(joined: JoinedWorker, own: KeyPair, row: tuple[str, str, Any]) -> None:
     assert answer(joined, own, *row) == 403
 
 
 STRANGE = ((f"system:node:{OTHER}", "system:nodes"), ("web-0", "system:masters"), ("admin", "system:masters"))
-"""Users and groups that a node's certificate asks for, which are not it."""
+"""Other users and groups than the node's own, for which a node's certificate requests certificates."""
 
 
 def test_no_certificate_is_issued_for_another_name_or_group(joined: JoinedWorker, own: KeyPair) -> None:
-    """Such a request is refused, or left lying. One for itself, later, is signed: by then those were looked at too."""
+    """Such a request is refused, or stays pending. A later one for the node itself is signed, so by then the others
+    were seen."""
     requests = {f"strange-{place}": _request(f"strange-{place}", *each) for place, each in enumerate(STRANGE)}
     answers = {name: answer(joined, own, "POST", REQUESTS, each) for name, each in requests.items()}
-    # up to 1.30 NodeRestriction does not look at requests: one for another node's name lies there, and nobody signs it
+    # up to 1.30 NodeRestriction does not check requests: one for another node's name stays pending, unsigned
     assert set(answers.values()) <= {200, 403}, answers
     itself = (f"system:node:{joined.worker.name}", "system:nodes")
     assert answer(joined, own, "POST", REQUESTS, _request("itself", *itself)) == 200
-    joined.plane.until(lambda: _status(joined, "itself").get("certificate"), "its own is renewed")
+    joined.plane.until(lambda: _status(joined, "itself").get("certificate"), "the node's own certificate is renewed")
     for name in (name for name, status in answers.items() if status == 200):
-        found = _status(joined, name)
-        assert "certificate" not in found
-        assert "Approved" not in [each["type"] for each in found.get("conditions", ())]
+        csr_status = _status(joined, name)
+        assert "certificate" not in csr_status
+        assert "Approved" not in [each["type"] for each in csr_status.get("conditions", ())]
 
 
 def _status(joined: JoinedWorker, name: str) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def _request(name: str, user: str, group: str) -> dict[str, Any]:
         "spec": {
             "request": base64.b64encode(pem).decode(),
             "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
-            # the controller manager of 1.24 signs for no other three
+            # the controller manager of 1.24 signs for no other signer than these three
             "usages": ["key encipherment", "digital signature", "client auth"],
         },
     }

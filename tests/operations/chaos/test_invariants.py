@@ -1,4 +1,4 @@
-"""What `mullion chaos` looks at after each action finds what it is for."""
+"""The invariants of `mullion chaos`: each finds its kind of break."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +48,7 @@ def in_state(*more: dict[str, Any], **other: Any) -> Snapshot:
     return replace(GOOD, state={"resources": [*GOOD.resources, *more], **other})
 
 
-def in_world(*more: Record) -> Snapshot:
+def in_sandbox(*more: Record) -> Snapshot:
     return replace(GOOD, there=(*GOOD.there, *more))
 
 
@@ -57,23 +57,23 @@ ORPHAN = record(OBJECT, "p", "urn:p")
 BAD = {
     "the file /x is left": replace(GOOD, left=(Path("/x"),)),
     "creating urn:p is pending": in_state(pending_operations=[{"type": "creating", "resource": {"urn": "urn:p"}}]),
-    f"in the world alone: {OBJECT} p": in_world(ORPHAN),
+    f"in the sandbox alone: {OBJECT} p": in_sandbox(ORPHAN),
     f"in the state alone: {OBJECT} p": in_state(resource(OBJECT, "p", "urn:p")),
     "in the state 2 times: urn:o": in_state(GOOD.resources[1]),
-    f"{PLANE} size: a in the state, b in the world": replace(
+    f"{PLANE} size: a in the state, b in the sandbox": replace(
         GOOD, there=(record(INSTANCE, "i-1", PLANE, size="b"), GOOD.there[1])
     ),
-    "urn:o source: abc in the state, abd in the world": replace(
+    "urn:o source: abc in the state, abd in the sandbox": replace(
         GOOD, there=(GOOD.there[0], record(OBJECT, "o", "urn:o", source={"asset": {"hash": "abd"}}, password=REDACTED))
     ),
-    "urn:o password: [secret] in the state, plain in the world": replace(
+    "urn:o password: [secret] in the state, plain in the sandbox": replace(
         GOOD, there=(GOOD.there[0], record(OBJECT, "o", "urn:o", source={"asset": {"hash": "abc"}}, password="plain"))
     ),
-    "urn:n profile: {'password': None} in the state, {'password': '[secret]'} in the world": replace(
+    "urn:n profile: {'password': None} in the state, {'password': '[secret]'} in the sandbox": replace(
         in_state(resource(OBJECT, "n", "urn:n", profile={"password": None})),
         there=(*GOOD.there, record(OBJECT, "n", "urn:n", profile={"password": REDACTED})),
     ),
-    f"the secret {next(iter(SECRETS))} is another one": replace(GOOD, secrets=dict.fromkeys(SECRETS, "2")),
+    f"the secret {next(iter(SECRETS))} changed": replace(GOOD, secrets=dict.fromkeys(SECRETS, "2")),
     f"the secret {next(iter(SECRETS))} is gone": replace(GOOD, secrets={}),
     f"control plane {PLANE}: instance i-1 became i-2": replace(
         GOOD,
@@ -83,28 +83,28 @@ BAD = {
 }
 
 
-def test_a_cluster_as_it_was_breaks_nothing() -> None:
+def test_an_unchanged_cluster_breaks_no_invariant() -> None:
     assert list(invariants.broken(GOOD, GOOD, Asked())) == []
 
 
-def test_a_secret_inside_what_was_taken_over_is_no_difference_where_the_state_has_no_member_for_it() -> None:
+def test_a_nested_secret_that_recovery_could_not_read_is_not_a_difference() -> None:
     taken = resource(OBJECT, "n", "urn:n", profile={"user": "a"})
     there = record(OBJECT, "n", "urn:n", profile={"user": "a", "password": REDACTED})
     assert list(invariants.broken(GOOD, replace(in_state(taken), there=(*GOOD.there, there)), Asked())) == []
 
 
 @pytest.mark.parametrize("said", BAD)
-def test_each_break_is_said(said: str) -> None:
+def test_each_broken_invariant_is_reported(said: str) -> None:
     assert list(invariants.broken(GOOD, BAD[said], Asked())) == [said]
 
 
-def test_what_is_kept_on_purpose_and_what_was_rotated_breaks_nothing() -> None:
-    assert list(invariants.broken(GOOD, replace(in_world(ORPHAN), kept=frozenset({(OBJECT, "p")})), Asked())) == []
+def test_kept_resources_and_rotated_secrets_break_no_invariant() -> None:
+    assert list(invariants.broken(GOOD, replace(in_sandbox(ORPHAN), kept=frozenset({(OBJECT, "p")})), Asked())) == []
     rotated = replace(GOOD, secrets=dict.fromkeys(SECRETS, "2"))
     assert list(invariants.broken(GOOD, rotated, Asked(("-desired-state",)))) == []
 
 
-def test_a_control_plane_that_was_made_anew_under_the_same_name_is_another_one() -> None:
+def test_a_replaced_control_plane_machine_of_the_same_name_is_reported() -> None:
     """On GCP a resource's id is the machine's name."""
     key, urn = "projects/p/zones/z/instances/small-control-plane-0", PLANE.replace(INSTANCE, cloud_tables.GCP.machine)
     state, made = (
@@ -117,12 +117,12 @@ def test_a_control_plane_that_was_made_anew_under_the_same_name_is_another_one()
     assert said == [f"control plane {urn}: instance 1 became 2"]
 
 
-def test_a_cluster_that_was_removed_has_nothing_to_keep() -> None:
+def test_a_removed_cluster_breaks_no_invariant() -> None:
     assert list(invariants.broken(GOOD, Snapshot(), Asked())) == []
 
 
 def workers(**instances: str) -> Snapshot:
-    """The same with workers; `web_0="i-9"`. All machines report the same version but i-older."""
+    """A snapshot with workers; `web_0="i-9"`. All machines except i-older report the same version."""
     urns = {name: f"urn:x::y::z::small-{name.replace('_', '-')}" for name in instances}
     state = [resource(INSTANCE, instances[name], urn) for name, urn in urns.items()]
     there = [record(INSTANCE, instances[name], urn) for name, urn in urns.items()]
@@ -139,20 +139,20 @@ TWO = workers(web_0="i-8", web_1="i-9")
         (TWO, (), []),
         (TWO, None, []),
         (workers(web_0="i-8", web_1="i-7"), None, []),
-        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7, and nothing of it changed"]),
+        (workers(web_0="i-8", web_1="i-7"), (), ["small-web-1 was i-9; it is i-7 now, but nothing of it changed"]),
         (workers(web_0="i-8", web_1="i-7"), ("small-web-1",), []),
-        (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it was to be made anew"]),
+        (workers(web_0="i-8", web_1="i-7"), ("small-web",), ["small-web-0 is still i-8; it should have been replaced"]),
         (workers(web_0="i-6", web_1="i-7", web_2="i-5"), ("small-web",), []),
         (workers(web_0="i-6"), ("small-web",), []),
     ],
 )
-def test_machines_are_made_anew_where_they_should_be_and_nowhere_else(
+def test_exactly_the_expected_machines_must_be_replaced(
     after: Snapshot, replaced: tuple[str, ...] | None, said: list[str]
 ) -> None:
     assert list(invariants.broken(TWO, after, Asked(replaced=replaced))) == said
 
 
-def test_every_machine_reports_the_version_that_was_asked_for() -> None:
+def test_every_machine_must_report_the_requested_version() -> None:
     now = workers(web_0="i-8", web_1="i-older")
     assert list(invariants.broken(now, now, Asked(kubernetes="1.36.4"))) == [
         "small-web-1 (i-older) reports Kubernetes 1.35.8, not 1.36.4"
@@ -168,11 +168,11 @@ def test_every_machine_reports_the_version_that_was_asked_for() -> None:
     [
         ("*desired-state -web-0 +web-0", []),
         ("*desired-state -web-0 !+web-0 +web-0 *desired-state", []),
-        ("-web-0 +web-0 *desired-state", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
-        ("!*desired-state +web-0", ["small-web-0 was made before the control plane was asked for 1.36.4"]),
+        ("-web-0 +web-0 *desired-state", ["small-web-0 was created before the control plane was asked for 1.36.4"]),
+        ("!*desired-state +web-0", ["small-web-0 was created before the control plane was asked for 1.36.4"]),
     ],
 )
-def test_no_worker_gets_a_version_before_the_control_plane_is_asked_for_it(text: str, said: list[str]) -> None:
+def test_no_worker_may_get_a_version_before_the_control_plane_is_asked_for_it(text: str, said: list[str]) -> None:
     pointer = record(OBJECT, "d", "urn:x::y::z::small-desired-state")
     before = replace(TWO, reported=dict.fromkeys(TWO.reported, "1.35.8"))
     after = replace(TWO, there=(*TWO.there, pointer), kept=frozenset({(OBJECT, "d")}), calls=tuple(calls(text)))

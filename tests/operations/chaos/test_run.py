@@ -1,4 +1,4 @@
-"""`mullion chaos` without an engine: what a seed draws, and what is said of a violation."""
+"""`mullion chaos` without an engine: drawn actions, and the message about a violation."""
 
 import shutil
 from collections.abc import Callable
@@ -23,12 +23,12 @@ STACKS = ("aws-ci", "aws-dev", "aws-prod", "azure-ci", "gcp-ci", "gcp-prod")
 
 @cache
 def sequences(stack: str) -> list[list[run.Action]]:
-    """What the seeds draw for a stack."""
+    """Return the actions that the seeds draw for a stack."""
     return [list(run.actions(stack, stack_files.config(stack), seed)) for seed in SEEDS]
 
 
 @pytest.mark.parametrize("stack", STACKS)
-def test_a_seed_always_draws_the_same_and_another_one_something_else(stack: str) -> None:
+def test_a_seed_always_draws_the_same_actions_and_another_seed_others(stack: str) -> None:
     config = stack_files.config(stack)
     drawn = [list(run.actions(stack, config, seed)) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -52,7 +52,7 @@ def test_each_new_version_is_one_hop_from_the_one_before(stack: str) -> None:
         assert [refusal([before], after) for before, after in pairwise(drawn)] == [""] * (len(drawn) - 1)
 
 
-def test_what_must_hold_is_said_in_the_names_of_resources() -> None:
+def test_allowed_effects_have_the_names_of_resources() -> None:
     cluster = stack_files.config("aws-dev")[CLUSTER]
     asked = run.asked("aws-dev", Change("roll", cluster, replaced=("web", "linux-0")))
     assert (asked.replaced, asked.kubernetes) == (("aws-dev-web", "aws-dev-linux-0"), cluster["kubernetes"])
@@ -71,23 +71,23 @@ def test_all_changes_and_disturbances_are_drawn() -> None:
     assert {each.words[0] for each in drawn} == {"up", "scale", "roll", "down"}
 
 
-def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
+def test_a_violation_is_reported_with_seed_and_action_and_its_folder_kept(
     mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sequence(replica: object, config: object, seed: int, say: Callable[[str], object], length: int) -> None:
         say(f"1: up -> {length}")
         if seed == 8:
-            raise run.Violation("action 2 (label web): \n  in the world alone: vpc-1")
+            raise run.Violation("action 2 (label web): \n  in the sandbox alone: vpc-1")
 
     kept: list[Path] = []
     monkeypatch.setattr(run, "sequence", sequence)
-    monkeypatch.setattr(run, "Replica", lambda folder, *_: kept.append(folder))
+    monkeypatch.setattr(run, "ScratchClone", lambda folder, *_: kept.append(folder))
     monkeypatch.setattr(locate, "find", lambda: None)
     result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "3", "--length", "2")
     assert result.exit_code == Exit.FAILED
     assert result.stdout == "aws-dev, seed 7\n  1: up -> 2\naws-dev, seed 8\n  1: up -> 2\n"
     again = "mullion chaos aws-dev --seed 8 --length 2"
-    for words in ("seed 8, action 2", "in the world alone: vpc-1", again, str(kept[1])):
+    for words in ("seed 8, action 2", "in the sandbox alone: vpc-1", again, str(kept[1])):
         assert words in result.stderr, words
     assert [each.exists() for each in kept] == [False, True]
     shutil.rmtree(kept[1])
@@ -95,15 +95,17 @@ def test_a_violation_is_said_with_seed_and_action_and_its_folder_stays(
 
 def test_sequences_that_hold_end_well(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "sequence", lambda *_: None)
-    monkeypatch.setattr(run, "Replica", lambda *_: None)
+    monkeypatch.setattr(run, "ScratchClone", lambda *_: None)
     monkeypatch.setattr(locate, "find", lambda: None)
     result = mullion("chaos", "aws-dev", "--seed", "7", "--runs", "2")
     assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "all held: 2 of aws-dev, seeds 7 to 8")
 
 
-def test_without_a_seed_one_is_drawn_and_shown(mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_seed_is_drawn_and_shown_if_none_is_given(
+    mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(run, "sequence", lambda *_: None)
-    monkeypatch.setattr(run, "Replica", lambda *_: None)
+    monkeypatch.setattr(run, "ScratchClone", lambda *_: None)
     monkeypatch.setattr(locate, "find", lambda: None)
     shown = mullion("chaos", "aws-dev").stdout.splitlines()[0]
     assert shown.removeprefix("aws-dev, seed ").isdecimal()

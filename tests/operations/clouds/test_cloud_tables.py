@@ -79,12 +79,12 @@ def test_a_machine_is_found_by_its_name_with_the_id_that_it_calls_itself(cloud: 
 
 
 @pytest.mark.parametrize("cloud", STATES)
-def test_a_machine_that_waits_for_its_deletion_is_none(cloud: str) -> None:
+def test_a_machine_marked_for_deletion_is_not_a_machine(cloud: str) -> None:
     assert state.instances([{**each, "delete": True} for each in STATES[cloud]]) == {}
 
 
 @pytest.mark.parametrize("cloud", STATES)
-def test_what_a_machine_was_made_as_is_read_from_its_tags(cloud: str) -> None:
+def test_a_machines_plan_is_read_from_its_tags(cloud: str) -> None:
     earlier = from_state(STATES[cloud], "state")
     assert earlier.cluster == "small"
     [(name, was)] = earlier.machines.items()
@@ -99,7 +99,7 @@ CONTENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_a_text_that_the_engine_left_out_of_the_state_says_no_version() -> None:
+def test_an_object_without_text_in_the_state_has_no_version() -> None:
     inputs = {**CONTENTS["azure"], "source": {**CONTENTS["azure"]["source"], "text": "<contents elided>"}}
     assert from_state([{"type": cloud_tables.AZURE.stored, "inputs": inputs}], "state").kubernetes is None
 

@@ -52,7 +52,7 @@ def test_a_machine_is_asked_by_the_role_and_instance_that_it_signs_with(machine:
     assert (found.bucket, found.key) == ("small-bundles-1", key)
 
 
-def test_a_machine_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_an_unknown_machine_is_refused_with_the_names_of_all() -> None:
     with pytest.raises(Stop, match="it has control-plane-0, web-0") as refused:
         logs.find("small", "web-1", RESOURCES)
     assert refused.value.code == Exit.USAGE
@@ -68,17 +68,17 @@ def test_a_machine_that_is_not_there_is_refused_with_those_that_are() -> None:
         ({"id": "a", "archive": base64.b64encode(b"MZ").decode()}, "no zip archive"),
     ],
 )
-def test_what_is_no_archive_is_not_written(
+def test_an_answer_that_is_not_an_archive_is_not_written(
     answer: dict[str, Any], said: str, clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever holds a machine may answer anything."""
+    """A compromised machine may answer anything."""
     ran = run(mullion, monkeypatch, answer)
     assert ran.exit_code == Exit.FAILED
     assert said in ran.output
     assert not list(clone.rglob("*.zip"))
 
 
-def test_the_archive_is_written_as_it_came_and_never_unpacked(
+def test_the_archive_is_written_unchanged_and_never_unpacked(
     clone: Path, mullion: Mullion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = zipped("../../evil.txt")

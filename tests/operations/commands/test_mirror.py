@@ -59,7 +59,7 @@ def test_a_second_run_asks_for_nothing(publisher: Downloads, mullion: Mullion, t
     assert publisher.asked == []
 
 
-def test_a_file_that_rotted_is_fetched_again(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
+def test_a_corrupt_file_is_fetched_again(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
     mullion("mirror", str(tmp_path / "m"), "small")
     rotten = place(tmp_path / "m", publisher, "b.tgz")
     rotten.write_bytes(rotten.read_bytes()[:-1] + b"?")
@@ -68,7 +68,9 @@ def test_a_file_that_rotted_is_fetched_again(publisher: Downloads, mullion: Mull
     assert rotten.read_bytes() == publisher.files["b.tgz"]
 
 
-def test_what_fails_is_named_and_the_rest_is_copied(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
+def test_failed_downloads_are_named_and_the_others_copied(
+    publisher: Downloads, mullion: Mullion, tmp_path: Path
+) -> None:
     publisher.faults = {"a.zip": [Fault(other="evil")], "c.exe": [Fault(status=404)]}
     ended = mullion("mirror", str(tmp_path / "m"), "small")
     assert ended.exit_code == Exit.FAILED

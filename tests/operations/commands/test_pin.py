@@ -62,7 +62,7 @@ def test_a_published_download_becomes_an_entry_with_size_and_source(
     assert f"sha256:{digest}" in ended.output
 
 
-def test_what_the_entry_says_is_what_the_stack_reads(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
+def test_a_stack_reads_the_pinned_entry(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
     publish(publisher)
     mullion("pin", NAME, VERSION, "--file", str(tmp_path / "mine.json"))
     found = entry_file.known(entry_file.read(tmp_path / "mine.json")).find(NAME, VERSION, "linux")
@@ -81,7 +81,7 @@ def test_without_the_download_only_the_checksum_file_is_asked_for(
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "another file than the checksums say": ({"file": Fault(other="evil")}, "and not sha256:"),
+    "another file than the checksums say": ({"file": Fault(other="evil")}, ", not sha256:"),
     "no such download": ({"file": Fault(status=404)}, "/runc.amd64: HTTP status 404"),
     "no checksum file": ({"sums": Fault(status=404)}, "HTTP status 404"),
     "checksums of other files": ({"sums": Fault(other=f"{'1' * 64}  runc.arm64")}, "it names runc.arm64"),
@@ -90,7 +90,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_and_the_file_stays_as_it_was(
+def test_a_download_with_another_digest_is_refused_and_the_file_unchanged(
     case: str, publisher: Downloads, mullion: Mullion, tmp_path: Path
 ) -> None:
     faults, said = REFUSED[case]
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused_and_the_file_stays_as_it_was(
     assert file.read_text() == "[]\n"
 
 
-def test_what_nobody_publishes_is_pinned_by_a_digest_from_elsewhere(
+def test_a_download_without_published_digest_is_pinned_by_a_given_one(
     publisher: Downloads, mullion: Mullion, tmp_path: Path
 ) -> None:
     digest = publish(publisher, "")
@@ -115,7 +115,7 @@ def test_what_nobody_publishes_is_pinned_by_a_digest_from_elsewhere(
     assert json.loads((tmp_path / "mine.json").read_text())[0]["source"] == "given to mullion pin"
 
 
-def test_what_comes_is_trusted_only_on_request_and_the_entry_says_so(
+def test_first_use_trusts_the_download_and_the_entry_records_it(
     publisher: Downloads, mullion: Mullion, tmp_path: Path
 ) -> None:
     digest = publish(publisher, "nothing of use")
@@ -148,7 +148,7 @@ def test_an_entry_takes_the_place_of_the_old_one_and_the_others_stay_in_order(
     assert "digest" not in found[1]
 
 
-def test_the_built_in_file_is_written_as_it_stands(tmp_path: Path) -> None:
+def test_the_built_in_file_is_rewritten_unchanged(tmp_path: Path) -> None:
     built_in = Path(artifacts.__file__).with_name("artifacts.json")
     copy = tmp_path / "artifacts.json"
     copy.write_bytes(built_in.read_bytes())
@@ -161,15 +161,13 @@ def test_the_built_in_file_is_written_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{}", "no list of entries"),
+        ("{}", "not a list of entries"),
         ("[", "Expecting"),
         ('[{"name": "runc"}]', "entry 1, version"),
         ('[{"name": "a", "version": "1", "os": "linux", "url": "https://a.test/b"}]', "entry 1"),
     ],
 )
-def test_a_file_that_is_wrong_is_named_and_left_alone(
-    content: str, said: str, mullion: Mullion, tmp_path: Path
-) -> None:
+def test_an_invalid_file_is_named_and_unchanged(content: str, said: str, mullion: Mullion, tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(content)
     ended = mullion("pin", NAME, VERSION, "--file", str(tmp_path / "mine.json"))
     assert ended.exit_code == Exit.USAGE
@@ -184,13 +182,15 @@ def test_a_file_that_is_wrong_is_named_and_left_alone(
         (("pin", "runc"), "give NAME and VERSION"),
         (("pin", "nothing-known", "1.0"), "known are auth-provider-gcp"),
         (("pin", "runc", "1.0", "--os", "beos"), "known are"),
-        (("pin", "containerd", "9.9.9", "--digest", "0" * 64), "say which one is meant: --os"),
-        (("pin", "runc", "9.9.9", "--digest", "abc"), "is no digest"),
+        (("pin", "containerd", "9.9.9", "--digest", "0" * 64), "choose one with --os"),
+        (("pin", "runc", "9.9.9", "--digest", "abc"), "is not a digest"),
         (("pin", "image", "web"), "name the stack"),
         (("pin", "--verify", "nothing-known"), "no entry 'nothing-known'"),
     ],
 )
-def test_what_cannot_be_meant_is_refused(words: tuple[str, ...], said: str, mullion: Mullion, tmp_path: Path) -> None:
+def test_ambiguous_or_unknown_arguments_are_refused(
+    words: tuple[str, ...], said: str, mullion: Mullion, tmp_path: Path
+) -> None:
     ended = mullion(*words, "--file", str(tmp_path / "none.json"))
     assert ended.exit_code == Exit.USAGE
     assert said in " ".join(ended.output.replace("│", " ").split())
@@ -215,7 +215,7 @@ def test_a_release_of_github_gives_the_digest_of_an_asset(
     for missing in ("old.zip", "new.zip"):
         with pytest.raises(publishers.NotPublished, match=f"no digest for {missing}"):
             publishers.published("cri-dockerd", url.format(missing))
-    with pytest.raises(checksums.BadChecksums, match="is no digest; write sha256"):
+    with pytest.raises(checksums.BadChecksums, match="is not a digest; write sha256"):
         publishers.published("cri-dockerd", url.format("weak.zip"))
 
 
@@ -224,11 +224,11 @@ def test_a_digest_over_plain_http_is_not_taken(publisher: Downloads, mullion: Mu
     given = ("--checksums", "http://publisher.test/sums")
     ended = mullion("pin", NAME, VERSION, *given, "--file", str(tmp_path / "mine.json"))
     assert ended.exit_code == Exit.FAILED
-    assert "http://publisher.test/sums gives digests over plain http" in ended.output
+    assert "http://publisher.test/sums is plain http" in ended.output
     assert (publisher.asked, (tmp_path / "mine.json").exists()) == ([], False)
 
 
-def test_verify_tells_what_is_the_same_differs_and_cannot_be_reached(
+def test_verify_reports_same_different_and_unreachable_digests(
     publisher: Downloads, mullion: Mullion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest = publish(publisher)
@@ -243,7 +243,7 @@ def test_verify_tells_what_is_the_same_differs_and_cannot_be_reached(
     assert "1.0.0" not in ended.output, "what is the same is only counted"
 
 
-def test_verify_takes_a_silent_host_of_digests_for_no_silent_host_of_downloads(
+def test_verify_still_asks_other_hosts_if_one_is_silent(
     publisher: Downloads, mullion: Mullion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest, base = publish(publisher), publisher.urls["url"]

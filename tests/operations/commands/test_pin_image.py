@@ -49,7 +49,7 @@ def test_one_image_changes_and_every_other_character_stays(place: str) -> None:
         "",
     ],
 )
-def test_what_cannot_be_edited_in_place_is_said_with_the_line_to_add(text: str) -> None:
+def test_a_file_that_cannot_be_edited_in_place_is_refused_with_the_line_to_add(text: str) -> None:
     with pytest.raises(Stop, match=r"add to mullion:cluster: images: \{windows-2022: ami-") as refused:
         pin_image.with_image(text, "windows-2022", IMAGE, Path("Pulumi.small.yaml"))
     assert refused.value.code == Exit.USAGE
@@ -71,7 +71,7 @@ def test_the_stack_file_gets_the_newest_image_and_a_second_time_nothing(
     assert asked == [("small", "windows-2022")] * 2
 
 
-def test_what_the_provider_gives_is_checked_before_it_is_written(
+def test_the_providers_image_is_checked_before_it_is_written(
     mullion: Mullion, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pin_image, "look_up", lambda name, os, **_: "not an image")
@@ -86,7 +86,7 @@ def test_an_unknown_pool_is_named_before_anything_is_asked(mullion: Mullion, clo
     assert "has no pool 'wbe'; it has control-plane, linux, web" in ended.output
 
 
-def test_where_the_provider_lists_no_versions_a_person_is_told_how_to_find_one(mullion: Mullion, clone: Path) -> None:
+def test_without_a_list_of_versions_the_message_has_the_command_to_find_one(mullion: Mullion, clone: Path) -> None:
     stack, file = (REPOSITORY / "stacks" / "Pulumi.azure-dev.yaml").read_text(), clone / "stacks" / "Pulumi.small.yaml"
     file.write_text(stack)
     ended = mullion("pin", "image", "web", "--stack", "small")

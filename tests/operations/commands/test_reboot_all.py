@@ -39,7 +39,7 @@ def rebooted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return {"time": order.count(instance), "state": "registered" if instance == "web-0" else "ready"}
 
     monkeypatch.setattr(boot_site, "api", lambda name: "https://127.0.0.1:1")
-    monkeypatch.setattr(reboot_all, "world_file", lambda name: tmp_path / "world.db")
+    monkeypatch.setattr(reboot_all, "cloud_state_file", lambda name: tmp_path / "world.db")
     monkeypatch.setattr(sandbox_boot, "change", change)
     monkeypatch.setattr(sandbox_boot, "record", record)
     return order

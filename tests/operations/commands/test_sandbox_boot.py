@@ -89,7 +89,7 @@ def test_boot_refuses_an_invalid_file_of_windows_servers_before_any_machine_boot
     monkeypatch.setattr(sandbox_boot.stack_files, "load", lambda name: SimpleNamespace(spec=None))
     monkeypatch.setattr(sandbox_boot, "plan_cluster", lambda name, spec: None)
     monkeypatch.setattr(sandbox_boot.boot_overlay, "is_chosen", lambda name: True)
-    monkeypatch.setattr(sandbox_boot, "world_file", lambda name: file)
+    monkeypatch.setattr(sandbox_boot, "cloud_state_file", lambda name: file)
     monkeypatch.setattr(sandbox_boot, "lacking", str)
     with pytest.raises(
         Stop, match=re.escape(f"{file}: web-0.card: Field required; write what Windows calls")

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import Result
 
 from operations.console.exits import Exit
-from operations.stacks.target import world_file
+from operations.stacks.target import cloud_state_file
 from sandbox import faults
 from sandbox.aws.cloud import AWS
 from sandbox.cloud_state import CloudState
@@ -20,7 +20,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def cloud_state(clone: Path) -> Iterator[CloudState]:
     """The sandbox of the stack `small`, with a VPC and an address, both named `same`, and one more VPC."""
-    file = world_file("small")
+    file = cloud_state_file("small")
     file.parent.mkdir(parents=True)
     made = CloudState(file, seed="test")
     provider = Provider(AWS, made)
@@ -67,7 +67,7 @@ def test_each_kind_of_fault_has_its_option(cloud_state, mullion: Run, words, pla
 
 
 WRONG = [
-    (("fault", "small"), "say which fault"),
+    (("fault", "small"), "choose a fault"),
     (("fault", "small", "--fail", "1", "--type", "Machine"), "no type 'Machine'"),
     (("fault", "large", "--fail", "1"), "mullion up large --sandbox"),
     (("change", "small", "nothing", "a=b"), "there is no 'nothing'"),

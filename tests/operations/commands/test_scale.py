@@ -128,14 +128,14 @@ ENDINGS = {
 def test_the_file_is_as_it_was_unless_the_engines_run_began(
     ending: str, begun: bool, earlier: bool, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    world = target.Target(target.SANDBOX)
+    built_in = target.Target(target.SANDBOX)
     if earlier:
-        target.remember("small", world)
+        target.remember("small", built_in)
         os.utime(target.folder("small") / "world.json", (1, 1))
 
     def up(name: str, **_: bool) -> None:
         if begun:
-            target.remember(name, world)
+            target.remember(name, built_in)
         raise ENDINGS[ending]
 
     monkeypatch.setattr(up_and_down, "up", up)

@@ -90,8 +90,8 @@ def test_a_stack_is_built_kept_scaled_and_removed_in_the_sandbox(copy: Path, mul
     assert asked == ["version", "stack select", "stack export", "preview", "up", "stack export"], "each costs 0.2 s"
 
     refused = mullion("up", "aws-dev", "--yes")
-    assert refused.returncode == 3, "the stack belongs to the sandbox"
-    assert "belongs to the sandbox" in refused.stderr
+    assert refused.returncode == 3, "the stack is built in the sandbox"
+    assert "is built in the sandbox" in refused.stderr
 
     scaled = mullion("scale", "aws-dev", "web", "2", "--sandbox", "--yes")
     assert scaled.returncode == 0, scaled.stderr

@@ -58,13 +58,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_file_that_says_nothing_or_two_things_is_refused(case: str) -> None:
+def test_a_file_without_or_with_two_digests_is_refused(case: str) -> None:
     text, said = BAD[case]
     with pytest.raises(BadChecksums, match=said):
         digest_of(text.encode(), NAME)
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
+def test_binary_content_is_refused() -> None:
     with pytest.raises(BadChecksums):
         digest_of(bytes(range(256)) * 40, NAME)
 
@@ -79,5 +79,5 @@ def test_a_typed_digest_is_taken_with_and_without_its_algorithm(typed: str, dige
 
 @pytest.mark.parametrize("typed", ["", "sha256:", HEX[1:], f"sha512:{HEX}", f"md5:{'0' * 32}", "g" * 64, f"{HEX} x"])
 def test_a_typed_digest_of_another_form_is_refused(typed: str) -> None:
-    with pytest.raises(ValueError, match="is no digest"):
+    with pytest.raises(ValueError, match="is not a digest"):
         checked(typed)

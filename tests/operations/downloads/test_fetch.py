@@ -15,7 +15,7 @@ from tests.conformance.state import Fault, Served
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Waits between tries, which nobody sits out."""
+    """Waits between tries, without sleeping."""
     waits: list[float] = []
     monkeypatch.setattr(fetch.time, "sleep", waits.append)
     return waits
@@ -28,12 +28,12 @@ def downloads() -> Iterator[Downloads]:
 
 
 def served(downloads: Downloads, *faults: Fault, ranges: bool = True) -> tuple[str, str]:
-    """A file of three blocks or so under these faults: its address and its digest."""
+    """Serve a file of about three blocks with these faults; return its address and digest."""
     downloads.serve({"file": Served(size=3_000_000, faults=list(faults), ranges=ranges)}, downloads.urls)
     return f"{downloads.urls['url']}/file", downloads.digest("sha256", "file")
 
 
-def test_a_right_file_is_there_under_its_name_and_nothing_else_is(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_right_file_gets_its_name_and_leaves_no_part(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     heard: list[tuple[int, int | None]] = []
     assert fetch.fetch(url, tmp_path / "new" / "f", digest, lambda *each: heard.append(each)) == digest
@@ -41,49 +41,47 @@ def test_a_right_file_is_there_under_its_name_and_nothing_else_is(downloads: Dow
     assert heard[-1] == (3_000_000, 3_000_000)
 
 
-def test_a_wrong_file_never_gets_its_name_and_what_was_there_stays(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_wrong_file_never_replaces_the_existing_one(downloads: Downloads, tmp_path: Path) -> None:
     url, _ = served(downloads)
     (tmp_path / "f").write_text("before")
-    with pytest.raises(fetch.WrongDigest, match=f"and not sha256:{'0' * 64}"):
+    with pytest.raises(fetch.WrongDigest, match=f"not sha256:{'0' * 64}"):
         fetch.fetch(url, tmp_path / "f", f"sha256:{'0' * 64}")
     assert [each.read_text() for each in tmp_path.iterdir()] == ["before"], "no part is left of a wrong file"
 
 
-def test_a_truncated_answer_is_gone_on_with_where_it_ended(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_truncated_download_is_resumed(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads, Fault(truncate=1_500_000))
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert [each.first for each in downloads.asked] == [0, 1_500_000]
 
 
-def test_a_server_without_ranges_gives_all_again(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_the_whole_file_again(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads, Fault(truncate=1_500_000), ranges=False)
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert downloads.count("file") == 2
 
 
-def test_a_part_of_another_file_is_thrown_away_and_the_file_fetched_whole(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_part_of_another_file_is_discarded(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     (tmp_path / "f.part").write_bytes(b"x" * 1000)
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert [each.first for each in downloads.asked] == [1000, 0]
 
 
-def test_a_part_that_is_whole_is_taken(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_complete_part_is_used(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads)
     (tmp_path / "f.part").write_bytes(downloads.files["file"])
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
 
 
 @pytest.mark.parametrize("status", [500, 503, 429, 408])
-def test_an_error_that_passes_is_waited_out(
-    downloads: Downloads, tmp_path: Path, quick: list[float], status: int
-) -> None:
+def test_a_temporary_error_is_retried(downloads: Downloads, tmp_path: Path, quick: list[float], status: int) -> None:
     url, digest = served(downloads, Fault(status=status, times=2))
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
     assert quick == [1, 3]
 
 
-def test_an_error_that_stays_is_said_after_some_tries(downloads: Downloads, tmp_path: Path) -> None:
+def test_a_permanent_error_is_reported_after_the_retries(downloads: Downloads, tmp_path: Path) -> None:
     url, digest = served(downloads, Fault(status=503, times=9))
     with pytest.raises(fetch.Unreachable, match="/file: HTTP status 503"):
         fetch.fetch(url, tmp_path / "f", digest)
@@ -91,7 +89,7 @@ def test_an_error_that_stays_is_said_after_some_tries(downloads: Downloads, tmp_
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 410])
-def test_a_refusal_is_said_at_once(downloads: Downloads, tmp_path: Path, status: int) -> None:
+def test_a_refusal_is_reported_without_retry(downloads: Downloads, tmp_path: Path, status: int) -> None:
     url, digest = served(downloads, Fault(status=status))
     with pytest.raises(fetch.Unreachable, match=str(status)) as refused:
         fetch.fetch(url, tmp_path / "f", digest)
@@ -99,9 +97,7 @@ def test_a_refusal_is_said_at_once(downloads: Downloads, tmp_path: Path, status:
     assert downloads.count("file") == 1
 
 
-def test_a_server_that_stalls_is_left_and_gone_on_with(
-    downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stalled_download_is_resumed(downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "STALLED_SECONDS", 0.3)
     url, digest = served(downloads, Fault(stall=1_100_000))
     assert fetch.fetch(url, tmp_path / "f", digest) == digest
@@ -128,13 +124,13 @@ def test_a_redirect_of_a_put_is_refused_because_the_file_would_not_arrive(downlo
 
 
 @pytest.mark.parametrize("proxy", ["file:///dev/null", "socks5://127.0.0.1:9"])
-def test_a_proxy_that_cannot_be_used_is_said(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unusable_proxy_is_reported(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", proxy)
-    with pytest.raises(fetch.Unreachable, match="proxy that the environment names"):
+    with pytest.raises(fetch.Unreachable, match="proxy in the environment"):
         fetch.fetch("http://far.test/f", tmp_path / "f", None)
 
 
-def test_nobody_at_the_address_is_said_with_the_address(tmp_path: Path) -> None:
+def test_a_refused_connection_is_reported_with_the_address(tmp_path: Path) -> None:
     with pytest.raises(fetch.Unreachable, match=r"http://127\.0\.0\.1:9/f: .*refused") as silent:
         fetch.fetch("http://127.0.0.1:9/f", tmp_path / "f", None)
     assert silent.value.status is None
@@ -142,7 +138,7 @@ def test_nobody_at_the_address_is_said_with_the_address(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "ftp://127.0.0.1/f", "f"])
 def test_only_web_addresses_are_opened(url: str, tmp_path: Path) -> None:
-    with pytest.raises(fetch.Unreachable, match="no http or https address"):
+    with pytest.raises(fetch.Unreachable, match="not an http or https URL"):
         fetch.fetch(url, tmp_path / "f", None)
 
 
@@ -152,14 +148,14 @@ def test_a_file_that_cannot_fit_is_refused_before_a_byte_is_written(
     url, digest = served(downloads)
     usage = fetch.shutil.disk_usage(tmp_path)._replace(free=2_000_000)
     monkeypatch.setattr(fetch.shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(fetch.NoSpace, match="1 MiB free, and 2 MiB are to come"):
+    with pytest.raises(fetch.NoSpace, match="1 MiB free, but 2 MiB are needed"):
         fetch.fetch(url, tmp_path / "f", digest)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_page_of_many_megabytes_is_no_checksum_file(downloads: Downloads) -> None:
+def test_a_page_of_many_megabytes_is_not_a_checksum_file(downloads: Downloads) -> None:
     downloads.serve({"file": Served(size=fetch.LARGEST_TEXT + 1)}, downloads.urls)
-    with pytest.raises(fetch.Unreachable, match="no checksum file"):
+    with pytest.raises(fetch.Unreachable, match="not a checksum file"):
         fetch.text(f"{downloads.urls['url']}/file")
 
 

@@ -58,7 +58,7 @@ def test_real_time_is_predicted_where_it_is_known(tally: Tally) -> None:
     assert progress.line(tally, step, lambda _: 125).endswith("(about 2 min 5 s on the real cloud)")
 
 
-def test_what_is_kept_by_the_cloud_is_not_called_deleted(tally: Tally) -> None:
+def test_a_retained_resource_is_not_called_deleted(tally: Tally) -> None:
     step = tally.hear(finished("delete", retain=True))
     assert step
     assert "left in place" in progress.line(tally, step, None)
@@ -110,7 +110,7 @@ def test_errors_name_the_resource_and_are_plain_text(message: str, urn: str, sho
     assert tally.errors == [shown]
 
 
-def test_the_same_error_heard_twice_is_said_once(tally: Tally) -> None:
+def test_a_repeated_error_is_reported_once(tally: Tally) -> None:
     tally.hear(fault("no"))
     tally.hear(fault("no", STACK))
     assert len(tally.errors) == 1
@@ -132,13 +132,13 @@ def failure(stderr: str, code: int = 255) -> auto.CommandError:
         ("error: disk on fire", "the engine ended with: disk on fire"),
     ],
 )
-def test_what_the_engine_could_not_start_is_said_with_the_way_out(stderr: str, says: str) -> None:
+def test_errors_before_a_run_are_reported_with_what_to_do(stderr: str, says: str) -> None:
     assert says in failures.message("dev", failure(stderr), None)
 
 
-def test_an_engine_that_was_killed_is_said_to_be() -> None:
+def test_a_killed_engine_is_reported() -> None:
     text = failures.message("dev", failure("", -9), None)
-    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` clears up and goes on"
+    assert text == "stack dev: the engine was killed (signal 9); `mullion up dev` recovers and continues"
 
 
 def test_faults_of_resources_come_before_the_engines_own_words(tally: Tally) -> None:
@@ -155,8 +155,8 @@ def test_durations_are_for_people(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
 
 
-def test_what_hooks_warn_of_is_kept_once_and_what_the_stack_file_warns_of_is_not(tally: Tally) -> None:
-    """The command says the latter itself, before it begins."""
+def test_warnings_of_hooks_are_kept_once_and_those_of_the_stack_file_left_out(tally: Tally) -> None:
+    """The command prints the latter before the run."""
     cluster = "urn:pulumi:dev::mullion::mullion:index:MixedCluster::dev"
     for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster)):
         tally.hear(

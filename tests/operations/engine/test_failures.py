@@ -1,4 +1,4 @@
-"""What an interruption makes of a run of the engine."""
+"""The result of an interrupted run of the engine."""
 
 import signal
 
@@ -8,8 +8,8 @@ from operations.console.exits import Exit, Stop
 from operations.engine import failures, locks, process, workspace
 
 
-def test_a_run_that_was_asked_to_stop_and_ended_well_half_way_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the engine does where it removes a stack."""
+def test_an_interrupted_run_that_ends_well_half_way_counts_as_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted removal of a stack ends so."""
     asked: list[str] = []
     monkeypatch.setattr(process, "running", lambda: True)
     monkeypatch.setattr(process, "interrupt", lambda: asked.append("to stop"))

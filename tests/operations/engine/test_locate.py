@@ -1,6 +1,6 @@
-"""The engine is found where it is, refused by name where it does not fit, and built once where it is not.
+"""The engine is found on this machine, refused by path if it is unusable, and built once if there is none.
 
-Every program here is a small shell script: what is tested is the choice and the building, not Pulumi.
+Every program here is a small shell script: the tests cover the search and the build, not Pulumi.
 """
 
 import threading
@@ -27,7 +27,7 @@ esac
 
 
 class Machine:
-    """A home, a PATH and a cache with nothing in them but what a test puts there."""
+    """An empty home, PATH and cache."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -156,7 +156,7 @@ def test_where_nothing_is_installed_tests_see_none_and_nothing_is_built(machine:
     assert machine.times() == 0
 
 
-def test_where_nothing_is_possible_the_message_names_every_way(machine: Machine) -> None:
+def test_if_no_engine_can_be_had_the_message_names_every_way_to_get_one(machine: Machine) -> None:
     with pytest.raises(EngineError) as error:
         machine.find()
     ways = (locate.INSTALL_PAGE, "Go 1.25", "PyPI", "MULLION_PULUMI")
@@ -173,14 +173,14 @@ def test_an_engine_is_built_once_and_nothing_else_is_left(machine: Machine) -> N
     assert "building the Pulumi engine 3.230.0" in machine.said[0]
 
 
-def test_a_build_says_how_far_it_is(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_build_reports_its_progress(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(go_toolchain, "STEP_SECONDS", 0.05)
     machine.go(before="echo github.com/some/package >&2; /bin/sleep 0.3")
     machine.find()
     assert any("github.com/some/package" in line for line in machine.said), machine.said
 
 
-def test_a_failed_build_says_why_and_leaves_nothing(machine: Machine) -> None:
+def test_a_failed_build_reports_the_reason_and_leaves_no_files(machine: Machine) -> None:
     machine.go(before="echo 'verifying module: checksum mismatch' >&2; exit 1")
     with pytest.raises(EngineError, match="checksum mismatch"):
         machine.find()
@@ -206,7 +206,7 @@ def test_a_build_that_is_interrupted_stops_at_once_and_leaves_nothing(
     assert machine.find().origin is Origin.BUILT
 
 
-def test_what_a_cut_build_left_is_removed_by_the_next(machine: Machine) -> None:
+def test_the_next_build_deletes_the_files_of_an_interrupted_one(machine: Machine) -> None:
     half_done = machine.cache / "engine" / "building-abc" / "pulumi"
     half_done.parent.mkdir(parents=True)
     half_done.write_bytes(b"\x7fELF half")
@@ -221,7 +221,7 @@ def test_a_broken_engine_in_the_cache_is_built_again(machine: Machine) -> None:
     assert machine.find().origin is Origin.BUILT
 
 
-def test_two_that_want_an_engine_at_once_build_one(machine: Machine) -> None:
+def test_two_processes_at_once_build_one_engine(machine: Machine) -> None:
     machine.go(before="/bin/sleep 0.3")
     found: list[locate.Engine] = []
     threads = [threading.Thread(target=lambda: found.append(machine.find())) for _ in range(2)]

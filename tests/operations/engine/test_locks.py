@@ -1,4 +1,4 @@
-"""Locks of the file backend: whose they are, and whether their runs are over."""
+"""Locks of the file backend: their owners, and whether their runs have ended."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from operations.engine import locks
 pytestmark = pytest.mark.subprocess
 
 NEVER = 2**22 + 1
-"""More than the highest process id that Linux gives."""
+"""A process id above Linux's highest."""
 
 
 def lock(folder: Path, pid: int, *, host: str = "", age: int = 0) -> Path:
@@ -43,11 +43,11 @@ def lock(folder: Path, pid: int, *, host: str = "", age: int = 0) -> Path:
     ],
     ids=["process gone", "process lives", "a later process with its id", "another host"],
 )
-def test_a_lock_is_dead_only_where_its_run_is_surely_over(
+def test_a_lock_is_dead_only_if_its_run_has_certainly_ended(
     tmp_path: Path, pid: int, host: str, age: int, dead: bool
 ) -> None:
     path = lock(tmp_path, pid, host=host, age=age)
-    [found] = locks.held("small", tmp_path.as_uri())
+    [found] = locks.of_stack("small", tmp_path.as_uri())
     assert found.dead is dead
     if dead:
         assert locks.cancel_dead("small", tmp_path.as_uri()) == [found]
@@ -70,19 +70,19 @@ def test_one_living_run_keeps_all_locks(tmp_path: Path) -> None:
 
 def test_locks_of_other_stacks_and_backends_are_not_looked_at(tmp_path: Path) -> None:
     lock(tmp_path, NEVER)
-    assert locks.held("other", tmp_path.as_uri()) == []
-    assert locks.held("small", "s3://bucket") == []
+    assert locks.of_stack("other", tmp_path.as_uri()) == []
+    assert locks.of_stack("small", "s3://bucket") == []
 
 
 def test_a_lock_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     path = lock(tmp_path, NEVER)
     path.write_text("{")
     with pytest.raises(Stop, match=str(path)):
-        locks.held("small", tmp_path.as_uri())
+        locks.of_stack("small", tmp_path.as_uri())
 
 
 @pytest.mark.parametrize(("text", "stays"), [("", False), ('{"md5":', False), ('{"md5": "x"}', True)])
-def test_attributes_of_a_state_that_were_half_written_are_taken_away(tmp_path: Path, text: str, stays: bool) -> None:
+def test_half_written_attributes_of_a_state_are_deleted(tmp_path: Path, text: str, stays: bool) -> None:
     state = tmp_path / ".pulumi" / "stacks" / "mullion" / "small.json"
     state.parent.mkdir(parents=True)
     attributes = state.with_name("small.json.attrs")

@@ -49,7 +49,7 @@ def test_control_planes_go_one_at_a_time_and_never_the_last(steps: list[Planned]
     assert together(steps) == lost
 
 
-def test_what_differs_inside_an_input_is_a_change_of_the_input() -> None:
+def test_a_difference_inside_an_input_changes_the_input() -> None:
     metadata = SimpleNamespace(
         urn="urn", op=auto.OpType.UPDATE, diffs=["metadataOptions.httpTokens", "ebsBlockDevices[0].size"]
     )

@@ -1,4 +1,4 @@
-"""What the state says of a cluster, and what is taken off it before the whole goes."""
+"""Queries of a cluster's state, and the edits before its removal."""
 
 from typing import Any
 
@@ -12,13 +12,15 @@ def workers(kubernetes: str) -> dict[str, Any]:
     return {"type": "mullion:aws:Workers", "outputs": {"kubernetes": kubernetes}}
 
 
-def test_pools_that_wait_for_the_control_plane_are_known_by_their_version() -> None:
-    assert state.held([workers("1.35.8"), workers("1.35.8")], "1.36.4") == "1.35.8"
-    assert state.held([workers("1.36.4")], "1.36.4") == ""
-    assert state.held([{"type": "mullion:aws:Workers"}, {"type": "x"}], "1.36.4") == "", "made by an earlier release"
+def test_pools_that_wait_for_the_control_plane_have_an_older_version() -> None:
+    assert state.waiting_version([workers("1.35.8"), workers("1.35.8")], "1.36.4") == "1.35.8"
+    assert state.waiting_version([workers("1.36.4")], "1.36.4") == ""
+    assert state.waiting_version([{"type": "mullion:aws:Workers"}, {"type": "x"}], "1.36.4") == "", (
+        "made by an earlier release"
+    )
 
 
-def test_protection_and_hooks_are_taken_off_and_nothing_else() -> None:
+def test_only_protection_and_hooks_are_removed() -> None:
     made: state.State = [
         {"urn": "a", "protect": True, "type": "t"},
         {"urn": "b", "resourceHooks": {"before_delete": ["dev-leave"]}, "retainOnDelete": True},
@@ -28,7 +30,7 @@ def test_protection_and_hooks_are_taken_off_and_nothing_else() -> None:
     assert not state.released(made)
 
 
-def test_outputs_are_those_of_the_stack_itself_and_secrets_are_opened_and_marked() -> None:
+def test_outputs_are_the_stacks_own_with_secrets_decrypted_and_marked() -> None:
     secret = {SIGNATURE: SECRET, "plaintext": '"hidden"'}
     outputs = {"endpoint": "https://a", "machines": {"web-0": "10.0.0.1"}, "kubeconfig": secret, "parts": [1, secret]}
     rows = [{"type": "t", "outputs": {"x": 1}}, {"type": "pulumi:pulumi:Stack", "outputs": outputs}]

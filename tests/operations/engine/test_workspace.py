@@ -1,4 +1,4 @@
-"""What the engine needs for a real account: said all at once, before the first question."""
+"""Missing requirements of a real account, all reported before the first question."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def empty(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_HOME", str(clone / "pulumi"))
 
 
-def test_a_missing_backend_and_a_missing_passphrase_are_said(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_backend_and_a_missing_passphrase_are_reported(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Stop, match="pulumi login") as stop:
         workspace.refuse_unusable("small")
     assert stop.value.code is Exit.USAGE
@@ -40,7 +40,7 @@ def test_a_missing_backend_and_a_missing_passphrase_are_said(clone: Path, monkey
         (f"secretsprovider: awskms://alias/x\n{STACK}", {"PULUMI_BACKEND_URL": "s3://states"}),
     ],
 )
-def test_nothing_is_refused_where_nothing_is_missing(
+def test_a_complete_environment_is_accepted(
     text: str, environment: dict[str, str], clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (clone / "stacks" / "Pulumi.small.yaml").write_text(text)

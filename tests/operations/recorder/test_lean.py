@@ -1,4 +1,4 @@
-"""An `up` sends the engine what somebody reads."""
+"""`up` sends the engine no data that nobody reads."""
 
 from unittest.mock import Mock
 
@@ -17,7 +17,7 @@ def test_resources_are_registered_without_the_stack_traces_that_would_be_half_of
     assert [key for key, each in recording.resources.items() if each.request.sourcePosition.uri] == []
 
 
-def test_a_debug_message_is_no_call_of_the_engine_and_a_warning_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_are_sent_to_the_engine_and_debug_messages_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Mock()
     monkeypatch.setattr(log, "get_engine", lambda: engine)
     lean()

@@ -152,7 +152,7 @@ def test_a_name_registered_twice_is_an_error_that_names_it() -> None:
     assert "twin" in error
 
 
-def test_a_fault_of_the_program_is_raised() -> None:
+def test_an_exception_of_the_program_is_raised() -> None:
     def program() -> None:
         raise ZeroDivisionError
 
@@ -160,7 +160,7 @@ def test_a_fault_of_the_program_is_raised() -> None:
         record("dev", REGION, program=program)
 
 
-def test_recording_leaves_the_runtime_of_this_process_as_it_was() -> None:
+def test_recording_does_not_change_the_pulumi_runtime_of_this_process() -> None:
     record("dev", REGION, program=shop)
     assert pulumi.get_stack() != "dev"
     assert get_root_resource() is None

@@ -1,4 +1,4 @@
-"""Creations without an answer: what is taken over, how the state becomes, and what a person is told."""
+"""Creations without a recorded result: adding them to the state, and the message for a person."""
 
 import hashlib
 from typing import Any
@@ -23,20 +23,20 @@ def there(asked: Resource, others: set[str]) -> Found | None:
     return None if "vpc-1" in others else Found("vpc-1", {"cidrBlock": "10.0.0.0/16"}, {"arn": "arn:1"})
 
 
-def test_what_is_there_gets_into_the_state_once() -> None:
+def test_an_existing_resource_is_added_to_the_state_once() -> None:
     resources: list[dict[str, Any]] = []
     assert recovery.adopt(resources, [resource(), resource()], there) == [resource()]
     [found] = resources
     assert (found["id"], found["outputs"], found["urn"]) == ("vpc-1", {"arn": "arn:1"}, URN)
 
 
-def test_what_is_not_there_leaves_the_state_as_it_is() -> None:
+def test_a_missing_resource_leaves_the_state_unchanged() -> None:
     resources = [resource("urn:x::y::z::other", id="vpc-1")]
     assert recovery.adopt(resources, [resource()], there) == []
     assert resources == [resource("urn:x::y::z::other", id="vpc-1")]
 
 
-def test_what_was_being_replaced_is_deleted_by_the_next_run() -> None:
+def test_a_resource_that_was_being_replaced_is_deleted_by_the_next_run() -> None:
     user = resource("urn:x::y::z::user", id="i-1")
     resources = [resource(id="vpc-0"), user]
     recovery.adopt(resources, [resource()], there)
@@ -47,21 +47,21 @@ def test_what_was_being_replaced_is_deleted_by_the_next_run() -> None:
     ]
 
 
-def test_what_was_deleted_before_its_replacement_came_is_gone_from_the_state() -> None:
+def test_a_resource_deleted_before_its_replacement_leaves_the_state() -> None:
     user = resource("urn:x::y::z::user", id="i-1")
     resources = [resource(id="vpc-0", pendingReplacement=True), user]
     recovery.adopt(resources, [resource()], there)
     assert [each["id"] for each in resources] == ["vpc-1", "i-1"]
 
 
-def test_a_replacement_may_have_the_id_of_what_was_deleted_before_it() -> None:
+def test_a_replacement_may_have_the_id_of_its_deleted_predecessor() -> None:
     """An object of a bucket, whose id is made of names."""
     resources = [resource(id="vpc-1", pendingReplacement=True)]
     assert recovery.adopt(resources, [resource()], there) == [resource()]
     assert [(each["id"], each.get("pendingReplacement")) for each in resources] == [("vpc-1", None)]
 
 
-def test_what_the_engine_masks_does_not_get_into_a_state() -> None:
+def test_masked_secrets_are_not_added_to_a_state() -> None:
     """It would make every secret of the state null, without a word (seen with engine 3.230.0)."""
     encrypted = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "ciphertext": "[secret]"}
     inputs = {"plain": "x", "one": "[secret]", "two": encrypted, "three": [{"a": [encrypted]}], "four": {"b": "y"}}
@@ -81,12 +81,12 @@ def test_what_the_engine_masks_does_not_get_into_a_state() -> None:
         ("creating", "pulumi:index:Stash", False),
     ],
 )
-def test_only_creations_in_a_cloud_are_asked_for(kind: str, type_: str, asked: bool) -> None:
+def test_only_creations_in_a_cloud_are_looked_up(kind: str, type_: str, asked: bool) -> None:
     deployment = {"pending_operations": [{"type": kind, "resource": resource(kind=type_)}]}
     assert bool(recovery.unknown(deployment)) is asked
 
 
-def test_a_person_is_told_where_to_look_and_what_to_tell_the_engine() -> None:
+def test_the_message_has_commands_to_search_and_to_update_the_state() -> None:
     rule = resource("urn:pulumi:small::mullion::c$aws:ec2/route:Route::small-out", "aws:ec2/route:Route")
     rule["inputs"] = {"routeTableId": "rtb-1", "password": {"secret": "x"}}
     text = recovery.by_hand("small", [resource(), rule])
@@ -94,7 +94,7 @@ def test_a_person_is_told_where_to_look_and_what_to_tell_the_engine() -> None:
         "small-vpc (aws:ec2/vpc:Vpc)",
         f"get-resources --tag-filters Key=mullion:urn,Values={URN.replace('$', '+')}",
         f"pulumi refresh --stack small --import-pending-creates '{URN}' ID",
-        "it takes no tags; it was to have routeTableId rtb-1",
+        "it has no tags; its properties: routeTableId rtb-1",
         "pulumi refresh --stack small --clear-pending-creates",
     ):
         assert words in text, words
@@ -104,13 +104,13 @@ def test_a_person_is_told_where_to_look_and_what_to_tell_the_engine() -> None:
 NETWORK, BUCKET = "gcp:compute/network:Network", "gcp:storage/bucket:Bucket"
 
 
-def test_each_cloud_is_searched_by_its_own_command_and_mark() -> None:
-    """What GCP labels is marked with a digest of the URN; most of a network takes no labels, and has its name."""
+def test_the_message_has_the_search_command_of_the_cloud() -> None:
+    """GCP's labels hold a digest of the URN; most network resources take no labels, and are found by name."""
     urns = {kind: f"urn:pulumi:small::mullion::c${kind}::small-{kind.rpartition(':')[2]}" for kind in (NETWORK, BUCKET)}
     network = {"urn": urns[NETWORK], "type": NETWORK, "inputs": {"name": "small-network", "mtu": 1500}}
     digest = hashlib.sha256(urns[BUCKET].encode()).hexdigest()[:40]
     bucket = {"urn": urns[BUCKET], "type": BUCKET, "inputs": {"labels": {"mullion_urn": digest}}}
     text = recovery.by_hand("small", [network, bucket])
-    assert "it takes no tags; it was to have name small-network, mtu 1500" in text
+    assert "it has no tags; its properties: name small-network, mtu 1500" in text
     assert f"gcloud asset search-all-resources --query=labels.mullion_urn={digest}" in text
     assert "aws" not in text

@@ -1,4 +1,4 @@
-"""State and world: what is in one alone."""
+"""Differences between a state and its sandbox."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ def state(*things: tuple[str, str], **more: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("recorded", "world", "kept", "orphans", "missing"),
+    ("recorded", "existing", "kept", "orphans", "missing"),
     [
         ([VPC], [VPC], [], (), ()),
         ([VPC], [VPC, BUCKET], [], (BUCKET,), ()),
@@ -26,18 +26,20 @@ def state(*things: tuple[str, str], **more: Any) -> list[dict[str, Any]]:
     ],
     ids=["agree", "orphan", "missing", "kept on purpose", "kept and removed since"],
 )
-def test_each_side_names_what_the_other_lacks(recorded: Any, world: Any, kept: Any, orphans: Any, missing: Any) -> None:
-    found = state_check.compare(state(*recorded), world, kept)
+def test_compare_reports_resources_on_one_side_only(
+    recorded: Any, existing: Any, kept: Any, orphans: Any, missing: Any
+) -> None:
+    found = state_check.compare(state(*recorded), existing, kept)
     assert found == Disagreement(orphans, missing)
     assert bool(found) is bool(orphans or missing)
 
 
-def test_what_no_cloud_has_is_no_thing() -> None:
+def test_resources_of_the_engine_itself_are_not_compared() -> None:
     kinds = ("pulumi:index:Stash", "pulumi:providers:aws", "pulumi:pulumi:Stack", "mullion:index:MixedCluster")
     assert state_check.things(state(*((kind, "1") for kind in kinds))) == []
 
 
-def test_what_down_leaves_on_purpose_is_remembered(clone: Path) -> None:
+def test_resources_that_down_leaves_on_purpose_are_recorded(clone: Path) -> None:
     state_check.keep("small", state(VPC))
     assert state_check.kept("small") == set()
     state_check.keep("small", state(BUCKET, retainOnDelete=True))

@@ -1,4 +1,4 @@
-"""Stacks whose sandboxes can boot: read with lab.yaml over them, from `up --bootable` to `down`."""
+"""Bootable sandboxes: read with lab.yaml over the stack file, from `up --bootable` to `down`."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def built(clone: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return clone
 
 
-def test_the_spec_is_the_files_with_what_booting_needs_and_the_file_stays(built: Path) -> None:
+def test_the_overlay_changes_the_spec_and_not_the_file(built: Path) -> None:
     before = (built / "stacks" / "Pulumi.small.yaml").read_bytes()
     boot_overlay.choose("small", stack_files.written("small"), BUILT)
     spec = stack_files.load("small").spec
@@ -51,12 +51,12 @@ def test_the_spec_is_the_files_with_what_booting_needs_and_the_file_stays(built:
     assert (stack_files.load("small").spec.kubernetes, boot_overlay.is_chosen("small")) == (FILE, False)
 
 
-def test_the_version_in_the_place_of_the_files_counts_until_the_file_has_another(built: Path) -> None:
+def test_the_chosen_version_applies_until_the_files_version_changes(built: Path) -> None:
     boot_overlay.choose("small", stack_files.written("small"), BUILT)
     assert [boot_overlay.kubernetes("small", each) for each in (FILE, "1.36.6")] == [BUILT, "1.36.6"]
 
 
-def test_programs_that_are_not_built_are_named_with_the_way_to_them(built: Path) -> None:
+def test_programs_that_are_not_built_are_named_with_the_command_to_build_them(built: Path) -> None:
     with pytest.raises(Stop, match=rf"(?s)-m lab cluster {FILE}.*--kubernetes {BUILT}") as stop:
         boot_overlay.choose("small", stack_files.written("small"), None)
     assert (stop.value.code, boot_overlay.is_chosen("small")) == (Exit.FAILED, False)
@@ -72,7 +72,7 @@ def test_a_stack_without_windows_needs_no_programs_for_windows(built: Path) -> N
     assert boot_overlay.is_chosen("small")
 
 
-def test_digests_of_every_version_that_is_built_are_known_for_the_way_from_one_to_the_other(built: Path) -> None:
+def test_digests_of_every_built_version_are_known_during_an_upgrade(built: Path) -> None:
     boot_overlay.choose("small", stack_files.written("small"), BUILT)
     entries = stack_files.load("small").spec.artifacts.entries
     assert {(each.name, each.version): each.size for each in entries} == {
@@ -103,7 +103,7 @@ def test_machines_that_cannot_boot_are_removed_first(built: Path) -> None:
         boot_overlay.choose("small", stack_files.written("small"), BUILT)
 
 
-def test_a_kubeconfig_leads_through_this_host_only_while_the_stack_is_booted(
+def test_the_kubeconfig_uses_an_address_of_this_host_while_the_stack_is_booted(
     built: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = json.dumps({"clusters": [{"cluster": {"server": "https://api.small.mullion.internal:6443"}}]})
@@ -112,9 +112,7 @@ def test_a_kubeconfig_leads_through_this_host_only_while_the_stack_is_booted(
     assert "server: https://127.0.0.1:4711" in boot_site.reached("small", text)
 
 
-def test_the_program_is_told_where_the_api_of_booted_machines_is_and_nothing_of_others(
-    built: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_program_gets_the_api_address_of_booted_machines_only(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "mullion:booted" not in workspace.sandbox_config("small")
     monkeypatch.setattr(boot_site, "api", lambda name: "https://127.0.0.1:4711")
     assert workspace.sandbox_config("small")["mullion:booted"] == "https://127.0.0.1:4711"
@@ -132,7 +130,7 @@ def test_the_program_is_told_where_the_api_of_booted_machines_is_and_nothing_of_
         (("verify", "small", "--outside", "example.org"), "is not name:port"),
     ],
 )
-def test_what_cannot_be_done_says_what_to_do_instead(
+def test_impossible_choices_are_refused_with_what_to_do_instead(
     words: tuple[str, ...], said: str, built: Path, mullion: Run
 ) -> None:
     result = mullion(*words)
@@ -140,14 +138,14 @@ def test_what_cannot_be_done_says_what_to_do_instead(
     assert said in " ".join(result.output.replace("│", " ").split())
 
 
-def test_stopping_what_is_not_booted_is_no_fault(built: Path, mullion: Run) -> None:
+def test_stopping_an_unbooted_sandbox_succeeds(built: Path, mullion: Run) -> None:
     assert mullion("sandbox", "stop", "small").stdout == "the sandbox of small was not booted\n"
 
 
 def test_machines_that_cannot_boot_are_refused_before_programs_are_asked_for(built: Path) -> None:
     target.remember("small", Target("sandbox"))
     (target.sandbox_folder("small")).mkdir(parents=True)
-    CloudState(target.world_file("small")).close()
+    CloudState(target.cloud_state_file("small")).close()
     with pytest.raises(Stop, match="remove them first, mullion down small --sandbox") as stop:
         boot_overlay.choose("small", stack_files.written("small"), None)
     assert stop.value.code is Exit.REFUSED

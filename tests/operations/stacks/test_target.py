@@ -1,4 +1,4 @@
-"""A stack remembers its world, and the sandbox leads nowhere else."""
+"""Where a stack is built is recorded, and the sandbox leads to no real account."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ from operations.stacks.target import Target
 SANDBOX, REAL = Target("sandbox"), Target("aws", "111122223333", "eu-west-1")
 
 
-def test_a_stack_belongs_to_no_world_until_one_is_remembered(clone: Path) -> None:
+def test_a_stack_is_built_nowhere_until_recorded(clone: Path) -> None:
     assert target.recall("small") is None
     target.check("small", SANDBOX)
     target.check("small", REAL)
@@ -32,7 +32,9 @@ def test_a_stack_belongs_to_no_world_until_one_is_remembered(clone: Path) -> Non
         (REAL, Target("aws", "", "eu-west-1"), False),
     ],
 )
-def test_another_world_is_refused_with_the_way_out(clone: Path, first: Target, then: Target, refused: bool) -> None:
+def test_a_stack_built_elsewhere_is_refused_with_what_to_do(
+    clone: Path, first: Target, then: Target, refused: bool
+) -> None:
     target.remember("small", first)
     assert target.recall("small") == first
     if not refused:
@@ -43,24 +45,24 @@ def test_another_world_is_refused_with_the_way_out(clone: Path, first: Target, t
     assert stop.value.code is Exit.REFUSED
 
 
-def test_a_forgotten_world_makes_room_for_another(clone: Path) -> None:
+def test_after_forget_a_stack_can_be_built_elsewhere(clone: Path) -> None:
     target.remember("small", SANDBOX)
     target.forget("small")
     target.check("small", REAL)
 
 
-@pytest.mark.parametrize("world", [SANDBOX, REAL])
-def test_each_run_is_noted_and_the_world_stays(clone: Path, world: Target) -> None:
+@pytest.mark.parametrize("built_in", [SANDBOX, REAL])
+def test_each_run_is_recorded_and_the_target_stays(clone: Path, built_in: Target) -> None:
     assert target.began("small") == 0
-    target.remember("small", world)
+    target.remember("small", built_in)
     os.utime(target.folder("small") / "world.json", (1, 1))
     first = target.began("small")
     target.remember("small", Target("azure"))
     assert target.began("small") > first
-    assert target.recall("small") == world
+    assert target.recall("small") == built_in
 
 
-def test_a_stack_whose_file_is_gone_is_known_by_its_world(clone: Path) -> None:
+def test_a_built_stack_is_found_after_its_file_is_deleted(clone: Path) -> None:
     target.remember("lost", SANDBOX)
     target.remember("small", SANDBOX)
     assert [name for name in ("lost", "small", "never", "../lost", "x/../lost") if stack_files.gone(name)] == ["lost"]
@@ -71,14 +73,14 @@ def test_a_stack_whose_file_is_gone_is_known_by_its_world(clone: Path) -> None:
         stack_files.load("lost")
 
 
-def test_a_memory_that_cannot_be_read_is_not_taken_for_none(clone: Path) -> None:
+def test_an_unreadable_record_is_refused(clone: Path) -> None:
     target.remember("small", SANDBOX)
     (target.folder("small") / "world.json").write_text("{")
     with pytest.raises(Stop, match="cannot be read"):
         target.recall("small")
 
 
-def test_files_are_for_this_user_alone_and_written_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_have_mode_0600_and_are_written_whole(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = target.folder("small") / "kubeconfig"
     target.write(path, "first")
     assert path.stat().st_mode & 0o777 == 0o600
@@ -111,7 +113,7 @@ LEAKS = {
 }
 
 
-def test_in_the_sandbox_no_credential_reaches_the_engine_and_all_come_back_after(
+def test_credentials_do_not_reach_the_engine_in_the_sandbox_and_are_restored_after(
     clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in LEAKS.items():

@@ -61,7 +61,7 @@ def test_the_program_serves_until_a_signal(tmp_path: Path) -> None:
 @pytest.mark.subprocess
 def test_the_program_refuses_a_missing_cloud_state_and_one_with_https_machines(tmp_path: Path) -> None:
     CloudState(tmp_path / "world").close()
-    for path, said in ((tmp_path / "world", "services = http"), (tmp_path / "none", "there is no world")):
+    for path, said in ((tmp_path / "world", "services = http"), (tmp_path / "none", "there is no cloud state")):
         with served(path) as run:
             assert said in " ".join(run.communicate(timeout=20)[1].split())
             assert run.returncode == 2

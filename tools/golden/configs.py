@@ -1,4 +1,4 @@
-"""Every configuration document by Kubernetes minor, as a history: whole for the oldest minor, then what changes.
+"""Every configuration document by Kubernetes minor, as a history: whole for the oldest minor, then the differences.
 
 One golden file per document; `make generate` writes them.
 """
@@ -14,7 +14,7 @@ from components.node import cni, kubeadm, kubelet, network, proxy, runtime
 from components.node.kinds import Step
 from components.node.role import Role, role
 from components.node.toml import toml
-from tests.components.node.samples import PATCHES, one, plan, spec
+from tools.golden.samples import PATCHES, one, plan, spec
 
 EVERYTHING: dict[str, Any] = {
     "labels": {"team": "billing"},
@@ -26,7 +26,7 @@ EVERYTHING: dict[str, Any] = {
     },
     "kube_proxy": {"dsr": True},
 }
-"""Options of a Windows pool that reach a document."""
+"""Options of a Windows pool that are used in a document."""
 
 
 def _windows(kubernetes: str, **pool: Any) -> Role:
@@ -35,8 +35,8 @@ def _windows(kubernetes: str, **pool: Any) -> Role:
 
 
 def _bridged(kubernetes: str, runtime_name: str) -> Role:
-    made = spec("windows-2022", {"runtime": runtime_name}, kubernetes=kubernetes, network={"mode": "l2bridge"})
-    return role("dev", made, "pool")
+    cluster = spec("windows-2022", {"runtime": runtime_name}, kubernetes=kubernetes, network={"mode": "l2bridge"})
+    return role("dev", cluster, "pool")
 
 
 def _linux(kubernetes: str) -> Role:
@@ -81,18 +81,18 @@ DOCUMENTS: dict[str, Callable[[str], Any]] = {
     "flannel-net-conf-overlay": lambda v: network.net_conf(_windows(v).spec.network),
     "cni-linux-l2bridge": lambda v: cni.linux_bridge(_bridged(v, "containerd").spec.network),
 }
-"""Document -> what it is for a Kubernetes version: tables and lists as data, files that are text as text."""
+"""Content of each document by name, as a function of the Kubernetes version: data, or text for files of text."""
 
 
 class _Plain(yaml.SafeDumper):
-    """Without anchors: what stands twice is written twice."""
+    """YAML without anchors: repeated values are written out."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def text(name: str, kubernetes: str) -> str:
-    """The document, readable, with the patch version written as <version>."""
+    """Return the document as readable text, with <version> for the patch version."""
     content = DOCUMENTS[name](kubernetes)
     if not isinstance(content, str):
         content = yaml.dump(content, Dumper=_Plain, sort_keys=False, width=110)
@@ -100,7 +100,7 @@ def text(name: str, kubernetes: str) -> str:
 
 
 def history(name: str) -> str:
-    """The document of the oldest minor, then for each minor that changes it the lines that differ."""
+    """Return the document of the oldest minor, then the changed lines for each minor that changes it."""
     return "\n".join(_parts(name)) + "\n"
 
 

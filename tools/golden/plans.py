@@ -1,4 +1,4 @@
-"""Golden plans: some whole, other clouds' as what differs from AWS's, all others as digests; rights of what they write.
+"""Golden files of node plans: whole plans, differences of other clouds from AWS, digests of all others, file modes.
 
 `make generate` writes them.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from components.node.kinds import Step
 from components.node.plan import NodePlan, canonical
 from components.spec.choices import Cloud, OperatingSystem
-from tests.components.node.samples import KUBERNETES, PATCHES, SYSTEMS, plan
+from tools.golden.samples import KUBERNETES, PATCHES, SYSTEMS, plan
 
 ROUTED: dict[str, Any] = {"network": {"mode": "l2bridge"}}
 DOCKER: dict[str, Any] = {"pool": {"runtime": "docker"}}
@@ -24,16 +24,16 @@ WHOLE: dict[str, tuple[str | None, dict[str, Any]]] = {
     "windows-2019-dockershim": ("windows-2019", {**DOCKER, "kubernetes": "1.23.17"}),
     "windows-2019-cri-dockerd": ("windows-2019", DOCKER),
 }
-"""Name -> operating system (None: the control plane's), and the cluster's options."""
+"""Operating system (None for the control plane) and options of the cluster, by name."""
 
 
-def whole(made: NodePlan) -> str:
-    """plan.json, readable."""
-    return json.dumps(made.document(), indent=1) + "\n"
+def whole(node_plan: NodePlan) -> str:
+    """Return plan.json with line breaks."""
+    return json.dumps(node_plan.document(), indent=1) + "\n"
 
 
 def digests() -> dict[str, str]:
-    """Digest of each plan by role or system, runtime, patch and network; the others show what a difference is about."""
+    """Return the digest of each plan by role or system, runtime, patch and network."""
     systems: dict[str, tuple[str | None, dict[str, Any]]] = {
         "control-plane": (None, {}),
         **{each: (each, {}) for each in SYSTEMS},
@@ -47,12 +47,12 @@ def digests() -> dict[str, str]:
     }
 
 
-def _digest(made: NodePlan) -> str:
-    return hashlib.sha256(canonical(made.document())).hexdigest()
+def _digest(node_plan: NodePlan) -> str:
+    return hashlib.sha256(canonical(node_plan.document())).hexdigest()
 
 
 def mode(step: Step) -> str:
-    """Rights of what a step makes at its path: a folder's end with /."""
+    """Return the octal mode of a step's path, with / after that of a folder."""
     private = step.fields.get("access") == "private" or step.kind in PRIVATE
     if step.kind == "directory":
         return "0700/" if private else "0755/"
@@ -61,12 +61,12 @@ def mode(step: Step) -> str:
 
 
 def modes() -> str:
-    """Every path that a step names as its own, with its rights; of Windows' machines private and public ones alike."""
+    """Return every path that a step creates, with its mode; on Windows it stands for private or public access."""
     lines: list[str] = []
     for name, (os, options) in WHOLE.items():
         lines.append(f"### {name}")
-        made = [each for each in plan(os, **options).steps if "path" in each.fields]
-        lines += sorted(f"{mode(each):6} {each.fields['path']} ({each.kind})" for each in made)
+        steps = [each for each in plan(os, **options).steps if "path" in each.fields]
+        lines += sorted(f"{mode(each):6} {each.fields['path']} ({each.kind})" for each in steps)
     return "\n".join(lines) + "\n"
 
 
@@ -80,30 +80,30 @@ NETWORKS: dict[str, dict[str, Any]] = {"overlay": {}, "l2bridge": ROUTED}
 
 
 def differing(cloud: Cloud) -> str:
-    """Every machine of a cloud by runtime and network: the lines of its plan that are not those of AWS's machine."""
+    """Return the differences between the plans of the cloud's machines and AWS's, by machine and network."""
     lines: list[str] = []
     for network, more in NETWORKS.items():
         for name, (os, options) in MACHINES.items():
-            here, there = (whole(plan(os, cloud=each.value, **options, **more)) for each in (Cloud.AWS, cloud))
+            aws, other = (whole(plan(os, cloud=each.value, **options, **more)) for each in (Cloud.AWS, cloud))
             lines.append(f"### {name} {network}")
-            found = difflib.unified_diff(here.splitlines(), there.splitlines(), lineterm="", n=2)
-            # without their numbers, which say nothing of the cloud
-            lines += ["@@" if each.startswith("@@") else each for each in found if each[:3] not in ("---", "+++")]
+            diff = difflib.unified_diff(aws.splitlines(), other.splitlines(), lineterm="", n=2)
+            # line numbers are left out, because they change with every step
+            lines += ["@@" if line.startswith("@@") else line for line in diff if line[:3] not in ("---", "+++")]
     return "\n".join(lines) + "\n"
 
 
 PRIVATE = ("secret", "encryption-configuration", "kubelet-bootstrap")
-"""Kinds that write for root, or SYSTEM and Administrators, alone."""
+"""Kinds whose files are always for root, or SYSTEM and Administrators, only."""
 
 DIGESTS, MODES = "digests.json", "modes.txt"
 PLANS = {f"{name}-{each[1].get('kubernetes', KUBERNETES)}.json": each for name, each in WHOLE.items()}
 CLOUDS = {f"{each.value}.diff": each for each in Cloud if each is not Cloud.AWS}
 NAMES = (*PLANS, *CLOUDS, DIGESTS, MODES)
-"""Golden files."""
+"""Names of the golden files."""
 
 
 def file(name: str) -> str:
-    """Text of a golden file."""
+    """Return the text of a golden file."""
     if name == MODES:
         return modes()
     if name in CLOUDS:

@@ -10,7 +10,6 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,8 @@ from tests.windows_plans.imaging import bake
 from tests.windows_plans.server import Node, node, outcomes, restarts
 from tests.windows_plans.server import steps as planned
 from tests.windows_plans.site import NodeNetwork, node_network
+from tools.bench.measure import best, show
 
-Show = Callable[..., None]
-Best = Callable[..., list[float]]
 GOAL = 3.0
 RUNS = 7
 KEY = r"HKLM\SOFTWARE\Bench"
@@ -70,7 +68,7 @@ def bare(machine: Machine) -> None:
     subprocess.run(words, check=True, capture_output=True, timeout=60)
 
 
-def windows(best: Best, show: Show) -> None:
+def windows() -> None:
     """The second run against a bare start of PowerShell."""
     tool = os.environ.get("MULLION_WINPWSH")
     if not tool:
@@ -95,11 +93,11 @@ def windows(best: Best, show: Show) -> None:
             for what, how in IMITATED.items():
                 print(f"imitated: {what}: {how}")
             for name in FOUR:
-                whole(name, tool, where, Path(folder) / name, best, show)
+                whole(name, tool, where, Path(folder) / name)
                 baked(name, tool, where, Path(folder) / f"{name}-image")
 
 
-def whole(name: str, tool: str, where: NodeNetwork, folder: Path, best: Best, show: Show) -> None:
+def whole(name: str, tool: str, where: NodeNetwork, folder: Path) -> None:
     """One combination, from a fresh disk to ready; then its second run, as a process."""
     made = _published(name, where)
     with node(tool, where, folder, made) as here:
@@ -153,3 +151,7 @@ def _ready(here: Node) -> dict[str, Any]:
     if not result or result["state"] != "done":
         raise SystemExit(f"{here.made.group.name}: {result}\n{here.log()}")
     return result
+
+
+if __name__ == "__main__":
+    windows()
