@@ -144,7 +144,7 @@ def make_founded(run: Run, step: Step) -> None:
         append(run, step, record, "founded")
         record = last(run, step)
     if record and record["owner"] != me:
-        raise Failure("founding-refused", f"the last record is {record}: another machine founds the cluster")
+        raise Failure("founding-refused", f"the last record, {record}, has another owner; the cluster is not valid")
     if not record or record["state"] != "founded":
         raise Failure("store-failed", f"{place(step, 0)}: the store does not return the record that this machine wrote")
     write_whole(run.path(step["path"]), b"", MODES["public"])
