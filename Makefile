@@ -83,7 +83,8 @@ lock: venv ## Resolve requirements.lock and tools/go.lock again (needs network a
 
 clean: ## Remove .venv and caches of this clone; clusters, their state and the engine stay
 	@for memory in .mullion/*/world.json; do test ! -e "$$memory" || { stack=$$(basename "$$(dirname "$$memory")"); \
-		echo "stack $$stack is still built; after make venv: mullion down $$stack"; }; done
+		flag=$$(grep -q sandbox "$$memory" && echo " --sandbox"); \
+		echo "stack $$stack is still built; after make venv: mullion down $$stack$$flag"; }; done
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis mullion.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

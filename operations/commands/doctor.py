@@ -18,7 +18,10 @@ from operations.stacks import stack_files, target
 from operations.stacks.paths import REPOSITORY
 
 OLDEST_PYTHON = (3, 10)
-PACKAGES = ("pulumi", "pulumi-aws", "pydantic", "typer", "rich", "PyYAML", "cryptography")
+PACKAGES = (
+    *("pulumi", "pulumi-aws", "pulumi-azure-native", "pulumi-gcp", "pulumi-policy", "pydantic", "typer", "rich"),
+    *("PyYAML", "cryptography", "httpx", "websockets"),
+)
 LEAST_DISK = 2**30
 """Bytes of free disk: for an engine build, the plugins of one cloud and some states."""
 

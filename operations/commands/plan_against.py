@@ -63,8 +63,12 @@ def read(path: Path) -> Earlier:
     """Return the cluster that FILE describes. Raises Stop if it is neither a plan document nor a state."""
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise Stop(Exit.USAGE, f"--against {path}: {error}") from error
+    except OSError as error:
+        raise Stop(Exit.USAGE, f"--against {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise Stop(
+            Exit.USAGE, f"--against {path} is not JSON: give a file from `mullion plan --json` or `pulumi stack export`"
+        ) from error
     try:
         if found.get("format") == 1:
             return from_plan(found)

@@ -38,11 +38,15 @@ class Foreseen:
 
 
 def preview(name: str, *, sandbox: bool) -> None:
-    """Print what `up` would do with a stack. Changes nothing; ends like `up` where that would be refused."""
+    """Print what `up` would do with a stack, in the sandbox if it is built there. Changes nothing.
+
+    Raises Stop if `up` would refuse.
+    """
     stack = stack_files.load(name)
     planned = plan_cluster(name, stack.spec)
     cloud = stack.spec.cloud.value
     known = target.recall(name)
+    sandbox = sandbox or (known is not None and known.name == SANDBOX)
     if known is not None and (known.name == SANDBOX) != sandbox:
         target.check(name, Target(SANDBOX) if sandbox else Target(cloud, "", stack.region))
     recording = record(name, sandbox_config(name) if sandbox else stack_files.config(name), preview=True)

@@ -32,8 +32,10 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
     def choose(resources: State) -> list[str]:
         chosen[:] = remaining.of(_instances(resources, name, pool, machine))
         if not chosen:
-            missing = machine or f"of pool {pool}"
-            raise Stop(Exit.USAGE, f"stack {name} has no machine {missing} yet; mullion up {name}{flag}")
+            built = sorted(_machine(name, urn) for urn in _instances(resources, name, pool, None))
+            if machine and built:
+                raise Stop(Exit.USAGE, f"stack {name} has no machine {machine} in pool {pool}: {', '.join(built)}")
+            raise Stop(Exit.USAGE, f"stack {name} has no machine of pool {pool} yet; mullion up {name}{flag}")
         return chosen
 
     try:

@@ -24,6 +24,8 @@ SILENT = ("mullion:", "pulumi:providers:", "pulumi:pulumi:")
 
 CLUSTER = "mullion:index:MixedCluster"
 """Type of the component that repeats the stack file's warnings."""
+POLICY_STARTER = "using pulumi-analyzer-policy-python from $PATH"
+"""The engine's warning about the starter of the policy pack, which `policy_preview.environment` puts on PATH."""
 
 _COLOURS = re.compile(r"<\{%.*?%\}>")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -74,7 +76,8 @@ class Tally:
             self._fault(event.diagnostic_event)
         elif event.diagnostic_event and event.diagnostic_event.severity == "warning":
             text = _plain(event.diagnostic_event.message)
-            if (event.diagnostic_event.urn or "").split("::")[2:3] != [CLUSTER] and text not in self.warnings:
+            repeated = (event.diagnostic_event.urn or "").split("::")[2:3] == [CLUSTER] or text in self.warnings
+            if not repeated and not text.startswith(POLICY_STARTER):
                 self.warnings.append(text)
         return None
 

@@ -70,7 +70,9 @@ def recall(stack: str) -> Target | None:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Stop(
-            Exit.REFUSED, f'{path} cannot be read ({error}); write {{"world": "sandbox"}} or {{"world": "aws"}}'
+            Exit.REFUSED,
+            f'{path} cannot be read ({error}); write {{"world": "sandbox"}}, or the cloud in which the stack is built: '
+            '{"world": "aws"}',
         ) from error
 
 

@@ -155,10 +155,11 @@ def test_durations_are_for_people(seconds: float, shown: str) -> None:
     assert progress.duration(seconds) == shown
 
 
-def test_warnings_of_hooks_are_kept_once_and_those_of_the_stack_file_left_out(tally: Tally) -> None:
+def test_warnings_are_kept_once_without_those_of_the_stack_file_and_the_policy_starter(tally: Tally) -> None:
     """The command prints the latter before the run."""
     cluster = "urn:pulumi:dev::mullion::mullion:index:MixedCluster::dev"
-    for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster)):
+    starter = "using pulumi-analyzer-policy-python from $PATH at policies/bin/pulumi-analyzer-policy-python"
+    for text, urn in (("not drained", STACK), ("not drained", URN), ("old version", cluster), (starter, "")):
         tally.hear(
             event("diagnosticEvent", message=f"<{{%fg 3%}}>{text}\n", color="never", severity="warning", urn=urn)
         )
