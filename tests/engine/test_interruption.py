@@ -60,7 +60,7 @@ def test_ctrl_c_ends_calls_in_progress_and_the_next_up_continues(clone: Clone, p
     code, screen = on_a_terminal(clone, presses)
     assert code == 130, screen
     assert "Traceback" not in screen
-    assert f"`mullion up {clone.stack} --sandbox` goes on" in screen
+    assert f"To continue: mullion up {clone.stack} --sandbox" in screen
     assert not clone.locks()
     if presses == 1:
         assert not clone.state().get("pending_operations"), "calls under way ended, and were recorded"
