@@ -43,7 +43,7 @@ def on_a_terminal(clone: Clone, presses: int) -> tuple[int, str]:
             except OSError:  # the process closed its side
                 break
         made = max((int(each) for each in DONE.findall(screen)), default=0)
-        if pressed < presses and made >= 20 and (pressed == 0 or b"once more to stop at once" in screen):
+        if pressed < presses and made >= 20 and (pressed == 0 or b"press again to stop at once" in screen):
             os.write(terminal, CTRL_C)
             pressed += 1
     assert pressed == presses, screen.decode()
