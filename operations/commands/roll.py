@@ -34,17 +34,15 @@ def roll(name: str, pool: str, machine: str | None, *, sandbox: bool, yes: bool)
         if not chosen:
             built = sorted(_machine(name, urn) for urn in _instances(resources, name, pool, None))
             if machine and built:
-                raise Stop(Exit.USAGE, f"stack {name} has no machine {machine} in pool {pool}: {', '.join(built)}")
+                raise Stop(Exit.USAGE, f"pool {pool} has no machine {machine}; its machines: {', '.join(built)}")
             raise Stop(Exit.USAGE, f"stack {name} has no machine of pool {pool} yet; mullion up {name}{flag}")
         return chosen
 
     try:
         up_and_down.up(name, sandbox=sandbox, yes=yes, replaced=choose)
     except Stop as end:
-        if (
-            end.code is Exit.REFUSED and remaining.begun
-        ):  # nothing was replaced: the next roll starts from the beginning
-            remaining.forget()
+        if end.code is Exit.REFUSED and remaining.begun:
+            remaining.forget()  # nothing was replaced: the next roll starts from the beginning
         if end.code is Exit.FAILED and chosen:
             raise Stop(end.code, f"{end}\n{_progress(name, pool, machine, remaining, chosen)}") from None
         raise
