@@ -87,7 +87,7 @@ TYPES = {
     for assembly, names in {
         "loaded": """
             PowerShell NullString bool byte char hashtable int long object ordered ref regex string switch type
-            uint32 void Management.Automation.PSCustomObject AggregateException Array BitConverter
+            ScriptBlock uint32 void Management.Automation.PSCustomObject AggregateException Array BitConverter
             Collections.ArrayList Collections.IDictionary Collections.IEnumerable Collections.IList Console
             Convert DateTime Environment Exception Func Globalization.CultureInfo Guid IO.Directory
             IO.DirectoryInfo IO.DirectoryNotFoundException IO.DriveInfo IO.EndOfStreamException IO.File

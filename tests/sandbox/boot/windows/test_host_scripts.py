@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.boot.windows import host
 from sandbox.boot.windows.winpwsh import new_machine
-from tests.cloud_init.test_powershell import COMMANDS, COMMON, FORBIDDEN, LINT, MEMBERS, OPERATORS
+from tests.cloud_init.test_powershell import COMMANDS, COMMON, FORBIDDEN, LINT, MEMBERS, OPERATORS, TYPES
 
 pytestmark = [pytest.mark.windows, pytest.mark.subprocess]
 
@@ -35,7 +35,9 @@ def test_scripts_for_a_windows_server_use_only_features_of_windows_powershell_5_
         (machine.path(r"C:\scripts") / name).write_text(text.replace("Export-ModuleMember -Function *", ""))
     commands = {name: [*known, *COMMON] for name, known in {**COMMANDS, **CARDS}.items()}
     forbidden = [each for each in FORBIDDEN if each != "Invoke-WebRequest"]
-    rules = {"operators": OPERATORS, "forbidden": forbidden, "members": MEMBERS, "commands": commands}
+    rules = {
+        "operators": OPERATORS, "forbidden": forbidden, "members": MEMBERS, "commands": commands, "types": TYPES,
+    }  # fmt: skip
     machine.path(r"C:\lint.json").write_text(json.dumps(rules))
     machine.path(r"C:\lint.ps1").write_bytes(LINT.read_bytes())
     assert machine.pwsh(r"& C:\lint.ps1")[1].strip() == ""
