@@ -12,6 +12,12 @@ ANYWHERE = IPv4Network("0.0.0.0/0")
 WIDEST = 8
 """Shortest prefix length of a range that can be one organisation's."""
 
+DOCUMENTATION = tuple(map(IPv4Network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24")))
+"""Ranges for examples, which nobody has (RFC 5737)."""
+
+EXAMPLE_RANGE = "allow-example"
+"""Id of the check that finds ranges for examples: in a real account `mullion up` refuses them."""
+
 MOST_RANGES = 50
 """Ranges in api.allow: an AWS security group takes 60 inbound rules by default, and Mullion adds some."""
 
@@ -62,6 +68,12 @@ def _not_routable(subject: Subject) -> Iterator[Finding]:
     for index, each in enumerate(subject.spec.api.allow):
         if any(each.subnet_of(private) for private in PRIVATE):
             yield at("api", "allow", index, value=each, nodes=nodes)
+
+
+def _example(subject: Subject) -> Iterator[Finding]:
+    for index, allowed in enumerate(subject.spec.api.allow):
+        if any(allowed.subnet_of(example) for example in DOCUMENTATION):
+            yield at("api", "allow", index, value=allowed)
 
 
 CHECKS = (
@@ -117,5 +129,12 @@ CHECKS = (
         _not_routable,
         "{value} is a private range, and the public load balancer sees only public addresses",
         "list the public address that this network has on the internet; {nodes} uses the private endpoint",
+    ),
+    warning(
+        EXAMPLE_RANGE,
+        "api.allow",
+        _example,
+        "{value} is a range for examples (RFC 5737), which no machine has; a real account lets nobody in by it",
+        "list the public addresses that people and this machine have",
     ),
 )

@@ -7,17 +7,21 @@ from components.spec.report import Problem, Severity
 
 @dataclass(frozen=True)
 class Form:
-    """One error; `wrong` and `fix` are templates."""
+    """One error or warning; `wrong` and `fix` are templates."""
 
     id: str
     wrong: str
     fix: str
     requirements: tuple[str, ...] = ()
+    severity: Severity = Severity.ERROR
 
     def problem(self, path: str, **values: object) -> Problem:
         """Return the problem at a path, with the values filled into both texts."""
-        return Problem(self.id, path, Severity.ERROR, self.wrong.format(**values), self.fix.format(**values))
+        return Problem(self.id, path, self.severity, self.wrong.format(**values), self.fix.format(**values))
 
+
+EXAMPLE_PROJECT = "project-example"
+"""Id of the warning about the project that the examples name: in a real account `up` refuses it."""
 
 ROWS = (
     Form("yaml-syntax", "{what}, line {line}", "correct the YAML at that line"),
@@ -44,6 +48,12 @@ ROWS = (
         "project-missing",
         "the project of Google Cloud is missing",
         "write {key}: and the id of your project in config:, beside mullion:cluster",
+    ),
+    Form(
+        EXAMPLE_PROJECT,
+        "{value} is the project of the examples, which is not yours",
+        "write {key}: and the id of your project",
+        severity=Severity.WARNING,
     ),
     Form("region-form", "{value} is not the name of a region of {cloud}", "write a region such as {example}"),
     Form(

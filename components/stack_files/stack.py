@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from components.catalogue import regions
 from components.checks import UNREADY, examine
+from components.checks.api import EXAMPLE_RANGE
 from components.checks.check import Path, Subject
 from components.clouds import CLOUDS
-from components.spec.form import FORMS
+from components.spec.form import EXAMPLE_PROJECT, FORMS
 from components.spec.models import ClusterSpec
 from components.spec.report import Problem, Severity, SpecError
 from components.spec.wording import nearest, shown
@@ -24,6 +25,12 @@ CLUSTER, TARGET = "mullion:cluster", "mullion:world"
 
 PROJECT = "gcp:project"
 """The provider's key of the project that a cluster on Google Cloud is built in."""
+
+EXAMPLE = "example-project"
+"""Project that the stacks of this repository and `mullion new` name."""
+
+EXAMPLES = frozenset({EXAMPLE_RANGE, EXAMPLE_PROJECT})
+"""Ids of warnings about values of examples, which stop `mullion up` in an account."""
 
 MISSING = frozenset({"region-missing", "project-missing"})
 """Problems of a stack file, but not of a program, whose provider may know the region and the project."""
@@ -76,9 +83,9 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
     return Stack(name, region, reading.spec, tuple(problems))
 
 
-def refuse_unready(stack: Stack) -> None:
-    """Raise SpecError for warnings that stop `up`, acknowledged or not."""
-    if warnings := [warning for warning in stack.warnings if warning.id in UNREADY]:
+def refuse_unready(stack: Stack, stops: frozenset[str] = UNREADY) -> None:
+    """Raise SpecError for warnings that stop `up`, acknowledged or not. stops: their ids."""
+    if warnings := [warning for warning in stack.warnings if warning.id in stops]:
         raise SpecError(stack.name, [replace(warning, severity=Severity.ERROR) for warning in warnings])
 
 
@@ -89,6 +96,8 @@ def _region(cloud: str, config: Mapping[str, Any]) -> tuple[str, list[Problem]]:
     region, problems = config.get(key), list[Problem]()
     if cloud == "gcp" and not config.get(PROJECT):
         problems.append(FORMS["project-missing"].problem(PROJECT, key=PROJECT))
+    if cloud == "gcp" and config.get(PROJECT) == EXAMPLE:
+        problems.append(FORMS[EXAMPLE_PROJECT].problem(PROJECT, key=PROJECT, value=EXAMPLE))
     if region is None or region == "":
         return "", [*problems, FORMS["region-missing"].problem(key, key=key, example=example)]
     if not isinstance(region, str) or not facts.region_form.fullmatch(region):

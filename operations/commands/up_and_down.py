@@ -9,9 +9,10 @@ from typing import Any
 from pulumi import automation as auto
 from pulumi.automation._stack import StackInitMode
 
+from components.checks import UNREADY
 from components.plan import ClusterPlan, plan_cluster
 from components.spec.report import SpecError
-from components.stack_files.stack import Stack, refuse_unready
+from components.stack_files.stack import EXAMPLES, Stack, refuse_unready
 from operations.clouds import cloud_tables
 from operations.commands import plan_against, report
 from operations.commands.plan import document
@@ -43,7 +44,7 @@ def up(
     """
     boot_overlay.begin(name, stack_files.written(name), bootable_as)
     stack = stack_files.load(name)
-    refuse_unready(stack)
+    refuse_unready(stack, UNREADY if sandbox else UNREADY | EXAMPLES)
     planned = plan_cluster(name, stack.spec)
     for warning in stack.warnings:
         if warning.acknowledged is None:

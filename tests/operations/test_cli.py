@@ -71,6 +71,19 @@ def test_errors_of_the_spec_end_a_command_before_it_searches_the_engine(
     assert no_engine == []
 
 
+def test_values_of_examples_stop_up_in_an_account_but_not_in_the_sandbox(
+    clone: Path, mullion: Run, no_engine: list[str]
+) -> None:
+    allowed = "    kubernetes", "    api: {access: public, allow: [203.0.113.0/24]}\n    kubernetes"
+    (clone / "stacks" / "Pulumi.small.yaml").write_text(STACK.replace(*allowed, 1))
+    refused = mullion("up", "small", "--yes")
+    assert refused.exit_code == Exit.USAGE
+    assert "1 error\n  api.allow.0: 203.0.113.0/24 is a range for examples" in refused.stderr
+    assert no_engine == []
+    assert mullion("up", "small", "--sandbox").exit_code == Exit.NO_ENGINE
+    assert no_engine == ["find"]
+
+
 @pytest.mark.parametrize(
     ("built_in", "words"),
     [

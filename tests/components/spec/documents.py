@@ -22,7 +22,7 @@ GOOD: dict[str, Any] = {
 REGION = {
     "aws:region": "eu-west-1",
     "gcp:region": "europe-west1",
-    "gcp:project": "example-project",
+    "gcp:project": "our-project",
     "azure-native:location": "westeurope",
 }
 """Region of each cloud: only the key of the stack's cloud is read."""

@@ -98,6 +98,7 @@ def test_every_rule_of_form_about_the_spec_has_a_case() -> None:
         "region-form",
         "region-of-another-cloud",
         "project-missing",
+        "project-example",
         "cluster-name",
         "nested-too-deep",
         "yaml-too-large",

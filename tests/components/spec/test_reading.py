@@ -143,6 +143,11 @@ def test_an_unknown_region_gives_a_warning_with_the_nearest_names() -> None:
     assert "write europe-west9 or " in problem.fix
 
 
+def test_the_project_of_the_examples_gives_a_warning() -> None:
+    [problem] = problems(changed(gcp()), config={**REGION, "gcp:project": "example-project"})
+    assert (problem.id, problem.path, problem.severity) == ("project-example", "gcp:project", Severity.WARNING)
+
+
 def test_a_stack_on_gcp_needs_a_project_unless_a_program_reads_it() -> None:
     config = {key: value for key, value in REGION.items() if key != "gcp:project"}
     [problem] = problems(changed(gcp()), config=config)
