@@ -26,12 +26,21 @@ PLANNED = {
 """Flags whose values other parts of the cluster depend on (encryption keys, ranges of nodes and kube-proxy) -> option
 that decides the value. kubeadm would let a user's value replace Mullion's."""
 
+FIXED = {
+    ("apiServer", "kubelet-certificate-authority"): "the API server must verify the certificates of kubelets",
+}
+"""Flags that protect every cluster and that no option sets -> reason."""
+
+_APPROVERS = ("csrapproving", "certificatesigningrequest-approving-controller")
+"""Names of the controller that approves kubelets' certificate requests; the first is known to every minor, the second
+since 1.28 (kubernetes/cmd/kube-controller-manager/names)."""
+
 
 def _unknown(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
     known = releases.control_plane_flags(subject.minor) if supported(subject) else frozenset[str]()
     for field, program in PROGRAMS.items() if known else ():
-        for path, name in _names(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if name not in known:
                 yield at(*path, program=program, name=name, minor=subject.minor, fix=_fix(name, known))
 
@@ -39,22 +48,38 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
 def _planned(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
     for field, program in PROGRAMS.items():
-        for path, name in _names(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if option := PLANNED.get((field, name)):
                 yield at(*path, program=program, name=name, option=option)
 
 
-def _names(component: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """Yield path and name of every flag; values of another form are left to another check."""
+def _fixed(subject: Subject) -> Iterator[Finding]:
+    cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
+    for field, program in PROGRAMS.items():
+        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+            if reason := FIXED.get((field, name)):
+                yield at(*path, program=program, name=name, reason=reason)
+
+
+def _approver(subject: Subject) -> Iterator[Finding]:
+    cluster, field = subject.spec.kubeadm.config.get("ClusterConfiguration", {}), "controllerManager"
+    for path, name, value in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        listed = [each.strip() for each in f"{value}".split(",")]
+        if name == "controllers" and (f"-{_APPROVERS[0]}" not in listed or set(listed) & {*_APPROVERS}):
+            yield at(*path, controller=_APPROVERS[0])
+
+
+def _flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
+    """Yield path, name and value of every flag; values of another form are left to another check."""
     written = cast(Mapping[str, Any], component).get("extraArgs") if isinstance(component, Mapping) else None
     if isinstance(written, Mapping):
-        for name in cast(Mapping[str, Any], written):
-            yield (*path, "extraArgs", name), name
+        for name, value in cast(Mapping[str, Any], written).items():
+            yield (*path, "extraArgs", name), name, value
     elif isinstance(written, list):
         for index, each in enumerate(cast(list[Any], written)):
-            name = cast(Mapping[str, Any], each).get("name") if isinstance(each, Mapping) else None
-            if isinstance(name, str):
-                yield (*path, "extraArgs", str(index)), name
+            flag = cast(Mapping[str, Any], each if isinstance(each, Mapping) else {})
+            if isinstance(flag.get("name"), str):
+                yield (*path, "extraArgs", str(index)), flag["name"], flag.get("value")
 
 
 def _fix(name: str, known: frozenset[str]) -> str:
@@ -84,6 +109,22 @@ CHECKS = (
         _planned,
         "the option {option} sets --{name} of {program}; with another value the cluster breaks",
         "remove it, and write {option}",
+        "SRV-13",
+    ),
+    error(
+        "extra-argument-fixed",
+        "kubeadm.config",
+        _fixed,
+        "{reason}, so --{name} of {program} cannot be set",
+        "remove it",
+        "SRV-13",
+    ),
+    error(
+        "certificate-approver",
+        "kubeadm.config",
+        _approver,
+        "kube-controller-manager would approve any machine's request for a certificate of any node",
+        "add -{controller}, or remove --controllers: Mullion's value has it",
         "SRV-13",
     ),
     error(

@@ -12,6 +12,9 @@ from components.node.role import Role
 from components.spec.models import ApiAccess, NetworkMode
 from components.topology.firewall import API_PORT
 
+APPROVER = "csrapproving"
+"""Controller that approves kubelets' certificate requests by name alone (kube-controller-manager --controllers)."""
+
 ENCRYPTION = "/etc/kubernetes/encryption/configuration.json"
 AUDIT_POLICY = "/etc/kubernetes/audit/policy.json"
 AUDIT_LOGS = "/var/log/kubernetes/audit"
@@ -31,6 +34,14 @@ _API_SERVER = {
     "audit-log-path": f"{AUDIT_LOGS}/audit.log",
     "audit-policy-file": AUDIT_POLICY,
     "encryption-provider-config": ENCRYPTION,
+    # without it the API server accepts any certificate from what answers at a kubelet's address
+    "kubelet-certificate-authority": f"{PKI}/ca.crt",
+    "profiling": "false",
+}
+
+_CONTROLLER_MANAGER = {
+    # kubeadm's value, without the approver: the agent alone approves kubelets' certificate requests
+    "controllers": f"*,bootstrapsigner,tokencleaner,-{APPROVER}",
     "profiling": "false",
 }
 
@@ -116,7 +127,7 @@ def cluster_configuration(role: Role) -> dict[str, Any]:
             "extraArgs": _arguments(role, _API_SERVER),
             "extraVolumes": [_volume(*each) for each in _VOLUMES],
         },
-        "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), "profiling": "false"})},
+        "controllerManager": {"extraArgs": _arguments(role, {**_pod_ranges(role), **_CONTROLLER_MANAGER})},
         "scheduler": {"extraArgs": _arguments(role, {"profiling": "false"})},
     }
     if role.release.registry is not None:

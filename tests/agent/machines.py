@@ -231,6 +231,9 @@ class Machine:
             self.planes.did(f"{self.name} snapshot")
         elif "kubeadm upgrade" in words:
             self.serve_version()
+            if "apply" in argv:
+                for name in importlib.import_module("agent.signing").AUTOMATIC:
+                    self.planes.cluster.add("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", name)
             self.planes.did(f"{self.name} {argv[2]}")
         elif "addon kube-proxy" in words:
             self.planes.did(f"{self.name} kube-proxy")

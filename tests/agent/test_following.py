@@ -93,6 +93,7 @@ def test_machines_change_one_after_the_other_each_after_a_snapshot(planes: Contr
         *(f"control-plane-2 {each}" for each in ("snapshot", "runs", "node", "kube-proxy")),
     ]
     kept = [each for each in planes.cloud.objects if each.startswith("/snapshots/etcd/")]
+    assert not [path for path in planes.cluster.objects if "node-autoapprove" in path], "kubeadm has bound them again"
     assert kept
     assert all("-2." in each for each in kept), "the snapshot's name has the serial it was made before"
 

@@ -13,7 +13,7 @@ from report import say
 from run import Run
 from writing import write_whole
 
-from agent import configuration
+from agent import configuration, signing
 from agent.api import Api, Refused, Unreachable, from_kubeconfig
 from agent.memory import Memory, keep
 
@@ -70,8 +70,9 @@ def upgrade(run: Run) -> str:
         return "nothing"
     for argv in told["upgrade"][chosen]:
         run.command(*argv)
-    # kubeadm has restarted the API server and renewed the administrator's certificate
+    # kubeadm has restarted the API server, renewed the administrator's certificate, and bound automatic approvals again
     api = from_kubeconfig(run.path(told["kubeconfig"]))
+    signing.close(api)
     if level(api):
         for argv in told["upgrade"]["last"]:
             run.command(*argv)

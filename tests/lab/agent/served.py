@@ -19,13 +19,18 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from components import releases
+from components.node.layout import PKI
 from tests.awaited import until
+from tests.lab.rendered import machines
 
 TOKEN = "abcdef.0123456789abcdef"
 JOINERS = "system:bootstrappers:kubeadm:default-node-token"
 ADVERTISED = "192.0.2.10"
 """Advertised address: kubeadm accepts no loopback address. Nothing listens there."""
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+CHECKS_KUBELETS = "kubelet-certificate-authority"
+APPROVALS = ("controllers",)
+"""Planned flags that decide who approves and what is signed."""
 NAMESPACES = {f"namespace/{name}" for name in ("default", "kube-node-lease", "kube-public", "kube-system")}
 
 
@@ -121,13 +126,16 @@ class Served:
             "etcd-cafile": "etcd/ca.crt",
             "etcd-certfile": "apiserver-etcd-client.crt",
             "etcd-keyfile": "apiserver-etcd-client.key",
+            "kubelet-client-certificate": "apiserver-kubelet-client.crt",
+            "kubelet-client-key": "apiserver-kubelet-client.key",
         }
         flags: dict[str, Any] = {"bind-address": "127.0.0.1", "advertise-address": ADVERTISED, "secure-port": self.port}
         flags |= {"etcd-servers": f"https://127.0.0.1:{self.etcd}", "authorization-mode": "Node,RBAC"}
         flags |= {"enable-admission-plugins": "NodeRestriction", "enable-bootstrap-token-auth": "true"}
         flags |= {"service-cluster-ip-range": "10.96.0.0/12"}
         flags |= {"service-account-issuer": "https://kubernetes.default.svc.cluster.local"}
-        return flags | {flag: self.pki / file for flag, file in files.items()}
+        authority = planned(self.kubernetes, "apiServer")[CHECKS_KUBELETS].replace(PKI, str(self.pki))
+        return flags | {flag: self.pki / file for flag, file in files.items()} | {CHECKS_KUBELETS: authority}
 
     def _controllers(self) -> dict[str, Any]:
         kubeconfig = self.folder / "controller-manager.conf"
@@ -135,7 +143,8 @@ class Served:
             ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"), kubeconfig
         )
         flags |= {"cluster-signing-cert-file": self.pki / "ca.crt", "cluster-signing-key-file": self.pki / "ca.key"}
-        flags |= {"controllers": "*,bootstrapsigner,tokencleaner", "leader-elect": "false"}
+        flags |= {name: planned(self.kubernetes, "controllerManager")[name] for name in APPROVALS}
+        flags |= {"leader-elect": "false"}
         flags |= {"use-service-account-credentials": "true"}
         flags |= {"secure-port": self.controllers, "bind-address": "127.0.0.1"}
         # no kubelet renews the status of these nodes
@@ -212,6 +221,14 @@ class Served:
             build = build.add_extension(x509.SubjectAlternativeName(names), critical=False)
         signed = build.sign(self.client_key, hashes.SHA256())
         return signed.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def planned(kubernetes: str, part: str) -> dict[str, str]:
+    """Return the flags that a cluster's plan gives a program; part: its section of the ClusterConfiguration."""
+    machine = next(each for each in machines(kubernetes) if each.pool == "control-plane")
+    cluster = next(each for each in machine.content("init-config") if each["kind"] == "ClusterConfiguration")
+    given = cluster[part]["extraArgs"]
+    return given if isinstance(given, dict) else {each["name"]: each["value"] for each in given}
 
 
 def held_ports(count: int) -> list[socket.socket]:

@@ -153,6 +153,24 @@ CASES = (
         _at("1.30.14", _controller_arguments({"node-monitor-period": "3s"})),
     ),
     Case(
+        "extra-argument-fixed",
+        _at("1.31.14", _api_arguments([{"name": "kubelet-certificate-authority", "value": ""}])),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _at("1.31.14", _api_arguments([{"name": "kubelet-timeout", "value": "9s"}])),
+    ),
+    Case(
+        "certificate-approver",
+        _at("1.30.14", _controller_arguments({"controllers": "*,bootstrapsigner,tokencleaner"})),
+        "kubeadm.config.ClusterConfiguration.controllerManager.extraArgs.controllers",
+        _at("1.30.14", _controller_arguments({"controllers": "*,bootstrapsigner,tokencleaner,-ttl,-csrapproving"})),
+    ),
+    Case(
+        "certificate-approver",
+        _at("1.31.14", _controller_arguments([{"name": "controllers", "value": "csrapproving,*,-csrapproving"}])),
+        "kubeadm.config.ClusterConfiguration.controllerManager.extraArgs.0",
+        _at("1.31.14", _controller_arguments([{"name": "controllers", "value": "*,-csrapproving"}])),
+    ),
+    Case(
         "kubelet-extra-arguments",
         {"kubeadm": {"config": {"JoinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": [{"name": "v"}]}}}}},
         "kubeadm.config.JoinConfiguration.nodeRegistration.kubeletExtraArgs",
