@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from components import releases
 from lab import build, cluster
+from lab.hns import dlls
 from lab.programs import NOT_BUILT, Program, joining_programs, programs
 
 
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
     if options.command == "before":
         versions = list(dict.fromkeys(passed for newest in versions for passed in cluster.BEFORE.get(newest, ())))
         systems = cluster.LINUX
-    failed = 0
+    failed = 0 if options.command != "build" or options.only else _dlls()
     for version in versions:
         listing = {"build": programs, "join": joining_programs}.get(options.command, cluster.needed)
         of_systems = [program for program in listing(version) if program.os in systems]
@@ -46,6 +47,16 @@ def main(arguments: list[str]) -> int:
             if version.startswith(f"{minor}."):
                 build.say(f"mullion: {name} {version} is not built: {why}")
     return 1 if failed else 0
+
+
+def _dlls() -> int:
+    """Build the DLLs of Windows' networking; return 1 if they could not be built."""
+    try:
+        dlls.make(build.say)
+    except build.NotBuilt as failure:
+        build.say(f"mullion: not built: {failure}")
+        return 1
+    return 0
 
 
 def _list(chosen: Iterable[Program]) -> None:

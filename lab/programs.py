@@ -83,6 +83,9 @@ _CNI_OF_CLUSTERS = (
 KUBELETS = Program("kwok", "linux", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kwok/cmd/kwok")
 """Reports Nodes as Ready to an API server of any version, instead of kubelets."""
 
+FLANNELD = Program("flanneld", "windows", "github.com/flannel-io/flannel", "0.28.10", "github.com/flannel-io/flannel")
+"""flannel's agent; the release that nodes download (releases.FLANNEL, 0.28.9) is in no proxy."""
+
 IN_NO_CLUSTER = (CNI_CHECK, KUBELETS.name)
 """Programs for tests that no cluster runs."""
 
@@ -108,6 +111,7 @@ def programs(kubernetes: str) -> tuple[Program, ...]:
         *(containerd(release.containerd.version, os) for os in ("linux", "windows")),
         *(Program(name, os, CNI_PLUGINS, releases.CNI_PLUGINS, package) for name, os, package in _OF_CNI),
         KUBELETS,
+        FLANNELD,
     )
 
 

@@ -1,0 +1,158 @@
+"""The Host Networking Service of one machine: its objects, and what restarts lose."""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from lab.hns.errors import Code, HnsError
+
+Object = dict[str, Any]
+"""A Network, Endpoint, Namespace or LoadBalancer in HCN's form (HcnSchema)."""
+
+NON_PERSISTENT = 8
+"""Flag of networks that a boot loses (hcsshim hcn.EnableNonPersistent)."""
+
+REMOTE = 1
+"""Flag of endpoints that are on another machine (hcsshim hcn.EndpointFlagsRemoteEndpoint)."""
+
+VERSION = {"Major": 2, "Minor": 0}
+"""Version of the schema of all objects."""
+
+NOT_FOUND: Mapping[str, Code] = {"Network": Code.NETWORK_NOT_FOUND, "Endpoint": Code.ENDPOINT_NOT_FOUND}
+"""Errors of missing objects; of other kinds it is NOT_FOUND."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """A release of Windows: its HNS version, and which requests that version refuses.
+
+    Versions of features: hcsshim hcn/hcnglobals.go. DSR came to 2019 with KB4580390 (17763.1554).
+    """
+
+    number: int
+    version: tuple[int, int]
+    """Major and minor number of HNS."""
+
+    @property
+    def dsr(self) -> bool:
+        """Return whether load balancers can have Direct Server Return."""
+        return (9, 3) <= self.version < (10, 0) or self.version >= (10, 2)
+
+    @property
+    def session_affinity(self) -> bool:
+        """Return whether load balancers can assign clients to one endpoint."""
+        return self.version >= (12, 0)
+
+    @property
+    def host_route(self) -> bool:
+        """Return whether overlay networks can have a HostRoute.
+
+        flannel pkg/backend/vxlan/device_windows.go: from Windows 18321 on, although version 9.2 claims it.
+        """
+        return self.number >= 18321
+
+
+BUILDS: Mapping[str, Build] = {
+    "windows-2019-2018": Build(17763, (9, 2)),
+    "windows-2019": Build(17763, (9, 4)),
+    "windows-2022": Build(20348, (13, 2)),
+    "windows-2025": Build(26100, (15, 2)),
+}
+"""Releases as stacks name them; the first is 2019 before KB4580390. Minor numbers of HNS are ours."""
+
+
+@dataclass
+class Service:
+    """State of HNS on one machine; its rules are in the modules beside this one. Whoever changes it holds `lock`."""
+
+    build: Build
+    adapters: Mapping[str, str]
+    """Adapter -> its IPv4 address, before any virtual switch."""
+    objects: dict[str, dict[str, Object]] = field(
+        default_factory=lambda: {kind: {} for kind in ("Network", "Endpoint", "Namespace", "LoadBalancer")}
+    )
+    """Kind -> id in capital letters -> object."""
+    containers: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    """Compute systems that Docker runs, and the ids of the endpoints attached to each."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    calls: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
+    """Every call with its words, in order."""
+    refusals: list[str] = field(default_factory=list[str])
+    """Reasons of all refused calls, in order."""
+
+    def all(self, kind: str) -> list[Object]:
+        """Return all objects of a kind in the order of creation."""
+        return list(self.objects[kind].values())
+
+    def get(self, kind: str, guid: str) -> Object:
+        """Return an object. Raises HnsError with the kind's code."""
+        found = self.objects[kind].get(upper(guid))
+        if found is None:
+            raise HnsError(NOT_FOUND.get(kind, Code.NOT_FOUND), f"no {kind} {guid}")
+        return found
+
+    def add(self, kind: str, document: Object, wanted: str) -> Object:
+        """Store an object under the wanted id, that of the document, or a new one."""
+        guid = next((upper(given) for given in (wanted, document.get("ID", "")) if given and UUID(given).int), None)
+        guid = guid or str(uuid4()).upper()
+        if guid in self.objects[kind]:
+            raise HnsError(Code.OBJECT_EXISTS, f"{kind} {guid} exists")
+        kept = {"ID": guid, "SchemaVersion": VERSION, **{key: document[key] for key in document if key != "ID"}}
+        self.objects[kind][guid] = kept
+        return kept
+
+    def named(self, kind: str, name: str) -> Object:
+        """Return the first object with the name. Raises HnsError."""
+        found = next((each for each in self.all(kind) if each.get("Name") == name), None)
+        if found is None:
+            raise HnsError(NOT_FOUND.get(kind, Code.NOT_FOUND), f"no {kind} named {name}")
+        return found
+
+    def endpoints(self, network: str) -> list[Object]:
+        """Return the endpoints of a network."""
+        return [each for each in self.all("Endpoint") if each["HostComputeNetwork"] == upper(network)]
+
+    def find(self, kind: str, query: str) -> list[Object]:
+        """Return the objects that match a query's filter, which is JSON in JSON."""
+        wanted = json.loads((json.loads(query) if query else {}).get("Filter") or "{}")
+        # hcsshim hcn.ListEndpointsOfNetwork filters by the name that the first API has
+        wanted = {"HostComputeNetwork" if key == "VirtualNetwork" else key: value for key, value in wanted.items()}
+        return [
+            each
+            for each in self.all(kind)
+            if all(str(each.get(key, "")).casefold() == str(value).casefold() for key, value in wanted.items())
+        ]
+
+    def reboot(self) -> None:
+        """Lose what a boot loses: endpoints, namespaces, load balancers, and networks that are not persistent."""
+        self._lose(lambda kind, each: kind != "Network" or bool(each.get("Flags", 0) & NON_PERSISTENT))
+
+    def restart(self) -> None:
+        """Lose what a restart of the service loses: endpoints of containers (projectcalico/calico#5164, on 2022).
+
+        Networks and load balancers are restored (kubernetes/kubernetes#139519).
+        """
+        self._lose(lambda kind, each: kind == "Endpoint" and not each.get("Flags", 0) & REMOTE)
+
+    def _lose(self, lost: Callable[[str, Object], bool]) -> None:
+        with self.lock:
+            for kind, known in self.objects.items():
+                self.objects[kind] = {guid: each for guid, each in known.items() if not lost(kind, each)}
+            kept = self.objects["Endpoint"]
+            for namespace in self.all("Namespace"):
+                namespace["Resources"] = [each for each in namespace["Resources"] if each["Data"]["Id"] in kept]
+            for attached in self.containers.values():
+                attached &= set(kept)
+
+
+def upper(guid: str) -> str:
+    """Return an id as HNS writes it."""
+    return guid.strip("{}").upper()
+
+
+def policies(of: Mapping[str, Any], kind: str) -> list[Mapping[str, Any]]:
+    """Return the settings of an object's policies of one type."""
+    return [each.get("Settings") or {} for each in of.get("Policies") or () if each["Type"] == kind]

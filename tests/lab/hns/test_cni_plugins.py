@@ -1,0 +1,102 @@
+"""The real win-bridge.exe and win-overlay.exe add and delete pods with the plans' CNI files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from lab.hns.service import policies
+from tests.lab.hns.machine import Machine, plugin
+from tests.lab.rendered import Rendered
+
+pytestmark = pytest.mark.lab
+
+BRIDGED = "10.244.4.0/24"
+"""Pod range of the machine in tests/lab/rendered.py: planned, and as flannel leases it."""
+LEASED = "10.244.1.0/24"
+
+
+@pytest.fixture
+def clean(bare: Machine) -> Iterator[Machine]:
+    """The machine without networks and leases."""
+    yield bare
+    for network in bare.service.all("Network"):
+        bare.call("DeleteNetwork", network["ID"])
+    bare.service.containers.clear()
+    for lease in bare.windows.path(r"C:\var\lib\cni\networks\x").parent.glob("*/*"):
+        lease.unlink()
+
+
+def bridge(machine: Machine) -> None:
+    """Create the network of kind hns-network (cloud-init/windows/kinds/hns.ps1)."""
+    subnet = {"AddressPrefix": BRIDGED, "GatewayAddress": "10.244.4.1"}
+    machine.hns("POST", "/networks", {"Name": "cbr0", "Type": "L2Bridge", "Subnets": [subnet]})
+
+
+def overlay(machine: Machine) -> None:
+    """Create the network of flanneld (flannel pkg/backend/vxlan/device_windows.go)."""
+    subnet = {
+        "IpAddressPrefix": LEASED,
+        "Routes": [{"NextHop": "10.244.1.1", "DestinationPrefix": "0.0.0.0/0"}],
+        "Policies": [{"Type": "VSID", "Settings": {"IsolationId": 4096}}],
+    }
+    document = {"Name": "flannel.4096", "Type": "Overlay", "Ipams": [{"Type": "Static", "Subnets": [subnet]}]}
+    machine.call("CreateNetwork", "", "", json.dumps(document))
+
+
+CASES = {"l2bridge": (bridge, "10.244.4.3"), "defaults": (overlay, "10.244.1.2"), "docker": (overlay, "10.244.1.2")}
+"""Variant of the plan -> its network, and the first pod's address."""
+
+
+def _plugin(plans: Mapping[str, Rendered], variant: str) -> dict[str, Any]:
+    return plugin(plans[variant].content("cni-config"), LEASED, "10.244.0.0/16")
+
+
+@pytest.mark.parametrize("variant", CASES)
+def test_the_real_plugins_add_and_delete_pods_with_the_plans_cni_file(
+    clean: Machine, plans: Mapping[str, Rendered], variant: str
+) -> None:
+    network, address = CASES[variant]
+    network(clean)
+    conf = _plugin(plans, variant)
+    space = clean.sandbox(conf, "pod")
+
+    said = clean.added(conf, "pod", space)
+
+    (endpoint,) = clean.service.all("Endpoint")
+    assert said["ips"][0]["address"] == f"{address}/24"
+    assert endpoint["IpConfigurations"] == [{"IpAddress": address}]
+    assert {"Direction", "Action"} <= set(policies(endpoint, "ACL")[0])
+    assert clean.service.refusals == []
+
+    done, _ = clean.cni("DEL", conf, "pod", space)
+
+    assert done.code == 0, done.text
+    assert clean.service.all("Endpoint") == []
+    clean.added(conf, "next", clean.sandbox(conf, "next"))
+
+
+def test_a_plugin_fails_with_the_services_error_if_hns_does_not_know_the_network(
+    clean: Machine, plans: Mapping[str, Rendered]
+) -> None:
+    conf = _plugin(plans, "l2bridge")
+
+    done, said = clean.cni("ADD", conf, "pod", clean.sandbox(conf, "pod"))
+
+    assert done.code != 0
+    assert 'Network name "cbr0" not found' in json.loads(said)["msg"]
+
+
+def test_a_plugin_gives_back_the_address_if_hns_refuses_the_endpoint(
+    clean: Machine, plans: Mapping[str, Rendered]
+) -> None:
+    bridge(clean)
+    conf = _plugin(plans, "l2bridge")
+    conf["policies"][0]["value"] = {"Type": "ProviderAddress", "Settings": {"ProviderAddress": "10.20.0.4"}}
+
+    done, said = clean.cni("ADD", conf, "pod", clean.sandbox(conf, "pod"))
+
+    assert done.code != 0
+    assert "0x803b000e" in json.loads(said)["msg"]
+    assert not list(clean.windows.path(r"C:\var\lib\cni\networks\x").parent.glob("cbr0/10.*"))
