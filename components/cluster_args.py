@@ -109,7 +109,7 @@ class KubeProxyArgs(TypedDict):
     """The kube-proxy of a pool's or the control plane's machines."""
 
     dsr: NotRequired[bool]
-    """Windows only: direct server return for load-balanced traffic."""
+    """Windows only: direct server return; Windows default: true. Off: 64 ports of the node for each Service port."""
     config: NotRequired[dict[str, Any]]
     """KubeProxyConfiguration fields, merged last over what Mullion renders."""
 

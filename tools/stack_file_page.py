@@ -87,6 +87,7 @@ DERIVED = {
     "pools.NAME.kubelet.system_reserved.memory": "none, Windows 2Gi",
     "pools.NAME.kubelet.system_reserved.cpu": "none, Windows the larger of 500m and a tenth of the cores",
     "pools.NAME.kubelet.priority_class": f"none, Windows {PRIORITY_CLASS}",
+    "pools.NAME.kube_proxy.dsr": "`false`, Windows `true`",
     "control_plane.containerd.version": "the newest tested with the Kubernetes minor",
     "pools.NAME.containerd.version": "the newest tested with the Kubernetes minor",
     "images": "looked up at the first `up`, then kept",

@@ -86,10 +86,11 @@ def _credentials_early(subject: Subject) -> Iterator[Finding]:
         yield at("registry_credentials", minor=subject.minor)
 
 
-def _dsr_2019(subject: Subject) -> Iterator[Finding]:
-    for group in subject.workers:
-        if group.options.kube_proxy.dsr and group.os.is_windows and releases.windows(group.os.value).dsr_ubr:
-            yield at(*group.path, "kube_proxy", "dsr")
+def _dsr_images(subject: Subject) -> Iterator[Finding]:
+    used = {group.os for group in subject.workers if group.os.is_windows and group.options.kube_proxy.dsr}
+    for os in sorted(used & subject.spec.images.keys()):
+        if revision := releases.windows(os.value).dsr_ubr:
+            yield at("images", os.value, build=f"{releases.windows(os.value).build}.{revision}")
 
 
 def _linux_dsr(subject: Subject) -> Iterator[Finding]:
@@ -169,10 +170,10 @@ CHECKS = (
     ),
     warning(
         "dsr-on-windows-2019",
-        "pools.<pool>.kube_proxy.dsr pools.<pool>.os",
-        _dsr_2019,
-        "direct server return on Windows Server 2019 needs KB4580390 or a later update",
-        "use a current image, or write dsr: false",
+        "images pools.*.kube_proxy.dsr pools.*.os",
+        _dsr_images,
+        "direct server return needs {build} (KB4580390) or newer: machines of an older image stop with E501",
+        "pin an image of November 2020 or newer, or write kube_proxy: {{dsr: false}}",
         "SVC-03",
     ),
     error(

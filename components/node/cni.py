@@ -4,7 +4,7 @@ The two forms are HNS v1, which dockershim and cri-dockerd use, and HCN (apiVers
 (containernetworking/plugins pkg/hns/netconf_windows.go).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,8 @@ def windows(role: Role) -> dict[str, Any]:
     # l2bridge: only traffic that leaves the cloud's network is translated (NET-10)
     inside = [str(network.pods), str(network.services), *([] if overlay else [str(network.nodes)])]
     closed = role.spec.cloud.facts.closed_to_pods
-    policies = [*form.policies(inside, str(network.services), overlay), *map(form.access_list, _access_lists(closed))]
+    lists = [form.access_list(settings, protocol) for settings, protocol in _access_lists(closed)]
+    policies = [*form.policies(inside, str(network.services), overlay), *lists]
     plugin: dict[str, Any] = {
         "type": "win-overlay" if overlay else "win-bridge",
         **form.version,
@@ -80,7 +81,7 @@ class _Form:
 
     version: dict[str, Any]
     policies: Callable[[list[str], str, bool], list[dict[str, Any]]]
-    access_list: Callable[[dict[str, Any]], dict[str, Any]]
+    access_list: Callable[[dict[str, Any], int], dict[str, Any]]
 
 
 _HOST: Any = ref("node.address_range")
@@ -106,20 +107,39 @@ def _hcn(inside: list[str], services: str, overlay: bool) -> list[dict[str, Any]
     ]
 
 
+_ANY_PROTOCOL = 256
+"""HNS' number for any protocol. HNS wants it in each list (felix/dataplane/windows/policysets of Calico writes it)."""
+
+
+def _hns_access_list(settings: dict[str, Any], protocol: int) -> dict[str, Any]:
+    # hcsshim internal/hns/hnspolicy.go ACLPolicy: the settings are siblings of Type, the protocol is a number
+    return {"Type": "ACL", **settings, "Protocol": protocol}
+
+
+def _hcn_access_list(settings: dict[str, Any], protocol: int) -> dict[str, Any]:
+    # hcsshim hcn/hcnpolicy.go AclPolicySetting: the protocol is text
+    return {"Type": "ACL", "Settings": {**settings, "Protocols": str(protocol)}}
+
+
 _FORMS: dict[Runtime, _Form] = {
-    # hcsshim internal/hns/hnspolicy.go ACLPolicy: the settings are siblings of Type
-    Runtime.DOCKER: _Form({}, _hns, lambda settings: {"Type": "ACL", **settings}),
-    Runtime.CONTAINERD: _Form({"apiVersion": 2}, _hcn, lambda settings: {"Type": "ACL", "Settings": settings}),
+    Runtime.DOCKER: _Form({}, _hns, _hns_access_list),
+    Runtime.CONTAINERD: _Form({"apiVersion": 2}, _hcn, _hcn_access_list),
 }
 
 
-def _access_lists(closed: tuple[ClosedAddress, ...]) -> list[dict[str, Any]]:
-    # AclPolicySetting (hcsshim hcn/hcnpolicy.go): protocol numbers and ports are strings, the lowest priority number
-    # wins. Switch rules act in the virtual switch, where no pod can change them. The last two allow all other traffic.
-    blocks = [
-        {"Direction": "Out", "RemoteAddresses": f"{each.address}/32", "Action": "Block", "Priority": 200 + index}
-        | ({"Protocols": "6", "RemotePorts": ",".join(map(str, each.tcp_ports))} if each.tcp_ports else {})
-        for index, each in enumerate(closed)
-    ]
-    opens = [{"Direction": direction, "Action": "Allow", "Priority": 65500} for direction in ("In", "Out")]
-    return [{**each, "RuleType": "Switch"} for each in (*blocks, *opens)]
+def _access_lists(closed: tuple[ClosedAddress, ...]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield access lists without their protocol, and the protocol's number.
+
+    Switch rules act in the virtual switch, where no pod can change them; the lowest priority number wins. One list on
+    an endpoint makes HNS drop what no list allows, in the switch and in the host's firewall. So two switch rules allow
+    all other traffic, and two host rules allow it in the firewall, as Calico does (felix/dataplane/windows
+    endpoint_mgr.go, NewHostRule). Host rules have no priority from HNS 7.2 on, which is older than Windows Server 2019.
+    """
+    for index, each in enumerate(closed):
+        block = {"Direction": "Out", "RemoteAddresses": f"{each.address}/32", "Action": "Block"}
+        ports = {"RemotePorts": ",".join(map(str, each.tcp_ports))} if each.tcp_ports else {}
+        yield {**block, **ports, "Priority": 200 + index, "RuleType": "Switch"}, 6 if ports else _ANY_PROTOCOL
+    for direction in ("In", "Out"):
+        allow = {"Direction": direction, "Action": "Allow"}
+        yield {**allow, "Priority": 65500, "RuleType": "Switch"}, _ANY_PROTOCOL
+        yield {**allow, "RuleType": "Host"}, _ANY_PROTOCOL

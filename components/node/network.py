@@ -109,11 +109,11 @@ def _overlay(role: Role) -> tuple[Step, ...]:
 
 def _flanneld(role: Role) -> tuple[Step, ...]:
     configuration = WINDOWS.path(FLANNEL, "net-conf.json")
+    # no --ip-masq: flannel's CNI plug-in would add a second OutBoundNAT policy to that of the CNI file
     command = [
         WINDOWS.program("flanneld", FLANNEL),
         *("--kubeconfig-file", WINDOWS_NODE_KUBECONFIG),
         "--kube-subnet-mgr",
-        "--ip-masq",
         "--iptables-forward-rules=false",
         *("--net-config-path", configuration),
         *("--subnet-file", FLANNEL_SUBNET_FILE),

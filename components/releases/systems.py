@@ -73,8 +73,8 @@ WINDOWS: dict[str, WindowsRelease] = {
             last_upstream="1.32",
             # OS-06: KB4489899 brings remote subnets to overlay networks
             minimum_ubr=379,
-            # KB4571748
-            dsr_ubr=1432,
+            # KB4580390 (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1)
+            dsr_ubr=1554,
             fixes=(
                 RegistryFix(_HNS, "HNSControlFlag", 80),
                 RegistryFix(r"HKLM\SYSTEM\CurrentControlSet\Services\wcifs", "WcifsSOPCountDisabled", 0),

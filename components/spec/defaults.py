@@ -90,14 +90,26 @@ def _kubelet(kubelet: Any, os_family: str) -> Any:
     return {**_filled(written, priority_class=PRIORITY_CLASS), "system_reserved": reserved}
 
 
+def _kube_proxy(kube_proxy: Any, os_family: str) -> Any:
+    """Turn direct server return on for Windows: without it each Service port reserves 64 dynamic ports (SVC-03)."""
+    written = {} if kube_proxy is None else _mapping(kube_proxy)
+    if os_family != "windows" or written is None:
+        return kube_proxy if written is None else written
+    return _filled(written, dsr=True)
+
+
 def pool(data: Any) -> Any:
-    """Fill in disk, taints, reserves and priority class by the operating system."""
+    """Fill in disk, taints, reserves, priority class and direct server return by the operating system."""
     written = _mapping(data)
     if written is None:
         return data
     os_family = family(written.get("os"))
     return _filled(
-        {**written, "kubelet": _kubelet(written.get("kubelet"), os_family)},
+        {
+            **written,
+            "kubelet": _kubelet(written.get("kubelet"), os_family),
+            "kube_proxy": _kube_proxy(written.get("kube_proxy"), os_family),
+        },
         disk_gb=DISK_GB[os_family],
         taints=TAINTS[os_family],
     )

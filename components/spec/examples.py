@@ -43,7 +43,7 @@ EXAMPLES: dict[str, str] = {
     "ExistingNetwork.network": "vpc-0123456789abcdef0",
     "ExistingNetwork.subnets": "[subnet-0123456789abcdef0]",
     "KubeProxy.config": "{configSyncPeriod: 10m0s}",
-    "KubeProxy.dsr": "true",
+    "KubeProxy.dsr": "false",
     "Kubeadm.config": "{ClusterConfiguration: {certificatesDir: /etc/kubernetes/pki}}",
     "Kubeadm.ignore_preflight": "[NumCPU]",
     "Kubelet.accept_low_reserve": "true",

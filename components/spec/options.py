@@ -71,7 +71,7 @@ class KubeProxy(Model):
     """The kube-proxy of a pool's or the control plane's machines."""
 
     dsr: bool = False
-    """Windows only: direct server return for load-balanced traffic."""
+    """Windows only: direct server return; Windows default: true. Off: 64 ports of the node for each Service port."""
     config: dict[str, Any] = {}
     """KubeProxyConfiguration fields, merged last over what Mullion renders."""
 

@@ -147,7 +147,12 @@ def _flannel(wanted: dict[str, Any]) -> Books:
     ((identity, network),) = _networks(
         {wanted["network"]: {"type": "Overlay", "subnet": wanted["subnet"], "gateway": gateway, "vni": 4096}}
     ).items()
-    lines = ["FLANNEL_NETWORK=10.244.0.0/16", f"FLANNEL_SUBNET={gateway}/24", "FLANNEL_MTU=8951", "FLANNEL_IPMASQ=true"]
+    lines = [
+        "FLANNEL_NETWORK=10.244.0.0/16",
+        f"FLANNEL_SUBNET={gateway}/24",
+        "FLANNEL_MTU=8951",
+        "FLANNEL_IPMASQ=false",
+    ]
     text = "\n".join([*lines, ""])
     work = {"networks": {identity: network}, "path": wanted["file"], "text": text}
     return {"left": wanted["works_at"], "service": wanted["service"], **work}

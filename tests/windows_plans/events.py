@@ -11,7 +11,7 @@ from tests.windows_plans.health import CNI, LEASES, PROXY, SUBNET_FILE, vip_of
 from tests.windows_plans.server import Node
 
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
-OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=true\n"
+OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false\n"
 BOOTED = ("stale-network", "flanneld", "overlay-network", "metadata-route", "kube-proxy")
 """Steps that every boot sets: HNS and the routing table are in memory."""
 REJOINED = ("bootstrap", "kubelet", "node-certificate", "joined")

@@ -132,7 +132,7 @@ function Get-SubnetFileProblem {
         , @('FLANNEL_NETWORK', [regex]::Escape($Step['pods']))
         , @('FLANNEL_SUBNET', '[0-9.]+/\d+')
         , @('FLANNEL_MTU', '\d+')
-        , @('FLANNEL_IPMASQ', 'true')
+        , @('FLANNEL_IPMASQ', 'false')    # the CNI file has the only OutBoundNAT policy
     )
     foreach ($row in $rows) {
         if ("$($values[$row[0]])" -notmatch "\A$($row[1])\z") { return "$path has $($row[0])=$($values[$row[0]])" }

@@ -23,7 +23,7 @@ HNS: dict[str, Kind] = {
             "address": Field(_ADDRESS, "The machine's address, which flanneld's network moves to a virtual adapter."),
         },
         compares="OPS-07: the HNS network's type and subnet, an adapter named vEthernet; OPS-06: network, subnet,"
-        " masquerading and MTU in subnet.env; NET-14: the address and the default route.",
+        " MTU and no masquerading in subnet.env; NET-14: the address and the default route.",
         sets="OPS-05: checks every 2 seconds; restarts flanneld after one third and after two thirds of the time limit;"
         " at the limit 507, or 508 without a virtual adapter.",
         cuts=(Cut.BEFORE_SET,),

@@ -184,12 +184,13 @@ def test_net_09_hns_and_hcn_cni_files_contain_the_same_policies() -> None:
         assert len(nat[0]) == inside, "NET-10: the node range too, where nothing is encapsulated"
         assert (old[1]["Type"], new[1]["Type"]) == ("ROUTE", "SDNRoute")
         assert old[1]["DestinationPrefix"] == new[1]["Settings"]["DestinationPrefix"]
-        lists = [
-            [{key: part for key, part in each.items() if key != "Type"} for each in old if each["Type"] == "ACL"],
-            [each["Settings"] for each in new if each["Type"] == "ACL"],
+        lists = [each for each in old if each["Type"] == "ACL"], [each for each in new if each["Type"] == "ACL"]
+        in_hns = [{**each, "Protocol": str(each["Protocol"])} for each in lists[0]]
+        in_hcn = [
+            {"Type": "ACL", "Protocol": each["Settings"].pop("Protocols"), **each["Settings"]} for each in lists[1]
         ]
-        assert lists[0] == lists[1]
-        assert any(each.get("RemoteAddresses") == "169.254.169.254/32" for each in lists[0])
+        assert in_hns == in_hcn
+        assert any(each.get("RemoteAddresses") == "169.254.169.254/32" for each in in_hns)
 
 
 def test_fln_04_all_files_of_a_mode_have_the_same_network_name() -> None:
@@ -197,7 +198,7 @@ def test_fln_04_all_files_of_a_mode_have_the_same_network_name() -> None:
         assert configs.DOCUMENTS[f"cni-windows-{mode}-containerd"]("1.36.4")["name"] == name
     assert configs.DOCUMENTS["kube-proxy-windows"]("1.36.4")["winkernel"]["networkName"] == "flannel.4096"
     bridged = configs.DOCUMENTS["kube-proxy-windows-l2bridge"]("1.36.4")["winkernel"]
-    assert bridged == {"networkName": "cbr0", "enableDSR": False}, "SRV-10: no source VIP"
+    assert bridged == {"networkName": "cbr0", "enableDSR": True}, "SRV-10: no source VIP"
 
 
 @pytest.mark.parametrize(("version", "line"), [("1.7.25", 2), ("2.1.4", 3), ("2.2.7", 3)])

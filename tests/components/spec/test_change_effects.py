@@ -123,6 +123,7 @@ VALUES: dict[str, Any] = {
     "gmsa": True,
     "acknowledge": {"kubernetes-end-of-life": "tried"},
     **{f"{base}.{option}": value for base in ("control_plane", "pools.*") for option, value in MACHINES.items()},
+    "pools.*.kube_proxy.dsr": False,
 }
 """Another value for each option."""
 

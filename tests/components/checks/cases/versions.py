@@ -65,9 +65,9 @@ CASES = (
     ),
     Case(
         "dsr-on-windows-2019",
-        web(os="windows-2019", kube_proxy={"dsr": True}),
-        "pools.web.kube_proxy.dsr",
-        web(kube_proxy={"dsr": True}),
+        {"images": {"windows-2019": "ami-0123456789abcdef0"}, **web(os="windows-2019")},
+        "images.windows-2019",
+        {"images": {"windows-2019": "ami-0123456789abcdef0"}, **web(os="windows-2019", kube_proxy={"dsr": False})},
     ),
     Case("dsr-on-linux", linux(kube_proxy={"dsr": True}), "pools.linux.kube_proxy.dsr", web(kube_proxy={"dsr": True})),
     Case(

@@ -1,0 +1,75 @@
+"""Pod network of a Windows worker: access lists, address translation, load balancing."""
+
+from typing import Any
+
+import pytest
+
+from components.node.plan import NodePlan
+from tools.golden.samples import content, one, plan
+
+WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
+
+
+@pytest.mark.parametrize(("dsr", "revision"), [(True, 1554), (False, 379)])
+def test_svc_03_direct_server_return_needs_a_later_update_of_windows_2019(dsr: bool, revision: int) -> None:
+    node_plan = plan("windows-2019", {"kube_proxy": {"dsr": dsr}})
+    assert one(node_plan, "build").fields["minimum_ubr"] == revision
+
+
+@pytest.mark.parametrize("os", WINDOWS)
+def test_svc_03_direct_server_return_is_on_unless_the_stack_file_turns_it_off(os: str) -> None:
+    configuration = content(plan(os, kubernetes="1.33.13"), "kube-proxy-config")
+    assert configuration["winkernel"]["enableDSR"] is True
+    off = content(plan(os, {"kube_proxy": {"dsr": False}}, kubernetes="1.33.13"), "kube-proxy-config")
+    assert off["winkernel"]["enableDSR"] is False
+
+
+@pytest.mark.parametrize(("kubernetes", "gates"), [("1.32.13", {"WinDSR": True}), ("1.33.13", None), ("1.37.0", None)])
+def test_svc_03_the_feature_gate_is_set_only_while_its_default_is_off(
+    kubernetes: str, gates: dict[str, bool] | None
+) -> None:
+    node_plan = plan("windows-2022", {"kube_proxy": {"dsr": True}}, kubernetes=kubernetes)
+    configuration = content(node_plan, "kube-proxy-config")
+    assert configuration["winkernel"]["enableDSR"] is True
+    assert configuration.get("featureGates") == gates
+
+
+def _access_lists(node_plan: NodePlan) -> list[dict[str, Any]]:
+    (plugin,) = content(node_plan, "cni-config")["plugins"]
+    policies = [each["value"] for each in plugin.get("delegate", plugin)["policies"]]
+    return [each.get("Settings", each) for each in policies if each["Type"] == "ACL"]
+
+
+def test_cni_policies_close_metadata_to_pods_and_leave_all_else_open(windows: NodePlan) -> None:
+    switch = [each for each in _access_lists(windows) if each["RuleType"] == "Switch"]
+    block, *opens = sorted(switch, key=lambda each: each["Priority"])
+    assert (block["Action"], block["Direction"], block["RemoteAddresses"]) == ("Block", "Out", "169.254.169.254/32")
+    assert {(each["Action"], each["Direction"]) for each in opens} == {("Allow", "In"), ("Allow", "Out")}
+
+
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_cni_policies_open_the_host_firewall_which_a_list_closes(mode: str) -> None:
+    host = [each for each in _access_lists(plan("windows-2022", network={"mode": mode})) if each["RuleType"] == "Host"]
+    # as Calico's NewHostRule (felix/dataplane/windows/policysets): no priority, no addresses
+    assert host == [
+        {"Direction": direction, "Action": "Allow", "RuleType": "Host", "Protocols": "256"}
+        for direction in ("In", "Out")
+    ]
+
+
+@pytest.mark.parametrize("cloud", ["aws", "azure", "gcp"])
+def test_cni_policies_name_the_protocol_in_the_form_of_the_api(cloud: str) -> None:
+    hcn = _access_lists(plan("windows-2022", cloud=cloud))
+    hns = _access_lists(plan("windows-2022", {"runtime": "docker"}, cloud=cloud))
+    assert [int(each["Protocols"]) for each in hcn] == [each["Protocol"] for each in hns]
+    assert {each["Protocols"] for each in hcn} <= {"6", "256"}
+    assert [each["Protocols"] == "6" for each in hcn] == ["RemotePorts" in each for each in hcn]
+
+
+@pytest.mark.parametrize("runtime", ["containerd", "docker"])
+def test_only_the_cni_file_translates_addresses(runtime: str) -> None:
+    node_plan = plan("windows-2022", {"runtime": runtime})
+    (plugin,) = content(node_plan, "cni-config")["plugins"]
+    types = [each["value"]["Type"] for each in plugin["delegate"]["policies"]]
+    assert types.count("OutBoundNAT") == 1
+    assert "--ip-masq" not in one(node_plan, "flanneld").fields["command"], "flannel's plug-in would add another"
