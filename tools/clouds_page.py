@@ -76,7 +76,7 @@ ROWS: tuple[tuple[str, Callable[[str], str]], ...] = (
         "our tags begin with",
         lambda cloud: f"`{cloud_tables.CLOUDS[cloud].mark}` in `{cloud_tables.CLOUDS[cloud].tags}`",
     ),
-    ("how a resource is found after a cut", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].search.format('URN')}`"),
+    ("how a resource is found after a cut", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].search.format(tag='URN')}`"),
     ("what a machine calls itself", lambda cloud: f"`{cloud_tables.CLOUDS[cloud].instance}`"),
     ("removes a kept snapshot store", _removal),
 )

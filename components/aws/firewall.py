@@ -8,7 +8,7 @@ import pulumi_aws as aws
 from pulumi import Output, ResourceOptions
 
 from components.aws.network import Network
-from components.topology.firewall import Rule, SecurityGroup
+from components.topology.firewall import NODES, Rule, SecurityGroup
 from components.wiring.context import ClusterContext
 
 DESCRIPTIONS = {
@@ -24,6 +24,8 @@ class Firewall(pulumi.ComponentResource):
 
     group_ids: Mapping[SecurityGroup, Output[str]]
     """Ids of the security groups."""
+    egress: list[pulumi.Resource]
+    """Rules for outgoing traffic: a machine has no connection before these exist."""
 
     def __init__(self, context: ClusterContext, network: Network, opts: ResourceOptions | None = None) -> None:
         plan, name = context.plan, context.plan.name
@@ -39,11 +41,11 @@ class Firewall(pulumi.ComponentResource):
             ).id
             for group in plan.groups
         }
-        for rule in plan.rules:
-            self._rule(f"{name}-{rule.name}", rule)
+        rules = [(rule, self._rule(f"{name}-{rule.name}", rule)) for rule in plan.rules]
+        self.egress = [resource for rule, resource in rules if not rule.ingress and rule.group in NODES]
         self.register_outputs({"group_ids": {group.value: id_ for group, id_ in self.group_ids.items()}})
 
-    def _rule(self, name: str, rule: Rule) -> None:
+    def _rule(self, name: str, rule: Rule) -> pulumi.Resource:
         kind = aws.vpc.SecurityGroupIngressRule if rule.ingress else aws.vpc.SecurityGroupEgressRule
         peer = (
             {"referenced_security_group_id": self.group_ids[rule.peer]}
@@ -56,7 +58,7 @@ class Firewall(pulumi.ComponentResource):
             if rule.protocol == "all"
             else {"ip_protocol": rule.protocol, "from_port": rule.ports[0], "to_port": rule.ports[1]}
         )
-        kind(
+        return kind(
             name,
             security_group_id=self.group_ids[rule.group],
             description=rule.why,

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 
 import pulumi
 import pulumi_aws as aws
-from pulumi import Output, ResourceOptions
+from pulumi import InvokeOptions, Output, ResourceOptions
 
 from components.topology.addressing import INTERNET
 from components.wiring.context import ClusterContext
@@ -61,7 +61,21 @@ class Network(pulumi.ComponentResource):
         tables = {table.name: self._route_table(table.name) for table in plan.tables}
         self.table_ids = {name: table.id for name, table in tables.items()}
         self.routes = self._routes(internet, gateways)
+        self._s3_endpoint()
         self.register_outputs({"vpc_id": self.vpc_id, "subnet_ids": dict(self.subnet_ids)})
+
+    def _s3_endpoint(self) -> None:
+        """Route traffic to S3 by a gateway endpoint, which is free; a NAT gateway charges for each gigabyte."""
+        full, region = f"{self._cluster}-s3", aws.get_region_output(opts=InvokeOptions(parent=self)).region
+        aws.ec2.VpcEndpoint(
+            full,
+            vpc_id=self.vpc_id,
+            vpc_endpoint_type="Gateway",
+            service_name=Output.format("com.amazonaws.{}.s3", region),
+            route_table_ids=[self.table_ids[table] for table in self._plan.machine_tables],
+            tags=self._tags.on(self, aws.ec2.VpcEndpoint, full),
+            opts=ResourceOptions(parent=self),
+        )
 
     def _subnet(self, name: str, zone_names: Output[list[str]]) -> Output[str]:
         subnet, full = self._plan.by_name[name], f"{self._cluster}-{name}"

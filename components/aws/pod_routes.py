@@ -26,9 +26,7 @@ class PodRoutes(pulumi.ComponentResource):
     ) -> None:
         name, plan = context.plan.name, context.plan.network
         super().__init__("mullion:aws:PodRoutes", f"{name}-pods", {"count": len(instances)}, opts)
-        used = {subnet.name for subnet in plan.machines}
-        tables = [table.name for table in plan.tables if used & set(table.subnets)]
-        for table in tables:
+        for table in plan.machine_tables:
             for machine, instance in instances.items():
                 aws.ec2.Route(
                     f"{name}-{table}-pods-{machine.name}",
@@ -37,4 +35,4 @@ class PodRoutes(pulumi.ComponentResource):
                     network_interface_id=instance.primary_network_interface_id,
                     opts=ResourceOptions(parent=self),
                 )
-        self.register_outputs({"tables": tables})
+        self.register_outputs({"tables": list(plan.machine_tables)})

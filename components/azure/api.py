@@ -74,10 +74,10 @@ class Balancers(pulumi.ComponentResource):
                 "subnet": {"id": network.subnet_ids[0]},
                 "private_ip_address": str(endpoint.balancer_addresses[0]),
                 "private_ip_allocation_method": "Static",
-                "zones": network.zone_names,
+                "zones": network.balanced_zones,
             }
         if endpoint.public:
-            address = public_address(f"{name}-api-public", place, self, network.zone_names)
+            address = public_address(f"{name}-api-public", place, self, network.balanced_zones)
             self.public_host = address.ip_address.apply(lambda text: text or "")
             fronts["public"] = {"public_ip_address": {"id": address.id}}
         self.pool_ids = [

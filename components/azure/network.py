@@ -23,6 +23,8 @@ class Network(pulumi.ComponentResource):
     """Ids of the machines' subnets, by zone."""
     zone_names: Output[list[str]]
     """Names of the planned zones."""
+    balanced_zones: Output[list[str]]
+    """Zones of load balancers and their public addresses: Azure takes one zone or all of the region's."""
     table: azure.RouteTable | None
     """Route table for pods in l2bridge mode."""
     routes: list[pulumi.Resource]
@@ -34,6 +36,7 @@ class Network(pulumi.ComponentResource):
         super().__init__("mullion:azure:Network", name, {"cidr": str(plan.cidr), "zones": plan.zones}, opts)
         zones = Output.from_input(list(plan.zone_names or ZONES))
         self.zone_names, nodes = fixed_layout(context.plan, zones, self)
+        self.balanced_zones = self.zone_names if plan.zones == 1 else Output.from_input(list(ZONES))
         network = azure.VirtualNetwork(
             name,
             virtual_network_name=name,

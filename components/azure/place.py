@@ -6,7 +6,7 @@ from typing import Any
 
 import pulumi
 from pulumi import Input, Output, Resource, ResourceOptions
-from pulumi_azure_native import network, resources
+from pulumi_azure_native import network, privatedns, resources
 
 from components.wiring.context import ClusterContext
 from components.wiring.tags import Tags
@@ -34,7 +34,10 @@ class Place:
 
         more: additional tags. opts: default is a child of `parent`.
         """
-        tags, options = self.tags.on(parent, kind, name, more), opts or ResourceOptions(parent=parent)
+        # private DNS drops tags with a colon in their key (azure-rest-api-specs#11748), and takes 15 of them
+        dns = kind in (privatedns.PrivateZone, privatedns.VirtualNetworkLink)
+        tags = self.tags.on(parent, kind, name, more, few=dns, separator="-" if dns else ":")
+        options = opts or ResourceOptions(parent=parent)
         return {**self.within, "location": self.location, "tags": tags, "opts": options}
 
 

@@ -108,6 +108,12 @@ class NetworkPlan:
         """Subnets for machines, by zone."""
         return tuple(each for each in self.subnets if each.name.startswith("machines"))
 
+    @property
+    def machine_tables(self) -> tuple[str, ...]:
+        """Names of the route tables of machines' subnets."""
+        names = {subnet.name for subnet in self.machines}
+        return tuple(table.name for table in self.tables if names & set(table.subnets))
+
 
 def network_plan(network: Network, access: ApiAccess, cloud: Cloud) -> NetworkPlan:
     """Return subnets, route tables and NAT gateways. The node range must be a /16 to /22, which a check ensures."""

@@ -43,10 +43,12 @@ class Tags:
         more: Mapping[str, pulumi.Input[str]] | None = None,
         *,
         few: bool = False,
+        separator: str = ":",
     ) -> pulumi.Input[Mapping[str, pulumi.Input[str]]]:
         """Return the tags of a resource with this class and logical name; its `parent` is a child of the cluster.
 
         more: additional tags, without the prefix `mullion:`. few: without the user's tags.
+        separator: character between `mullion` and the rest of a key.
         """
         rest = {
             **(self.ours if few else self.common),
@@ -55,7 +57,9 @@ class Tags:
         }
 
         def complete(urn: str) -> Mapping[str, pulumi.Input[str]]:
-            return {**rest, "mullion:urn": tag_value(urn)}
+            return {
+                key.replace(":", separator): value for key, value in {**rest, "mullion:urn": tag_value(urn)}.items()
+            }
 
         urn = self._urn(parent, kind, name)
         return complete(urn) if isinstance(urn, str) else urn.apply(complete)

@@ -1,7 +1,8 @@
 """Differences between the clouds for commands: types of resources, names of properties, accounts."""
 
+import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -26,9 +27,9 @@ class Cloud:
     tags: str
     """Property that holds the tags."""
     mark: str
-    """Prefix of the keys of Mullion's tags."""
+    """Prefix of the keys of Mullion's tags; `mark_of` knows types with another one."""
     search: str
-    """Command that finds resources by their URN tag; {} is the tag's value."""
+    """Command that finds resources by their URN tag; {tag} is the tag's value."""
     address: tuple[str | int, ...]
     """Path of the private address among a machine's inputs."""
     bucket: str
@@ -52,6 +53,10 @@ class Cloud:
     """Environment variables that choose an identity; none holds a secret."""
     unknown: str
     """Text to show if the account is unknown."""
+    searches: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Commands for types that `search` does not find, by type; {name} is the name among the resource's inputs."""
+    marks: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Prefix of the keys of Mullion's tags, by type, where it is not `mark`."""
     versions: str = ""
     """Command that lists an image's versions, for clouds whose provider does not; {0} and on are the image's parts."""
 
@@ -61,9 +66,19 @@ class Cloud:
 
         return tags.urn_digest(urn) if self.tags == "labels" else tags.tag_value(urn)
 
-    def tag(self, properties: Mapping[str, Any], name: str) -> str:
-        """Return the value of a tag of Mullion's; empty if it is not set."""
-        return str((properties.get(self.tags) or {}).get(f"{self.mark}{name}") or "")
+    def search_for(self, resource: Mapping[str, Any]) -> str:
+        """Return the command that finds a tagged resource of a state in the account."""
+        name = resource.get("inputs", {}).get("name", "")
+        text = self.searches.get(resource["type"], self.search)
+        return text.format(tag=shlex.quote(self.tag_of(resource["urn"])), name=shlex.quote(str(name)))
+
+    def mark_of(self, type_: str) -> str:
+        """Return the prefix of the keys of Mullion's tags on resources of a type."""
+        return self.marks.get(type_, self.mark)
+
+    def tag(self, properties: Mapping[str, Any], name: str, type_: str = "") -> str:
+        """Return the value of a tag of Mullion's; empty if it is not set. type_: default is a type with `mark`."""
+        return str((properties.get(self.tags) or {}).get(f"{self.mark_of(type_)}{name}") or "")
 
     def zone_of(self, outputs: Mapping[str, Any]) -> str:
         """Return the name of a machine's zone; empty if it has none. Azure has a list of one."""
@@ -91,7 +106,14 @@ AWS = Cloud(
     zone="availabilityZone",
     tags="tags",
     mark="mullion:",
-    search="aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:urn,Values={}",
+    search="aws resourcegroupstaggingapi get-resources --tag-filters Key=mullion:urn,Values={tag}",
+    # the tagging API lists no roles and profiles, and global resources only in this region
+    searches={
+        "aws:iam/role:Role": "aws iam get-role --role-name {name}",
+        "aws:iam/instanceProfile:InstanceProfile": "aws iam get-instance-profile --instance-profile-name {name}",
+        "aws:route53/zone:Zone": "aws resourcegroupstaggingapi get-resources --region us-east-1"
+        " --tag-filters Key=mullion:urn,Values={tag}",
+    },
     address=("privateIp",),
     bucket="aws:s3/bucket:Bucket",
     named="bucket",
@@ -112,7 +134,7 @@ GCP = Cloud(
     zone="zone",
     tags="labels",
     mark="mullion_",
-    search="gcloud asset search-all-resources --query=labels.mullion_urn={}",
+    search="gcloud asset search-all-resources --query=labels.mullion_urn={tag}",
     address=("networkInterfaces", 0, "networkIp"),
     bucket="gcp:storage/bucket:Bucket",
     named="name",
@@ -126,6 +148,9 @@ GCP = Cloud(
     unknown="unknown (install the gcloud command line, or see: gcloud config list)",
 )
 
+PRIVATE_DNS = ("azure-native:privatedns:PrivateZone", "azure-native:privatedns:VirtualNetworkLink")
+"""Types of Azure that drop tags with a colon in their key (azure-rest-api-specs#11748)."""
+
 AZURE = Cloud(
     name="azure",
     machine="azure-native:compute:VirtualMachine",
@@ -133,7 +158,9 @@ AZURE = Cloud(
     zone="zones",
     tags="tags",
     mark="mullion:",
-    search="az resource list --tag mullion:urn={}",
+    search="az resource list --tag mullion:urn={tag}",
+    searches=dict.fromkeys(PRIVATE_DNS, "az resource list --tag mullion-urn={tag}"),
+    marks=dict.fromkeys(PRIVATE_DNS, "mullion-"),
     address=("tags", "mullion:address"),  # the address itself is an input of the network interface
     bucket="azure-native:storage:BlobContainer",
     named="id",

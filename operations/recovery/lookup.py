@@ -36,7 +36,7 @@ class Found:
 def is_tagged(resource: Resource) -> bool:
     """Return whether the program set Mullion's tags on a resource."""
     cloud = cloud_tables.of_type(resource["type"])
-    return bool(cloud.tag(resource["inputs"], "urn"))
+    return bool(cloud.tag(resource["inputs"], "urn", resource["type"]))
 
 
 def given(resource: Resource) -> dict[str, Any]:
@@ -55,7 +55,8 @@ def in_sandbox(database: Path, cluster: str) -> Lookup:
             name: value for name, value in given(resource).items() if record.inputs.get(name) == REDACTED
         }
         cloud = cloud_tables.of_type(resource["type"])
-        tags = {f"{cloud.mark}urn": cloud.tag_of(resource["urn"]), f"{cloud.mark}cluster": cluster}
+        mark = cloud.mark_of(resource["type"])
+        tags = {f"{mark}urn": cloud.tag_of(resource["urn"]), f"{mark}cluster": cluster}
         ours = not is_tagged(resource) or tags.items() <= record.tags.items()
         return given(resource).items() <= _plain(known).items() and ours
 

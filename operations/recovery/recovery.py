@@ -155,8 +155,7 @@ def by_hand(stack: str, asked: list[Resource]) -> str:
 
 def _look(resource: Resource) -> str:
     if is_tagged(resource):
-        cloud = cloud_tables.of_type(resource["type"])
-        return cloud.search.format(shlex.quote(cloud.tag_of(resource["urn"])))
+        return cloud_tables.of_type(resource["type"]).search_for(resource)
     return "it has no tags; its properties: " + ", ".join(f"{name} {value}" for name, value in given(resource).items())
 
 

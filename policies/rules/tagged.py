@@ -49,11 +49,19 @@ AZURE = frozenset(
         *("compute:VirtualMachine", "compute:VirtualMachineExtension", "keyvault:Vault"),
         *("managedidentity:UserAssignedIdentity", "network:ApplicationSecurityGroup", "network:LoadBalancer"),
         *("network:NatGateway", "network:NetworkInterface", "network:NetworkSecurityGroup"),
-        *("network:PublicIPAddress", "network:RouteTable", "network:VirtualNetwork", "privatedns:PrivateZone"),
+        *(
+            "network:PublicIPAddress",
+            "network:RouteTable",
+            "network:VirtualNetwork",
+            "privatedns:PrivateZone",
+            "privatedns:VirtualNetworkLink",
+        ),
         *("resources:ResourceGroup", "storage:StorageAccount"),
     )
 )
 """Types of Azure with tags."""
+PRIVATE_DNS = frozenset({"azure-native:privatedns:PrivateZone", "azure-native:privatedns:VirtualNetworkLink"})
+"""Types of Azure that drop tags with a colon in their key (azure-rest-api-specs#11748)."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +86,12 @@ def _digest(urn: str) -> str:
 
 
 TAGS = Marks("tags", ("Name", "mullion:cluster", "mullion:urn"), "mullion:urn", _plain)
+DNS_TAGS = Marks("tags", ("Name", "mullion-cluster", "mullion-urn"), "mullion-urn", _plain)
 LABELS = Marks("labels", ("mullion_cluster", "mullion_urn"), "mullion_urn", _digest)
 
 
 def _tags(resource: Resource) -> Iterator[str]:
-    marks = LABELS if resource.type in LABELLED else TAGS
+    marks = LABELS if resource.type in LABELLED else DNS_TAGS if resource.type in PRIVATE_DNS else TAGS
     tags = resource.properties.get(marks.property, {})
     if tags is UNKNOWN:
         return

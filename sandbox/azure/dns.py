@@ -8,6 +8,7 @@ from sandbox.azure.names import LINK, NETWORK, RECORD, ZONE, part_of, points_to,
 from sandbox.cloud import Refusal, Request, ResourceType
 
 _DNS = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
+MOST_TAGS = 15
 TTL = (1, 2147483647)
 
 
@@ -21,6 +22,21 @@ def _global(request: Request) -> None:
             " regions for"
             " the resource type is 'global'.",
         )
+
+
+def _tags(request: Request) -> None:
+    """Refuse tags that Azure would drop without a word, and more than it takes.
+
+    Azure/azure-rest-api-specs#11748 (keys with a colon); "Azure resource tags: limitations" (15 for DNS zones).
+    """
+    tags = request.inputs.get("tags") or {}
+    dropped = [key for key in tags if ":" in key]
+    if dropped:
+        raise Refusal(
+            "BadRequest", f"Azure Private DNS would drop the tag '{dropped[0]}', because its key has a colon."
+        )
+    if len(tags) > MOST_TAGS:
+        raise Refusal("BadRequest", f"The number of tags is {len(tags)}; the maximum is {MOST_TAGS}.")
 
 
 def _linked(request: Request) -> None:
@@ -73,7 +89,7 @@ TYPES: dict[str, ResourceType] = {
         ZONE,
         outputs={"provisioningState": "Succeeded", "type": ZONE.arm},
         patterns={"privateZoneName": (_DNS, "a DNS name of two labels or more, without a dot at its end")},
-        rules=(_global,),
+        rules=(_global, _tags),
         delete_rules=(_nested,),
     ),
     LINK.token: row(
@@ -82,7 +98,7 @@ TYPES: dict[str, ResourceType] = {
         immutable=("virtualNetwork",),
         references=(_IN_ZONE, points_to(NETWORK, "virtualNetwork.id")),
         at_least_one=(("registrationEnabled",), ("virtualNetwork",)),
-        rules=(_global, _linked),
+        rules=(_global, _tags, _linked),
     ),
     RECORD.token: row(
         RECORD,

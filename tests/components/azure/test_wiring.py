@@ -13,6 +13,7 @@ from components.plan import plan_cluster
 from components.stack_files.stack import CLUSTER, read_stack
 from components.topology.firewall import SecurityGroup
 from components.wiring.tags import tag_value
+from operations.clouds import cloud_tables
 from operations.recorder.recorder import record
 from sandbox import clouds
 from sandbox.values import Secret
@@ -31,6 +32,9 @@ def test_every_taggable_resource_has_tags_for_cluster_owner_expiry_and_urn(stack
     tagged = [resource for resource in recording(stack).resources.values() if resource.type.startswith("azure-native:")]
     for resource in (each for each in tagged if "tags" in shapes.inputs(each.type)):
         tags = resource.inputs["tags"]
+        if resource.type in cloud_tables.PRIVATE_DNS:
+            assert not [key for key in tags if ":" in key], "private DNS drops such a key"
+            tags = {key.replace("-", ":", 1): value for key, value in tags.items()}
         assert tags["mullion:cluster"] == stack and tags["mullion:owner"] == spec.owner
         assert tags.get("mullion:expires") == spec.expires
         assert tags["mullion:urn"] == tag_value(resource.urn)
@@ -209,6 +213,19 @@ def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
     assert (probe["protocol"], probe["requestPath"], probe["port"]) == ("Https", "/readyz", 6443)
     assert rule["disableOutboundSnat"] is True
     assert rule["probe"]["id"].endswith("/providers/Microsoft.Network/loadBalancers/azure-prod-api-internal/probes/api")
+
+
+def test_balancers_of_a_cluster_in_two_zones_are_in_all_zones_because_azure_takes_one_or_all() -> None:
+    network = {"zones": 2, "nodes": "10.20.0.0/16"}
+    api = {"access": "public", "allow": ["8.8.8.0/24"]}
+    spec = {**config("azure-prod")[CLUSTER], "network": network, "api": api}
+    recorded = record("azure-prod", {**config("azure-prod"), CLUSTER: spec})
+    assert recorded.errors == []
+    balancers = of(recorded, "azure-native:network:LoadBalancer")
+    [internal] = balancers["azure-prod-api-internal"].inputs["frontendIPConfigurations"]
+    public = of(recorded, "azure-native:network:PublicIPAddress")["azure-prod-api-public"].inputs
+    assert internal["zones"] == public["zones"] == ["1", "2", "3"]
+    assert {tuple(machine.inputs["zones"]) for machine in of(recorded, MACHINE).values()} == {("1",), ("2",)}
 
 
 def test_net_05_each_machine_with_a_pod_range_has_a_route_to_its_address() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pulumi import automation as auto
 
+from operations.clouds import cloud_tables
 from operations.recovery import recovery
 from operations.recovery.lookup import Found, Resource
 
@@ -114,3 +115,24 @@ def test_the_message_has_the_search_command_of_the_cloud() -> None:
     assert "it has no tags; its properties: name small-network, mtu 1500" in text
     assert f"gcloud asset search-all-resources --query=labels.mullion_urn={digest}" in text
     assert "aws" not in text
+
+
+@pytest.mark.parametrize(
+    ("type_", "inputs", "command"),
+    [
+        ("aws:iam/role:Role", {"name": "c-1"}, "aws iam get-role --role-name c-1"),
+        ("aws:route53/zone:Zone", {"name": "c.internal"}, "get-resources --region us-east-1 --tag-filters"),
+        (
+            "azure-native:privatedns:PrivateZone",
+            {"privateZoneName": "c.internal"},
+            "az resource list --tag mullion-urn=",
+        ),
+    ],
+)
+def test_types_that_the_search_by_tag_does_not_find_have_their_own_command(
+    type_: str, inputs: dict[str, Any], command: str
+) -> None:
+    urn = f"urn:pulumi:small::mullion::c${type_}::small"
+    tags = {f"{cloud_tables.of_type(type_).mark_of(type_)}urn": "x"}
+    text = recovery.by_hand("small", [{"urn": urn, "type": type_, "inputs": {**inputs, "tags": tags}}])
+    assert command in text

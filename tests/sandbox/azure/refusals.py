@@ -242,6 +242,13 @@ STORES: dict[str, Row] = {
         "LocationNotAvailableForResourceType",
         "'westeurope' is not available",
     ),
+    "tag that private DNS drops": ("zone", {"tags": {"mullion:urn": "x"}}, "BadRequest", "drop the tag 'mullion:urn'"),
+    "more tags than private DNS takes": (
+        "zone",
+        {"tags": {f"key-{number}": "x" for number in range(16)}},
+        "BadRequest",
+        "16; the maximum is 15",
+    ),
     "record without values": ("record", {"aRecords": None}, "BadRequest", "no records"),
     "record of a name": ("record", {"aRecords": [{"ipv4Address": "x"}]}, "BadRequest", "'x' is no valid"),
     "record without a time": ("record", {"ttl": None}, "BadRequest", "TTL None"),
