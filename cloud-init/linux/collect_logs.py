@@ -54,7 +54,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
     "system/addresses": ("ip", "-details", "address"),
     "system/routes": ("ip", "route", "show", "table", "all"),
     "system/firewall": ("iptables-save",),
-    "system/processes": ("ps", "-eo", "pid,ppid,user,stat,etime,args"),
+    "system/processes": ("ps", "-eo", "pid,ppid,user,stat,etime,comm"),  # arguments of pods may hold secrets
     "system/disks": ("df", "-h"),
     "system/clock": ("timedatectl",),
     "versions/system": ("cat", "/etc/os-release"),

@@ -21,6 +21,7 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import get_monitor
 
 from components.plan import Machine
+from components.rollout.plain_text import plain_record
 from components.rollout.signed_documents import POINTER
 from components.rollout.upgrade import Desired
 from components.sdk.registration import run_in_thread
@@ -101,7 +102,8 @@ async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     except (ProviderError, ValueError) as error:
         return {"state": "absent", "message": str(error)}
     record = cast(dict[str, Any], document) if isinstance(document, dict) else {}
-    if not isinstance(record.get("state"), str):  # a compromised worker may write any content
+    record = plain_record(record)  # a compromised worker may write any content
+    if not isinstance(record.get("state"), str) or record["state"] == "absent":
         return {"state": "absent", "message": "it is not a status record"}
     return record if record.get("instance") == instance else {"state": "absent", "message": "it is of another instance"}
 

@@ -6,9 +6,9 @@ come from an attacker who controls the machine: it is written to a file and neve
 
 import asyncio
 import base64
-import binascii
 import io
 import json
+import os
 import secrets
 import sys
 import time
@@ -16,12 +16,14 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from components import releases
 from components.naming import CONTROL_PLANE
 from components.node.evidence import EVERY_MINUTES
+from components.rollout.plain_text import plain
 from components.spec.models import Runtime
 from components.stack_files.stack import Stack
 from operations.clouds import cloud_tables
@@ -76,7 +78,9 @@ def fetch(name: str, machine: str, output: Path | None) -> None:
     moment = datetime.now(timezone.utc)
     path = output or target.root() / name / "logs" / f"{machine}-{moment:%Y%m%dT%H%M%SZ}.zip"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    with open(path, "wb", opener=partial(os.open, mode=0o600)) as file:
+        os.fchmod(file.fileno(), 0o600)  # also if the file existed
+        file.write(content)
     print(f"{path} ({len(content) / 1024:,.0f} KiB), redacted on the machine; read it before you share it\n")
     print(issue(stack, log_target.pool))
 
@@ -114,7 +118,7 @@ def _answer(name: str, machine: str, log_target: LogTarget, *, sandbox: bool) ->
                     if isinstance(answer, dict) and answer.get("id") == question:
                         answers.append(answer)
                         return True
-                except (ProviderError, ValueError):
+                except (ProviderError, ValueError, RecursionError):  # a compromised machine may write any text
                     pass
                 heart.beat(f"the logs of {machine}")
                 await asyncio.sleep(POLL_SECONDS)
@@ -141,8 +145,8 @@ def _archive(machine: str, answer: Mapping[str, Any]) -> bytes:
         )
     try:
         content = base64.b64decode(answer["archive"], validate=True)
-    except (KeyError, TypeError, binascii.Error) as error:
-        raise Stop(Exit.FAILED, f"{machine} answered without an archive: {error!r}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise Stop(Exit.FAILED, f"{machine} answered without an archive: {plain(error)[:200]}") from error
     if not zipfile.is_zipfile(io.BytesIO(content)):
         raise Stop(Exit.FAILED, f"{machine} answered with data that is no zip archive")
     return content

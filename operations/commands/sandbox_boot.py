@@ -10,6 +10,7 @@ from typing import Any
 
 from components.naming import CONTROL_PLANE
 from components.plan import ClusterPlan, plan_cluster
+from components.rollout.plain_text import plain
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from lab import cluster as programs
@@ -118,7 +119,7 @@ def _report(
 def _print_change(printed: dict[str, str], name: str, line: str) -> None:
     if printed.get(name) != line:
         printed[name] = line
-        print(f"{time.strftime('%H:%M:%S')}  {name}: {wait.plain(line)}", flush=True)
+        print(f"{time.strftime('%H:%M:%S')}  {name}: {plain(line)}", flush=True)
 
 
 def _expected_machines(cloud_state: CloudState, plan: ClusterPlan) -> list[ExpectedMachine]:
@@ -243,8 +244,8 @@ def _network(desired: DesiredPower) -> str:
 def _row(status: MachineStatus, record: Mapping[str, Any]) -> dict[str, str]:
     if str(record.get("time", "")) <= status.since:
         record = {"state": "absent"}  # the machine wrote it before its power was cut
-    where = "/".join(wait.plain(record[key]) for key in ("phase", "step") if record.get(key))
-    state = wait.plain(record.get("state"))
+    where = "/".join(plain(record[key]) for key in ("phase", "step") if record.get(key))
+    state = plain(record.get("state"))
     return {
         "instance": status.instance, "address": status.address, "power": f"{status.state} {status.why}".rstrip(),
         "network": _network(status.desired), "record": state, "step": where,

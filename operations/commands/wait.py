@@ -16,6 +16,7 @@ import yaml
 
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.rollout.gates import ENOUGH
+from components.rollout.plain_text import plain
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations.clouds import cloud_tables
@@ -178,7 +179,7 @@ def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineRepo
     node = None if nodes is None else nodes.get(machine.name)
     problem = ""
     if found not in machine.enough:
-        code = f"E{record['code']} {plain(record.get('name'))}: " if record.get("code") else ""
+        code = f"E{plain(record['code'])} {plain(record.get('name'))}: " if record.get("code") else ""
         message = f"{code}{plain(record.get('message'))}".strip()
         problem = f"{found}" + (f", {message}" if message else "")
     elif record.get("kubernetes") not in (None, machine.kubernetes):
@@ -237,11 +238,6 @@ def table_of(reports: list[MachineReport]) -> str:
         for report in reports
     ]
     return table(("machine", "state", "phase/step", "kubernetes", "node"), rows)
-
-
-def plain(text: Any) -> str:
-    """Return a text from a machine without characters that control a terminal."""
-    return "".join(character if character.isprintable() else " " for character in str(text or ""))
 
 
 def _say(report: MachineReport) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
+from components.rollout.plain_text import plain
+
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]], indent: str = "  ") -> str:
-    """Return aligned columns, two spaces apart; numbers stand to the right."""
-    body = [[str(cell) for cell in row] for row in rows]
+    """Return aligned columns, two spaces apart; numbers stand to the right. Cells may come from machines and pods."""
+    body = [[plain(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(headers, *body, strict=True)]
     right = [all(row[index].replace(",", "").isdigit() for row in body) for index in range(len(headers))]
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 from pulumi import automation as auto
 
+from components.rollout.plain_text import plain
+
 DONE = {
     "create": "created",
     "update": "updated",
@@ -28,7 +30,6 @@ POLICY_STARTER = "using pulumi-analyzer-policy-python from $PATH"
 """The engine's warning about the starter of the policy pack, which `policy_preview.environment` puts on PATH."""
 
 _COLOURS = re.compile(r"<\{%.*?%\}>")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def step_of(metadata: auto.StepEventMetadata) -> Step:
 
 
 def _plain(text: str) -> str:
-    return _CONTROLS.sub("", _COLOURS.sub("", text)).strip()
+    return plain(_COLOURS.sub("", text.replace("\r\n", "\n")), keep="\n\t").strip()
 
 
 def _type(urn: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from components.rollout.kubernetes_api import KubernetesApi
+from components.rollout.plain_text import LONGEST, plain
 from operations.verification import features, interface, manifests, workloads
 from operations.verification.cluster import Cluster, is_ready
 from operations.verification.questions import (
@@ -36,6 +37,8 @@ WORKING = 120.0
 """Seconds for controllers to reach their end state: a CronJob's first Job starts with the next minute."""
 LEAVING = 120.0
 """Seconds for the namespace to be deleted."""
+MOST_DIGITS = 6
+"""Digits of a question's number; a log with a longer one is not the probe's."""
 
 
 @dataclass(frozen=True)
@@ -213,8 +216,8 @@ def answers(log: str) -> dict[int, tuple[bool, str]]:
     for line in log.splitlines():
         number, _, rest = line.partition(" ")
         answer, _, text = rest.partition(" ")
-        if number.isdigit() and answer in ("ok", "no"):
-            by_number[int(number)] = (answer == "ok", text.strip())
+        if number.isdecimal() and len(number) < MOST_DIGITS and answer in ("ok", "no"):
+            by_number[int(number)] = (answer == "ok", plain(text[:LONGEST]).strip())
     return by_number
 
 

@@ -10,6 +10,7 @@ from components.machine.bundle import CLOUD_INIT, REDACTION
 TABLE = json.loads((CLOUD_INIT / REDACTION).read_text())["patterns"]
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIB\nAoGCCqGSM49\n-----END EC PRIVATE KEY-----"
 JWT = "eyJhbGciOiJSUzI1NiIsImtpZCI6IngifQ.eyJpc3MiOiJrdWJlcm5ldGVzIn0.c2lnbmF0dXJl"
+GONE = "[secret]"
 SECRETS: dict[str, tuple[str, str]] = {
     "private keys": (f"a\n{KEY}\nb", "a\n[secret]\nb"),
     "private keys, cut off at the end": (f"a\n{KEY[:50]}", "a\n[secret]"),
@@ -18,13 +19,22 @@ SECRETS: dict[str, tuple[str, str]] = {
     "bootstrap tokens": ("with abcdef.0123456789abcdef now", "with [secret] now"),
     "Authorization headers": ("Authorization: Bearer abcdefgh12345", "Authorization: Bearer [secret]"),
     "AWS access key ids": ("id ASIAIOSFODNN7EXAMPLE.", "id [secret]."),
-    "signatures in URLs": ("GET /a?X-Amz-Signature=0f0f&b=1", "GET /a?X-Amz-Signature=[secret]&b=1"),
+    "tokens of services, by their first letters": (f"got ya29.a0AfH6SMB{20 * 'x'}, kept", "got [secret], kept"),
+    "signatures in URLs and connection strings": (
+        "GET /a?X-Amz-Signature=0f0f&b=1",
+        "GET /a?X-Amz-Signature=[secret]&b=1",
+    ),
     "passwords in URLs": ("http://me:pass@proxy:3128", "http://me:[secret]@proxy:3128"),
     "fields that hold secrets": ('{"client-key-data": "LS0tLS1CRUdJTiBS"}', '{"client-key-data": "[secret]"}'),
     "fields that hold secrets, in yaml": ("    token: 0123456789abcdef", "    token: [secret]"),
     "fields that hold secrets, of AWS": (
         '"SecretAccessKey" : "wJalrXUtnFEMI/K7MDENG"',
         '"SecretAccessKey" : "[secret]"',
+    ),
+    "flags that hold secrets": ("app --db-password hunter22 --port 3", "app --db-password [secret] --port 3"),
+    "values of environment variables that hold secrets": (
+        "- name: DB_PASSWORD\n  value: hunter2",
+        "- name: DB_PASSWORD\n  value: [secret]",
     ),
 }
 """By row: texts, and what remains of them."""
@@ -36,6 +46,9 @@ HARMLESS = (
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
     "flannel.4096 10.244.3.2 kube-proxy",
     "registry.k8s.io/pause:3.10.2",
+    "--service-account-signing-key-file=/etc/kubernetes/pki/sa.key --client-cert-auth=true",
+    "--authorization-mode=Node,RBAC --bootstrap-token --next",
+    '"kind":"Secret","apiVersion":"v1","secretName":"web-certificates"',
 )
 
 

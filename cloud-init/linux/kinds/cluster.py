@@ -5,6 +5,7 @@ import binascii
 import hashlib
 import json
 import re
+import textwrap
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 
@@ -36,38 +37,53 @@ def elements(der: bytes) -> Iterator[tuple[int, bytes, bytes]]:
         der = der[start + length :]
 
 
-def key_hashes(pem: str) -> list[str]:
-    """Return sha256:<hex> of the public key of each certificate, in kubeadm's format."""
-    found = []
-    for part in pem.split(BEGIN)[1:]:
-        certificate = next(elements(base64.b64decode(part.partition(END)[0])))[1]
-        fields = [whole for tag, _, whole in elements(next(elements(certificate))[1]) if tag != VERSION]
-        found.append(f"sha256:{hashlib.sha256(fields[BEFORE_KEY]).hexdigest()}")
-    return found
+def key_hash(der: bytes) -> str:
+    """Return sha256:<hex> of a certificate's public key, in kubeadm's format. Raise IndexError or StopIteration if the
+    DER is no certificate.
+    """
+    certificate = next(elements(der))[1]
+    fields = [whole for tag, _, whole in elements(next(elements(certificate))[1]) if tag != VERSION]
+    return f"sha256:{hashlib.sha256(fields[BEFORE_KEY]).hexdigest()}"
 
 
-def trusted(pem: str, expected: str) -> bool:
-    """Return whether one of the PEM certificates has the key hash."""
+def pinned(pem: str, expected: str) -> str | None:
+    """Return the certificates alone, as PEM. Return None if there is none, or if one has another key than expected.
+
+    The kubelet accepts clients of every authority in the file, so one that was added beside the cluster's own would
+    be as good as the cluster's own.
+    """
     try:
-        return expected in key_hashes(pem)
+        certificates = [base64.b64decode(part.partition(END)[0]) for part in pem.split(BEGIN)[1:]]
+        if not certificates or {key_hash(der) for der in certificates} != {expected}:
+            return None
     except (binascii.Error, IndexError, StopIteration):
-        return False
+        return None
+    return "".join(f"{BEGIN}\n{lines(der)}\n{END}\n" for der in certificates)
+
+
+def lines(der: bytes) -> str:
+    """Return base64 in lines of 64 characters, as in PEM files."""
+    return "\n".join(textwrap.wrap(base64.b64encode(der).decode(), 64))
 
 
 def authority_holds(run: Run, step: Step) -> bool:
-    """Return whether the file has a certificate with the key hash."""
+    """Return whether the file has certificates with the key hash, and nothing else."""
     path = run.path(step["path"])
-    return plain(path) and bits_of(path) == MODES["public"] and trusted(path.read_text(), step["hash"])
+    if not plain(path) or bits_of(path) != MODES["public"]:
+        return False
+    pem = path.read_text(errors="replace")
+    return pem == pinned(pem, step["hash"])
 
 
 def make_authority(run: Run, step: Step) -> None:
-    """Fetch the bundle and write it if one certificate has the plan's key hash."""
+    """Fetch the bundle and write its certificates if each has the plan's key hash."""
     try:
-        pem = run.ask("store", step["url"]).decode()
+        said = run.ask("store", step["url"]).decode(errors="replace")
     except OSError as error:
         raise Failure("download-failed", f"{step['url']}: {type(error).__name__}: {error}") from None
-    if not trusted(pem, step["hash"]):
-        raise Failure("digest-mismatch", f"{step['url']} has no certificate whose key has {step['hash']}")
+    pem = pinned(said, step["hash"])
+    if pem is None:
+        raise Failure("digest-mismatch", f"{step['url']} has no certificate, or one whose key is not {step['hash']}")
     write_whole(run.path(step["path"]), pem.encode(), MODES["public"])
 
 

@@ -1,21 +1,18 @@
 # The cluster's CA bundle.
 
 # .SYNOPSIS
-# Return sha256:<hex> of the public key of each certificate in a PEM text, in kubeadm's format.
+# Return sha256:<hex> of the public key of a certificate (DER), in kubeadm's format.
 function Get-KeyHash {
     [CmdletBinding()]
-    param([string] $Pem)
-    foreach ($each in (ConvertFrom-Pem $Pem)) {
-        $der = $each.RawData
-        $start = (Read-Element $der 0)[0]                            # Certificate
-        $start = (Read-Element $der $start)[0]                       # TBSCertificate (RFC 5280, 4.1)
-        if ($der[$start] -eq 0xA0) { $start = (Read-Element $der $start)[1] }   # version
-        # serial number, signature, issuer, validity, subject; then subjectPublicKeyInfo
-        foreach ($field in 1..5) { $start = (Read-Element $der $start)[1] }
-        $key = [byte[]]::new((Read-Element $der $start)[1] - $start)
-        [Array]::Copy($der, $start, $key, 0, $key.Length)
-        'sha256:' + (Get-Sha256 $key)
-    }
+    param([byte[]] $Der)
+    $start = (Read-Element $Der 0)[0]                            # Certificate
+    $start = (Read-Element $Der $start)[0]                       # TBSCertificate (RFC 5280, 4.1)
+    if ($Der[$start] -eq 0xA0) { $start = (Read-Element $Der $start)[1] }   # version
+    # serial number, signature, issuer, validity, subject; then subjectPublicKeyInfo
+    foreach ($field in 1..5) { $start = (Read-Element $Der $start)[1] }
+    $key = [byte[]]::new((Read-Element $Der $start)[1] - $start)
+    [Array]::Copy($Der, $start, $key, 0, $key.Length)
+    'sha256:' + (Get-Sha256 $key)
 }
 
 # .SYNOPSIS
@@ -33,22 +30,40 @@ function Read-Element {
 }
 
 # .SYNOPSIS
-# Return whether a certificate in the file has the plan's key hash.
-function Test-CertificateAuthorityStep {
+# Return the certificates alone, as PEM. Return nothing if there is none, or if one has another key than expected: the
+# kubelet accepts clients of every authority in the file.
+function Get-PinnedPem {
     [CmdletBinding()]
-    param($Run, $Step)
-    [IO.File]::Exists($Step['path']) -and @(Get-KeyHash ([IO.File]::ReadAllText($Step['path']))) -contains $Step['hash']
+    param([string] $Pem, [string] $Hash)
+    $certificates = ConvertFrom-Pem $Pem
+    $others = @($certificates | Where-Object { (Get-KeyHash $_.RawData) -ne $Hash })
+    if (-not $certificates.Count -or $others) { return }
+    -join @($certificates | ForEach-Object {
+            $lines = [Convert]::ToBase64String($_.RawData) -replace '(.{64})(?=.)', "`$1`n"
+            "-----BEGIN CERTIFICATE-----`n$lines`n-----END CERTIFICATE-----`n"
+        })
 }
 
 # .SYNOPSIS
-# Fetch the bundle and write it if one certificate has the plan's key hash.
+# Return whether the file has certificates with the plan's key hash, and nothing else.
+function Test-CertificateAuthorityStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    if (-not [IO.File]::Exists($Step['path'])) { return $false }
+    $pem = [IO.File]::ReadAllText($Step['path'])
+    $pem -ceq (Get-PinnedPem $pem $Step['hash'])
+}
+
+# .SYNOPSIS
+# Fetch the bundle and write its certificates if each has the plan's key hash.
 function Set-CertificateAuthorityStep {
     [CmdletBinding()]
     param($Run, $Step)
     try { $bytes = Invoke-SignedRequest -Url $Step['url'] -Service 'store' }
     catch { throw (New-Failure 'download-failed' "$($Step['url']): $($_.Exception.GetBaseException().Message)") }
-    if (@(Get-KeyHash $Utf8.GetString($bytes)) -notcontains $Step['hash']) {
-        throw (New-Failure 'digest-mismatch' "$($Step['url']) has no certificate whose key has $($Step['hash'])")
+    $pem = Get-PinnedPem $Utf8.GetString($bytes) $Step['hash']
+    if (-not $pem) {
+        throw (New-Failure 'digest-mismatch' "$($Step['url']) has no certificate, or one whose key is not $($Step['hash'])")
     }
-    Write-Content $Step['path'] $bytes (Get-WantedAccess $Step)
+    Write-Content $Step['path'] $Utf8.GetBytes($pem) (Get-WantedAccess $Step)
 }

@@ -8,7 +8,7 @@ import pytest
 
 from components.plan import plan_cluster
 from operations.commands import wait
-from operations.commands.wait import ExpectedMachine, MachineReport, expected_machines, judge, plain, until_ready
+from operations.commands.wait import ExpectedMachine, MachineReport, expected_machines, judge, until_ready
 from operations.console.exits import Exit, Stop
 from operations.engine import state
 from operations.stacks import stack_files
@@ -71,7 +71,6 @@ def test_a_machines_record_cannot_control_the_terminal() -> None:
     hostile = judge(WORKER, {"state": "fa\x1b[2Jiled", "message": "a\r\nb", "phase": "\x07"}, None)
     assert hostile.problem == "fa [2Jiled, a  b"
     assert not [each for each in wait.table_of([hostile]).replace("\n", "") if not each.isprintable()]
-    assert plain(None) == ""
 
 
 def test_machines_that_are_not_created_and_stores_missing_in_the_state_are_named(clone: Path) -> None:

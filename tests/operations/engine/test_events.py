@@ -101,7 +101,7 @@ def test_components_and_the_stack_are_not_counted(tally: Tally) -> None:
         ),
         ("the spec is wrong", STACK, "the spec is wrong"),
         ("Traceback (most recent call last):\n  File x\nKeyError: 'a'", STACK, "KeyError: 'a'"),
-        ("beep \x07\x1b[31mred", URN, "dev-vpc (aws:ec2/vpc:Vpc): beep [31mred"),
+        ("beep \x07\x1b[31mred", URN, "dev-vpc (aws:ec2/vpc:Vpc): beep   [31mred"),
     ],
 )
 def test_errors_name_the_resource_and_are_plain_text(message: str, urn: str, shown: str, tally: Tally) -> None:
