@@ -11,11 +11,12 @@ CLUSTER: dict[str, Kind] = {
         "The file holds the cluster's CA bundle.",
         {
             "url": Field(URL, "URL of the PEM bundle, downloaded with the machine's identity."),
-            "hash": Field(KEY_HASH, "sha256:<hex> of the public key of one certificate in it."),
+            "hash": Field(KEY_HASH, "sha256:<hex> of the public key of every certificate in it."),
             "path": Field(PATH, "Path of the file."),
         },
-        compares="That one certificate in the file has the key.",
-        sets="Downloads the bundle, checks the hash (202), writes the file as kind `file` does.",
+        compares="That the file has certificates with this key, and nothing else.",
+        sets="Downloads the bundle, checks the key of each certificate (202), writes the certificates as kind `file`"
+        " does.",
         cuts=_WRITTEN,
         image=False,
     ),
