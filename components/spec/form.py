@@ -66,6 +66,11 @@ ROWS = (
         " internal-, xn-- or sthree- (reserved by AWS), and not ending with a hyphen",
     ),
     Form(
+        "cluster-name-on-gcp",
+        "the stack's name {value!r} contains google or begins with goog, and Google refuses buckets of such names",
+        "name the stack otherwise",
+    ),
+    Form(
         "secret-in-spec",
         "the spec holds an encrypted value (secure:), but its values are written into files that are not secret",
         "keep the secret in the cloud's secret store and write its name here",

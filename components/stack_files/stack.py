@@ -71,6 +71,8 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
     if not _NAME.fullmatch(name):
         problems.append(FORMS["cluster-name"].problem("stack name", value=name))
         outside.add(("name",))
+    elif reading.spec.cloud.value == "gcp" and ("google" in name or name.startswith("goog")):
+        problems.append(FORMS["cluster-name-on-gcp"].problem("stack name", value=name))
     region, wrong = _region(reading.spec.cloud.value, config)
     if not region:
         outside.add(("region",))

@@ -17,6 +17,7 @@ from components.plan import ClusterPlan, Machine, MachineGroup, plan_cluster
 from components.spec.defaults import windows_cpu_milli
 from components.stack_files.stack import Stack
 from components.topology.firewall import Rule, SecurityGroup
+from operations.clouds.account_limits import account_limits
 from operations.commands import plan_against, plan_text
 from operations.console.exits import Exit, Stop
 from operations.stacks import stack_files
@@ -72,6 +73,7 @@ def document(stack: Stack, planned: ClusterPlan) -> dict[str, Any]:
             "needed": len(planned.paths),
             "missing": [asdict(each) for each in planned.paths if each.missing],
         },
+        "limits": account_limits(planned),
         "warnings": [
             {"id": each.id, "path": each.path, "wrong": each.wrong, "fix": each.fix, "acknowledged": each.acknowledged}
             for each in stack.warnings

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from components.catalogue.account_limits import REQUEST
 from operations.commands import spec_changes
 from operations.console.table import table
 
@@ -33,6 +34,12 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
         f"  reachability  {paths['needed'] - len(paths['missing'])} of {paths['needed']} paths open"
         " (API, stores, downloads, kubelets, pod network)"
     )
+    figures = (
+        f"{one['what']}: {one['needed']:,} needed, {one['new_account']:,} in a new account" for one in whole["limits"]
+    )
+    yield f"  limits        {'; '.join(figures)}"
+    if more := [limit["title"] for limit in whole["limits"] if limit["needed"] > limit["new_account"]]:
+        yield f"                a new account needs more of: {', '.join(more)} ({REQUEST[whole['cloud']]})"
     if whole["expires"]:
         yield f"  expires       {whole['expires']}"
     if whole["protect"]:

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 
+from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT
+from components.catalogue.account_limits import VCPUS as CORES
 from sandbox.aws import offerings
 from sandbox.cloud import Request
 from sandbox.quotas import Quota, Quotas
 
 _MOST = "The maximum number of {} has been reached."
 VCPUS = "Running On-Demand Standard vCPUs"
+_NEW = NEW_ACCOUNT["aws"]
 _ROWS: Mapping[str, Quota] = {
     # EC2 service quota L-1216C47A; new accounts get 5, raised with use: the sandbox's account is an older one
     VCPUS: Quota(
-        5,
+        _NEW[CORES].new,
         "VcpuLimitExceeded",
         "You have requested more vCPU capacity than your current vCPU limit of {limit} allows for the instance bucket"
         " that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to"
@@ -21,7 +24,7 @@ _ROWS: Mapping[str, Quota] = {
     # Amazon VPC user guide, "Amazon VPC quotas"
     "VPCs per region": Quota(5, "VpcLimitExceeded", _MOST.format("VPCs")),
     "internet gateways per region": Quota(5, "InternetGatewayLimitExceeded", _MOST.format("internet gateways")),
-    "Elastic IP addresses per region": Quota(5, "AddressLimitExceeded", _MOST.format("addresses")),
+    "Elastic IP addresses per region": Quota(_NEW[ADDRESSES].new, "AddressLimitExceeded", _MOST.format("addresses")),
     "subnets per VPC": Quota(200, "SubnetLimitExceeded", _MOST.format("subnets")),
     "route tables per VPC": Quota(200, "RouteTableLimitExceeded", _MOST.format("route tables")),
     # 500 since June 2025; 50 before

@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 
+from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT, VCPUS
 from sandbox.azure.names import INTERFACE, MACHINE, NETWORK, RULES, TABLE
 from sandbox.azure.regions import vcpus
 from sandbox.cloud import Request
 from sandbox.quotas import Quota, Quotas
 
 CORES = "Total Regional Cores"
+_NEW = NEW_ACCOUNT["azure"]
 _ROWS: Mapping[str, Quota] = {
     CORES: Quota(
-        20,
+        _NEW[VCPUS].new,
         "OperationNotAllowed",
         "Operation could not be completed as it results in exceeding approved Total Regional Cores quota. Additional"
         " details - Deployment Model: Resource Manager, Location: {region}, Current Limit: {limit}, Current Usage:"
@@ -19,7 +21,7 @@ _ROWS: Mapping[str, Quota] = {
         granted=2000,
     ),
     "public addresses per location": Quota(
-        20,
+        _NEW[ADDRESSES].new,
         "PublicIPCountLimitReached",
         "Cannot create more than {limit} public IP addresses for this subscription in this region.",
         granted=1000,

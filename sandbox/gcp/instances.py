@@ -17,7 +17,7 @@ from sandbox.gcp.names import (
     own_name,
     points_to,
 )
-from sandbox.gcp.quotas import cpus, external
+from sandbox.gcp.quotas import cpus, external, ssd
 
 VALUE_LIMIT, TOTAL_LIMIT = 256 * 1024, 512 * 1024
 """Bytes of a metadata value, and of all entries together (Compute Engine, "About VM metadata": limitations)."""
@@ -204,7 +204,7 @@ TYPES: dict[str, ResourceType] = {
         unique=(zonal_name(INSTANCE),),
         claims=_used,
         created=boot_obstacles.start,
-        rules=(_metadata, _kind, _network, _shape, cpus, external),
+        rules=(_metadata, _kind, _network, _shape, cpus, external, ssd),
         delete_rules=(_protected,),
     ),
 }

@@ -1,7 +1,9 @@
 """Quotas of GCP (Compute Engine, "Allocation quotas", by project and region; VPC, "Quotas and limits")."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT, SSD, VCPUS
 from sandbox.cloud import Request
 from sandbox.gcp.names import ADDRESS, INSTANCE
 from sandbox.gcp.regions import vcpus
@@ -15,10 +17,12 @@ def _quota(default: int, name: str, *, granted: int | None = None, regional: boo
     return Quota(default, "quotaExceeded", "googleapi: Error 403: " + _OVER.format(name=name, where=where), granted)
 
 
-CPUS = "CPUs per region"
+CPUS, DISKS = "CPUs per region", "SSD GB per region"
+_NEW = NEW_ACCOUNT["gcp"]
 _ROWS: Mapping[str, Quota] = {
-    CPUS: _quota(24, "CPUS", granted=2400),
-    "in-use external addresses per region": _quota(8, "IN_USE_ADDRESSES", granted=64),
+    CPUS: _quota(_NEW[VCPUS].new, "CPUS", granted=2400),
+    "in-use external addresses per region": _quota(_NEW[ADDRESSES].new, "IN_USE_ADDRESSES", granted=64),
+    DISKS: _quota(_NEW[SSD].new, "SSD_TOTAL_GB", granted=100_000),
     "static addresses per region": _quota(8, "STATIC_ADDRESSES", granted=64),
     "networks per project": _quota(5, "NETWORKS", regional=False),
     "subnetworks per project": _quota(100, "SUBNETWORKS", regional=False),
@@ -57,3 +61,16 @@ def static(request: Request) -> None:
         there = [one for one in request.cloud_state.resources(ADDRESS) if one.region == request.region]
         used = sum(one.inputs.get("addressType", "EXTERNAL") == "EXTERNAL" for one in there)
         QUOTAS.refuse_over(request, "static addresses per region", 1, used)
+
+
+def ssd(request: Request) -> None:
+    """Check the gigabytes of the region's SSD boot disks, with the new machine's. pd-standard is no SSD."""
+    if request.old is not None:
+        return
+    there = [one.inputs for one in request.cloud_state.resources(INSTANCE) if one.region == request.region]
+    QUOTAS.refuse_over(request, DISKS, _ssd(request.inputs), sum(map(_ssd, there)))
+
+
+def _ssd(inputs: Mapping[str, Any]) -> int:
+    disk = (inputs.get("bootDisk") or {}).get("initializeParams") or {}
+    return int(disk.get("size") or 0) if disk.get("type") in ("pd-balanced", "pd-ssd") else 0

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from components.plan import plan_cluster
-from components.stack_files.stack import CLUSTER, read_stack
+from components.stack_files.stack import CLUSTER, EXAMPLES, read_stack
 from tests.docs import pages
 
 STACKS = [
@@ -18,9 +18,9 @@ STACKS = [
 
 
 @pytest.mark.parametrize(("page", "text"), STACKS, ids=[pages.name(page) for page, _ in STACKS])
-def test_stack_file_that_a_page_shows_has_no_errors_and_no_warnings(page: Path, text: str) -> None:
+def test_stack_file_that_a_page_shows_has_no_errors_and_warnings_about_examples_only(page: Path, text: str) -> None:
     stack = read_stack("demo", yaml.safe_load(text)["config"])
-    assert stack.warnings == ()
+    assert {warning.id for warning in stack.warnings} <= EXAMPLES
     assert plan_cluster("demo", stack.spec).machines
 
 

@@ -100,6 +100,7 @@ def test_every_rule_of_form_about_the_spec_has_a_case() -> None:
         "project-missing",
         "project-example",
         "cluster-name",
+        "cluster-name-on-gcp",
         "nested-too-deep",
         "yaml-too-large",
         "yaml-too-deep",

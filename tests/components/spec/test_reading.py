@@ -148,6 +148,13 @@ def test_the_project_of_the_examples_gives_a_warning() -> None:
     assert (problem.id, problem.path, problem.severity) == ("project-example", "gcp:project", Severity.WARNING)
 
 
+@pytest.mark.parametrize("name", ["googly", "my-google-app"])
+def test_a_name_that_google_refuses_for_buckets_is_an_error_on_gcp_only(name: str) -> None:
+    [problem] = problems(changed(gcp()), name)
+    assert (problem.id, problem.path) == ("cluster-name-on-gcp", "stack name")
+    assert problems(changed({}), name) == ()
+
+
 def test_a_stack_on_gcp_needs_a_project_unless_a_program_reads_it() -> None:
     config = {key: value for key, value in REGION.items() if key != "gcp:project"}
     [problem] = problems(changed(gcp()), config=config)

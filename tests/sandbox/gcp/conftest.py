@@ -36,7 +36,7 @@ SCENES: dict[str, tuple[str, dict[str, Any]]] = {
             "name": "machine",
             "zone": ZONE,
             "machineType": "n2-standard-2",
-            "bootDisk": {"initializeParams": {"image": IMAGE, "size": 50}},
+            "bootDisk": {"initializeParams": {"image": IMAGE, "size": 50, "type": "pd-balanced"}},
             "networkInterfaces": [{"subnetwork": "$sub", "networkIp": "10.20.0.9"}],
         },
     ),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.gcp.quotas import CPUS, QUOTAS
+from sandbox.gcp.quotas import CPUS, DISKS, QUOTAS
 from sandbox.gcp.regions import IMAGES, REGIONS, has, image, vcpus, zones
 from tests.sandbox.account import Account
 from tests.sandbox.scenes import Scene, filled, refusal_of, stopped
@@ -111,6 +111,7 @@ OVER: dict[str, tuple[str, dict[str, Any]]] = {
         "machine",
         {"networkInterfaces": [{"subnetwork": "$sub", "accessConfigs": [{}]}]},
     ),
+    DISKS: ("machine", {}),
     "static addresses per region": ("Address", {"name": "public"}),
     "networks per project": ("Network", {"name": "more"}),
     "subnetworks per project": ("sub", {"name": "more"}),
@@ -138,7 +139,7 @@ def test_one_more_than_the_quota_is_refused(account: Account, scene: Scene, name
     account.cloud_state.set_setting(f"quota/{name}", "0")
     refusal = account.refused(lambda: account.create(short, "more", **given))
     assert refusal.code == QUOTAS.rows[name].code
-    account.cloud_state.set_setting(f"quota/{name}", "8")
+    account.cloud_state.set_setting(f"quota/{name}", "50" if name == DISKS else "8")
     account.create(short, "more", **given)
 
 

@@ -1,0 +1,44 @@
+"""Limits of new accounts that a cluster reaches first. Clouds raise them on request; older accounts may have more."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+VCPUS, ADDRESSES, SSD = "vCPU", "public addresses", "SSD GiB"
+"""What is limited: vCPU of running machines, public addresses, GiB of SSD disks, each in one region."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit of a region. new: its value in a new account. title: its name in the cloud's console."""
+
+    new: int
+    title: str
+
+
+NEW_ACCOUNT: Mapping[str, Mapping[str, Limit]] = {
+    "aws": {
+        # EC2 service quota L-1216C47A: 5, which AWS raises by itself with use
+        VCPUS: Limit(5, "Running On-Demand Standard instances"),
+        # EC2 service quota L-0263D0A3
+        ADDRESSES: Limit(5, "EC2-VPC Elastic IPs"),
+    },
+    "azure": {
+        # "Azure subscription and service limits": 20 per region, and as many of each family; a free trial has 4
+        VCPUS: Limit(20, "Total Regional vCPUs"),
+        ADDRESSES: Limit(20, "Public IPv4 Addresses - Standard"),
+    },
+    "gcp": {
+        # Compute Engine, "Allocation quotas": 24 per region; a free trial has 8, and no Windows
+        VCPUS: Limit(24, "CPUs"),
+        ADDRESSES: Limit(8, "In-use IP addresses"),
+        SSD: Limit(500, "Persistent Disk SSD (GB)"),
+    },
+}
+"""Limits by cloud. Sources: the cloud's page of quotas, read 2026-11."""
+
+REQUEST = {
+    "aws": "Service Quotas",
+    "azure": "Subscriptions, Usage + quotas",
+    "gcp": "IAM & Admin, Quotas & System Limits",
+}
+"""Page of the cloud's console that shows the account's limits and takes requests for more."""

@@ -1,0 +1,40 @@
+"""What a cluster takes of an account's limits, beside the limits of a new account."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from components.catalogue import instance_sizes
+from components.catalogue.account_limits import ADDRESSES, NEW_ACCOUNT, SSD, VCPUS
+from components.plan import ClusterPlan
+
+
+def _vcpus(plan: ClusterPlan) -> int:
+    """Return the vCPU of all machines; a size that no table knows counts as none."""
+    sizes = [(instance_sizes.size(group.size), len(group.machines)) for group in plan.machine_groups]
+    return sum(size.vcpu * count for size, count in sizes if size)
+
+
+def _addresses(plan: ClusterPlan) -> int:
+    """Return the addresses of NAT gateways, of public machines and of the public load balancer.
+
+    AWS counts addresses of gateways only: it gives machines and load balancers others.
+    """
+    if plan.spec.cloud.facts.edge_subnets:
+        return len(plan.network.gateways)
+    return len(plan.network.gateways) + len(plan.machines) * plan.has_public_machines + plan.endpoint.public
+
+
+def _ssd(plan: ClusterPlan) -> int:
+    return sum(group.disk_gb * len(group.machines) for group in plan.machine_groups)
+
+
+NEEDED: Mapping[str, Callable[[ClusterPlan], int]] = {VCPUS: _vcpus, ADDRESSES: _addresses, SSD: _ssd}
+"""What a cluster takes, by limit."""
+
+
+def account_limits(plan: ClusterPlan) -> list[dict[str, Any]]:
+    """Return for each limit: what, the cloud's title, how much the cluster needs, how much a new account has."""
+    return [
+        {"what": what, "title": limit.title, "needed": NEEDED[what](plan), "new_account": limit.new}
+        for what, limit in NEW_ACCOUNT[plan.spec.cloud.value].items()
+    ]

@@ -1,0 +1,54 @@
+"""Account limits: what the plan counts is what the recorded resources take, by the sandbox's own tables of sizes."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from components.catalogue.account_limits import ADDRESSES, SSD, VCPUS
+from operations.clouds.account_limits import account_limits
+from operations.recorder.recorder import Recording
+from sandbox.aws import offerings
+from sandbox.azure import regions as azure
+from sandbox.gcp import regions as gcp
+from tests.components.recorded_wiring import of, plan, recording
+
+STACKS = ("aws-dev", "aws-ci", "aws-prod", "azure-dev", "azure-ci", "azure-prod", "gcp-dev", "gcp-ci", "gcp-prod")
+
+
+def _sizes(found: Recording) -> int:
+    by_size: dict[str, tuple[Callable[[dict[str, Any]], str], Callable[[str], int | None]]] = {
+        "aws:ec2/instance:Instance": (lambda inputs: inputs["instanceType"], offerings.vcpus),
+        "azure-native:compute:VirtualMachine": (lambda inputs: inputs["hardwareProfile"]["vmSize"], azure.vcpus),
+        "gcp:compute/instance:Instance": (lambda inputs: inputs["machineType"], gcp.vcpus),
+    }
+    return sum(
+        vcpus(size(one.inputs)) or 0 for type_, (size, vcpus) in by_size.items() for one in of(found, type_).values()
+    )
+
+
+def _disks(found: Recording) -> int:
+    machines = of(found, "gcp:compute/instance:Instance").values()
+    return sum(machine.inputs["bootDisk"]["initializeParams"]["size"] for machine in machines)
+
+
+def _addresses(found: Recording) -> int:
+    plain = ("aws:ec2/eip:Eip", "azure-native:network:PublicIPAddress", "gcp:compute/routerNat:RouterNat")
+    static = [
+        one for one in of(found, "gcp:compute/address:Address").values() if one.inputs["addressType"] == "EXTERNAL"
+    ]
+    public = [
+        one
+        for one in of(found, "gcp:compute/instance:Instance").values()
+        if one.inputs["networkInterfaces"][0].get("accessConfigs")
+    ]
+    return sum(len(of(found, type_)) for type_ in plain) + len(static) + len(public)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_a_plan_counts_what_the_resources_take(stack: str) -> None:
+    found = recording(stack)
+    counted = {VCPUS: _sizes(found), ADDRESSES: _addresses(found), SSD: _disks(found)}
+    rows = account_limits(plan(stack))
+    assert {row["what"]: row["needed"] for row in rows} == {row["what"]: counted[row["what"]] for row in rows}
+    assert counted[VCPUS] > 0
