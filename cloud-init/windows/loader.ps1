@@ -1,6 +1,6 @@
 # Fetches this machine's bundle, checks its digest, unpacks it (once per digest) and runs its executor, node.ps1.
-# As user-data it only saves itself and registers a boot task, which runs it as SYSTEM now and after each boot.
-# Another cloud takes a function that signs requests and a row in $Signers. The executor uses these functions too.
+# As user-data it only saves itself and registers a boot task, which runs it as SYSTEM now and after each boot. Another
+# cloud takes a function that signs requests and a row in $Signers. The executor uses these functions too.
 [CmdletBinding()]
 param([switch] $Functions)
 Set-StrictMode -Version 2.0
@@ -238,15 +238,15 @@ function Install-Bundle {
 }
 
 # .SYNOPSIS
-# Download the bundle. Retry without end: network, identity and clock may come up after the machine.
-function Get-Bundle {
+# Download and install the bundle. Retry without end: network, identity and clock may come up after the machine, Windows
+# renames no folder while Defender scans a file in it, and the store may get the right bundle later.
+function Install-StoredBundle {
     [CmdletBinding()]
-    param([string] $Url)
-    $waits = 1, 2, 4, 8, 15, 30, 60
+    param([string] $Url, [string] $Digest)
     for ($tries = 0; ; $tries++) {
-        try { return , (Invoke-SignedRequest -Url $Url -Service 'store') }
+        try { return Install-Bundle (Invoke-SignedRequest $Url 'store') $Digest }
         catch {
-            $wait = $waits[[Math]::Min($tries, $waits.Count - 1)]
+            $wait = (1, 2, 4, 8, 15, 30, 60)[[Math]::Min($tries, 6)]
             Write-Log "${Url}: $($_.Exception.GetBaseException().Message); again in $wait s"
             Start-Sleep -Seconds $wait
         }
@@ -254,17 +254,18 @@ function Get-Bundle {
 }
 
 # .SYNOPSIS
-# Register the script as a task that SYSTEM runs at every boot, and start it now.
+# Register the script as a task that SYSTEM runs at every boot, and start it now. If Windows cannot start it, it tries
+# again after a minute; what fails later, the script itself repeats.
 function Start-BootTask {
     [CmdletBinding()]
     param([string] $Script)
     $run = '-NoProfile -NonInteractive -ExecutionPolicy Bypass -File "{0}"' -f $Script
+    $settings = @{ Priority = 4; ExecutionTimeLimit = '0:0'; MultipleInstances = 'IgnoreNew'; RestartCount = 3 }
     $task = @{
-        TaskName  = 'mullion'
+        TaskName  = 'mullion'; Trigger = New-ScheduledTaskTrigger -AtStartup
         Action    = New-ScheduledTaskAction -Execute 'powershell.exe' -Argument $run
-        Trigger   = New-ScheduledTaskTrigger -AtStartup
         Principal = New-ScheduledTaskPrincipal -UserId 'SYSTEM' -LogonType ServiceAccount -RunLevel Highest
-        Settings  = New-ScheduledTaskSettingsSet -Priority 4 -ExecutionTimeLimit 0:0 -MultipleInstances IgnoreNew
+        Settings  = New-ScheduledTaskSettingsSet @settings -RestartInterval 0:1
     }
     [void](Register-ScheduledTask @task -Force)
     Start-ScheduledTask -TaskName 'mullion'
@@ -285,7 +286,7 @@ try {
         $sandbox = $told.facts.PSObject.Properties['world'] -and $told.facts.world -eq 'sandbox'
         if (-not $sandbox -and $told.bundle.url -cnotlike 'https://*') { throw "$($told.bundle.url) is not https" }
         $Site.Facts = $told.facts
-        Install-Bundle (Get-Bundle $told.bundle.url) $told.bundle.sha256
+        Install-StoredBundle $told.bundle.url $told.bundle.sha256
         Write-Log "bundle $($told.bundle.sha256) is current"
     }
 }

@@ -41,12 +41,11 @@ COMMANDS: dict[str, list[str]] = {
     "Sort-Object": ["Descending"],
     "Start-Sleep": ["Seconds", "Milliseconds"],
     "Where-Object": [],
-    "Write-Warning": [],
     # ScheduledTasks
     "Get-ScheduledTask": ["TaskName"],
     "New-ScheduledTaskAction": ["Execute", "Argument"],
     "New-ScheduledTaskPrincipal": ["UserId", "LogonType", "RunLevel"],
-    "New-ScheduledTaskSettingsSet": ["ExecutionTimeLimit", "MultipleInstances", "Priority"],
+    "New-ScheduledTaskSettingsSet": ["ExecutionTimeLimit", "MultipleInstances", "Priority", "RestartInterval"],
     "New-ScheduledTaskTrigger": ["AtStartup"],
     "Register-ScheduledTask": ["Force"],
     "Start-ScheduledTask": ["TaskName"],
@@ -94,7 +93,8 @@ TYPES = {
             IO.FileAttributes IO.FileInfo IO.FileStream IO.IOException IO.MemoryStream IO.Path IO.Stream
             IO.StreamReader IntPtr InvalidOperationException Math Microsoft.Win32.Registry Predicate
             Reflection.AssemblyName Reflection.Emit.AssemblyBuilder Runtime.InteropServices.Marshal
-            Security.AccessControl.FileSystemAccessRule Security.Cryptography.HMACSHA256
+            Security.AccessControl.FileSystemAccessRule Security.AccessControl.FileSystemRights
+            Security.Cryptography.HMACSHA256
             Security.Cryptography.SHA256 Security.Cryptography.SHA512 Security.Principal.SecurityIdentifier
             Security.Principal.WindowsBuiltInRole Security.Principal.WindowsIdentity
             Security.Principal.WindowsPrincipal StringComparer Text.Encoding Text.UTF8Encoding

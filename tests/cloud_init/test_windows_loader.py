@@ -51,7 +51,10 @@ def test_user_data_registers_a_boot_task_that_installs_the_bundle_once_and_runs_
     assert (name, others) == ("mullion", [])
     assert task["principal"] == {"UserId": "SYSTEM", "LogonType": "ServiceAccount", "RunLevel": "Highest"}
     assert task["trigger"]["AtStartup"] is True
-    assert task["settings"] == {"ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew", "Priority": 4}
+    assert task["settings"] == {
+        "ExecutionTimeLimit": 0, "MultipleInstances": "IgnoreNew", "Priority": 4,
+        "RestartCount": 3, "RestartInterval": 60,
+    }  # fmt: skip
     assert rf'-File "{MULLION}\loader.ps1"' in task["action"]["Argument"]
     assert machine.asked() == [{"name": "Start-ScheduledTask", "asked": {"TaskName": "mullion"}}]
     assert cloud.asked == [], "the task fetches, user-data does not"
@@ -90,10 +93,12 @@ def test_a_wrong_digest_plain_http_and_an_entry_outside_the_folder_are_refused(
         script = machine.path(tell(machine, cloud, made, sha256=sha256, target=target))
         script.rename(script.with_name(f"{number}.ps1"))
         boots.append(first_boot(rf"C:\user\{number}.ps1") + r"; [IO.File]::AppendAllText('C:\codes', $LASTEXITCODE)")
-    machine.pwsh("; ".join(boots))
+    sleep = "function global:Start-Sleep { throw 'power cut' }"
+    machine.pwsh("; ".join([sleep, *boots]))
     assert machine.path(r"C:\codes").read_text() == "111"
-    log = machine.path(LOG).read_text().splitlines()
+    log = [line for line in machine.path(LOG).read_text().splitlines() if "power cut" not in line]
     assert [said in line for (*_, said), line in zip(cases, log, strict=True)] == [True] * 3, log
+    assert ["again in" in line for line in log] == [True, False, True], "the store may get the right bundle"
     assert current(machine) == ""
     assert not list(machine.drive.rglob("evil.ps1"))
 
@@ -115,6 +120,19 @@ def test_after_a_power_loss_in_the_download_the_old_bundle_is_current_and_the_ne
     assert machine.boot_task()[0] == 7, "a clock that is off by a day is the services' to correct"
     assert current(machine) == second.sha256
     assert machine.path(r"C:\ran.txt").read_text().split()[-1] == "second"
+
+
+def test_a_bundle_that_cannot_be_renamed_while_a_scanner_reads_it_is_installed_a_second_later(
+    machine: Machine, stored: Bundle, cloud: FakeCloud
+) -> None:
+    folder = rf"{MULLION}\bundles\.{stored.sha256}"
+    scan = rf"[void][IO.Directory]::CreateDirectory('{folder}'); "
+    scan += rf"$global:Scanned = [IO.File]::Open('{folder}\scanned', 'Create', 'Write', 'None'); "
+    scan += "function global:Start-Sleep { param([int] $Seconds) $Scanned.Dispose(); "
+    scan += r"[IO.File]::AppendAllText('C:\slept.txt', $Seconds) }"
+    assert machine.pwsh(f"{scan}; {first_boot(tell(machine, cloud, stored))}")[0] == 7
+    assert machine.path(r"C:\slept.txt").read_text() == "1"
+    assert current(machine) == stored.sha256
 
 
 def test_a_failed_run_is_repeated_after_a_minute_as_on_linux(machine: Machine, cloud: FakeCloud) -> None:

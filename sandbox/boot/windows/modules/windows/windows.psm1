@@ -60,11 +60,14 @@ function New-ScheduledTaskSettingsSet {
     [CmdletBinding()]
     param(
         [TimeSpan] $ExecutionTimeLimit, [ValidateSet('Parallel', 'Queue', 'IgnoreNew')] [string] $MultipleInstances,
-        [ValidateRange(0, 10)] [int] $Priority = 7
+        [ValidateRange(0, 10)] [int] $Priority = 7, [int] $RestartCount, [TimeSpan] $RestartInterval
     )
-    @{
+    if ([bool] $RestartCount -ne [bool] $RestartInterval.Ticks) { throw 'The task XML contains an unexpected node.' }
+    $settings = @{
         ExecutionTimeLimit = $ExecutionTimeLimit.TotalSeconds; MultipleInstances = $MultipleInstances; Priority = $Priority
     }
+    if ($RestartCount) { $settings += @{ RestartCount = $RestartCount; RestartInterval = $RestartInterval.TotalSeconds } }
+    $settings
 }
 
 function Register-ScheduledTask {
@@ -181,6 +184,16 @@ function netsh.exe {
     $range = if ($kept.ContainsKey($protocol)) { $kept[$protocol] } else { 49152, 16384 }
     '', "Protocol $protocol Dynamic Port Range", '---------------------------------',
     "Start Port      : $($range[0])", "Number of Ports : $($range[1])", ''
+}
+
+# Wine's program knows no triggers.
+function sc.exe {
+    if ($args[0] -ne 'triggerinfo') { return & "$env:SystemRoot\System32\sc.exe" @args }
+    $services = [Microsoft.Win32.Registry]::LocalMachine.OpenSubKey('SYSTEM\CurrentControlSet\Services', $true)
+    $global:LASTEXITCODE = 0
+    if ($args[2] -ne 'delete' -or -not $services.OpenSubKey($args[1])) { $global:LASTEXITCODE = 1060; return 'FAILED' }
+    $services.DeleteSubKeyTree("$($args[1])\TriggerInfo", $false)
+    '[SC] ChangeServiceConfig2 SUCCESS'
 }
 
 function Get-MpComputerStatus {
