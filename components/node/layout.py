@@ -121,6 +121,10 @@ put another in its place."""
 CONTAINER_USER = "S-1-5-93-2-2"
 """SID of ContainerUser, the default user of processes in Windows containers."""
 
+AUTHENTICATED_USERS = "S-1-5-11"
+"""SID of the group of all accounts that have signed in, with IIS' application pools, NETWORK SERVICE and users that an
+image creates."""
+
 WINDOWS_NODE_CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 """The node's client certificate and key, which the kubelet renews."""
 

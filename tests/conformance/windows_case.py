@@ -120,7 +120,8 @@ class WindowsCase:
         book = self.book("access")
         for path, access in {**state.folders, **state.access}.items():
             word, *readers = access.split(", ")
-            book[path] = sddl(word, readers, folder=self.place(path).is_dir())
+            folder = self.place(path).is_dir()
+            book[path] = access if access.startswith("D:") else sddl(word, readers, folder=folder)
         links = self.book("links")
         for path, target in state.links.items():
             self.place(path).parent.mkdir(parents=True, exist_ok=True)

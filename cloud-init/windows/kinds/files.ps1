@@ -8,6 +8,13 @@ $Access = @{
     public  = @{ $System = 'FullControl'; $Administrators = 'FullControl'; $Users = 'ReadAndExecute, Synchronize' }
 }
 $Writes = 'Modify, Synchronize'
+$Inherited = 'ContainerInherit, ObjectInherit'
+
+# SIDs of groups that every user or process may be in: Everyone, Local, Creator Owner, Network, Interactive, Anonymous,
+# Authenticated Users, This Organization, Users, Guests, all app packages ("Well-known SIDs", learn.microsoft.com). They
+# have the planned rights and no more.
+$Anyone = @('S-1-1-0', 'S-1-2-0', 'S-1-3-0', 'S-1-5-2', 'S-1-5-4', 'S-1-5-7', 'S-1-5-11', 'S-1-5-15', $Users,
+    'S-1-5-32-546', 'S-1-15-2-1', 'S-1-15-2-2')
 
 # .SYNOPSIS
 # Return the rights of a step by SID.
@@ -21,30 +28,47 @@ function Get-WantedAccess {
 }
 
 # .SYNOPSIS
-# Return whether the path has exactly these rights, none of them inherited.
+# Return whether the path has these rights, none of them inherited. Accounts outside $Anyone may have further rights:
+# CSI drivers and administrators grant some to a service.
 function Test-Access {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Wanted)
     $acl = Get-Acl -LiteralPath $Path
     if (-not $acl.AreAccessRulesProtected) { return $false }
-    $fit = 0
+    $itself, $below = @{}, @{}
     foreach ($rule in $acl.GetAccessRules($true, $true, [Security.Principal.SecurityIdentifier])) {
-        $right = $Wanted[$rule.IdentityReference.Value]
-        if ("$($rule.AccessControlType)" -ne 'Allow' -or $rule.FileSystemRights.ToString() -ne $right) { return $false }
-        $fit++
+        $sid, $rights = $rule.IdentityReference.Value, [int] $rule.FileSystemRights
+        if ($sid -notin $Anyone -and -not $Wanted.ContainsKey($sid)) { continue }
+        if ("$($rule.AccessControlType)" -ne 'Allow') { return $false }
+        # One account may have several rules; its rights are their union.
+        if ("$($rule.PropagationFlags)" -ne 'InheritOnly') { $itself[$sid] = [int] $itself[$sid] -bor $rights }
+        if ("$($rule.InheritanceFlags)" -eq $Inherited) { $below[$sid] = [int] $below[$sid] -bor $rights }
     }
-    $fit -eq $Wanted.Count
+    $places = if ([IO.Directory]::Exists($Path)) { $itself, $below } else { , $itself }
+    foreach ($rights in $places) {
+        foreach ($sid in @($rights.Keys) + @($Wanted.Keys)) {
+            $planned = if ($Wanted[$sid]) { [int] [Security.AccessControl.FileSystemRights] $Wanted[$sid] } else { 0 }
+            if ($planned -band -bnot [int] $rights[$sid]) { return $false }
+            if ($sid -in $Anyone -and [int] $rights[$sid] -band -bnot $planned) { return $false }
+        }
+    }
+    $true
 }
 
 # .SYNOPSIS
-# Set exactly these rights on the path, without inheritance.
+# Set these rights on the path, without inheritance. Rights of accounts outside $Anyone stay.
 function Set-Access {
     [CmdletBinding()]
     param([string] $Path, [hashtable] $Wanted)
     $folder = [IO.Directory]::Exists($Path)
     $acl = New-Object "Security.AccessControl.$(if ($folder) { 'Directory' } else { 'File' })Security"
     $acl.SetAccessRuleProtection($true, $false)
-    $inherit = if ($folder) { 'ContainerInherit, ObjectInherit' } else { 'None' }
+    $before = (Get-Acl -LiteralPath $Path).GetAccessRules($true, $false, [Security.Principal.SecurityIdentifier])
+    foreach ($rule in $before) {
+        $sid = $rule.IdentityReference.Value
+        if ($sid -notin $Anyone -and -not $Wanted.ContainsKey($sid)) { $acl.AddAccessRule($rule) }
+    }
+    $inherit = if ($folder) { $Inherited } else { 'None' }
     foreach ($sid in $Wanted.Keys) {
         $who = [Security.Principal.SecurityIdentifier]::new($sid)
         $rule = [Security.AccessControl.FileSystemAccessRule]::new($who, $Wanted[$sid], $inherit, 'None', 'Allow')

@@ -17,8 +17,9 @@ FILES: dict[str, Kind] = {
             ),
             "only": Field(NAMES, "Names of files to keep; others are deleted.", required=False, systems=("windows",)),
         },
-        compares="That the directory exists with exactly this mode (0755, 0700) or these access rules, and without"
-        " files that `only` does not name.",
+        compares="That the directory exists with exactly this mode (0755, 0700) or these access rights, and without"
+        " files that `only` does not name. Windows: another account may have further rights, but no group that every"
+        " user is in, such as Users.",
         sets="Creates it with its parents, then sets mode or rules; files in it stay unless `only` is given.",
         undo="files that `only` does not name",
     ),
@@ -68,8 +69,8 @@ FILES: dict[str, Kind] = {
                 systems=("windows",),
             ),
         },
-        compares="Linux: mode and owner; a file that its owner may execute stays executable. Windows: the access rules,"
-        " without inherited rules.",
+        compares="Linux: mode and owner; a file that its owner may execute stays executable. Windows: the access"
+        " rights as of kind `directory`, without inherited ones.",
         sets="Sets the rights.",
     ),
     "secret": Kind(
