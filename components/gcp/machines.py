@@ -10,16 +10,11 @@ from pulumi import Output
 
 from components.catalogue import instance_sizes
 from components.gcp.network import Network
-from components.machine.bundle import CLOUD_INIT
-from components.machine.user_data import without_comments
 from components.spec.models import OperatingSystem
 from components.topology.firewall import SecurityGroup
 from components.wiring.context import ClusterContext
 from components.wiring.launch_data import LaunchData
 from components.wiring.machine_groups import CloudMachines, MachineRequest
-
-SPECIALIZE = (CLOUD_INIT / "windows" / "image" / "specialize.ps1").read_text(encoding="ascii")
-"""Sysprep's specialize script: runs once, before the first boot of Windows and before the loader."""
 
 METADATA = {
     "linux": {"block-project-ssh-keys": "true", "enable-oslogin": "FALSE", "serial-port-enable": "FALSE"},
@@ -28,7 +23,6 @@ METADATA = {
         "disable-address-manager": "true",
         "disable-account-manager": "true",
         "serial-port-enable": "FALSE",
-        "sysprep-specialize-script-ps1": without_comments(SPECIALIZE),
     },
 }
 """Instance metadata by OS family: block SSH keys, users and addresses from the project's metadata."""

@@ -115,7 +115,7 @@ def _kind(name: str, kind: Kind) -> Schema:
     return {**definition, "allOf": whens} if whens else definition
 
 
-def _is(field: str, value: str | None) -> Schema:
+def _is(field: str, value: str | bool | None) -> Schema:
     """Return a schema that matches if the field has the value, or if the field is absent (None)."""
     if value is None:
         return {"not": {"required": [field]}}

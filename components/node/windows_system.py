@@ -8,7 +8,13 @@ from components.clouds import RegistryRow
 from components.node import egress, runtime
 from components.node.evidence import windows_script
 from components.node.kinds import OnChange, Step, ref, step
-from components.node.layout import CONTAINER_USER, PRIVATE_FOLDERS, WINDOWS, WINDOWS_KUBELET_ROOT
+from components.node.layout import (
+    AUTHENTICATED_USERS,
+    CONTAINER_USER,
+    PRIVATE_FOLDERS,
+    WINDOWS,
+    WINDOWS_KUBELET_ROOT,
+)
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.spec.models import NetworkMode
@@ -85,8 +91,11 @@ def system(role: Role) -> Phase:
 
 def _registry(role: Role) -> Iterator[Step]:
     facts = role.spec.cloud.facts
-    fixes = [(each.key, each.value, "DWord", each.number) for each in releases.windows(role.os).fixes]
-    for key, value, type_, data in (*fixes, *EVERYWHERE, *_time(facts.time_server), *facts.windows_registry):
+    for fix in releases.windows(role.os).fixes:
+        bits: dict[str, Any] = {"bits": True} if fix.bits else {}
+        name, data = f"registry-{fix.value}", fix.number
+        yield step("registry", name, key=fix.key, value=fix.value, type="DWord", data=data, **bits)
+    for key, value, type_, data in (*EVERYWHERE, *_time(facts.time_server), *facts.windows_registry):
         yield step("registry", f"registry-{value}", key=key, value=value, type=type_, data=data)
 
 
@@ -126,17 +135,18 @@ def _rule(name: str, protocol: str, ports: str, sources: list[str] | None = None
 def folders(role: Role) -> Phase:
     """Return the phase that creates private folders before any file in them; logs too, for CVE-2024-5321 (SEC-01).
 
-    Only pod volumes are writable by another user: containers run as ContainerUser by default, and Windows checks that
-    user's rights when a container opens a file in a mounted volume.
+    Only pod volumes are writable by others. Windows checks the rights of a container's own user when it opens a file in
+    a mounted volume, and the kubelet sets none on `pods`: what it creates there inherits (os.MkdirAll in
+    pkg/kubelet/kubelet.go). Elsewhere the folder inherits from C:, so every user may read and add files.
     """
     private = (*PRIVATE_FOLDERS, runtime.data_folder(role))
-    pods = WINDOWS.path(WINDOWS_KUBELET_ROOT, "pods")
+    pods, writers = WINDOWS.path(WINDOWS_KUBELET_ROOT, "pods"), [CONTAINER_USER, AUTHENTICATED_USERS]
     return Phase(
         "folders",
         Scope.IMAGE,
         (
             *(step("directory", f"folder-{path}", path=path, access="private") for path in private),
-            step("directory", f"folder-{pods}", path=pods, access="private", writers=[CONTAINER_USER]),
+            step("directory", f"folder-{pods}", path=pods, access="private", writers=writers),
         ),
     )
 

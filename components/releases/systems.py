@@ -13,6 +13,8 @@ class RegistryFix:
     key: str
     value: str
     number: int
+    bits: bool = False
+    """Whether `number` has the bits to set, beside others that Windows or an image has set."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,8 @@ WINDOWS: dict[str, WindowsRelease] = {
             # KB4580390 (sig-windows-tools, hostprocess/flannel/kube-proxy/start.ps1)
             dsr_ubr=1554,
             fixes=(
-                RegistryFix(_HNS, "HNSControlFlag", 80),
+                # 0x10 and 0x40: fixes of November 2022 (image-builder); AKS changes single bits too
+                RegistryFix(_HNS, "HNSControlFlag", 0x50, bits=True),
                 RegistryFix(r"HKLM\SYSTEM\CurrentControlSet\Services\wcifs", "WcifsSOPCountDisabled", 0),
                 _GMSA,
             ),
@@ -88,8 +91,8 @@ WINDOWS: dict[str, WindowsRelease] = {
             _images("2022", "WindowsServer", "2022-datacenter-core-smalldisk-g2"),
             "2031-10-14",
             first="1.23",
-            # VFP lock fix of April 2025
-            fixes=(RegistryFix(_OVERRIDES, "1114842764", 0), _GMSA),
+            # image-builder sets the override 1114842764 to 0, AKS to 1: Windows decides (docs/windows-nodes.md)
+            fixes=(_GMSA,),
         ),
         WindowsRelease(
             "windows-2025",

@@ -32,12 +32,14 @@ function Start-Ec2LaunchV2 {
 }
 
 # .SYNOPSIS
-# Generalize with EC2Launch v1 (Windows Server 2019), scheduled, so that clones run user-data.
+# Generalize with EC2Launch v1 (Windows Server 2019), scheduled, so that clones run user-data. Its scripts run in their
+# own process: they are not written for this script's strict mode.
 function Start-Ec2LaunchV1 {
     [CmdletBinding()]
     param()
-    & "$Ec2LaunchV1\InitializeInstance.ps1" -Schedule
-    & "$Ec2LaunchV1\SysprepInstance.ps1"
+    $run = '-NoProfile', '-NonInteractive', '-ExecutionPolicy', 'Bypass', '-File'
+    Invoke-Own 'powershell.exe' ($run + "$Ec2LaunchV1\InitializeInstance.ps1", '-Schedule')
+    Invoke-Own 'powershell.exe' ($run + "$Ec2LaunchV1\SysprepInstance.ps1")
 }
 
 # .SYNOPSIS

@@ -81,7 +81,19 @@ function Test-RegistryStep {
     if (-not $fits -or ($type -eq 'DWord' -and $data -gt [uint32]::MaxValue)) {
         throw (New-Failure 'step-invalid' "data is not of type $type")
     }
-    Test-RegistryValue (Get-RegistryKey $Step) $Step['value'] $type $data
+    if ($Step['bits'] -and $type -ne 'DWord') { throw (New-Failure 'step-invalid' "type $type has no bits") }
+    Test-RegistryValue (Get-RegistryKey $Step) $Step['value'] $type (Get-RegistryStepData $Step)
+}
+
+# .SYNOPSIS
+# Return the step's data; with `bits`, together with the bits that the value has now.
+function Get-RegistryStepData {
+    [CmdletBinding()]
+    param($Step)
+    if (-not $Step['bits']) { return , $Step['data'] }
+    $now = Get-RegistryValue (Get-RegistryKey $Step) $Step['value']
+    $bits = if ($now -is [int]) { [BitConverter]::ToUInt32([BitConverter]::GetBytes($now), 0) } else { 0 }
+    [long] ($bits -bor [uint32] $Step['data'])
 }
 
 # .SYNOPSIS
@@ -89,5 +101,5 @@ function Test-RegistryStep {
 function Set-RegistryStep {
     [CmdletBinding()]
     param($Run, $Step)
-    Set-RegistryValue (Get-RegistryKey $Step) $Step['value'] $Step['type'] $Step['data']
+    Set-RegistryValue (Get-RegistryKey $Step) $Step['value'] $Step['type'] (Get-RegistryStepData $Step)
 }

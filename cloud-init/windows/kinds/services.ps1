@@ -213,23 +213,38 @@ function Test-Running {
 }
 
 # .SYNOPSIS
-# Return whether a service of Windows has the planned start type and state.
+# Return whether triggers start or stop the service. On a machine outside a domain a trigger stops the time service
+# right after each boot (Microsoft KB 2385818).
+function Test-ServiceTrigger {
+    [CmdletBinding()]
+    param([string] $Name)
+    $open = [Microsoft.Win32.Registry]::LocalMachine.OpenSubKey("SYSTEM\CurrentControlSet\Services\$Name\TriggerInfo")
+    if (-not $open) { return $false }
+    try { $open.SubKeyCount -gt 0 } finally { $open.Dispose() }
+}
+
+# .SYNOPSIS
+# Return whether a service of Windows has the planned start type and state; one that starts at boot has no triggers.
 function Test-SystemServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
     $state = if ($Step['start'] -eq 'auto') { 'Running' } else { 'Stopped' }
     (Get-RegistryValue "$ServiceRoot\$($Step['service'])" 'Start') -eq $Starts[$Step['start']] -and
-    (Get-ServiceState $Step['service']) -eq $state
+    (Get-ServiceState $Step['service']) -eq $state -and
+    ($state -eq 'Stopped' -or -not (Test-ServiceTrigger $Step['service']))
 }
 
 # .SYNOPSIS
-# Set the start type, then start or stop the service.
+# Set the start type and remove triggers, then start or stop the service.
 function Set-SystemServiceStep {
     [CmdletBinding()]
     param($Run, $Step)
     $name, $now = $Step['service'], (Get-ServiceState $Step['service'])
     if (-not $now) { throw (New-Failure 'service-failed' "this Windows has no service $name") }
     Set-ScmStart $name $Starts[$Step['start']]
+    if ($Step['start'] -eq 'auto' -and (Test-ServiceTrigger $name)) {
+        [void](& sc.exe triggerinfo $name delete)
+    }
     if ($Step['start'] -eq 'disabled') { if ($now -ne 'Stopped') { Stop-PlannedService $Run $name } }
     elseif ($now -ne 'Running') { Start-PlannedService $Run $name }
 }

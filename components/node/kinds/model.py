@@ -55,7 +55,7 @@ class When:
     """Additional types of fields if another field has the value, or if it is absent (None)."""
 
     field: str
-    value: str | None
+    value: str | bool | None
     types: dict[str, Type]
 
 

@@ -1,7 +1,7 @@
 """The kind that sets a registry value."""
 
 from components.node.kinds.model import Cut, Field, Kind, When
-from components.node.kinds.values import DOCUMENT, TEXT, one_of
+from components.node.kinds.values import DOCUMENT, FLAG, TEXT, one_of
 
 _ONE = (Cut.BEFORE_SET, Cut.AFTER_SET)
 _WINDOWS = ("windows",)
@@ -16,6 +16,9 @@ REGISTRY: dict[str, Kind] = {
                 one_of("DWord", "QWord", "String", "ExpandString", "MultiString", "Binary"), "Type of the value."
             ),
             "data": Field(DOCUMENT, "A number, a string, a list of strings, or bytes in base64, by type."),
+            "bits": Field(
+                FLAG, "DWord: whether data has the bits to set, and the value's other bits stay.", required=False
+            ),
         },
         compares="Type and data, without expanding variables.",
         sets="Creates the key and writes the value.",
@@ -23,6 +26,7 @@ REGISTRY: dict[str, Kind] = {
         cuts=_ONE,
         systems=_WINDOWS,
         whens=(
+            When("bits", True, {"type": one_of("DWord")}),
             When("type", "DWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**32 - 1}}),
             When("type", "QWord", {"data": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}}),
             When("type", "String", {"data": TEXT}),

@@ -82,19 +82,6 @@ def test_machines_are_as_planned_and_hardened(stack: str) -> None:
         assert instances[name].ignore_changes[:1] == ["metadata"] and instances[name].delete_before_replace
 
 
-@pytest.mark.parametrize("stack", STACKS)
-def test_windows_features_are_installed_by_the_sysprep_script_before_the_first_boot(stack: str) -> None:
-    """The script installs exactly the features of the node plan; the executor installs those that are missing."""
-    instances = of(recording(stack), INSTANCE)
-    for group in plan(stack).machine_groups:
-        for machine in group.machines:
-            script = instances[f"{stack}-{machine.name}"].inputs["metadata"].get("sysprep-specialize-script-ps1", "")
-            wanted = {each.fields["feature"] for each in group.node_plan.steps if each.kind == "feature"}
-            assert set(re.findall(r"Install-WindowsFeature -Name '(\w+)'", script)) == wanted
-            assert bool(wanted) is group.os.is_windows
-            assert group.bundle.sha256 not in script, "the script does not depend on the cluster"
-
-
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     instances = of(recording("gcp-prod"), INSTANCE)
     members = [instances[f"gcp-prod-{machine.name}"] for machine in plan("gcp-prod").control_plane.machines]

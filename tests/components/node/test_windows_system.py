@@ -64,4 +64,5 @@ def test_cve_2024_5321_no_user_reads_or_changes_a_log(windows: NodePlan) -> None
 
 def test_containers_can_write_to_pod_volumes(windows: NodePlan) -> None:
     open_to_others = {each.fields["path"]: each.fields["writers"] for each in windows.steps if "writers" in each.fields}
-    assert open_to_others == {r"C:\var\lib\kubelet\pods": ["S-1-5-93-2-2"]}, "ContainerUser, and no host's user"
+    everyone = ["S-1-5-93-2-2", "S-1-5-11"]
+    assert open_to_others == {r"C:\var\lib\kubelet\pods": everyone}, "ContainerUser, and users that images create"
