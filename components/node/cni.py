@@ -61,6 +61,9 @@ def windows(role: Role) -> dict[str, Any]:
     plugin: dict[str, Any] = {
         "type": "win-overlay" if overlay else "win-bridge",
         **form.version,
+        # with direct server return a pod would else be cut off from its own Services (kubernetes-sigs/
+        # sig-windows-tools#119, projectcalico/calico#5522)
+        "loopbackDSR": True,
         "policies": [{"name": "EndpointPolicy", "value": each} for each in policies],
     }
     capabilities = {"capabilities": {"portMappings": True, "dns": True}}
@@ -70,7 +73,7 @@ def windows(role: Role) -> dict[str, Any]:
         # without rangeStart host-local would give a pod the second address, which is the host's endpoint
         pods = {"subnet": ref("machine.pod_cidr"), "rangeStart": ref("machine.pod_start")}
         ipam = {"type": "host-local", "ranges": [[pods]]}
-        plugin = {**plugin, **capabilities, "loopbackDSR": True, "ipam": ipam}
+        plugin = {**plugin, **capabilities, "ipam": ipam}
     version = releases.CNI_VERSIONS[role.runtime.value]
     return {"name": name(network), "cniVersion": version, "plugins": [plugin]}
 

@@ -35,6 +35,9 @@ RENAMED: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """Policy of the first API -> that of HCN, and its fields. Those of other policies have the same names in both."""
 
+ACL = {"Protocol": "Protocols", "LocalPort": "LocalPorts", "RemotePort": "RemotePorts"}
+"""Fields of access lists that are numbers here and text in HCN (hcsshim internal/hns/hnspolicy.go ACLPolicy)."""
+
 PROTOCOLS = {"tcp": 6, "udp": 17}
 
 
@@ -43,6 +46,9 @@ def to_hcn(policy: Mapping[str, Any]) -> Object:
     word = str(policy.get("Type"))
     kind, names = RENAMED.get(word, (word, {field: field for field in policy}))
     settings: dict[str, Any] = {}
+    if word == "ACL":
+        numbers = {ACL[field]: str(policy[field]) for field in ACL if policy.get(field)}
+        return {"Type": word, "Settings": {key: policy[key] for key in policy if key not in ("Type", *ACL)} | numbers}
     for field, value in policy.items():
         if field == "Type":
             continue

@@ -29,9 +29,12 @@ def frontends(balancer: Mapping[str, Any]) -> set[tuple[str, int, int]]:
 
 
 def create(service: Service, wanted: str, text: str) -> Object:
-    """Create a load balancer."""
+    """Create a load balancer. Before HNS 12.0 it does not assign clients to one endpoint."""
     document = shapes.read("LoadBalancer", text)
     _check(service, document, None)
+    if not service.build.session_affinity:
+        for port in document["PortMappings"]:
+            port.pop("DistributionType", None)
     document["HostComputeEndpoints"] = [upper(each) for each in document.get("HostComputeEndpoints") or ()]
     return service.add("LoadBalancer", document, wanted)
 
@@ -66,8 +69,6 @@ def _check(service: Service, document: Mapping[str, Any], own: str | None) -> No
         raise HnsError(Code.PARAMETER, str(error)) from None
     if flags & DSR and not service.build.dsr:
         raise HnsError(Code.UNSUPPORTED, f"DSR with HNS {service.build.version}")
-    if any(port.get("DistributionType") for port in ports) and not service.build.session_affinity:
-        raise HnsError(Code.UNSUPPORTED, f"session affinity with HNS {service.build.version}")
     others = [each for each in service.all("LoadBalancer") if each["ID"] != own]
     if any(frontends(document) & frontends(each) for each in others):
         raise HnsError(Code.FILE_EXISTS, f"a frontend exists: {sorted(frontends(document))}")

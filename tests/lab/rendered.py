@@ -149,10 +149,11 @@ def filled(document: Any, values: Mapping[str, Any] = VALUES) -> Any:
 
 def machines(kubernetes: str) -> tuple[Rendered, ...]:
     """Return all machines of all variants that can be planned for the version."""
-    return tuple(each for variant in VARIANTS for each in _of_variant(kubernetes, variant))
+    return tuple(each for variant in VARIANTS for each in of_variant(kubernetes, variant))
 
 
-def _of_variant(kubernetes: str, variant: Variant) -> Iterator[Rendered]:
+def of_variant(kubernetes: str, variant: Variant) -> Iterator[Rendered]:
+    """Yield the machines of a variant that can be planned for the version."""
     pools = {name: {"os": os, **_linux_part(variant)} for name, os in LINUX.items()}
     for windows in WINDOWS:
         spec = _spec(kubernetes, variant, {**pools, "windows": {"os": windows, **variant.windows}})

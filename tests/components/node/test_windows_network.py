@@ -73,3 +73,10 @@ def test_only_the_cni_file_translates_addresses(runtime: str) -> None:
     types = [each["value"]["Type"] for each in plugin["delegate"]["policies"]]
     assert types.count("OutBoundNAT") == 1
     assert "--ip-masq" not in one(node_plan, "flanneld").fields["command"], "flannel's plug-in would add another"
+
+
+@pytest.mark.parametrize("runtime", ["containerd", "docker"])
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_cni_policies_let_pods_reach_their_own_services_with_direct_server_return(mode: str, runtime: str) -> None:
+    (plugin,) = content(plan("windows-2022", {"runtime": runtime}, network={"mode": mode}), "cni-config")["plugins"]
+    assert plugin.get("delegate", plugin)["loopbackDSR"] is True

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
+from lab import build
 from lab.hns import dlls
 from lab.hns.service import BUILDS
+from lab.programs import joining_programs
 from tests.lab.conftest import WINPWSH, Find
 from tests.lab.hns.machine import Machine, machine
-from tests.lab.rendered import Rendered
+from tests.lab.rendered import Rendered, Variant, of_variant
 
 Missing = Callable[[str, str], NoReturn]
 
@@ -31,6 +33,18 @@ def plugins(program: Find) -> Mapping[str, Path]:
     return {name: program(name, "windows") for name in ("win-bridge", "win-overlay", "host-local")}
 
 
+@pytest.fixture(scope="session")
+def served(kubernetes: str, program: Find, missing: Missing) -> Mapping[str, Path]:
+    """Return the programs of a control plane."""
+    paths = {"kubeadm": program("kubeadm", "linux")}
+    for each in joining_programs(kubernetes):
+        if each.os == "linux":
+            if not build.is_built(each):
+                missing("lab", f"{each.name} {each.version} is not built; run: python -m lab join {kubernetes}")
+            paths[each.name] = build.place(each)
+    return paths
+
+
 @pytest.fixture(scope="module")
 def bare(api: str, plugins: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """Return a machine of Windows Server 2022 with the plug-ins and no network."""
@@ -39,7 +53,17 @@ def bare(api: str, plugins: Mapping[str, Path], tmp_path_factory: pytest.TempPat
         yield made
 
 
+WITHOUT_DSR: Mapping[str, Any] = {"kube_proxy": {"dsr": False}}
+
+MORE = (
+    Variant("overlay-no-dsr", {}, WITHOUT_DSR),
+    Variant("l2bridge-no-dsr", {"network": {"mode": "l2bridge"}}, WITHOUT_DSR),
+    Variant("l2bridge-docker", {"network": {"mode": "l2bridge"}}, {"runtime": "docker"}),
+)
+
+
 @pytest.fixture(scope="session")
-def plans(rendered: tuple[Rendered, ...]) -> Mapping[str, Rendered]:
+def plans(rendered: tuple[Rendered, ...], kubernetes: str) -> Mapping[str, Rendered]:
     """Return the plans of Windows Server 2022 by variant."""
-    return {each.variant: each for each in rendered if each.pool == "windows" and each.os == "windows-2022"}
+    more = [each for variant in MORE for each in of_variant(kubernetes, variant)]
+    return {each.variant: each for each in (*rendered, *more) if each.pool == "windows" and each.os == "windows-2022"}

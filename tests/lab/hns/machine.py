@@ -6,12 +6,14 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ipaddress import IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import Any
 
 from lab.hns import dlls, server
 from lab.hns.service import Build, Object, Service
 from tests.lab.judge import Judgement, Windows, run
+from tests.lab.rendered import Rendered, filled
 
 PLUGINS = r"C:\k\cni"
 
@@ -54,6 +56,16 @@ class Machine:
         answer = self.call("HNSCall", method, path, json.dumps(body) if body else "")
         assert answer["Success"], answer
         return answer.get("Output")
+
+    def bridge(self, plan: Rendered) -> None:
+        """Create what the plan's step hns-network creates (cloud-init/windows/kinds/hns.ps1)."""
+        step = filled(plan.fields("hns-network"))
+        first = IPv4Network(step["subnet"]).network_address
+        subnet = {"AddressPrefix": step["subnet"], "GatewayAddress": str(first + 1)}
+        made = self.hns("POST", "/networks", {"Name": step["network"], "Type": "L2Bridge", "Subnets": [subnet]})
+        host = {"Name": step["endpoint"], "VirtualNetwork": made["ID"], "IPAddress": str(first + 2)}
+        endpoint = self.hns("POST", "/endpoints", host)["ID"]
+        self.hns("POST", f"/endpoints/{endpoint}/attach", {"SystemType": "Host", "CompartmentId": 1})
 
     def pod(self, plugin: Mapping[str, Any], name: str) -> Object:
         """Let the real plug-in add a pod as its runtime does; return the pod's endpoint."""
@@ -107,16 +119,17 @@ def machine(
         subprocess.run([tool, "stop", folder], check=False, capture_output=True, timeout=60)
 
 
-def plugin(conflist: Mapping[str, Any], subnet: str = "", pods: str = "") -> dict[str, Any]:
+def plugin(conflist: Mapping[str, Any], flannel: Mapping[str, str]) -> dict[str, Any]:
     """Return the configuration that the runtime gives to win-bridge, or flannel's plug-in to win-overlay.
 
-    flannel-io/cni-plugin flannel_windows.go adds name, cniVersion, ipMasq, ipMasqNetwork and ipam, by subnet.env.
+    flannel-io/cni-plugin flannel_windows.go adds name, cniVersion, ipMasq, ipMasqNetwork and ipam, by `flannel`, the
+    values of subnet.env.
     """
     common = {"name": conflist["name"], "cniVersion": conflist["cniVersion"]}
     dns = {"servers": ["10.96.0.10"], "searches": ["default.svc.cluster.local"]}
     (only,) = conflist["plugins"]
     if only["type"] != "flannel":
         return {**only, **common, "runtimeConfig": {"dns": dns}}
-    ipam = {"type": "host-local", "subnet": subnet}
-    made = {**only["delegate"], **common, "ipMasq": True, "ipMasqNetwork": pods, "ipam": ipam}
-    return {**made, "runtimeConfig": {"dns": dns}}
+    ipam = {"type": "host-local", "subnet": str(IPv4Interface(flannel["FLANNEL_SUBNET"]).network)}
+    masquerade = {"ipMasq": flannel["FLANNEL_IPMASQ"] == "true", "ipMasqNetwork": flannel["FLANNEL_NETWORK"]}
+    return {**only["delegate"], **common, **masquerade, "ipam": ipam, "runtimeConfig": {"dns": dns}}

@@ -45,12 +45,18 @@ def overlay(machine: Machine) -> None:
     machine.call("CreateNetwork", "", "", json.dumps(document))
 
 
-CASES = {"l2bridge": (bridge, "10.244.4.3"), "defaults": (overlay, "10.244.1.2"), "docker": (overlay, "10.244.1.2")}
+CASES = {
+    "l2bridge": (bridge, "10.244.4.3"),
+    "l2bridge-docker": (bridge, "10.244.4.3"),
+    "defaults": (overlay, "10.244.1.2"),
+    "docker": (overlay, "10.244.1.2"),
+}
 """Variant of the plan -> its network, and the first pod's address."""
 
 
 def _plugin(plans: Mapping[str, Rendered], variant: str) -> dict[str, Any]:
-    return plugin(plans[variant].content("cni-config"), LEASED, "10.244.0.0/16")
+    written = {"FLANNEL_NETWORK": "10.244.0.0/16", "FLANNEL_SUBNET": "10.244.1.1/24", "FLANNEL_IPMASQ": "false"}
+    return plugin(plans[variant].content("cni-config"), written)
 
 
 @pytest.mark.parametrize("variant", CASES)

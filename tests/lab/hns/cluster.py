@@ -1,0 +1,195 @@
+"""A real API server and a Windows machine in one network namespace: flanneld and kube-proxy run on it as in plans."""
+
+import json
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from components.machine import pki
+from components.node import addons
+from components.node.role import role
+from components.stack_files.stack import CLUSTER, read_stack
+from lab.hns.service import Build
+from sandbox.boot.network_namespaces import within
+from tests.awaited import until
+from tests.lab.hns.machine import ADAPTER, Machine, machine
+from tests.lab.joining.control_plane import ControlPlane
+from tests.lab.rendered import Rendered
+
+API, NODE, OTHER = "10.20.0.2", "10.20.0.4", "10.20.0.5"
+"""Addresses of the API server, the Windows machine, and a Linux node (VALUES in tests/lab/rendered.py)."""
+
+NAME = "pool-0"
+
+SERVICES = "/api/v1/namespaces/default/services"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+RANGE, OTHER_RANGE = "10.244.1.0/24", "10.244.2.0/24"
+"""Pod ranges of the two nodes with overlay."""
+
+PEER = {
+    "flannel.alpha.coreos.com/backend-data": '{"VNI":4096,"VtepMAC":"c6:71:81:86:b2:77"}',
+    "flannel.alpha.coreos.com/backend-type": "vxlan",
+    "flannel.alpha.coreos.com/kube-subnet-manager": "true",
+    "flannel.alpha.coreos.com/public-ip": OTHER,
+}
+"""Annotations that flanneld of a Linux node sets (flannel-io/flannel#1238 has such a peer)."""
+
+
+@dataclass
+class Cluster:
+    """The control plane, the machine, and the machine's services that run."""
+
+    plane: ControlPlane
+    machine: Machine
+    plan: Rendered
+    _running: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
+
+    def node(self, name: str, address: str, pods: str, annotations: Mapping[str, str]) -> None:
+        """Create a Node object as kubelet and kube-controller-manager do."""
+        # flanneld panics on a Node without annotations; the kubelet sets this one
+        own = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+        metadata = {"name": name, "annotations": {**own, **annotations}}
+        self.plane.call("POST", "/api/v1/nodes", {"metadata": metadata, "spec": {"podCIDR": pods, "podCIDRs": [pods]}})
+        addresses = [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}]
+        self.plane.call("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"addresses": addresses}})
+
+    def start(self, service: str, program: str, path: Path) -> None:
+        """Start a service's command as the plan has it, without wrapper and service manager."""
+        installed = self.machine.windows.install(path, rf"C:\k\{program}.exe")
+        words = [each for each in self.plan.command(service, program) if each != "--windows-service"]
+        environment = self.plan.fields(service).get("environment") or {}
+        lines = ["@echo off", *(f"set {key}={NAME}" for key in environment)]
+        lines.append(subprocess.list2cmdline([installed, *words]))
+        script = self.machine.windows.path(rf"C:\k\{program}.cmd")
+        script.write_text("\r\n".join(lines) + "\r\n", encoding="ascii")
+        with self.log_file(program).open("wb") as log:
+            inside = ["nsenter", f"--net=/run/netns/{self.plane.space}", self.machine.windows.tool, "run"]
+            command = [*inside, str(self.machine.windows.folder), "cmd.exe", "/c", rf"C:\k\{program}.cmd"]
+            self._running.append(subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+
+    def flannel(self) -> dict[str, str]:
+        """Return the values of the file that flanneld writes."""
+        text = self.machine.windows.path(r"C:\run\flannel\subnet.env").read_text()
+        return dict(line.split("=") for line in text.split())
+
+    def serve(self, name: str, address: str, addresses: Mapping[str, str]) -> None:
+        """Create a Service for TCP port 80 at port 8080 of pods; `addresses`: pod -> node."""
+        port = {"name": "http", "protocol": "TCP", "port": 80, "targetPort": 8080}
+        spec = {"clusterIP": address, "ports": [port], "type": "NodePort"}
+        self.plane.call("POST", SERVICES, {"metadata": {"name": name}, "spec": spec})
+        slice_of = {
+            "metadata": {"name": name, "labels": {"kubernetes.io/service-name": name}},
+            "addressType": "IPv4",
+            "ports": [{"name": "http", "protocol": "TCP", "port": 8080}],
+            "endpoints": [
+                {"addresses": [pod], "nodeName": node, "conditions": {"ready": True, "serving": True}}
+                for pod, node in addresses.items()
+            ],
+        }
+        self.plane.call("POST", SLICES, slice_of)
+
+    def proxy(self, plan: Rendered, path: Path, vips: Sequence[str]) -> None:
+        """Start kube-proxy with a plan's configuration; wait until it has made load balancers for the addresses."""
+        self.stop()
+        for balancer in self.machine.service.all("LoadBalancer"):
+            self.machine.call("DeleteLoadBalancer", balancer["ID"])
+        config = self.machine.windows.path(r"C:\k\kube-proxy.json")
+        config.write_text(json.dumps(plan.file_of_kind("KubeProxyConfiguration")))
+        self.start("kube-proxy", "kube-proxy", path)
+
+        def balanced() -> bool:
+            made = self.machine.service.all("LoadBalancer")
+            return set(vips) <= {vip for each in made for vip in each.get("FrontendVIPs") or ()}
+
+        self.until(balanced, "kube-proxy makes the load balancers")
+
+    def stop(self) -> None:
+        """End the machine's programs; its disk stays."""
+        subprocess.run([self.machine.windows.tool, "stop", self.machine.windows.folder], check=False, timeout=60)
+        for each in self._running:
+            each.wait(60)
+        self._running.clear()
+
+    def log_file(self, program: str) -> Path:
+        """Return the file with a program's output."""
+        return self.plane.folder / f"windows-{program}.log"
+
+    def log(self) -> str:
+        """Return the end of the programs' output, and what HNS refused."""
+        texts = [each.read_text(errors="replace")[-3000:] for each in self.plane.folder.glob("windows-*.log")]
+        return "\n".join((*texts, "refusals:", *self.machine.service.refusals))
+
+    def until(self, what: Any, doing: str, seconds: float = 120) -> Any:
+        """Wait for a true result while the machine's programs run."""
+
+        def result() -> Any:
+            assert all(each.poll() is None for each in self._running), self.log()
+            return what()
+
+        return until(result, doing, seconds, log=self.log)
+
+
+@contextmanager
+def cluster(
+    programs: Mapping[str, Path], tool: str, folder: Path, build: Build, plan: Rendered, kubernetes: str
+) -> Iterator[Cluster]:
+    """Start the control plane, and make the machine with the kubeconfig of its node."""
+    with ExitStack() as stack:
+        space = stack.enter_context(_space(folder.name[-8:]))
+        authority = pki.certificate_authority("kubernetes")
+        secrets = {"ca.crt": authority["certificate"], "ca.key": authority["key"]}
+        plane = ControlPlane(programs, kubernetes, folder / "plane", space, API, "api.lab", secrets)
+        plane.folder.mkdir()
+        stack.callback(plane.stop)
+        plane.start()
+        made = stack.enter_context(_within(space, tool, folder / "machine", build))
+        made.space = space
+        conf = made.windows.path(r"C:\k\node.conf")
+        user = ["--client-name", f"system:node:{NAME}", "--org", "system:nodes"]
+        config = ["--config", str(plane.folder / "kubeadm.yaml")]
+        conf.write_text(_output([str(programs["kubeadm"]), "kubeconfig", "user", *user, *config]))
+        spec = {"cloud": "aws", "kubernetes": kubernetes, "pools": {"pool": {"os": "windows-2022"}}}
+        worker = role("lab", read_stack("lab", {"aws:region": "eu-west-1", CLUSTER: spec}).spec, "pool")
+        plane.apply(addons.windows_nodes(worker))
+        running = Cluster(plane, made, plan)
+        stack.callback(running.stop)
+        yield running
+
+
+@contextmanager
+def _within(space: str, tool: str, folder: Path, build: Build) -> Iterator[Machine]:
+    """Make the machine; its emulator listens on the namespace's loopback."""
+    context = machine(tool, folder, build, NODE, ADAPTER)
+    made = within(space, context.__enter__)
+    try:
+        yield made
+    finally:
+        context.__exit__(None, None, None)
+
+
+@contextmanager
+def _space(suffix: str) -> Iterator[str]:
+    """Make a network namespace with one adapter, which has the addresses of API server and machine."""
+    name = f"hns-{suffix}"
+    _output(["ip", "netns", "add", name])
+    inside = ("ip", "-n", name)
+    try:
+        _output([*inside, "link", "set", "lo", "up"])
+        _output([*inside, "link", "add", ADAPTER, "type", "veth", "peer", "name", "wire0"])
+        for address in (NODE, API):
+            _output([*inside, "address", "add", f"{address}/22", "dev", ADAPTER])
+        for link in ("wire0", ADAPTER):
+            _output([*inside, "link", "set", link, "up"])
+        _output([*inside, "route", "add", "default", "via", "10.20.0.1"])
+        yield name
+    finally:
+        _output(["ip", "netns", "delete", name])
+
+
+def _output(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout

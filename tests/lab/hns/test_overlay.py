@@ -1,0 +1,194 @@
+"""Overlay, as plans set it up: the real flanneld.exe, win-overlay.exe, host-local.exe and kube-proxy.exe.
+
+Then packets walk over the state that the programs left in HNS.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from lab.hns.networks import management_address, vsid
+from lab.hns.service import BUILDS, NON_PERSISTENT, Object, policies
+from lab.hns.walk import Fabric, LinuxNode, Outcome, Packet, WindowsNode
+from tests.lab.conftest import Find
+from tests.lab.hns.cluster import API, NAME, NODE, OTHER, OTHER_RANGE, PEER, RANGE, Cluster, cluster
+from tests.lab.hns.machine import plugin
+from tests.lab.rendered import VALUES, Rendered
+
+pytestmark = pytest.mark.lab
+
+NETWORK = "flannel.4096"
+VIP = VALUES["node.source_vip"]
+SERVICE, OWN_SERVICE = "10.96.0.50", "10.96.0.51"
+"""A Service with a pod on each node, and one whose only pod is the client itself."""
+CLIENT, WEB, REMOTE = "10.244.1.3", "10.244.1.4", "10.244.2.7"
+"""Pods: two on the Windows machine, one on the Linux node."""
+
+
+@pytest.fixture(scope="module")
+def overlay(
+    kubernetes: str,
+    api: str,
+    served: Mapping[str, Path],
+    plugins: Mapping[str, Path],
+    program: Find,
+    plans: Mapping[str, Rendered],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Cluster]:
+    """Return a cluster of a Linux node and a Windows machine on which flanneld has made its network."""
+    folder, plan = tmp_path_factory.mktemp("overlay"), plans["defaults"]
+    with cluster(served, api, folder, BUILDS["windows-2022"], plan, kubernetes) as made:
+        made.node(NAME, NODE, RANGE, {})
+        made.node("linux-0", OTHER, OTHER_RANGE, PEER)
+        made.machine.install(plugins)
+        conf = made.machine.windows.path(r"C:\flannel\net-conf.json")
+        conf.write_text(json.dumps(plan.content("net-conf")))
+        made.machine.windows.path(r"C:\run\flannel\x")
+        made.start("flanneld", "flanneld", program("flanneld", "windows"))
+
+        def routed() -> bool:
+            known = made.machine.service.all("Network")
+            return bool(known and policies(known[0], "RemoteSubnetRoute"))
+
+        made.until(routed, "flanneld routes the Linux node's range")
+        yield made
+
+
+def test_flanneld_makes_the_overlay_and_routes_other_nodes(overlay: Cluster) -> None:
+    (network,) = overlay.machine.service.all("Network")
+
+    assert (network["Name"], network["Type"], network["Flags"]) == (NETWORK, "Overlay", NON_PERSISTENT)
+    assert network["Ipams"][0]["Subnets"][0]["IpAddressPrefix"] == RANGE
+    assert (vsid(network), management_address(network)) == (4096, NODE)
+    assert policies(network, "HostRoute") == [{}]
+    assert policies(network, "RemoteSubnetRoute") == [
+        {
+            "DestinationPrefix": OTHER_RANGE,
+            "IsolationId": 4096,
+            "ProviderAddress": OTHER,
+            "DistributedRouterMacAddress": "c6:71:81:86:b2:77",
+        }
+    ]
+    assert overlay.machine.service.refusals == []
+
+
+def test_flanneld_tells_other_nodes_its_router_and_writes_the_subnet_file(overlay: Cluster) -> None:
+    (network,) = overlay.machine.service.all("Network")
+    said = overlay.plane.call("GET", f"/api/v1/nodes/{NAME}")["metadata"]["annotations"]
+
+    router = json.loads(said["flannel.alpha.coreos.com/backend-data"])
+    assert router["VNI"] == 4096
+    assert router["VtepMAC"].replace(":", "-").upper() == policies(network, "DrMacAddress")[0]["Address"]
+    assert said["flannel.alpha.coreos.com/public-ip"] == NODE
+    written = {"FLANNEL_NETWORK": "10.244.0.0/16", "FLANNEL_SUBNET": "10.244.1.1/24", "FLANNEL_MTU": "1450"}
+    assert overlay.flannel() == {**written, "FLANNEL_IPMASQ": "false"}
+
+
+@pytest.fixture(scope="module")
+def pods(overlay: Cluster, plans: Mapping[str, Rendered]) -> Mapping[str, Object]:
+    """Reserve kube-proxy's address as the plan does, then add pods and Services; return endpoints by address."""
+    books = {"type": "host-local", "ranges": [[{"subnet": RANGE}]]}
+    vip = {"type": "host-local", "cniVersion": "1.0.0", "name": NETWORK, "ipam": books}
+    assert VIP in json.dumps(overlay.machine.added(vip, "kube-proxy", "kube-proxy"))
+    conf = plugin(plans["defaults"].content("cni-config"), overlay.flannel())
+    made = [overlay.machine.pod(conf, name) for name in ("client", "web")]
+    overlay.serve("web", SERVICE, {WEB: NAME, REMOTE: "linux-0"})
+    overlay.serve("client", OWN_SERVICE, {CLIENT: NAME})
+    return {each["IpConfigurations"][0]["IpAddress"]: each for each in made}
+
+
+@pytest.fixture(scope="module", params=["defaults", "overlay-no-dsr"])
+def proxied(
+    request: pytest.FixtureRequest,
+    overlay: Cluster,
+    pods: Mapping[str, Object],
+    program: Find,
+    plans: Mapping[str, Rendered],
+) -> bool:
+    """Run kube-proxy with direct server return and without; return which."""
+    plan = plans[request.param]
+    overlay.proxy(plan, program("kube-proxy", "windows"), (SERVICE, OWN_SERVICE, "10.96.0.1"))
+    return plan.file_of_kind("KubeProxyConfiguration")["winkernel"]["enableDSR"]
+
+
+@pytest.fixture
+def fabric(overlay: Cluster) -> Fabric:
+    here = WindowsNode(NAME, NODE, overlay.machine.service, NETWORK)
+    there = LinuxNode("linux-0", OTHER, OTHER_RANGE, 4096, "c6:71:81:86:b2:77")
+    return Fabric([here], [there, LinuxNode("control-plane", API, "10.244.0.0/24", 4096, "c6:71:81:86:b2:01")])
+
+
+def _walk(fabric: Fabric, pods: Mapping[str, Object], destination: str, port: int = 80) -> set[Outcome]:
+    (node,) = fabric.windows
+    return set(fabric.from_pod(node, pods[CLIENT], Packet(CLIENT, destination, port)))
+
+
+def _delivered(place: str, source: str, destination: str, port: int = 80) -> Outcome:
+    return Outcome("delivered", place, Packet(source, destination, port))
+
+
+def test_kube_proxy_makes_what_the_real_one_makes_without_a_refusal(overlay: Cluster, proxied: bool) -> None:
+    service = overlay.machine.service
+    balancer = next(each for each in service.all("LoadBalancer") if each.get("FrontendVIPs") == [SERVICE])
+
+    assert service.refusals == []
+    assert (balancer.get("Flags", 0), balancer["SourceVIP"]) == (int(proxied), VIP)
+    assert service.named("Endpoint", f"client_{NETWORK}")
+
+
+def test_packets_between_pods_keep_their_source(fabric: Fabric, pods: Mapping[str, Object]) -> None:
+    assert _walk(fabric, pods, WEB) == {_delivered(f"web_{NETWORK}", CLIENT, WEB)}
+    assert _walk(fabric, pods, REMOTE) == {_delivered("linux-0", CLIENT, REMOTE)}
+    assert {each.verdict for each in _walk(fabric, pods, "10.244.9.9")} == {"dropped"}
+
+
+def test_packets_of_the_linux_node_reach_the_pod_by_what_flanneld_told_it(
+    overlay: Cluster, fabric: Fabric, pods: Mapping[str, Object]
+) -> None:
+    said = overlay.plane.call("GET", f"/api/v1/nodes/{NAME}")["metadata"]["annotations"]
+    router = json.loads(said["flannel.alpha.coreos.com/backend-data"])
+    provider, packet = said["flannel.alpha.coreos.com/public-ip"], Packet(REMOTE, CLIENT, 8080)
+
+    assert pods[CLIENT]["HostComputeNamespace"]
+    arrived = fabric.over_vxlan(packet, router["VNI"], provider, router["VtepMAC"])
+    assert arrived == Outcome("delivered", f"client_{NETWORK}", packet)
+    assert fabric.over_vxlan(packet, 4097, provider, router["VtepMAC"]).verdict == "dropped"
+
+
+def test_packets_to_a_service_reach_its_pods_on_both_nodes(
+    fabric: Fabric, pods: Mapping[str, Object], proxied: bool
+) -> None:
+    source = CLIENT if proxied else VIP
+    assert _walk(fabric, pods, SERVICE) == {
+        _delivered(f"web_{NETWORK}", source, WEB, 8080),
+        _delivered("linux-0", source, REMOTE, 8080),
+    }
+
+
+def test_packets_of_a_pod_to_its_own_service_come_back(
+    fabric: Fabric, pods: Mapping[str, Object], proxied: bool
+) -> None:
+    source = NODE if proxied else VIP
+    assert _walk(fabric, pods, OWN_SERVICE) == {_delivered(f"client_{NETWORK}", source, CLIENT, 8080)}
+
+
+def test_packets_to_the_api_server_leave_with_the_nodes_address(
+    fabric: Fabric, pods: Mapping[str, Object], proxied: bool
+) -> None:
+    assert _walk(fabric, pods, "10.96.0.1", 443) == {_delivered("control-plane", NODE, API, 6443)}
+
+
+def test_packets_to_nodes_and_outside_have_the_nodes_address(fabric: Fabric, pods: Mapping[str, Object]) -> None:
+    assert _walk(fabric, pods, OTHER) == {_delivered("linux-0", NODE, OTHER)}
+    assert _walk(fabric, pods, "203.0.113.9") == {Outcome("left", "outside", Packet(NODE, "203.0.113.9"))}
+    assert {each.verdict for each in _walk(fabric, pods, "169.254.169.254")} == {"dropped"}
+
+
+def test_packets_between_a_node_and_its_pods_pass_by_the_host_route(fabric: Fabric, pods: Mapping[str, Object]) -> None:
+    (node,) = fabric.windows
+    assert pods
+    probe = Packet(NODE, CLIENT, 8080)
+    assert fabric.from_node(node, probe) == Outcome("delivered", f"client_{NETWORK}", probe)
+    assert {each.verdict for each in _walk(fabric, pods, NODE, 10250)} == {"delivered"}
