@@ -27,8 +27,8 @@ def build(context: ClusterContext, parent: pulumi.Resource) -> CloudOutputs:
     client = authorization.get_client_config_output(opts=InvokeOptions(parent=parent))
     place = ResourceGroup(context, opts=child).place
     network = Network(context, place, opts=child)
-    storage = Storage(context, network, place, opts=child)
     vault = Vault(context, client.tenant_id, network, place, opts=child)
+    storage = Storage(context, network, place, vault.resource, opts=child)
     identity = Identity(context, storage, vault, client.subscription_id, place, opts=child)
     firewall = Firewall(context, place, opts=child)
     api_name = Name(context, network, place, opts=child)

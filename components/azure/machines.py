@@ -93,7 +93,9 @@ def cloud_machines(
         launch,
         instance_id=lambda vm: vm.vm_id,
         first=first,
-        ignored=["osProfile"],
+        # Azure names the disk: a fixed name is taken until the deletion of the machine before has ended. Machines that
+        # were built with a name of ours keep it
+        ignored=["osProfile", "storageProfile.osDisk.name"],
         lasting=["hardwareProfile", "storageProfile"],
         complete=lambda vm: loaders.get(vm, vm),
     )
@@ -111,7 +113,6 @@ def _machine(
     storage: Any = {
         "image_reference": reference(group),
         "os_disk": {
-            "name": name,
             "create_option": "FromImage",
             "delete_option": "Delete",
             "caching": "ReadWrite",

@@ -71,12 +71,23 @@ class Storage(Stores):
     """URL of the cluster's resource group in Resource Manager."""
 
     def __init__(
-        self, context: ClusterContext, network: Network, place: Place, opts: ResourceOptions | None = None
+        self,
+        context: ClusterContext,
+        network: Network,
+        place: Place,
+        before_blobs: pulumi.Resource,
+        opts: ResourceOptions | None = None,
     ) -> None:
+        """before_blobs: a resource that takes Azure about a minute.
+
+        Blobs wait for it, because a new account's network rules take effect some seconds after it exists: until then it
+        refuses listed addresses (403, AuthorizationFailure).
+        """
         name, plan, target = context.plan.name, context.plan, context.target
         groups = [group.name for group in plan.machine_groups]
         super().__init__("mullion:azure:Storage", name, {"groups": groups}, opts)
         self._context, self._cluster, self._subnets, self._place = context, name, network.subnet_ids, place
+        self._before_blobs = before_blobs
         keep = ResourceOptions(parent=self, retain_on_delete=plan.spec.expires is None)
         bundles, held = self._account("bundles", place, ResourceOptions(parent=self))
         group = context.generated.suffix.apply(lambda letters: f"{name}-snapshots-{letters}")
@@ -158,7 +169,9 @@ class Storage(Stores):
             content_type=content.content_type,
             opts=ResourceOptions.merge(
                 # a changed `source` replaces the blob (provider's schema); a text's name is fixed: delete it first
-                ResourceOptions(parent=self, delete_before_replace=content.text is not None),
+                ResourceOptions(
+                    parent=self, depends_on=[self._before_blobs], delete_before_replace=content.text is not None
+                ),
                 content.options,
             ),
             **self._held,
@@ -182,6 +195,8 @@ class Vault(pulumi.ComponentResource):
     """Ids of the secrets by name."""
     url: Output[str]
     """URL of the vault; resolves once its secrets have their values."""
+    resource: pulumi.Resource
+    """The vault itself, which Azure takes about a minute to create."""
 
     def __init__(
         self,
@@ -211,6 +226,7 @@ class Vault(pulumi.ComponentResource):
             properties=properties,
             **place.here(self, keyvault.Vault, full, ResourceOptions(parent=self, protect=context.plan.spec.protect)),
         )
+        self.resource = vault
         written = [
             keyvault.Secret(
                 f"{name}-{key}",

@@ -135,7 +135,8 @@ def test_a_wave_waits_for_the_loader_extension_of_the_wave_before() -> None:
 def test_control_planes_are_chained_and_ignore_changes_of_the_stack() -> None:
     machines = of(recording("azure-prod"), MACHINE)
     members = [machines[f"azure-prod-{machine.name}"] for machine in plan("azure-prod").control_plane.machines]
-    assert all(each.ignore_changes == ["osProfile", "hardwareProfile", "storageProfile"] for each in members)
+    ignored = ["osProfile", "storageProfile.osDisk.name", "hardwareProfile", "storageProfile"]
+    assert all(member.ignore_changes == ignored for member in members)
     assert all(each.protect and each.replacement_trigger is None for each in members)
     assert all(before.urn in each.dependencies for before, each in pairwise(members))
 
@@ -213,6 +214,20 @@ def test_each_load_balancer_probes_readyz_and_has_no_outbound_snat() -> None:
     assert (probe["protocol"], probe["requestPath"], probe["port"]) == ("Https", "/readyz", 6443)
     assert rule["disableOutboundSnat"] is True
     assert rule["probe"]["id"].endswith("/providers/Microsoft.Network/loadBalancers/azure-prod-api-internal/probes/api")
+
+
+def test_blobs_wait_for_the_vault_so_that_the_accounts_network_rules_have_taken_effect() -> None:
+    found = recording("azure-dev")
+    [vault] = of(found, "azure-native:keyvault:Vault").values()
+    blobs = of(found, "azure-native:storage:Blob").values()
+    assert blobs
+    assert all(vault.urn in blob.request.dependencies for blob in blobs)
+
+
+def test_azure_names_the_disks_so_that_a_new_machine_does_not_wait_for_the_old_one() -> None:
+    for machine in of(recording("azure-dev"), MACHINE).values():
+        assert "name" not in machine.inputs["storageProfile"]["osDisk"]
+        assert "storageProfile.osDisk.name" in machine.ignore_changes, "an existing disk keeps its name"
 
 
 def test_balancers_of_a_cluster_in_two_zones_are_in_all_zones_because_azure_takes_one_or_all() -> None:
