@@ -17,6 +17,7 @@ from components.checks import (
     names,
     network,
     not_built,
+    open_access,
     ranges,
     region,
     reserves,
@@ -46,7 +47,8 @@ TABLES: dict[str, tuple[Check, ...]] = {
     + config_types.CHECKS
     + gates.CHECKS
     + extra_arguments.CHECKS
-    + harmful_config.CHECKS,
+    + harmful_config.CHECKS
+    + open_access.CHECKS,
     "Life of the cluster": lifecycle.CHECKS,
     "Not built yet": not_built.CHECKS,
 }
@@ -56,6 +58,9 @@ CHECKS: tuple[Check, ...] = tuple(row for table in TABLES.values() for row in ta
 
 UNREADY = frozenset({downloads.WITHOUT_DIGEST, lifecycle.PAST})
 """Ids of warnings that stop `up`, acknowledged or not. `plan` and the commands on a built cluster accept them."""
+
+TO_ACKNOWLEDGE = frozenset({api.ANYWHERE_ID, open_access.UNENCRYPTED})
+"""Ids of warnings that stop `up` unless the stack acknowledges them."""
 
 
 def examine(subject: Subject, broken: frozenset[Path] = frozenset()) -> tuple[Problem, ...]:

@@ -1,13 +1,16 @@
 """Access to the Kubernetes API."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
+from ipaddress import IPv4Network, collapse_addresses
 
 from components.checks.check import Finding, Subject, at, error, warning
 from components.checks.ranges import PRIVATE
 from components.spec.models import ApiAccess
 
 ANYWHERE = IPv4Network("0.0.0.0/0")
+
+ANYWHERE_ID = "allow-anywhere"
+"""Id of the warning about an API that is open to the internet; it stops `up` unless it is acknowledged."""
 
 WIDEST = 8
 """Shortest prefix length of a range that can be one organisation's."""
@@ -39,14 +42,18 @@ def _closed_stores(subject: Subject) -> Iterator[Finding]:
 
 
 def _anywhere(subject: Subject) -> Iterator[Finding]:
-    for index, each in enumerate(subject.spec.api.allow):
-        if each == ANYWHERE:
-            yield at("api", "allow", index)
+    """Find ranges that are the whole internet, alone or together, such as 0.0.0.0/1 and 128.0.0.0/1."""
+    allow = subject.spec.api.allow
+    if ANYWHERE in collapse_addresses(allow):
+        for index, each in enumerate(allow):
+            if each.prefixlen < WIDEST:
+                yield at("api", "allow", index)
 
 
 def _wide(subject: Subject) -> Iterator[Finding]:
-    for index, each in enumerate(subject.spec.api.allow):
-        if 0 < each.prefixlen < WIDEST:
+    allow = subject.spec.api.allow
+    for index, each in enumerate(allow):
+        if each.prefixlen < WIDEST and ANYWHERE not in collapse_addresses(allow):
             yield at("api", "allow", index, value=each)
 
 
@@ -100,10 +107,10 @@ CHECKS = (
         "list the public addresses of the machine that runs mullion, or accept this if it is in the cluster's subnets",
     ),
     warning(
-        "allow-anywhere",
+        ANYWHERE_ID,
         "api.allow",
         _anywhere,
-        "the whole internet can reach the API",
+        "the whole internet can reach the API; `up` stops unless this is acknowledged",
         "list only the ranges that need it",
     ),
     warning(

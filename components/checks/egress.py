@@ -28,6 +28,8 @@ def _empty(subject: Subject) -> Iterator[Finding]:
 
 def _is_address(text: str) -> bool:
     """Return whether a text is http://HOST:PORT, with or without a user, and nothing after it."""
+    if not text.isprintable() or " " in text:  # urlsplit() leaves out line breaks, which would begin a new setting
+        return False
     try:
         parts = urlsplit(text)
         port = parts.port

@@ -40,7 +40,7 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
     known = releases.control_plane_flags(subject.minor) if supported(subject) else frozenset[str]()
     for field, program in PROGRAMS.items() if known else ():
-        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        for path, name, _ in flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if name not in known:
                 yield at(*path, program=program, name=name, minor=subject.minor, fix=_fix(name, known))
 
@@ -48,7 +48,7 @@ def _unknown(subject: Subject) -> Iterator[Finding]:
 def _planned(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
     for field, program in PROGRAMS.items():
-        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        for path, name, _ in flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if option := PLANNED.get((field, name)):
                 yield at(*path, program=program, name=name, option=option)
 
@@ -56,20 +56,20 @@ def _planned(subject: Subject) -> Iterator[Finding]:
 def _fixed(subject: Subject) -> Iterator[Finding]:
     cluster = subject.spec.kubeadm.config.get("ClusterConfiguration", {})
     for field, program in PROGRAMS.items():
-        for path, name, _ in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+        for path, name, _ in flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
             if reason := FIXED.get((field, name)):
                 yield at(*path, program=program, name=name, reason=reason)
 
 
 def _approver(subject: Subject) -> Iterator[Finding]:
     cluster, field = subject.spec.kubeadm.config.get("ClusterConfiguration", {}), "controllerManager"
-    for path, name, value in _flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
+    for path, name, value in flags(cluster.get(field), ("kubeadm", "config", "ClusterConfiguration", field)):
         listed = [each.strip() for each in f"{value}".split(",")]
         if name == "controllers" and (f"-{_APPROVERS[0]}" not in listed or set(listed) & {*_APPROVERS}):
             yield at(*path, controller=_APPROVERS[0])
 
 
-def _flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
+def flags(component: Any, path: Path) -> Iterator[tuple[Path, str, Any]]:
     """Yield path, name and value of every flag; values of another form are left to another check."""
     written = cast(Mapping[str, Any], component).get("extraArgs") if isinstance(component, Mapping) else None
     if isinstance(written, Mapping):

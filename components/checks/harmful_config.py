@@ -68,9 +68,6 @@ def _insecure(subject: Subject) -> Iterator[Finding]:
 
 
 INSECURE: tuple[tuple[Path, Callable[[Any], bool]], ...] = (
-    (("readOnlyPort",), bool),
-    (("authentication", "anonymous", "enabled"), bool),
-    (("authorization", "mode"), lambda value: value == "AlwaysAllow"),
     (("tlsMinVersion",), lambda value: value in ("VersionTLS10", "VersionTLS11")),
     (("rotateCertificates",), lambda value: value is False),
     (("serverTLSBootstrap",), lambda value: value is False),
@@ -127,7 +124,7 @@ CHECKS = (
         "kubelet-config-insecure",
         _KUBELET,
         _insecure,
-        "{name}: {value} lets others than the API server use the kubelet, or weakens its certificates",
+        "{name}: {value} weakens the kubelet's certificates",
         "remove it",
     ),
     error(

@@ -6,6 +6,7 @@ engine, which waits for the hook (components/sdk/registration.py).
 
 import asyncio
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from pulumi.runtime.settings import get_monitor
 
 from components.plan import Machine
 from components.rollout.plain_text import plain_record
-from components.rollout.signed_documents import POINTER
+from components.rollout.signed_documents import POINTER, Forged, verified
 from components.rollout.upgrade import Desired
 from components.sdk.registration import run_in_thread
 
@@ -71,6 +72,9 @@ class ProviderCalls:
             return ""
         return f"{await provider.urn.future()}::{await provider.id.future()}"
 
+
+_VERSION = re.compile(r"\d{1,3}\.\d{1,3}\.\d{1,3}")
+"""Form of a Kubernetes version that a machine reports."""
 
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key that marks a secret value: GCP's provider returns each object's content as a secret."""
@@ -159,13 +163,21 @@ class RecordsByMachine(ABC):
         return await status_record(self.text(f"status/{self.role}:{instance}.json"), instance)
 
 
-async def desired(text: Callable[[str], Awaitable[str]]) -> Desired | None:
-    """Return the Kubernetes versions in the desired-state pointer; None if it cannot be read."""
+async def desired(text: Callable[[str], Awaitable[str]], key: str) -> Desired | None:
+    """Return the Kubernetes versions in the desired-state pointer; None if there is none.
+
+    key: of its MAC. Raises Forged if the pointer is not this program's.
+    """
     try:
-        pointer = json.loads(await text(POINTER))
-        return Desired(pointer["kubernetes"], pointer["pools"])
-    except (ProviderError, ValueError, KeyError):
+        written = await text(POINTER)
+    except ProviderError:
         return None
+    if not written:
+        return None
+    pointer = verified(key, written)
+    if not {"kubernetes", "pools"} <= pointer.keys():
+        raise Forged("it is another signed document")
+    return Desired(pointer["kubernetes"], pointer["pools"])
 
 
 class Store(Protocol):
@@ -186,13 +198,16 @@ class ControlPlaneRecords:
 
     records: Store
     instance_ids: list[Output[str]]
+    key: Output[str]
+    """Key of the pointer's MAC."""
 
     async def reported(self) -> list[str]:
         """Return the versions that its machines report."""
         ids: list[str] = await Output.all(*self.instance_ids).future() or []  # unknown in a preview of a new cluster
         records = [await self.records.record(id_) for id_ in ids]
-        return [record["kubernetes"] for record in records if record.get("kubernetes")]
+        versions = [record.get("kubernetes") for record in records]
+        return [version for version in versions if isinstance(version, str) and _VERSION.fullmatch(version)]
 
     async def desired(self) -> Desired | None:
         """Return the versions in the desired-state pointer."""
-        return await desired(self.records.text)
+        return await desired(self.records.text, await self.key.future() or "")

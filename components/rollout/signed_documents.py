@@ -25,6 +25,27 @@ def signed(key: str, body: Mapping[str, Any], serial: float) -> str:
     return json.dumps({**document, "mac": hmac.new(key.encode(), message, hashlib.sha256).hexdigest()}, sort_keys=True)
 
 
+class Forged(Exception):
+    """A document that this program did not sign; the message has the reason."""
+
+
+def verified(key: str, text: str) -> dict[str, Any]:
+    """Return a document without its MAC. Raises Forged unless the MAC is over exactly this content.
+
+    The store is not trusted: whoever may write it could otherwise choose the versions of all machines.
+    """
+    try:
+        body = json.loads(text)
+        mac = body.pop("mac")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Forged("it is not a signed document") from None
+    message = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    expected = hmac.new(key.encode(), message, hashlib.sha256).hexdigest()
+    if not hmac.compare_digest(expected.encode(), f"{mac}".encode()):
+        raise Forged("its MAC does not match the desired-state key")
+    return body
+
+
 def pointer_document(key: str, bundle_url: str, bundle_sha256: str, kubernetes: str, serial: float, pools: str) -> str:
     """Return the desired-state pointer. pools: Kubernetes version of the pools in this run."""
     body = {"bundle": bundle_url, "sha256": bundle_sha256, "kubernetes": kubernetes, "pools": pools}

@@ -15,8 +15,9 @@ import pulumi
 from pulumi import Output, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from components.plan import ClusterPlan, MachineGroup, pool_at
-from components.releases import in_order
+from components.releases import in_order, older
 from components.releases.skew import refusal
+from components.rollout.signed_documents import POINTER, Forged
 
 MACHINE_UPGRADE_SECONDS = 20 * 60
 """Maximum time for the upgrade of one control-plane machine: snapshot, images, restart, health gates."""
@@ -42,7 +43,7 @@ class ControlPlaneVersions(Protocol):
         ...
 
     async def desired(self) -> Desired | None:
-        """Return the versions in the pointer; None if there is no pointer."""
+        """Return the versions in the pointer; None if there is none. Raises Forged if it is not this program's."""
         ...
 
 
@@ -87,7 +88,7 @@ class Upgrade:
             return self._wanted
         reported, machines = await self.source.reported(), len(self._plan.control_plane.machines)
         whole = len(reported) >= machines
-        desired = None if whole else await self.source.desired()
+        desired = None if whole else await self._pointer(reported)
         versions = in_order({*reported, *((desired.kubernetes, desired.pools) if desired else ())})
         if not versions:
             return self._wanted  # an earlier run was interrupted before it created the control plane
@@ -108,6 +109,25 @@ class Upgrade:
                 "first. Run this again when it has; `mullion up` does so by itself"
             )
         return versions[0]
+
+    async def _pointer(self, reported: list[str]) -> Desired | None:
+        """Return the pointer's versions, for a control plane that does not report all of its own.
+
+        Raises RunError if the pointer is not this program's, or older than what a machine follows already.
+        """
+        try:
+            desired = await self.source.desired()
+        except Forged as error:
+            why = str(error)
+        else:
+            if not desired or not reported or not older(desired.kubernetes, in_order(reported)[-1]):
+                return desired
+            why = f"it has Kubernetes {desired.kubernetes}, but a machine already has {in_order(reported)[-1]}"
+        raise pulumi.RunError(
+            f"kubernetes: {POINTER} in the bundle store is refused: {why}. Find out who wrote it. While a "
+            "control-plane machine does not report its version, pools follow this document: repair the control plane, so that each "
+            "of its machines reports, then run this again"
+        )
 
     async def _reach(self, args: ResourceHookArgs) -> None:
         """After the pointer changed, wait until the control plane reports the pointer's version."""

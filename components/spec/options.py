@@ -81,7 +81,7 @@ class Containerd(Model):
 
     version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")] | None = None
     """containerd's version, e.g. 2.2.7. Default: a version that the Kubernetes minor is tested with."""
-    mirrors: dict[Annotated[str, Field(pattern=r"^(\*|[a-z0-9.-]+(:\d+)?)$")], list[Address]] = {}
+    mirrors: dict[Annotated[str, Field(pattern=r"^(\*|[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:\d+)?)$")], list[Address]] = {}
     """URLs that are asked before a registry, by the registry's host, e.g. registry.k8s.io; *: before every registry."""
     config: dict[str, Any] = {}
     """config.toml as nested tables, merged last over what Mullion renders."""

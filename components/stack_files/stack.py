@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from components.catalogue import regions
-from components.checks import UNREADY, examine
+from components.checks import TO_ACKNOWLEDGE, UNREADY, examine
 from components.checks.api import EXAMPLE_RANGE
 from components.checks.check import Path, Subject
 from components.clouds import CLOUDS
@@ -86,8 +86,12 @@ def read_stack(name: str, config: Mapping[str, Any], *, region_needed: bool = Tr
 
 
 def refuse_unready(stack: Stack, stops: frozenset[str] = UNREADY) -> None:
-    """Raise SpecError for warnings that stop `up`, acknowledged or not. stops: their ids."""
-    if warnings := [warning for warning in stack.warnings if warning.id in stops]:
+    """Raise SpecError for warnings that stop `up`. stops: ids of those that stop it also if they are acknowledged."""
+    if warnings := [
+        warning
+        for warning in stack.warnings
+        if warning.id in stops or (warning.id in TO_ACKNOWLEDGE and warning.acknowledged is None)
+    ]:
         raise SpecError(stack.name, [replace(warning, severity=Severity.ERROR) for warning in warnings])
 
 

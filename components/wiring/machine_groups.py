@@ -170,7 +170,9 @@ def machines(
     plan, upgrade, simulated = context.plan, context.upgrade, simulation.is_simulated(context.target)
     rollout = Rollout(plan, records(SecurityGroup.WORKERS), context.access(public_host), simulated=simulated)
     control_plane = ControlPlane(plan.name, plan.control_plane, cloud_machines, protect=plan.spec.protect, opts=opts)
-    upgrade.source = ControlPlaneRecords(records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids)
+    upgrade.source = ControlPlaneRecords(
+        records(SecurityGroup.CONTROL_PLANE), control_plane.instance_ids, context.generated.desired_state_key
+    )
     pools = [Workers(plan.name, pool, cloud_machines, rollout, upgrade, opts=opts) for pool in plan.pools]
     resources = [*control_plane.made, *(machine for pool in pools for machine in pool.made)]
     return dict(zip(plan.machines, resources, strict=True))

@@ -1,6 +1,6 @@
-"""A real API server and controller manager with the planned flags, the agent's modules, and the sandbox's services."""
+"""Modules of machines, and the clouds' services, for attacks on them."""
 
-from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served
-from tests.lab.conftest import program, pytest_generate_tests
+from tests.agent.conftest import module
+from tests.cloud_init.conftest import cloud, execute, loader, node, programs, root
 
-__all__ = ["api", "cloud", "loader", "module", "node", "program", "pytest_generate_tests", "root", "run", "served"]
+__all__ = ["cloud", "execute", "loader", "module", "node", "programs", "root"]

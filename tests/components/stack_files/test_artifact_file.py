@@ -168,3 +168,10 @@ def test_an_expired_stack_is_a_warning_for_plan_and_an_error_for_up() -> None:
     with pytest.raises(SpecError, match="is in the past"):
         refuse_unready(stack)
     refuse_unready(_stack(expires="8h"))
+
+
+def test_an_open_api_stops_up_until_it_is_acknowledged() -> None:
+    api = {"access": "public", "allow": ["0.0.0.0/1", "128.0.0.0/1"]}
+    with pytest.raises(SpecError, match="the whole internet can reach the API"):
+        refuse_unready(_stack(api=api))
+    refuse_unready(_stack(api=api, acknowledge={"allow-anywhere": "a cluster of a workshop, for one day"}))

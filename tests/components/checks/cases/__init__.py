@@ -6,6 +6,7 @@ from tests.components.checks.cases import (
     egress,
     machines,
     network,
+    open_access,
     refused,
     runtimes,
     scheduling,
@@ -21,5 +22,6 @@ CASES = (
     *runtimes.CASES,
     *downloads.CASES,
     *egress.CASES,
+    *open_access.CASES,
     *refused.CASES,
 )

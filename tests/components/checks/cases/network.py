@@ -78,6 +78,7 @@ CASES = (
     Case("allow-anywhere", _api(allow=["0.0.0.0/0"]), "api.allow.0", _api(allow=["0.0.0.0/8"])),
     Case("allow-example", _api(allow=["203.0.113.0/24"]), "api.allow.0", _api(allow=["203.0.114.0/24"])),
     Case("allow-example", _api(allow=["192.0.2.7/32"]), "api.allow.0", _api(allow=["192.0.3.7/32"])),
+    Case("allow-anywhere", _api(allow=["0.0.0.0/1", "128.0.0.0/1"]), "api.allow.1", _api(allow=["0.0.0.0/1"])),
     Case("allow-wide", _api(allow=["128.0.0.0/7"]), "api.allow.0", _api(allow=["128.0.0.0/8"])),
     Case("allow-twice", _api(allow=["203.0.113.0/24"] * 2), "api.allow.1", _api()),
     Case(

@@ -223,15 +223,9 @@ CASES = (
     ),
     Case(
         "kubelet-config-insecure",
-        plane(kubelet={"config": {"readOnlyPort": 10255}}),
-        "control_plane.kubelet.config.readOnlyPort",
-        plane(kubelet={"config": {"readOnlyPort": 0}}),
-    ),
-    Case(
-        "kubelet-config-insecure",
-        kubelet(config={"authentication": {"anonymous": {"enabled": True}}}),
-        "pools.web.kubelet.config.authentication.anonymous.enabled",
-        kubelet(config={"authentication": {"anonymous": {"enabled": False}}}),
+        plane(kubelet={"config": {"tlsMinVersion": "VersionTLS11"}}),
+        "control_plane.kubelet.config.tlsMinVersion",
+        plane(kubelet={"config": {"tlsMinVersion": "VersionTLS12"}}),
     ),
     Case(
         "kube-proxy-mode-on-windows",

@@ -1,0 +1,100 @@
+"""From a replayed document: an old, renamed or foreign document that carries a true signature."""
+
+import asyncio
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.rollout.provider_calls import ControlPlaneRecords, ProviderError
+from components.rollout.signed_documents import members_document, pointer_document
+from tests.agent.conftest import KEY
+from tests.components.rollout.test_upgrade import WANTED, upgrade_of, warned
+
+__all__ = ["warned"]
+BUNDLE = ("https://store/bundles/control-plane/1.zip", "1" * 64)
+OLD = "1.35.8"
+
+
+class Kept:
+    """A stand-in of an Output with a known value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    async def future(self) -> Any:
+        """Return the value."""
+        return self.value
+
+
+class WrittenStore:
+    """The bundle store as the attacker left it: the pointer, and no status records."""
+
+    def __init__(self, pointer: str) -> None:
+        self.pointer = pointer
+
+    async def text(self, key: str) -> str:
+        """Return the pointer."""
+        if key != "desired-state.json":
+            raise ProviderError("not found")
+        return self.pointer
+
+    async def record(self, instance: str) -> dict[str, Any]:
+        """Return no record."""
+        return {"state": "absent", "message": "not found"}
+
+
+def version_of_pools(pointer: str, reported: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the version that `up` gives pools, while one of three control-plane machines does not report."""
+    records: Any = ControlPlaneRecords(WrittenStore(pointer), [], Kept(KEY))  # type: ignore[arg-type]
+
+    async def known(_: object) -> list[str]:
+        return reported
+
+    monkeypatch.setattr(ControlPlaneRecords, "reported", known)
+    decide: Any = upgrade_of(records).version
+    return asyncio.run(decide(False))
+
+
+def test_an_older_pointer_does_not_roll_pools_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the pointer of the last Kubernetes minor back, so that `up` rolls all pools to it.
+
+    Refused by: `up`, which compares it with what machines report.
+    """
+    old, now = (pointer_document(KEY, *BUNDLE, version, 5, version) for version in (OLD, WANTED))
+    assert version_of_pools(now, [WANTED, WANTED], monkeypatch) == WANTED
+    with pytest.raises(pulumi.RunError, match=r"desired-state\.json .* is refused: it has Kubernetes 1\.35\.8"):
+        version_of_pools(old, [WANTED, WANTED], monkeypatch)
+
+
+def test_another_signed_document_is_no_pointer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the members list, which has a true signature, in the pointer's place.
+
+    Refused by: `up`.
+    """
+    with pytest.raises(pulumi.RunError, match="it is another signed document"):
+        version_of_pools(members_document(KEY, [], 9), [WANTED, WANTED], monkeypatch)
+
+
+def test_the_agent_does_not_follow_an_older_pointer(module: Callable[[str], ModuleType]) -> None:
+    """Put an older pointer back, so that the control plane goes back to an older bundle.
+
+    Refused by: the agent, by the serial.
+    """
+    documents = module("documents")
+    with pytest.raises(documents.Untrusted, match="serial 5 is older than 6"):
+        documents.verified(pointer_document(KEY, *BUNDLE, WANTED, 5, WANTED).encode(), KEY, 6, documents.POINTER)
+
+
+def test_the_agent_takes_no_members_list_as_pointer(module: Callable[[str], ModuleType]) -> None:
+    """Put the members list in the pointer's place, and the pointer in its.
+
+    Refused by: the agent, by the fields of each document.
+    """
+    documents = module("documents")
+    pointer, members = pointer_document(KEY, *BUNDLE, WANTED, 5, WANTED), members_document(KEY, [], 5)
+    for text, fields in ((members, documents.POINTER), (pointer, documents.MEMBERS)):
+        with pytest.raises(documents.Untrusted, match="must have exactly the fields"):
+            documents.verified(text.encode(), KEY, 0, fields)

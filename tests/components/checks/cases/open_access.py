@@ -1,0 +1,49 @@
+"""Values that let people in without a proof of who they are."""
+
+from tests.components.spec.documents import Case, kubelet, plane, web
+
+
+def _of(program: str, *flags: tuple[str, str]) -> dict[str, object]:
+    written = {"extraArgs": [{"name": name, "value": value} for name, value in flags]}
+    fields = {"etcd": {"local": written}} if program == "etcd" else {program: written}
+    return {"kubernetes": "1.31.14", "kubeadm": {"config": {"ClusterConfiguration": fields}}}
+
+
+CASES = (
+    Case(
+        "kubelet-config-open",
+        plane(kubelet={"config": {"readOnlyPort": 10255}}),
+        "control_plane.kubelet.config.readOnlyPort",
+        plane(kubelet={"config": {"readOnlyPort": 0}}),
+    ),
+    Case(
+        "kubelet-config-open",
+        kubelet(config={"staticPodURL": "http://pods.example/web.yaml"}),
+        "pools.web.kubelet.config.staticPodURL",
+        kubelet(config={"staticPodURL": "https://pods.example/web.yaml"}),
+    ),
+    Case(
+        "kubelet-config-open",
+        kubelet(config={"authentication": {"anonymous": {"enabled": True}}}),
+        "pools.web.kubelet.config.authentication.anonymous.enabled",
+        kubelet(config={"authentication": {"anonymous": {"enabled": False}}}),
+    ),
+    Case(
+        "argument-opens-cluster",
+        _of("apiServer", ("authorization-mode", "AlwaysAllow")),
+        "kubeadm.config.ClusterConfiguration.apiServer.extraArgs.0",
+        _of("apiServer", ("authorization-mode", "Node,RBAC,Webhook")),
+    ),
+    Case(
+        "argument-opens-cluster",
+        _of("etcd", ("client-cert-auth", "false")),
+        "kubeadm.config.ClusterConfiguration.etcd.local.extraArgs.0",
+        _of("etcd", ("client-cert-auth", "true")),
+    ),
+    Case(
+        "mirror-unencrypted",
+        web(containerd={"mirrors": {"*": ["http://mirror.example:5000"]}}),
+        "pools.web.containerd.mirrors.*.0",
+        web(containerd={"mirrors": {"*": ["https://mirror.example:5000", "http://127.0.0.1:5000"]}}),
+    ),
+)
