@@ -125,8 +125,8 @@ class Upgrade:
             why = f"it has Kubernetes {desired.kubernetes}, but a machine already has {in_order(reported)[-1]}"
         raise pulumi.RunError(
             f"kubernetes: {POINTER} in the bundle store is refused: {why}. Find out who wrote it. While a "
-            "control-plane machine does not report its version, pools follow this document: repair the control plane, so that each "
-            "of its machines reports, then run this again"
+            "control-plane machine does not report its version, pools follow this document: repair the control plane, "
+            "so that each of its machines reports, then run this again"
         )
 
     async def _reach(self, args: ResourceHookArgs) -> None:

@@ -1,6 +1,10 @@
-"""Modules of machines, and the clouds' services, for attacks on them."""
+"""A real API server and controller manager with the planned flags, modules of machines, and the clouds' services."""
 
-from tests.agent.conftest import module
-from tests.cloud_init.conftest import cloud, execute, loader, node, programs, root
+from tests.cloud_init.conftest import execute, programs
+from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run, served
+from tests.lab.conftest import program, pytest_generate_tests
 
-__all__ = ["cloud", "execute", "loader", "module", "node", "programs", "root"]
+__all__ = [
+    *("api", "cloud", "execute", "loader", "module", "node", "program", "programs"),
+    *("pytest_generate_tests", "root", "run", "served"),
+]

@@ -10,7 +10,6 @@ from components.stack_files.stack import CLUSTER, read_stack, refuse_unready
 from components.stack_files.stack_file import stack_file_config
 from tests.components.spec.documents import REGION, changed, kubelet, plane, web
 
-
 ALIASES = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{new}: &{new} [{','.join(['*' + old] * 9)}]\n" for old, new in zip("abcdefgh", "bcdefghi", strict=True)
 )
