@@ -5,6 +5,16 @@ from tests.lab.agent.conftest import api, cloud, loader, module, node, root, run
 from tests.lab.conftest import program, pytest_generate_tests
 
 __all__ = [
-    *("api", "cloud", "execute", "loader", "module", "node", "program", "programs"),
-    *("pytest_generate_tests", "root", "run", "served"),
+    "api",
+    "cloud",
+    "execute",
+    "loader",
+    "module",
+    "node",
+    "program",
+    "programs",
+    "pytest_generate_tests",
+    "root",
+    "run",
+    "served",
 ]
