@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from operations.cli_options import AsJson, Confirm, OptionalStackName, PoolName, Sandbox, StackName, Yes
-from operations.console.help_text import adder
+from operations.console.help_text import NegativeValue, adder
 
 CLUSTERS, CHANGE, RECOVER = "Clusters", "Change", "Recover"
 
@@ -136,11 +136,11 @@ def outputs(stack: StackName, as_json: AsJson = False) -> None:
     kubeconfig.outputs(stack, as_json=as_json)
 
 
-@command(CHANGE, "mullion scale aws-dev web 3 --sandbox")
+@command(CHANGE, "mullion scale aws-dev web 3 --sandbox", cls=NegativeValue)
 def scale(
     stack: StackName,
     pool: PoolName,
-    count: Annotated[int, typer.Argument(metavar="N", min=0, help="New number of machines.")],
+    count: Annotated[str, typer.Argument(metavar="N", help="New number of machines, 0 to 5000.")],
     sandbox: Sandbox = False,
     yes: Yes = False,
 ) -> None:

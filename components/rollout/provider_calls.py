@@ -99,12 +99,19 @@ LONG_AGO = datetime(1970, 1, 1, tzinfo=timezone.utc)
 """Launch time of a machine that the cloud does not list."""
 
 
+NO_RECORD = "the bundle store has none"
+"""Message of a record that does not exist, instead of the provider's, which names requests, hosts and ids."""
+_MISSING = re.compile(r"\b404\b|NoSuchKey|not ?found", re.IGNORECASE)
+
+
 async def status_record(text: Awaitable[str], instance: str) -> dict[str, Any]:
     """Return an instance's status record; `state: absent`, with the reason, if none can be read."""
     try:
         document: Any = json.loads(await text)
-    except (ProviderError, ValueError) as error:
-        return {"state": "absent", "message": str(error)}
+    except ProviderError as error:
+        return {"state": "absent", "message": NO_RECORD if _MISSING.search(str(error)) else str(error)}
+    except ValueError as error:
+        return {"state": "absent", "message": f"it is no JSON: {error}"}
     record = cast(dict[str, Any], document) if isinstance(document, dict) else {}
     record = plain_record(record)  # a compromised worker may write any content
     if not isinstance(record.get("state"), str) or record["state"] == "absent":

@@ -35,6 +35,10 @@ class Desired:
     """Version of the pools in the run that wrote the pointer; the whole control plane had reached it."""
 
 
+SECOND_RUN = "Run this again when it has; `mullion up` does so by itself"
+"""End of the warning of a run in which the pools stay at an older version; `mullion up` does not print it."""
+
+
 class ControlPlaneVersions(Protocol):
     """Versions of the control plane, from a cloud's bundle store."""
 
@@ -106,7 +110,7 @@ class Upgrade:
         if self._plan.pools:
             pulumi.warn(
                 f"pools stay at Kubernetes {versions[0]} in this run: the control plane has to reach {self._wanted} "
-                "first. Run this again when it has; `mullion up` does so by itself"
+                f"first. {SECOND_RUN}"
             )
         return versions[0]
 

@@ -39,7 +39,10 @@ def stack_schema() -> dict[str, Any]:
         facts.region_key: {"type": "string", "description": f"Region, e.g. {facts.region_example}."}
         for facts in CLOUDS.values()
     }
-    target = {"type": "string", "description": "The world the stack belongs to; written by the command."}
+    target = {
+        "type": "string",
+        "description": "Where the stack is built: sandbox, or cloud. The command sets it for its own runs.",
+    }
     config = {
         "type": "object",
         "properties": {**regions, CLUSTER: {"$ref": "#/definitions/ClusterSpec"}, TARGET: target},

@@ -78,16 +78,17 @@ def instead(path: Path) -> str:
     """
     *place, key = path
     options, word = _fields(tuple(place)), normalised(key)
-    target = next((option for option in options if normalised(option) == word), OTHER_NAMES.get(word))
+    other = OTHER_NAMES.get(word) or OTHER_NAMES.get(nearest(word, list(OTHER_NAMES), cutoff=0.85) or "")
+    target = next((option for option in options if normalised(option) == word), other)
     above = () if place[:2] == ["artifacts", "entries"] else place  # an entry may stand in a file instead of the spec
     if target in options:
         return f"write {'.'.join((*above, target))}"
     if word in ELSEWHERE:
         return ELSEWHERE[word]
-    near = None if target else nearest(key, options)
+    paths = list(_paths(ClusterSpec, ()))
+    near = None if target or key in (option[-1] for option in paths) else nearest(key, options)
     if near:
         return f"write {'.'.join((*above, near))}, or remove it"
-    paths = list(_paths(ClusterSpec, ()))
     target = target or nearest(key, [option[-1] for option in paths], cutoff=0.8)
     places = [_named(option, path) for option in paths if option[-1] == target]
     if not places:
@@ -162,7 +163,24 @@ def expected(path: Path) -> str:
     if get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
         return "keys and values: {key: value}"
     meaning = _meaning(path)
-    return f"{SCALARS.get(annotation, 'another value')} ({meaning})" if meaning else SCALARS.get(annotation, "a value")
+    words = f"{SCALARS.get(annotation, 'another value' if meaning else 'a value')}{_limits(path)}"
+    return f"{words} ({meaning})" if meaning else words
+
+
+def _limits(path: Path) -> str:
+    """Return the least and the greatest number of an option, in words; empty where it has none, or a list of values."""
+    model = annotation_at(path[:-1])
+    if not (isinstance(model, type) and issubclass(model, BaseModel)) or path[-1] not in model.model_fields:
+        return ""
+    field = model.model_fields[path[-1]]
+    if field.json_schema_extra:
+        return ""
+    least, most = (
+        next((str(getattr(limit, key)) for limit in field.metadata if hasattr(limit, key)), "") for key in ("ge", "le")
+    )
+    if least and most:
+        return f" from {least} to {most}"
+    return f" of {least} or more" if least else f" of at most {most}" if most else ""
 
 
 def _bare(annotation: Any) -> Any:

@@ -152,7 +152,15 @@ def rules(spec: ClusterSpec) -> tuple[Rule, ...]:
         for source in row.sources
     ]
     out = [
-        Rule(f"{node.value}-out", node, False, ANYWHERE, "all", ALL_PORTS, "workloads and downloads decide")
+        Rule(
+            f"{node.value}-out",
+            node,
+            False,
+            ANYWHERE,
+            "all",
+            ALL_PORTS,
+            "all outgoing traffic: downloads, image pulls, workloads",
+        )
         for node in NODES
     ]
     checked = [

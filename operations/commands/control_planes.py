@@ -62,7 +62,8 @@ def restore(name: str, snapshot: str | None, *, sandbox: bool, confirmed: str | 
     plan = plan_cluster(name, stack_files.load(name).spec)
     stored = _look(name)
     if listed:
-        print(table(("snapshot", "age"), [(key, age(key)) for key in stored.snapshots]))
+        rows = [(key, age(key)) for key in stored.snapshots]
+        print(table(("snapshot", "age"), rows) if rows else f"bucket {stored.bucket} has no snapshot of etcd yet")
         return
     chosen = _chosen(name, stored, snapshot)
     names = _names(plan)

@@ -1,7 +1,7 @@
 """`mullion explain`: what an option of the stack file means, its values, and what a change of it does."""
 
-import difflib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -117,7 +117,7 @@ def find(parts: tuple[str, ...]) -> Option:
 def _root_option(name: str) -> Option:
     known = {child.name: child for child in children(None)}
     if name not in known:
-        raise Stop(Exit.USAGE, _unknown("mullion:cluster", name, list(known)))
+        raise Stop(Exit.USAGE, _unknown((), name, list(known)))
     return known[name]
 
 
@@ -127,7 +127,7 @@ def _below(option: Option, part: str) -> Option:
     if known and "properties" not in option.kind and part not in known:
         return Option((*option.path, part), option.model, False, _item(option))
     if part not in known:
-        raise Stop(Exit.USAGE, _unknown(option.dotted, part, list(known)))
+        raise Stop(Exit.USAGE, _unknown(option.path, part, list(known)))
     return known[part]
 
 
@@ -136,11 +136,14 @@ def _item(option: Option) -> dict[str, Any]:
     return inner if isinstance(inner, dict) else {}
 
 
-def _unknown(where: str, name: str, known: list[str]) -> str:
+def _unknown(place: tuple[str, ...], name: str, known: list[str]) -> str:
+    from components.stack_files.validation_errors import instead  # imports pydantic, which takes a third of a second
+
+    where = ".".join(place) or "mullion:cluster"
     if not known:
         return f"{where} has no options below it; run: mullion explain {where}"
-    near = difflib.get_close_matches(name, known, 1)
-    meant = f"; did you mean {near[0]}?" if near else "."
+    advice = re.match(r"(?:write|move it to) (.*?)(?:, or remove it)?$", instead((*place, name))) if name else None
+    meant = f"; did you mean {advice[1].replace('<name>', EVERY)}?" if advice else "."
     return f"{where} has no option {name!r}{meant} Its options: {', '.join(known)}"
 
 

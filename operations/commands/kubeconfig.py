@@ -44,6 +44,10 @@ def kubeconfig(name: str, output: str | None) -> None:
     """Write the administrator's kubeconfig, with a new certificate if the stored one expires within 5 days."""
     if output is not None and Path(output).is_dir():
         raise Stop(Exit.USAGE, f"-o {output or '.'} is a folder; name a file in it, or - for standard output")
+    if output not in (None, "-") and not os.path.isdir(os.path.dirname(output) or "."):  # noqa: PTH112, PTH120 - False for a loop of links
+        raise Stop(
+            Exit.USAGE, f"-o {output}: there is no folder {Path(output).parent}; create it, or name a file in another"
+        )
     with built(name) as run:
         stored = run.outputs().get("kubeconfig")
         if stored is None:
@@ -103,14 +107,14 @@ def _authority(name: str, run: auto.Stack) -> pki.KeyPair:
 
 @contextmanager
 def built(name: str) -> Iterator[auto.Stack]:
-    """Give a built stack, in the sandbox or its account. Raises Stop if it was never built."""
+    """Give a built stack, in the sandbox or its account. Raises Stop with 2 if it is not built."""
     stack_files.file(name)
     program = locate.find()
-    never = f"stack {name} was never built; `{target.command('up', name)}` first"
+    not_built = f"stack {name} is not built; `{target.command('up', name)}` builds it"
     if target.recall(name) is None and not (backend() or os.environ.get("PULUMI_ACCESS_TOKEN")):
-        raise Stop(Exit.FAILED, never)
+        raise Stop(Exit.USAGE, not_built)
     with opened(name, program, sandbox=target.in_sandbox(name)) as workspace, failures.reported(name):
         run = existing(name, workspace)
         if run is None:
-            raise Stop(Exit.FAILED, never)
+            raise Stop(Exit.USAGE, not_built)
         yield run

@@ -66,6 +66,8 @@ def _systems(wanted: Wanted, there: list[entry_file.Entry]) -> tuple[str, ...]:
             f"no download {wanted.name!r} is known; known are {', '.join(names)}. "
             "A new one needs --os linux or --os windows, and --url URL",
         )
+    lacking = [each for each in found if wanted.version not in known.versions(wanted.name, each)]
+    found = lacking or found  # a system that has its digest is asked for again only if all have theirs
     if len(found) > 1 and (wanted.url or wanted.digest or wanted.checksums):
         raise Stop(Exit.USAGE, f"{wanted.name} is for {' and '.join(found)}; choose one with --os")
     return tuple(found)

@@ -27,8 +27,8 @@ def _head(whole: dict[str, Any]) -> Iterator[str]:
     ranges = ", ".join(f"{name} {network[name]}" for name in ("nodes", "pods", "services"))
     yield f"  network       {network['mode']}: {ranges}"
     yield (
-        f"  pods          {pods['available']:,} addresses; {pods['needed_by_node']:,} needed at a /24 for each of"
-        f" {pods['nodes']} nodes (those of a roll included), {pods['needed_by_pods']:,} by nodes + nodes x pods"
+        f"  pods          {pods['available']:,} addresses; {pods['nodes']} nodes (with those that a roll adds) take"
+        f" a /24 each, {pods['needed_by_node']:,}; they and their pods use at most {pods['needed_by_pods']:,}"
     )
     yield (
         f"  reachability  {paths['needed'] - len(paths['missing'])} of {paths['needed']} paths open"
@@ -73,7 +73,9 @@ def _pool(pool: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "bundle", f"{bundle['bytes']:,} bytes, sha256 {bundle['sha256'][:16]}"
     yield (
         "replacement",
-        "never replaced" if pool["control_plane"] else f"when digest {pool['replace_digest'][:16]} changes",
+        "never: changes are made in place"
+        if pool["control_plane"]
+        else f"if image, versions, runtime, network or reserves change (digest {pool['replace_digest'][:16]})",
     )
 
 

@@ -65,8 +65,8 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
     by_hand = cloud_tables.of(state).removal
     removal = f"rm -r {target.sandbox_folder(name)} (the whole sandbox)" if sandbox else by_hand
     lines = [
-        f"Kept on purpose: bucket {bucket} with the etcd snapshots."
-        f" To remove it: {removal.format(bucket, *bucket.split('/'))}"
+        f"Kept: bucket {bucket}, which holds the snapshots of etcd. To remove it: "
+        + removal.format(bucket, *bucket.split("/"))
         for bucket in kept(state)
     ]
     if not sandbox:
@@ -78,5 +78,5 @@ def remains(name: str, state: State, *, sandbox: bool) -> str:
         left = [(each.type, each.id) for each in cloud_state.resources()]
     finally:
         cloud_state.close()
-    lines.append(f"Left in the sandbox: {len(left) or 'nothing'}")
+    lines.append(f"Left in the sandbox:{'' if left else ' nothing'}")
     return "\n".join([*lines, table(("type", "id"), left)]) if left else "\n".join(lines)

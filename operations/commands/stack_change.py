@@ -20,8 +20,8 @@ Keys = tuple[str, ...]
 """Keys of a value below mullion:cluster."""
 
 
-def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -> None:
-    """Write a value (as YAML) to the stack file, print the machines that change, and run `up`.
+def change(before: Stack, keys: Keys, value: str, heading: str = "", *, sandbox: bool, yes: bool) -> None:
+    """Write a value (as YAML) to the stack file, print the heading and the machines that change, and run `up`.
 
     If the new spec has errors, or the engine's run does not begin, the file is restored.
     """
@@ -30,6 +30,8 @@ def change(before: Stack, keys: Keys, value: str, *, sandbox: bool, yes: bool) -
     original, mode, began = path.read_bytes(), path.stat().st_mode, target.began(name)
     difference = _edit(before, keys, value, path)
     try:
+        if heading:
+            print(heading)
         for kind in ("added", "removed", "replaced"):
             if difference[kind] or kind != "replaced":
                 print(f"{kind + ':':<10}{', '.join(difference[kind]) or 'none'}")

@@ -82,18 +82,18 @@ def up(
             )
     print(f"{work.tally.summary()} in {took()}\n")
     _print_built(name, planned, outputs, after, sandbox=sandbox)
+    if sandbox and not before:
+        print(f"\n{report.timeline(planned, after)}")
+    for fault in state_check.faults(name, after) if sandbox else ():
+        print(f"mullion: {fault}", file=sys.stderr)
 
 
 def _print_built(name: str, planned: ClusterPlan, outputs: dict[str, Any], after: State, *, sandbox: bool) -> None:
-    """Print the machines, how to reach the cluster, and in the sandbox the predicted times."""
+    """Print the machines, and how to reach the cluster."""
     print(report.machines(planned, after))
     kubeconfig = boot_site.reached(name, outputs["kubeconfig"])
     not_booted = boot_site.not_booted(name) if sandbox and not boot_site.api(name) else ""
     print(f"\n{report.access(outputs, report.kubeconfig(name, kubeconfig), not_booted)}")
-    if sandbox:
-        print(f"\n{report.timeline(planned, after)}")
-        for fault in state_check.faults(name, after):
-            print(f"mullion: {fault}", file=sys.stderr)
 
 
 def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
@@ -113,7 +113,7 @@ def down(name: str, *, sandbox: bool, yes: bool, confirmed: str | None) -> None:
         took = progress.clock()
         if state.released(before):
             recovery.write(run, exported)
-        tally = Tally(total=state.counted(before))
+        tally = Tally(total=state.counted(before), removal=True)
         with failures.reported(name, tally), progress.shown(tally, _estimate(sandbox, "delete")) as watch:
             run.destroy(on_event=watch, show_secrets=False, color="never")
     _off(name)

@@ -16,5 +16,5 @@ def upgrade(name: str, version: str, *, sandbox: bool, yes: bool) -> None:
     if now == version:
         print(f"{stack_files.file(name).name} has {version} already; `{target.command('up', name)}` applies it")
         return
-    print(f"Kubernetes {now} -> {version}: the control plane first, pools once it reports that version")
-    stack_change.change(before, ("kubernetes",), json.dumps(version), sandbox=sandbox, yes=yes)
+    heading = f"Kubernetes {now} -> {version}: the control plane first, pools once it reports that version"
+    stack_change.change(before, ("kubernetes",), json.dumps(version), heading, sandbox=sandbox, yes=yes)

@@ -17,6 +17,7 @@ import yaml
 from components.plan import ClusterPlan, MachineGroup, plan_cluster
 from components.rollout.gates import ENOUGH
 from components.rollout.plain_text import plain
+from components.rollout.provider_calls import NO_RECORD
 from components.spec.choices import Gate
 from components.spec.quantities import duration_seconds
 from operations.clouds import cloud_tables
@@ -176,6 +177,8 @@ def _enough(plan: ClusterPlan, group: MachineGroup) -> tuple[str, ...]:
 def judge(machine: ExpectedMachine, record: Record, nodes: Nodes) -> MachineReport:
     """Judge one machine by its record, and by its Node if the API answers."""
     found = plain(record.get("state"))
+    if found == "absent" and record.get("message") == NO_RECORD:
+        record = {**record, "message": "it has written no status record yet"}
     node = None if nodes is None else nodes.get(machine.name)
     problem = ""
     if found not in machine.enough:
@@ -209,6 +212,7 @@ async def until_ready(
     Also False at once if an instance is gone: no wait brings it back.
     """
     end, said, heart = time.monotonic() + seconds, dict[str, tuple[str, str]](), Heartbeat()
+    explained = dict[str, str]()
     while True:
         reports[:] = await look()
         for report in reports:
@@ -220,8 +224,23 @@ async def until_ready(
             return True
         if any(report.gone for report in reports) or time.monotonic() + POLL_SECONDS > end:
             return False
-        heart.beat("; ".join(problems(reports)))
+        if heart.due:
+            heart.beat("; ".join(_waited_for(reports, explained)))
         await asyncio.sleep(POLL_SECONDS)
+
+
+def _waited_for(reports: Iterable[MachineReport], explained: dict[str, str]) -> list[str]:
+    """Return a text for each machine that has a problem: whole the first time, then only its name and state.
+
+    explained: the problem that was last named whole, by machine.
+    """
+    texts: list[str] = []
+    for report in reports:
+        name, repeated = report.expected.name, explained.get(report.expected.name) == report.problem
+        if report.problem:
+            texts.append(f"{name}: {report.state or 'not ready' if repeated else report.problem}")
+        explained[name] = report.problem
+    return texts
 
 
 def table_of(reports: list[MachineReport]) -> str:

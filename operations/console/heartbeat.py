@@ -19,9 +19,13 @@ class Heartbeat:
         """Note that the command has just printed a line of its own."""
         self._last = self._clock()
 
+    @property
+    def due(self) -> bool:
+        """Whether the last line is 15 s old or older."""
+        return self._clock() - self._last >= EVERY_SECONDS
+
     def beat(self, what: str) -> None:
         """Print `waiting for WHAT` if the last line is 15 s old or older. Call it in each turn of the wait."""
-        now = self._clock()
-        if now - self._last >= EVERY_SECONDS:
-            self._last = now
+        if self.due:
+            now = self._last = self._clock()
             print(f"mullion: waiting for {what} ({now - self._began:.0f} s)", file=sys.stderr, flush=True)

@@ -1,5 +1,6 @@
 """Help pages of the command: commands in panels, summaries in whole lines, examples at the end."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -58,3 +59,15 @@ def optional_value(option: str) -> type[TyperCommand]:
             return super().parse_args(ctx, words)
 
     return OptionalValue
+
+
+class NegativeValue(TyperCommand):
+    """A command that takes -1 as the value of an argument, so that its own check can refuse it."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
+        numbers = [word for word in args if re.fullmatch("-[0-9.]+", word)]
+        if not numbers:
+            return super().parse_args(ctx, args)
+        # after --, every word is the value of an argument
+        options = [word for word in args if word.startswith("-") and word not in (*numbers, "--")]
+        return super().parse_args(ctx, [*options, "--", *(word for word in args if word not in (*options, "--"))])

@@ -2,21 +2,23 @@
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pulumi import automation as auto
 
 from components.rollout.plain_text import plain
+from components.rollout.upgrade import SECOND_RUN
+from operations.clouds import cloud_tables
 
 DONE = {
     "create": "created",
     "update": "updated",
     "delete": "deleted",
-    "create-replacement": "created anew",
-    "delete-replaced": "deleted for its replacement",
+    "create-replacement": "created as replacement",
+    "delete-replaced": "deleted as replaced",
     "read": "read",
     "import": "imported",
-    "retain": "left in place",
+    "retain": "kept in the cloud",
 }
 """Operations that get a line of progress, and their words. `replace` is not among them: the engine reports it as a
 create and a delete. `retain` is Mullion's name for the delete of a resource that stays in the cloud."""
@@ -24,6 +26,8 @@ create and a delete. `retain` is Mullion's name for the delete of a resource tha
 SILENT = ("mullion:", "pulumi:providers:", "pulumi:pulumi:")
 """Prefixes of types that no cloud creates (components, providers, the stack); they are not counted."""
 
+OBJECTS = frozenset(cloud.stored for cloud in cloud_tables.CLOUDS.values())
+"""Types of objects in buckets."""
 CLUSTER = "mullion:index:MixedCluster"
 """Type of the component that repeats the stack file's warnings."""
 POLICY_STARTER = "using pulumi-analyzer-policy-python from $PATH"
@@ -44,16 +48,21 @@ class Step:
 
 @dataclass
 class Tally:
-    """Progress of a run. total: resources that the engine will visit, without SILENT ones; 0 if unknown."""
+    """Progress of a run. total: resources that the engine will visit, without SILENT ones; 0 if unknown.
+
+    removal: the run removes the cluster; objects that the engine leaves go with their bucket, so they count as deleted.
+    """
 
     total: int = 0
+    removal: bool = False
     seen: set[str] = field(default_factory=set)
     done: Counter[str] = field(default_factory=Counter)
     awaited: dict[str, Step] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     failed: list[auto.StepEventMetadata] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    """Warnings of the engine and of hooks; the command prints those of the stack file before the run."""
+    """Warnings of the engine and of hooks; the command prints those of the stack file before the run, and begins the
+    second stage of an upgrade by itself."""
 
     @property
     def count(self) -> str:
@@ -78,7 +87,7 @@ class Tally:
         elif event.diagnostic_event and event.diagnostic_event.severity == "warning":
             text = _plain(event.diagnostic_event.message)
             repeated = (event.diagnostic_event.urn or "").split("::")[2:3] == [CLUSTER] or text in self.warnings
-            if not repeated and not text.startswith(POLICY_STARTER):
+            if not repeated and not text.startswith(POLICY_STARTER) and SECOND_RUN not in text:
                 self.warnings.append(text)
         return None
 
@@ -89,6 +98,8 @@ class Tally:
         self.seen.add(step.urn)
         if step.op not in DONE:
             return None
+        if self.removal and step.op == "retain" and step.type in OBJECTS:
+            step = replace(step, op="delete")
         self.done[step.op] += 1
         return step
 

@@ -14,6 +14,8 @@ from operations.engine.events import DONE, Step, Tally
 Watch = Callable[[auto.EngineEvent], None]
 Estimate = Callable[[Step], float]
 """Returns the seconds that a step takes in a real account."""
+STASH = "pulumi:index:Stash"
+"""Type of a value that the program keeps in the state, and no cloud."""
 BEAT_SECONDS = 1.0
 """Seconds between two checks of how long an engine run has printed nothing."""
 
@@ -52,7 +54,8 @@ def line(tally: Tally, step: Step, estimate: Estimate | None) -> str:
     """Return the line for a finished step."""
     seconds = estimate(step) if estimate else 0
     real = f"  (about {duration(seconds)} on the real cloud)" if seconds >= 10 else ""
-    return f"[{tally.count}] {DONE[step.op]} {step.name} ({step.type}){real}"
+    kind = "value in the state" if step.type == STASH else step.type
+    return f"[{tally.count}] {DONE[step.op]} {step.name} ({kind}){real}"
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """The age of a snapshot, and the choice of one. The commands: tests/engine/test_control_planes.py."""
 
 from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +27,12 @@ STORED = SnapshotStore(
 )
 def test_the_age_of_a_snapshot_comes_from_its_key(key: str, text: str) -> None:
     assert age(key, NOW) == text
+
+
+def test_a_list_without_snapshots_says_so(clone: Path, mullion: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_planes, "_look", lambda name: SnapshotStore("small-snapshots", [], 1, "", "aws"))
+    listed = mullion("restore", "small", "--list")
+    assert (listed.exit_code, listed.stdout) == (0, "bucket small-snapshots has no snapshot of etcd yet\n")
 
 
 def test_restore_chooses_the_newest_snapshot_unless_one_is_named() -> None:

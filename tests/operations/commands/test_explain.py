@@ -70,8 +70,12 @@ def test_the_page_of_an_option(path: str, shown: tuple[str, ...], mullion: Run) 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("pools.web.rolout", "pools.web has no option 'rolout'; did you mean rollout?"),
+        ("pools.web.rolout", "pools.web has no option 'rolout'; did you mean pools.web.rollout?"),
         ("poools", "mullion:cluster has no option 'poools'; did you mean pools?"),
+        ("pools.web.replica", "pools.web has no option 'replica'; did you mean pools.web.count?"),
+        ("kubelet", "has no option 'kubelet'; did you mean control_plane.kubelet or pools.*.kubelet?"),
+        ("network.podCIDR", "did you mean network.pods?"),
+        ("autoscaler", "has no option 'autoscaler'. Its options: cloud,"),
         ("pools.web.kubelet.config.maxPods", "mullion explain pools.web.kubelet.config"),
         ("network..mode", "network has no option ''"),
     ],

@@ -108,7 +108,9 @@ def test_kubeconfig_writes_to_a_process_substitution(built: str) -> None:
         assert file.read() == built
 
 
-@pytest.mark.parametrize("output", ["", ".", "/proc/x", "stacks/Pulumi.small.yaml/sub", "loop", "loop/x", "/dev/full"])
+@pytest.mark.parametrize(
+    "output", ["", ".", "/proc/x", "stacks/Pulumi.small.yaml/sub", "loop", "loop/x", "/dev/full", "new/x"]
+)
 def test_kubeconfig_refuses_a_path_that_cannot_be_written(
     output: str, built: str, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,15 +120,17 @@ def test_kubeconfig_refuses_a_path_that_cannot_be_written(
         kubeconfig.kubeconfig("small", output)
     assert stop.value.code is Exit.USAGE
     assert built not in str(stop.value)
+    assert not (clone / "new").exists()
 
 
-@pytest.mark.parametrize("command", ["kubeconfig", "outputs"])
+@pytest.mark.parametrize("command", ["kubeconfig", "outputs", "wait", "logs", "plan"])
 def test_a_stack_that_was_never_built_is_refused_without_asking_an_account(
     command: str, clone: Path, mullion: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PULUMI_ACCESS_TOKEN", raising=False)
     monkeypatch.setattr(kubeconfig, "backend", lambda: "")
     monkeypatch.setattr(kubeconfig.locate, "find", lambda: None)
-    result = mullion(command, "small")
-    assert result.exit_code == 1
-    assert "small was never built; `mullion up small` first" in result.stderr
+    words = {"logs": ["web-0"], "plan": ["--against"]}.get(command, [])
+    result = mullion(command, "small", *words)
+    assert result.exit_code == 2
+    assert "stack small is not built; `mullion up small` builds it" in result.stderr

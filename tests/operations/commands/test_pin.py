@@ -62,6 +62,21 @@ def test_a_published_download_becomes_an_entry_with_size_and_source(
     assert f"sha256:{digest}" in ended.output
 
 
+def test_a_system_that_has_its_digest_is_left_out_unless_it_is_asked_for(
+    publisher: Downloads, mullion: Mullion, tmp_path: Path
+) -> None:
+    publish(publisher)
+    file = str(tmp_path / "mine.json")
+    # cri-dockerd 0.4.3: the catalogue has the digest for Linux, and none for Windows
+    digest = f"sha256:{hashlib.sha256(b'runc itself').hexdigest()}"
+    words = ("pin", "cri-dockerd", "0.4.3", "--digest", digest, "--file", file)
+    assert mullion(*words).exit_code == 0
+    assert [entry["os"] for entry in json.loads(Path(file).read_text())] == ["windows"]
+    assert mullion(*words, "--os", "linux").exit_code == 0
+    assert [entry["os"] for entry in json.loads(Path(file).read_text())] == ["linux", "windows"]
+    assert mullion(*words).exit_code == 2, "both have one now: which is meant?"
+
+
 def test_a_stack_reads_the_pinned_entry(publisher: Downloads, mullion: Mullion, tmp_path: Path) -> None:
     publish(publisher)
     mullion("pin", NAME, VERSION, "--file", str(tmp_path / "mine.json"))

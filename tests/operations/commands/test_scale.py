@@ -99,7 +99,13 @@ def test_the_file_is_edited_and_the_change_is_shown(clone: Path, mullion: Run, u
     [
         (("small", "wob", "3"), "its pools: linux, web"),
         (("small", "web", "4999"), "error"),
-        (("small", "web", "-1"), "-1"),
+        (("small", "web", "-1"), "a whole number from 0 to 5000, not '-1'"),
+        (("small", "web", "-1", "--sandbox", "--yes"), "a whole number from 0 to 5000, not '-1'"),
+        (("small", "--sandbox", "web", "-1.5"), "a whole number from 0 to 5000, not '-1.5'"),
+        (("small", "web", "two"), "a whole number from 0 to 5000, not 'two'"),
+        (("small", "web", "100000"), "a whole number from 0 to 5000, not '100000'"),
+        (("small", "web", "1.5"), "a whole number from 0 to 5000, not '1.5'"),
+        (("small", "web", "٣"), "a whole number from 0 to 5000, not '٣'"),
     ],
 )
 def test_with_errors_the_file_stays_and_nothing_starts(
@@ -140,7 +146,7 @@ def test_the_file_is_as_it_was_unless_the_engines_run_began(
 
     monkeypatch.setattr(up_and_down, "up", up)
     with pytest.raises(type(ENDINGS[ending])):
-        scale("small", "web", 3, sandbox=True, yes=False)
+        scale("small", "web", "3", sandbox=True, yes=False)
     wanted = STACK.replace("count: 2", "count: 3") if begun else STACK
     assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == wanted
     assert ("keeps count 3" if begun else "is as it was") in capsys.readouterr().err

@@ -47,6 +47,7 @@ def test_what_cannot_be_reached_is_refused_and_the_file_stays(
     assert result.exit_code == 2
     assert says in result.stderr
     assert "Traceback" not in result.output
+    assert result.stdout == "", "no heading before the refusal"
     assert (clone / "stacks" / "Pulumi.small.yaml").read_text() == STACK
     assert upped == []
 

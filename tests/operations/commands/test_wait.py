@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from components.plan import plan_cluster
+from components.rollout.provider_calls import NO_RECORD
 from operations.commands import wait
 from operations.commands.wait import ExpectedMachine, MachineReport, expected_machines, judge, until_ready
 from operations.console.exits import Exit, Stop
@@ -15,6 +16,7 @@ from operations.stacks import stack_files
 
 WORKER = ExpectedMachine("web-0", "i-1", ("ready",), "1.36.4", control_plane=False)
 REGISTERED = ExpectedMachine("web-0", "i-1", ("ready", "registered"), "1.36.4", control_plane=False)
+NONE_YET = "it has written no status record yet"
 READY = {"state": "ready", "kubernetes": "1.36.4"}
 FAILED = {"state": "failed", "phase": "runtime", "step": "docker", "code": 511, "name": "runtime-down", "message": "no"}
 
@@ -27,7 +29,8 @@ CASES: list[tuple[str, ExpectedMachine, dict[str, Any], dict[str, bool] | None, 
     ("registered is not enough", WORKER, {"state": "registered"}, None, "registered"),
     ("an older version", WORKER, {**READY, "kubernetes": "1.35.8"}, None, "it runs Kubernetes 1.35.8, not 1.36.4"),
     ("failed, with its number", WORKER, FAILED, None, "failed, E511 runtime-down: no"),
-    ("no record", WORKER, {"state": "absent", "message": "NoSuchKey"}, None, "absent, NoSuchKey"),
+    ("no record", WORKER, {"state": "absent", "message": NO_RECORD}, None, f"absent, {NONE_YET}"),
+    ("no access", WORKER, {"state": "absent", "message": "AccessDenied"}, None, "absent, AccessDenied"),
 ]
 
 
@@ -114,6 +117,25 @@ def test_a_wait_says_what_it_waits_for(monkeypatch: pytest.MonkeyPatch, capsys: 
 
     assert asyncio.run(until_ready(look, 60, [], lambda _: None))
     assert "mullion: waiting for web-0: failed, E511 runtime-down: no (0 s)\n" in capsys.readouterr().err
+
+
+def test_a_wait_repeats_a_problem_only_by_the_machines_name_and_state(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wait, "POLL_SECONDS", 0.0)
+    monkeypatch.setattr("operations.console.heartbeat.EVERY_SECONDS", 0.0)
+    other = {**FAILED, "message": "again"}
+    looks = [FAILED, FAILED, other, other, READY]
+
+    async def look() -> list[MachineReport]:
+        return [judge(WORKER, looks.pop(0), None)]
+
+    assert asyncio.run(until_ready(look, 60, [], lambda _: None))
+    said = [line.partition("web-0: ")[2] for line in capsys.readouterr().err.splitlines()]
+    assert said == [
+        *("failed, E511 runtime-down: no (0 s)", "failed (0 s)"),
+        *("failed, E511 runtime-down: again (0 s)", "failed (0 s)"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["soon", "10", "-1s"])

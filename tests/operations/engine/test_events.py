@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pulumi import automation as auto
 
+from components.rollout.upgrade import SECOND_RUN
 from operations.engine import failures, progress
 from operations.engine.events import Tally
 
@@ -29,6 +30,14 @@ def begun(op: str, urn: str = URN) -> auto.EngineEvent:
 
 def finished(op: str, urn: str = URN, *, retain: bool = False) -> auto.EngineEvent:
     return event("resOutputsEvent", metadata=metadata(op, urn, retain=retain))
+
+
+def of_type(type_: str, name: str) -> str:
+    return f"urn:pulumi:dev::mullion::mullion:index:MixedCluster${type_}::{name}"
+
+
+def warned(message: str) -> auto.EngineEvent:
+    return event("diagnosticEvent", message=message, color="never", severity="warning", urn=STACK)
 
 
 def fault(message: str, urn: str = URN) -> auto.EngineEvent:
@@ -61,7 +70,26 @@ def test_real_time_is_predicted_where_it_is_known(tally: Tally) -> None:
 def test_a_retained_resource_is_not_called_deleted(tally: Tally) -> None:
     step = tally.hear(finished("delete", retain=True))
     assert step
-    assert "left in place" in progress.line(tally, step, None)
+    assert "kept in the cloud" in progress.line(tally, step, None)
+
+
+def test_objects_that_go_with_their_bucket_count_as_deleted_when_the_cluster_is_removed() -> None:
+    tally = Tally(removal=True)
+    tally.hear(finished("delete", of_type("aws:s3/bucketObjectv2:BucketObjectv2", "dev-bundle-web"), retain=True))
+    tally.hear(finished("delete", of_type("aws:s3/bucket:Bucket", "dev-snapshots"), retain=True))
+    assert tally.summary() == "1 deleted, 1 kept in the cloud"
+
+
+def test_a_value_in_the_state_is_not_shown_as_a_resource_of_a_cloud(tally: Tally) -> None:
+    step = tally.hear(finished("create", of_type("pulumi:index:Stash", "dev-members-serial")))
+    assert step
+    assert progress.line(tally, step, None) == "[1/5] created dev-members-serial (value in the state)"
+
+
+def test_a_run_of_mullion_does_not_ask_for_the_second_run_that_it_does_itself(tally: Tally) -> None:
+    tally.hear(warned(f"pools stay at Kubernetes 1.35.8 in this run: ... {SECOND_RUN}"))
+    tally.hear(warned("another warning"))
+    assert tally.warnings == ["another warning"]
 
 
 def test_an_engine_run_without_a_line_for_15_s_says_what_it_waits_for(
