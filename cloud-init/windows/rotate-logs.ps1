@@ -5,6 +5,7 @@
 param([string] $Logs = 'C:\var\log', [long] $Bytes = 50MB, [int] $Kept = 3)
 Set-StrictMode -Version 2.0
 $ErrorActionPreference = 'Stop'
+$Invariant = [Globalization.CultureInfo]::InvariantCulture    # other cultures may have other calendars
 $Pods = 'pods', 'containers'    # the kubelet rotates these (containerLogMaxSize)
 
 # .SYNOPSIS
@@ -14,7 +15,7 @@ function Split-Log {
     param([string] $Path, [long] $Bytes)
     $file = [IO.FileInfo]::new($Path)
     if (-not $file.Exists -or $file.Length -le $Bytes) { return }
-    $stamp = '{0:yyyyMMddTHHmmssfff}' -f [DateTime]::UtcNow
+    $stamp = [DateTime]::UtcNow.ToString('yyyyMMddTHHmmssfff', $Invariant)
     $copy = [IO.Path]::ChangeExtension($Path, "$stamp.log")
     $log = [IO.FileStream]::new($Path, 'Open', 'ReadWrite', 'ReadWrite, Delete')
     try {

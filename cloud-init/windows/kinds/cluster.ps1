@@ -63,7 +63,8 @@ function Set-CertificateAuthorityStep {
     catch { throw (New-Failure 'download-failed' "$($Step['url']): $($_.Exception.GetBaseException().Message)") }
     $pem = Get-PinnedPem $Utf8.GetString($bytes) $Step['hash']
     if (-not $pem) {
-        throw (New-Failure 'digest-mismatch' "$($Step['url']) has no certificate, or one whose key is not $($Step['hash'])")
+        $wrong = "has no certificate, or one whose key is not $($Step['hash'])"
+        throw (New-Failure 'digest-mismatch' "$($Step['url']) $wrong")
     }
     Write-Content $Step['path'] $Utf8.GetBytes($pem) (Get-WantedAccess $Step)
 }
