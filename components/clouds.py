@@ -68,6 +68,8 @@ class CloudFacts:
     """Whether a machine must name its identity when it requests a token: the fact `identity`."""
     creates_administrator: bool = False
     """Whether the cloud creates an administrator account on every machine."""
+    temporary_disk: bool = False
+    """Whether Windows machines may have a temporary disk, on which the cloud puts the page file."""
 
     regional_nat: bool = False
     """Whether NAT is one service of the whole region; else a gateway in one zone or in each."""
@@ -139,6 +141,7 @@ CLOUDS: dict[str, CloudFacts] = {
         user_data_limit=65535,
         names_identity=True,
         creates_administrator=True,
+        temporary_disk=True,
         route_limit=400,
         probe_ranges=(IPv4Network(f"{WIRE_SERVER}/32"),),
         stores_need_allow=True,

@@ -58,6 +58,7 @@ ENDS: dict[str, tuple[str, ...]] = {
     "node-object": ("node-unregistered", "node-not-ready"),
     "overlay-network": ("overlay-missing", "adapter-missing", "service-failed"),
     "pagefile": (),
+    "partition": ("drive-small",),
     "pod-range": ("pod-range-missing",),
     "port-range": ("command-failed",),
     "probe": ("probe-failed",),

@@ -199,6 +199,19 @@ ITEMS: tuple[Item, ...] = (
         ),
     ),
     Item(
+        "The node has DiskPressure soon after it joined",
+        "RES-07",
+        "Prevented: the partition of C: is extended to its disk before the page file and the downloads; too little free"
+        " space is reported before anything is installed.",
+        steps=("system-drive",),
+        errors=("drive-small", "disk-full"),
+        checks=("windows-disk-small",),
+        proofs=(
+            "conformance/cases/windows.yaml::a drive whose partition is smaller than its disk is extended once",
+            "conformance/cases/windows.yaml::a drive without enough free space fails the run with both sizes",
+        ),
+    ),
+    Item(
         "Windows uses no page file",
         "RES-07",
         "Repaired at boot, with a restart; reported where Windows cannot make one.",

@@ -26,6 +26,10 @@ DYNAMIC_PORTS = (34000, 31536)
 PAGE_FILE_MB = 8192
 """Size of the page file in MiB. Windows needs one (RES-07); a fixed size leaves the disk to images (as AKS Engine)."""
 
+SYSTEM_DRIVE_MB = PAGE_FILE_MB + 2048 + 6144
+"""Free space in MiB that C: needs before anything is installed: page file, downloads with their unpacked programs, and
+one base image (servercore has 5 to 6 GiB)."""
+
 ADMINISTRATOR = "mullion"
 """Administrator account that Azure creates on every machine."""
 
@@ -71,6 +75,7 @@ def system(role: Role) -> Phase:
     start, count = DYNAMIC_PORTS
     unscanned = (runtime.unscanned(role), *UNSCANNED)
     programs = [WINDOWS.program(each, folder) for folder, names in unscanned for each in names]
+    elsewhere: dict[str, Any] = {"other_drive": True} if role.spec.cloud.facts.temporary_disk else {}
     return Phase(
         "system",
         Scope.IMAGE,
@@ -79,7 +84,9 @@ def system(role: Role) -> Phase:
             # before the restart, so that every service has them, and before the first download
             *egress.authorities(role),
             *egress.machine_wide(role),
-            step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB),
+            # images have partitions smaller than the disk (Azure's smalldisk: 30 GiB); before page file and downloads
+            step("partition", "system-drive", drive="C", free_mb=SYSTEM_DRIVE_MB),
+            step("pagefile", "pagefile", initial_mb=PAGE_FILE_MB, maximum_mb=PAGE_FILE_MB, **elsewhere),
             step("feature", "containers", feature="Containers"),
             step("port-range", "dynamic-ports", protocol="tcp", start=start, count=count),
             step("defender-exclusion", "defender", processes=programs, paths=[]),

@@ -124,6 +124,7 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "registry": (("windows",), "key\\value -> {type, data}; null: none"),
     "features": (("windows",), "name -> Available, InstallPending or Installed"),
     "pagefile": (("windows",), "{initial_mb, maximum_mb}, or automatic"),
+    "disk": (("windows",), "GiB: {size, drive (C:), behind (a partition after it), free (of C:)}"),
     "port_ranges": (("windows",), "protocol -> [start, count]"),
     "defender": (("windows",), "{running, processes, paths}"),
     "profiles": (("windows",), "profile of the firewall -> on, off, or open (on, and allows all inbound traffic)"),

@@ -137,6 +137,14 @@ def _same(books: Any) -> Any:
     return books
 
 
+def _bytes(wanted: dict[str, int]) -> Books:
+    return {name: each << 30 for name, each in wanted.items()}
+
+
+def _gibibytes(books: Books) -> Any:
+    return {name: round(each / (1 << 30)) for name, each in books.items()}
+
+
 def _policies(wanted: dict[str, Any]) -> Books:
     identities = {name: str(uuid.uuid5(uuid.NAMESPACE_DNS, name)) for name in wanted}
     return {identities[name]: each and {"ID": identities[name], "Name": name} for name, each in wanted.items()}
@@ -160,6 +168,7 @@ def _flannel(wanted: dict[str, Any]) -> Books:
 
 KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "tasks": ("tasks", _tasks, _seen_tasks),
+    "disk": ("disk", _bytes, _gibibytes),
     "rules": ("rules", _rules, _seen_rules),
     "features": ("features", _same, _same),
     "port_ranges": ("ports", _same, _same),

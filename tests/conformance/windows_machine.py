@@ -33,8 +33,12 @@ class Driver:
     """Seconds that one job may take."""
 
     def __post_init__(self) -> None:
-        """Copy the driver to the machine."""
+        """Copy the driver to the machine, which gets a second drive, D:."""
         self.jobs.mkdir(exist_ok=True)
+        second = self.machine.folder / "drive_d"
+        if not second.exists():
+            second.mkdir()
+            (self.machine.folder / "dosdevices" / "d:").symlink_to(second)
         (self.jobs / "driver.ps1").write_bytes(DRIVER.read_bytes())
 
     @property

@@ -53,11 +53,12 @@ Stop-AnyService 'hns'
 foreach ($file in @($remove['files']) + $HnsBooks) {
     try { [IO.File]::Delete($file) } catch [IO.DirectoryNotFoundException] { [void] 'it is not there' }
 }
-# Keep only what the executor remembers of services that stay.
-$started = (Update-Memory)['started']
+# Keep only what the executor remembers of services that stay, and of drives whose free space it has checked.
+$started, $drives = (Update-Memory)['started'], (Update-Memory)['drives']
 $memory = [ordered] @{}
 if ($started) { foreach ($name in $remove['stopped']) { if ($started[$name]) { $memory[$name] = $started[$name] } } }
-Set-WholeFile "$State\state.json" $Utf8.GetBytes((ConvertTo-JsonText ([ordered] @{ started = $memory })))
+$kept = ConvertTo-JsonText ([ordered] @{ started = $memory; drives = @($drives) })
+Set-WholeFile "$State\state.json" $Utf8.GetBytes($kept)
 foreach ($folder in $remove['folders']) { Clear-Folder $folder $remove['kept'] $remove['stays'] }
 # Remove the loader's files, except this bundle if it is among them.
 $own = [IO.Path]::GetFullPath("$PSScriptRoot\..")

@@ -55,6 +55,45 @@ function Set-HostnameStep {
 }
 
 # .SYNOPSIS
+# Return the size to which the drive's partition can grow, or 0 if it fills its disk. Get-PartitionSupportedSize takes
+# long (AKS avoids it), so it is asked only if the disk has unallocated space.
+function Get-PartitionRoom {
+    [CmdletBinding()]
+    param($Step)
+    $partition = Get-Partition -DriveLetter $Step['drive']
+    $disk = Get-Disk -Number $partition.DiskNumber
+    if ($disk.Size - $disk.AllocatedSize -lt 1GB) { return 0 }
+    $most = (Get-PartitionSupportedSize -DriveLetter $Step['drive']).SizeMax
+    if ($most - $partition.Size -lt 1GB) { 0 } else { $most }
+}
+
+# .SYNOPSIS
+# Return whether the partition fills its disk, as far as it can, and its free space was checked.
+function Test-PartitionStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    @((Update-Memory)['drives']) -contains $Step['drive'] -and -not (Get-PartitionRoom $Step)
+}
+
+# .SYNOPSIS
+# Extend the partition; throw drive-small if its free space is less than planned.
+function Set-PartitionStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    $drive, $most = $Step['drive'], (Get-PartitionRoom $Step)
+    if ($most) { Resize-Partition -DriveLetter $drive -Size $most }
+    $free = [long] ((Get-Volume -DriveLetter $drive).SizeRemaining / 1MB)
+    if ($free -lt $Step['free_mb']) {
+        $partition = Get-Partition -DriveLetter $drive
+        $sizes = $partition.Size, (Get-Disk -Number $partition.DiskNumber).Size | ForEach-Object { [long] ($_ / 1MB) }
+        $what = "${drive}: has $free MiB free and needs $($Step['free_mb'])"
+        throw (New-Failure 'drive-small' "$what; its partition has $($sizes[0]) of the $($sizes[1]) MiB of its disk")
+    }
+    $others = @((Update-Memory)['drives'] | Where-Object { $_ -and $_ -ne $drive })
+    [void](Update-Memory @{ drives = $others + $drive })
+}
+
+# .SYNOPSIS
 # Return the page file in the format of the registry value PagingFiles.
 function Get-PageFile {
     [CmdletBinding()]
@@ -66,11 +105,28 @@ function Get-PageFile {
 }
 
 # .SYNOPSIS
+# Return whether a page file is set on another drive that exists: Azure puts it on the temporary disk.
+function Test-OtherPageFile {
+    [CmdletBinding()]
+    param()
+    $lines = Get-RegistryValue $Memory 'PagingFiles'
+    foreach ($line in $lines) {
+        if ($line -match '^([A-Za-z]):\\' -and $Matches[1] -ne 'C') {
+            $root = $Matches[1] + ':\'
+            $kind = [IO.DriveInfo]::new($root).DriveType
+            if ([IO.Directory]::Exists($root) -and "$kind" -ne 'CDRom') { return $true }
+        }
+    }
+    $false
+}
+
+# .SYNOPSIS
 # Return whether the page file has its size ("?:\pagefile.sys" would mean: managed by Windows).
 function Test-PagefileStep {
     [CmdletBinding()]
     param($Run, $Step)
-    Test-RegistryValue $Memory 'PagingFiles' 'MultiString' (Get-PageFile $Step)
+    (Test-RegistryValue $Memory 'PagingFiles' 'MultiString' (Get-PageFile $Step)) -or
+    ($Step['other_drive'] -and (Test-OtherPageFile))
 }
 
 # .SYNOPSIS

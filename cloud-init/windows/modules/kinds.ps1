@@ -26,7 +26,8 @@ $Kinds = @{
     'node-object'           = 600, ('node:text kubeconfig:text kubectl:text state:registered,ready provider_id:text? ' +
         'kubelet:text? labels:map?')
     'overlay-network'       = 600, 'network:text subnet:text pods:text subnet_file:text service:text address:text'
-    'pagefile'              = 120, 'initial_mb:number maximum_mb:number'
+    'pagefile'              = 120, 'initial_mb:number maximum_mb:number other_drive:flag?'
+    'partition'             = 300, 'drive:text free_mb:number'
     'pod-range'             = 900, 'node:text kubeconfig:text kubectl:text'
     'port-range'            = 120, 'protocol:tcp,udp start:number count:number'
     'probe'                 = 120, 'argv:list message:text expect:text? records:mtu,os_version?'

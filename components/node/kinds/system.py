@@ -120,11 +120,25 @@ SYSTEM: dict[str, Kind] = {
         systems=_WINDOWS,
         seconds=1800,
     ),
+    "partition": Kind(
+        "The drive's partition fills its disk, and the drive had enough free space before anything was installed.",
+        {
+            "drive": Field({"type": "string", "pattern": "^[A-Z]$"}, "Letter of the drive."),
+            "free_mb": Field(_MEGABYTES, "Free space that it must have once, in MiB; otherwise the run ends (303)."),
+        },
+        compares="Get-Disk: less than 1 GiB is unallocated, or Get-PartitionSupportedSize allows no larger partition;"
+        " and that the free space was checked.",
+        sets="Resize-Partition; then checks the free space and records that, because images use it up later.",
+        cuts=_ONE,
+        systems=_WINDOWS,
+        seconds=300,
+    ),
     "pagefile": Kind(
         "The page file of C: has this fixed size; Windows nodes must have one (RES-07).",
         {
             "initial_mb": Field(_MEGABYTES, "Size at boot, in MiB."),
             "maximum_mb": Field(_MEGABYTES, "Maximum size in MiB; at least initial_mb."),
+            "other_drive": Field(FLAG, "Whether a page file of any size on another drive is enough.", required=False),
         },
         compares="PagingFiles in the registry (Session Manager\\Memory Management), and that Windows does not manage"
         " the size automatically.",

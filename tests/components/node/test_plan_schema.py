@@ -106,6 +106,7 @@ def _minimal(name: str) -> dict[str, Any]:
         "resources": ["secrets"],
         "lifetime_hours": 24,
         "initial_mb": 4096,
+        "free_mb": 4096,
         "maximum_mb": 4096,
         "address": "169.254.169.254",
         "addresses": ["169.254.169.254"],
@@ -119,6 +120,7 @@ def _minimal(name: str) -> dict[str, Any]:
         "files": ["/a"],
         "version": "1.32.13",
         "service": "a",
+        "drive": "C",
     }
     special = {
         "stale-network": {"services": ["a"]},

@@ -295,5 +295,6 @@ function Get-Acl {
 }
 
 . "$PSScriptRoot\windows_network.ps1"
+. "$PSScriptRoot\windows_storage.ps1"
 . "$PSScriptRoot\windows_hns.ps1"
 Export-ModuleMember -Function *
