@@ -134,14 +134,14 @@ ITEMS: tuple[Item, ...] = (
     Item(
         "No network adapter is found when a pod starts",
         "OPS-07 SRV-01",
-        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there; a"
-        " NAT network that Docker or containerd made for itself goes, for its adapter would pass for it.",
+        "Reported: the node's adapter is found by its address, never by its name, and the virtual one must be there; on"
+        " Docker nodes the NAT network that Docker made for itself goes, for its adapter would pass for it.",
         steps=("node-address", "stale-network", "overlay-network"),
         errors=("adapter-missing", "wait-timeout"),
         proofs=(
             "windows_plans/events.py::flanneld hangs for ever (OPS-05, OPS-07)",
             "windows_plans/events.py::the address comes back late (NET-14)",
-            "windows_plans/events.py::Docker left a NAT network (NET-02)",
+            "windows_plans/events.py::another program has a NAT network (NET-02)",
         ),
     ),
     Item(

@@ -2,7 +2,8 @@
 # Needs neither the kubelet nor the API. Leaves out files that hold secrets and redacts all other text.
 # -Output FILE: write the zip to FILE. -Requested: handle requests to this machine in the bundle store; a task runs
 # this every two minutes. For a zip (mullion logs), upload it under a key that only this machine may write. For a
-# restart of programs that watch the cluster (mullion restore), run epoch.ps1.
+# restart of programs that watch the cluster (mullion restore), run epoch.ps1. Each time look at the pod network
+# (watch-network.ps1).
 [CmdletBinding(DefaultParameterSetName = 'File')]
 param(
     [Parameter(Mandatory, ParameterSetName = 'File')] [string] $Output,
@@ -13,6 +14,7 @@ $ErrorActionPreference = 'Stop'
 $ProgressPreference = 'SilentlyContinue'
 . "$PSScriptRoot\loader.ps1" -Functions
 . "$PSScriptRoot\epoch.ps1"
+. "$PSScriptRoot\watch-network.ps1"
 . "$PSScriptRoot\modules\clouds.ps1"
 
 $PerFile = 1MB     # of a file, its end
@@ -224,12 +226,12 @@ if ($Requested) {
         if ([IO.File]::Exists($Answered) -and [IO.File]::ReadAllText($Answered) -eq $asked.id) { $asked = $null }
     }
     catch { $asked = $null }    # no request, or the store is unreachable
-    if (-not $epoch -and -not $asked) { exit 0 }
 }
 foreach ($folder in 'modules', 'kinds') {
     foreach ($file in [IO.Directory]::GetFiles("$PSScriptRoot\$folder", '*.ps1')) { . $file }
 }
 $known = Read-Json "$Mullion\machine.json"
+if ($Requested) { Invoke-NetworkWatch (New-Run $known $false) }
 if ($epoch) { Invoke-NewEpoch (New-Run $known $false) $epoch }
 if ($Requested -and -not $asked) { exit 0 }
 $archive = Get-Archive (New-Collection $known)

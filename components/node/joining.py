@@ -3,7 +3,7 @@
 from typing import Any
 
 from components import releases
-from components.node import egress, kubelet, runtime
+from components.node import egress, kubelet, network, runtime
 from components.node.endpoint import authority, kubeconfig, reachable
 from components.node.kinds import Step, ref, step
 from components.node.layout import WINDOWS, WINDOWS_KUBELET_ROOT, WINDOWS_NODE_CERTIFICATE, WINDOWS_NODE_KUBECONFIG
@@ -63,6 +63,7 @@ def phase(role: Role) -> Phase:
                 command,
                 WINDOWS.kubelet_config,
                 depends=[runtime.services(role)[-1]],
+                demand=True,
                 **egress.variables(role),
             ),
             wait("node-certificate", 900, file=WINDOWS_NODE_CERTIFICATE, error="node-unregistered"),
@@ -102,6 +103,7 @@ def registered(role: Role) -> Phase:
         "registered",
         Scope.NODE,
         (
+            network.metadata_route_holds(role),
             step(
                 "probe",
                 "page-file-in-use",

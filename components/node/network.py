@@ -16,7 +16,7 @@ from components.node.layout import (
 from components.node.plan import Phase, Scope
 from components.node.role import Role
 from components.node.waiting import wait
-from components.spec.models import Network, NetworkMode
+from components.spec.models import Network, NetworkMode, Runtime
 
 
 def net_conf(network: Network) -> dict[str, Any]:
@@ -31,13 +31,25 @@ CNI_FILE = "10-flannel.conflist"
 """CNI file on Windows; other files in its folder are deleted, because runtimes use the first by name (NET-02)."""
 
 
+def before_kubelet(role: Role) -> Phase:
+    """Return the phase that removes state of the last boot while the kubelet is stopped.
+
+    Otherwise the reservation of a pod that the kubelet starts meanwhile would look stale until its endpoint exists, and
+    two pods would get one address. With l2bridge the range is planned, so the whole network exists before the kubelet.
+    """
+    services = ["kube-proxy", *([] if _routed(role) else ["flanneld"]), "kubelet"]
+    if _routed(role):
+        return Phase("pod-network", Scope.NODE, _bridge(role, services))
+    return Phase("pod-network", Scope.NODE, (_stale(role, "last-boot", services),))
+
+
 def windows_phase(role: Role) -> Phase:
-    """Return the phase that creates the pod network; its last step is the CNI file, which makes the node Ready."""
+    """Return the phase that creates the overlay network; its last step is the CNI file, which makes the node Ready."""
     return Phase(
         "network",
         Scope.NODE,
         (
-            *(_bridge(role) if _routed(role) else _overlay(role)),
+            *(() if _routed(role) else _overlay(role)),
             step("directory", "cni-config-folder", path=WINDOWS.cni_config, access="private", only=[CNI_FILE]),
             step(
                 "file",
@@ -55,18 +67,35 @@ def _metadata_route(role: Role) -> Step:
     return step("metadata-route", "metadata-route", addresses=list(role.spec.cloud.facts.metadata_routes))
 
 
-def _stale(role: Role, subnet: Any, services: list[str], **more: str) -> Step:
+HOLD_SECONDS = 60
+"""Seconds after a new HNS network for which metadata routes must hold: HNS removes them up to 45 s later (kube-up's
+scripts for GCE, k8s-node-setup.psm1)."""
+
+
+def metadata_route_holds(role: Role) -> Step:
+    """Return the step that sets metadata routes again until HNS has settled, the last before the node is checked."""
+    addresses = list(role.spec.cloud.facts.metadata_routes)
+    return step("metadata-route", "metadata-route-holds", addresses=addresses, hold_seconds=HOLD_SECONDS)
+
+
+_RUNTIME_NETWORKS = {Runtime.DOCKER: ["nat"], Runtime.CONTAINERD: list[str]()}
+"""HNS networks that a runtime makes by itself, before its configuration forbids it; those of other programs stay."""
+
+
+def _stale(role: Role, name: str, services: list[str], **more: Any) -> Step:
     """Return the step that removes stale networks at each boot, before any program uses the network (OPS-04)."""
-    network = cni.name(role.spec.network)
-    fields: dict[str, Any] = {"network": network, "subnet": subnet, "services": services, **more}
-    return step("stale-network", "stale-network", data_directory=HOST_LOCAL_STATE, **fields)
+    fields: dict[str, Any] = {"network": cni.name(role.spec.network), "services": services, **more}
+    own = _RUNTIME_NETWORKS[role.runtime]
+    return step("stale-network", name, data_directory=HOST_LOCAL_STATE, runtime_networks=own, **fields)
 
 
-def _bridge(role: Role) -> tuple[Step, ...]:
+def _bridge(role: Role, services: list[str]) -> tuple[Step, ...]:
     """Return the steps for l2bridge: the cloud routes the planned range to this machine, so no agent is needed."""
     subnet = ref("machine.pod_cidr")
     return (
-        _stale(role, subnet, ["kube-proxy"]),
+        _stale(role, "stale-network", services, subnet=subnet),
+        # HNS takes the adapter with whatever address it has
+        wait("node-address", address=ref("machine.address")),
         step("hns-network", "hns-network", network=cni.L2BRIDGE, subnet=subnet, endpoint=f"{cni.L2BRIDGE}_ep"),
         _metadata_route(role),
     )
@@ -83,7 +112,7 @@ def _overlay(role: Role) -> tuple[Step, ...]:
             kubeconfig=WINDOWS_NODE_KUBECONFIG,
             kubectl=WINDOWS.program("kubectl"),
         ),
-        _stale(role, subnet, ["kube-proxy", "flanneld"], subnet_file=FLANNEL_SUBNET_FILE),
+        _stale(role, "stale-network", ["kube-proxy", "flanneld"], subnet=subnet, subnet_file=FLANNEL_SUBNET_FILE),
         *_flanneld(role),
         step(
             "overlay-network",

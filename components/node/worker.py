@@ -59,6 +59,7 @@ def windows(role: Role) -> tuple[Phase, ...]:
         windows_system.folders(role),
         downloads.phase(role),
         runtime.phase(role),
+        network.before_kubelet(role),
         joining.phase(role),
         network.windows_phase(role),
         proxy.windows_phase(role),

@@ -135,6 +135,10 @@ AREAS: dict[str, tuple[tuple[System, ...], str]] = {
     "policies": (("windows",), "name of a load balancer in HNS -> there (it exists); null: none"),
     "adapters": (("windows",), "names of all network adapters; null: as HNS makes them"),
     "outage": (("windows",), "number of route queries that fail after HNS creates a network; -1: all"),
+    "loss": (("windows",), "after HNS creates a network: the query of routes to one address at which HNS removes one"),
+    "linger": (("windows",), "number of queries for which HNS still lists a removed network"),
+    "attach": (("windows",), "whether HNS attaches an endpoint and still says that it is attached already"),
+    "own_addresses": (("windows",), "address of the machine's adapter -> AddressState (Preferred, Tentative)"),
     "flannel": (
         ("windows",),
         "{works_at: the start of its service that creates the rest, service, network, subnet, file}",

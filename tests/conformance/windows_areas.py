@@ -180,6 +180,10 @@ KEPT: dict[str, tuple[str, Callable[[Any], Books], Callable[[Books], Any]]] = {
     "policies": ("policylists", _policies, lambda books: {each["Name"]: True for each in books.values()}),
     "adapters": ("adapters", lambda names: {"names": names}, lambda books: books.get("names")),
     "outage": ("outage", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "loss": ("loss", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "linger": ("linger", lambda polls: {"polls": polls}, lambda books: books["polls"]),
+    "attach": ("attach", lambda again: {"again": again}, lambda books: books["again"]),
+    "own_addresses": ("addresses", _same, _same),
     "flannel": ("flannel", _flannel, _same),
 }
 """Area -> state file of the stand-ins, and its shape there and in cases."""
@@ -212,14 +216,14 @@ def change_endpoints(fakes: Path, wanted: dict[str, dict[str, Any] | None]) -> N
     for identity, each in books["endpoints"].items():
         change = wanted.get(each["Name"], {})
         if change is not None:
-            attached = {} if change.get("attached", True) else {"SharedContainers": []}
+            attached = {} if change.get("attached", True) else {"attached": False}
             remaining[identity] = each | attached
     names = {each["Name"] for each in remaining.values()}
     for name, each in wanted.items():
         if each is not None and name not in names:
             identity = str(uuid.uuid5(uuid.NAMESPACE_DNS, name))
             place = {"VirtualNetwork": ids.get(each["network"]), "IPAddress": each["address"]}
-            remaining[identity] = {"ID": identity, "Name": name, **place, "SharedContainers": []}
+            remaining[identity] = {"ID": identity, "Name": name, **place, "attached": each.get("attached", False)}
     off = {id for id, each in remaining.items() if not (wanted.get(each["Name"]) or {}).get("forwarding", True)}
     forwarding = {key: each for key, each in read(fakes, "forwarding").items() if key not in off}
     for book, content in (("endpoints", remaining), ("forwarding", forwarding)):
@@ -233,7 +237,7 @@ def endpoints(fakes: Path) -> Any:
         each["Name"]: {
             "network": books["networks"].get(each["VirtualNetwork"], {}).get("Name"),
             "address": each["IPAddress"],
-            "attached": bool(each.get("SharedContainers")),
+            "attached": bool(each.get("attached")),
             "forwarding": books["forwarding"].get(each["ID"]) == "Enabled",
         }
         for each in books["endpoints"].values()

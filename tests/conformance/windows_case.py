@@ -70,7 +70,8 @@ class WindowsCase:
         facts = {"cloud": "aws", "region": "eu-west-1", "world": "sandbox", "secret_service": f"{self.cloud.url}/"}
         facts |= {"join_secret": "join", "pki_secret": "pki", "status_url": f"{self.cloud.url}/status/AROAEXAMPLE%3A"}
         facts |= {"bundle_store": f"{self.cloud.url}/bundles"} | self.case.facts
-        return {"machine": {"name": "web-0", "address": "10.20.1.4"}, "facts": placed(facts, self.fill)}
+        machine = {"name": "web-0", "address": "10.20.1.4", "pod_cidr": "10.244.3.0/24"}
+        return {"machine": machine, "facts": placed(facts, self.fill)}
 
     def filled(self, state: State) -> State:
         """Return the state with placeholders filled in."""

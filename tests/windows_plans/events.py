@@ -12,10 +12,10 @@ from tests.windows_plans.server import Node
 
 CERTIFICATE = r"C:\var\lib\kubelet\pki\kubelet-client-current.pem"
 OTHER_CLUSTER = "FLANNEL_NETWORK=172.30.0.0/16\nFLANNEL_SUBNET=172.30.5.1/24\nFLANNEL_MTU=1400\nFLANNEL_IPMASQ=false\n"
-BOOTED = ("stale-network", "flanneld", "overlay-network", "metadata-route", "kube-proxy")
-"""Steps that every boot sets: HNS and the routing table are in memory."""
-REJOINED = ("bootstrap", "kubelet", "node-certificate", "joined")
-NEW_RANGE = ("source-vip", "kube-proxy-config")
+BOOTED = ("last-boot", "kubelet", "flanneld", "overlay-network", "metadata-route", "kube-proxy", "metadata-route-holds")
+"""Steps that every boot sets: HNS and routes are in memory, and no service on the network starts by itself."""
+REJOINED = ("bootstrap", "node-certificate", "joined")
+NEW_RANGE = ("stale-network", "source-vip", "kube-proxy-config")
 AWAY_SECONDS = 2.0
 LOAD_BALANCER = "00000000-0000-0000-0000-0000000000b1"
 NAT = "00000000-0000-0000-0000-0000000000b2"
@@ -98,9 +98,9 @@ def docker_nat(worker: Node) -> None:
 
 
 def nat_network(worker: Node) -> None:
-    """NET-02: Docker left its own NAT network, whose range overlaps the machine's network."""
+    """NET-02: another program has a NAT network."""
     networks = worker.book("networks")
-    subnet = {"AddressPrefix": "10.20.16.0/20", "GatewayAddress": "10.20.16.1"}
+    subnet = {"AddressPrefix": "172.29.0.0/20", "GatewayAddress": "172.29.0.1"}
     networks[NAT] = {"ID": NAT, "Name": "nat", "Type": "nat", "Flags": 0, "Subnets": [subnet]}
     worker.change("networks", networks)
 
@@ -151,7 +151,7 @@ EVENTS: dict[str, Event] = {
     "the metadata route is gone": Event(no_metadata_route, ("metadata-route",), on=True),
     "subnet.env is another cluster's (OPS-06)": Event(other_subnet_file),
     "a NAT file sorts before flannel's CNI file (NET-02)": Event(docker_nat, (*BOOTED, "cni-config-folder")),
-    "Docker left a NAT network (NET-02)": Event(nat_network),
+    "another program has a NAT network (NET-02)": Event(nat_network),
     "the certificate is lost": Event(lost_certificate, (*BOOTED, *REJOINED)),
     "flanneld hangs once (OPS-05)": Event(hang(1), seconds=(("overlay-network", 24),)),
     "everything at once": Event(all_at_once, (*BOOTED, *REJOINED, *NEW_RANGE, "cni-config-folder")),

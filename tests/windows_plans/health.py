@@ -25,7 +25,8 @@ def problems(worker: Node) -> Iterator[str]:
     ready = [each["status"] for each in node.get("status", {}).get("conditions", []) if each["type"] == "Ready"]
     if ready != ["True"]:
         yield f"Ready is {ready}"
-    networks = [(each["Name"], each["Subnets"][0]["AddressPrefix"]) for each in worker.book("networks").values()]
+    own = [each for each in worker.book("networks").values() if each["Type"] != "nat"]
+    networks = [(each["Name"], each["Subnets"][0]["AddressPrefix"]) for each in own]
     if networks != [(NETWORK, str(pods))]:
         yield f"HNS has {networks}, the Node object {pods}"
     if worker.book("policylists"):

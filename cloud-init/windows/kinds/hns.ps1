@@ -1,6 +1,8 @@
 # Networks of the Host Networking Service (HNS) for pods and load balancers.
 
 $HostCompartment = 1    # network compartment of the host itself
+# HCN_E_ENDPOINT_ALREADY_ATTACHED (winerror.h)
+$AlreadyAttached = '0x803b0014|2151350292|already attached to the switch'
 $FlannelStarts = 3    # maximum starts of flanneld within the step's timeout
 
 # .SYNOPSIS
@@ -23,15 +25,36 @@ function Test-Bridge {
 }
 
 # .SYNOPSIS
-# Return whether the endpoint exists, is attached to the host, and both adapters forward.
+# Return the name of the adapter that HNS gives the host for an attached endpoint.
+function Get-EndpointAlias {
+    [CmdletBinding()]
+    param($Step)
+    "vEthernet ($($Step['endpoint']))"
+}
+
+# .SYNOPSIS
+# Return whether the host has the endpoint: its adapter is up with the endpoint's address. HNS lists no container for an
+# endpoint of the host (SharedContainers is empty), so the endpoint itself does not say whether it is attached.
+function Test-EndpointAdapter {
+    [CmdletBinding()]
+    param($Step)
+    $alias, $wanted = (Get-EndpointAlias $Step), (Get-RangeAddress $Step['subnet'] 2)
+    $adapter = Get-NetAdapter -Name $alias -ErrorAction Ignore
+    if (-not $adapter -or "$($adapter.Status)" -ne 'Up') { return $false }
+    $addresses = Get-NetIPAddress -InterfaceAlias $alias -AddressFamily IPv4 -ErrorAction Ignore
+    @($addresses | ForEach-Object { $_.IPAddress }) -contains $wanted
+}
+
+# .SYNOPSIS
+# Return whether the endpoint exists, the host has it, and both adapters forward.
 function Test-HnsEndpoint {
     [CmdletBinding()]
-    param($Network, $Step)
+    param([hashtable] $Run, $Network, $Step)
     $endpoint = Get-HnsObject 'endpoints' $Step['endpoint']
     if (-not $endpoint -or $endpoint.VirtualNetwork -ne $Network.ID) { return $false }
     if ($endpoint.IPAddress -ne (Get-RangeAddress $Step['subnet'] 2)) { return $false }
-    if (-not $endpoint.PSObject.Properties['SharedContainers'] -or -not @($endpoint.SharedContainers)) { return $false }
-    foreach ($adapter in Get-BridgeAdapter $Step) {
+    if (-not (Test-EndpointAdapter $Step)) { return $false }
+    foreach ($adapter in Get-BridgeAdapter $Run $Step) {
         $found = Get-NetIPInterface @adapter -AddressFamily IPv4 -ErrorAction Ignore
         if (-not $found -or "$($found.Forwarding)" -ne 'Enabled') { return $false }
     }
@@ -42,9 +65,9 @@ function Test-HnsEndpoint {
 # Return parameters of NetTCPIP cmdlets for the two adapters that pods' packets pass: endpoint and management adapter.
 function Get-BridgeAdapter {
     [CmdletBinding()]
-    param($Step)
-    @{ InterfaceAlias = "vEthernet ($($Step['endpoint']))" }
-    @{ InterfaceIndex = (Get-DefaultRoute).InterfaceIndex }
+    param([hashtable] $Run, $Step)
+    @{ InterfaceAlias = Get-EndpointAlias $Step }
+    @{ InterfaceIndex = (Get-DefaultRoute $Run).InterfaceIndex }
 }
 
 # .SYNOPSIS
@@ -53,7 +76,7 @@ function Test-HnsNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
     $network = Get-HnsObject 'networks' $Step['network']
-    (Test-Bridge $network $Step) -and (Test-HnsEndpoint $network $Step)
+    (Test-Bridge $network $Step) -and (Test-HnsEndpoint $Run $network $Step)
 }
 
 # .SYNOPSIS
@@ -61,11 +84,12 @@ function Test-HnsNetworkStep {
 function New-PlannedNetwork {
     [CmdletBinding()]
     param([hashtable] $Run, $Step)
-    $address = Get-OwnAddress
+    $address = Get-OwnAddress $Run
     $subnet = @{ AddressPrefix = $Step['subnet']; GatewayAddress = Get-RangeAddress $Step['subnet'] 1 }
     $network = @{ Name = $Step['network']; Type = 'L2Bridge'; Subnets = @(, $subnet) }
     [void](Send-HnsRequest 'POST' 'networks' -Body $network)
-    while ($gone = Get-AddressProblem $address) {
+    $Run.Switched = [Diagnostics.Stopwatch]::StartNew()
+    while ($gone = Get-AddressProblem $Run $address) {
         if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
             throw (New-Failure 'network-missing' "$gone after $($Step['network']) was made")
         }
@@ -77,10 +101,10 @@ function New-PlannedNetwork {
 # Return which address or route is missing while a virtual switch takes over the adapter; nothing if none is.
 function Get-AddressProblem {
     [CmdletBinding()]
-    param([string] $Address)
+    param([hashtable] $Run, [string] $Address)
     try {
         [void](Test-Address $Address)
-        [void](Get-DefaultRoute)
+        [void](Get-DefaultRoute $Run)
     }
     catch { "$Address did not come back: $($_.Exception.GetBaseException().Message)" }
 }
@@ -94,13 +118,32 @@ function New-PlannedEndpoint {
     if ($old) { [void](Send-HnsRequest 'DELETE' 'endpoints' -Id $old.ID) }
     $network = Get-HnsObject 'networks' $Step['network']
     $address = Get-RangeAddress $Step['subnet'] 2
-    $endpoint = @{ Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $address }
+    # Without this gateway the host gets a second default route, through the pod range's first address.
+    $endpoint = @{
+        Name = $Step['endpoint']; VirtualNetwork = $network.ID; IPAddress = $address; GatewayAddress = '0.0.0.0'
+    }
     $made = Send-HnsRequest 'POST' 'endpoints' -Body $endpoint
-    $where = @{ SystemType = 'Host'; CompartmentId = $HostCompartment }
-    [void](Send-HnsRequest 'POST' 'endpoints' -Id $made.ID -Action 'attach' -Body $where)
-    foreach ($adapter in Get-BridgeAdapter $Step) {
+    Join-HostEndpoint $made.ID
+    while (-not (Test-EndpointAdapter $Step)) {
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            throw (New-Failure 'network-missing' "$(Get-EndpointAlias $Step) is not up with $address")
+        }
+        Start-Sleep -Milliseconds 500
+    }
+    foreach ($adapter in Get-BridgeAdapter $Run $Step) {
         Set-NetIPInterface @adapter -AddressFamily IPv4 -Forwarding Enabled
     }
+}
+
+# .SYNOPSIS
+# Attach an endpoint to the host. HNS can attach it and still refuse the request, because it is attached (flannel issue
+# 1391); the text of that error is localized, so its number counts too.
+function Join-HostEndpoint {
+    [CmdletBinding()]
+    param([string] $Id)
+    $where = @{ SystemType = 'Host'; CompartmentId = $HostCompartment }
+    try { [void](Send-HnsRequest 'POST' 'endpoints' -Id $Id -Action 'attach' -Body $where) }
+    catch { if ($_.Exception.Message -notmatch $AlreadyAttached) { throw } }
 }
 
 # .SYNOPSIS
@@ -110,7 +153,7 @@ function Set-HnsNetworkStep {
     param($Run, $Step)
     $network = Get-HnsObject 'networks' $Step['network']
     if (-not (Test-Bridge $network $Step)) {
-        if ($network) { Remove-HnsNetwork $network }
+        if ($network) { Remove-HnsNetwork $Run $network }
         New-PlannedNetwork $Run $Step
     }
     New-PlannedEndpoint $Run $Step
@@ -145,7 +188,7 @@ function Get-SubnetFileProblem {
 # Return the first problem as error name and text; nothing if there is none.
 function Get-OverlayProblem {
     [CmdletBinding()]
-    param($Step)
+    param([hashtable] $Run, $Step)
     $name = $Step['network']
     $network = Get-HnsObject 'networks' $name
     $adapters = @(Get-NetAdapter | ForEach-Object { $_.Name })
@@ -157,17 +200,20 @@ function Get-OverlayProblem {
         $ranges = @($network.Subnets | ForEach-Object { $_.AddressPrefix }) -join ', '
         return 'overlay-missing', "HNS network $name is $($network.Type) of $ranges, not Overlay of $($Step['subnet'])"
     }
-    foreach ($problem in (Get-SubnetFileProblem $Step), (Get-AddressProblem $Step['address'])) {
+    foreach ($problem in (Get-SubnetFileProblem $Step), (Get-AddressProblem $Run $Step['address'])) {
         if ($problem) { return 'overlay-missing', $problem }
     }
 }
 
 # .SYNOPSIS
-# Return whether flanneld has set up its network and the machine's address is back.
+# Return whether flanneld has set up its network and the machine's address is back. If this run started flanneld, the
+# network is new.
 function Test-OverlayNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
-    -not (Get-OverlayProblem $Step)
+    if (Get-OverlayProblem $Run $Step) { return $false }
+    if ($Run.Started[$Step['service']]) { $Run.Switched = [Diagnostics.Stopwatch]::StartNew() }
+    $true
 }
 
 # .SYNOPSIS
@@ -183,7 +229,7 @@ function Set-OverlayNetworkStep {
             Start-PlannedService $Run $Step['service']
         }
         foreach ($look in 1..$looks) {
-            $problem = Get-OverlayProblem $Step
+            $problem = Get-OverlayProblem $Run $Step
             if (-not $problem) { return }
             Start-Sleep -Seconds $PollSeconds
         }

@@ -1,17 +1,33 @@
 # The machine's address, the host's firewall, dynamic ports, and the metadata route.
 
 # .SYNOPSIS
-# Return the source address of packets to the metadata service; sends nothing.
+# Return whether the address is in this machine's pod range, which HNS endpoints have. With overlay the machine part
+# of machine.json has no range, and the host has no endpoint.
+function Test-PodAddress {
+    [CmdletBinding()]
+    param([hashtable] $Run, [string] $Address)
+    $machine = $Run.Told['machine']
+    [bool] ($machine -and $machine['pod_cidr'] -and (Test-InRange $Address $machine['pod_cidr']))
+}
+
+# .SYNOPSIS
+# Return the IPv4 address on the interface of the default route: the planned one, else the first. Addresses that
+# Windows gave itself (169.254.0.0/16), of pods, or not usable yet (Tentative) are none.
 function Get-OwnAddress {
     [CmdletBinding()]
-    param()
-    $probe = [Net.Sockets.Socket]::new('InterNetwork', 'Dgram', 'Udp')
-    try {
-        $probe.Connect('169.254.169.254', 80)
-        $probe.LocalEndPoint.Address.ToString()
+    param([hashtable] $Run)
+    $index = (Get-DefaultRoute $Run).InterfaceIndex
+    $all = @(Get-NetIPAddress -InterfaceIndex $index -AddressFamily IPv4 -ErrorAction Ignore)
+    $usable = @($all | Where-Object {
+            "$($_.AddressState)" -eq 'Preferred' -and $_.IPAddress -notlike '169.254.*' -and
+            -not (Test-PodAddress $Run $_.IPAddress)
+        } | ForEach-Object { $_.IPAddress })
+    if (-not $usable) {
+        $seen = @($all | ForEach-Object { "$($_.IPAddress) is $($_.AddressState)" }) -join ', '
+        throw (New-Failure 'network-missing' "interface $index of the default route has no usable address: $seen")
     }
-    catch [Net.Sockets.SocketException] { throw (New-Failure 'network-missing' "no address: $($_.Exception.Message)") }
-    finally { $probe.Dispose() }
+    $machine = $Run.Told['machine']
+    if ($machine -and $machine['address'] -in $usable) { $machine['address'] } else { $usable[0] }
 }
 
 # .SYNOPSIS
@@ -75,11 +91,13 @@ function Set-FirewallRuleStep {
 }
 
 # .SYNOPSIS
-# Return the default route. HNS moves the address to a new interface, and other routes stay on the old one.
+# Return the default route. HNS moves the address to a new interface, and other routes stay on the old one. An endpoint
+# of the host can add a default route through the pod range's gateway, which leads nowhere (flannel issue 1763).
 function Get-DefaultRoute {
     [CmdletBinding()]
-    param()
+    param([hashtable] $Run)
     $routes = @(Get-NetRoute -DestinationPrefix '0.0.0.0/0' -ErrorAction Ignore |
+            Where-Object { -not (Test-PodAddress $Run $_.NextHop) } |
             Sort-Object { $_.RouteMetric + $_.InterfaceMetric })
     if (-not $routes) { throw (New-Failure 'network-missing' 'the machine has no default route') }
     $routes[0]
@@ -98,24 +116,39 @@ function Get-Unrouted {
 }
 
 # .SYNOPSIS
-# Return whether all addresses are routed through the interface of the default route.
-function Test-MetadataRouteStep {
+# Return the seconds for which the routes must still be watched: until hold_seconds after this run saw a new network.
+# HNS can remove the routes that late (kube-up's GCE scripts wait 45 s for the loss).
+function Get-HoldSecond {
     [CmdletBinding()]
-    param($Run, $Step)
-    -not (Get-Unrouted $Step (Get-DefaultRoute))
+    param([hashtable] $Run, $Step)
+    if (-not $Step['hold_seconds'] -or -not $Run.Switched) { return 0 }
+    [int] [Math]::Max(0, [Math]::Ceiling($Step['hold_seconds'] - $Run.Switched.Elapsed.TotalSeconds))
 }
 
 # .SYNOPSIS
-# Replace the routes in the active store; a boot removes them.
+# Return whether all addresses are routed through the interface of the default route, and need no more watching.
+function Test-MetadataRouteStep {
+    [CmdletBinding()]
+    param($Run, $Step)
+    -not (Get-Unrouted $Step (Get-DefaultRoute $Run)) -and -not (Get-HoldSecond $Run $Step)
+}
+
+# .SYNOPSIS
+# Replace the routes in the active store, which a boot empties; with hold_seconds, replace lost ones until then.
 function Set-MetadataRouteStep {
     [CmdletBinding()]
     param($Run, $Step)
-    $route = Get-DefaultRoute
-    foreach ($address in @(Get-Unrouted $Step $route)) {
-        $prefix = "$address/32"
-        Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
-        $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
-        [void](New-NetRoute @new -PolicyStore ActiveStore)
+    for (; ; ) {
+        $route = Get-DefaultRoute $Run
+        foreach ($address in @(Get-Unrouted $Step $route)) {
+            $prefix = "$address/32"
+            Get-NetRoute -DestinationPrefix $prefix -ErrorAction Ignore | Remove-NetRoute -Confirm:$false
+            $new = @{ DestinationPrefix = $prefix; InterfaceIndex = $route.InterfaceIndex; NextHop = $route.NextHop }
+            [void](New-NetRoute @new -PolicyStore ActiveStore)
+            Write-Said $Run "the route to $address through interface $($route.InterfaceIndex) is set"
+        }
+        if (-not (Get-HoldSecond $Run $Step)) { return }
+        Start-Sleep -Seconds $PollSeconds
     }
 }
 

@@ -51,7 +51,7 @@ function Get-StaleLease {
             } })
     foreach ($address in $leases.Keys) {
         $left = $fresh -and $leases[$address] -ne $Holder -and $address -notin $used
-        if ($left -or -not (Test-InRange $address $Step['subnet'])) { $address }
+        if ($left -or ($Step['subnet'] -and -not (Test-InRange $address $Step['subnet']))) { $address }
     }
 }
 
@@ -74,22 +74,22 @@ function Get-FlannelRange {
 }
 
 # .SYNOPSIS
-# Return whether the HNS network has the range or does not exist.
+# Return whether the HNS network has the range or does not exist; true if the range is not known yet.
 function Test-NetworkRange {
     [CmdletBinding()]
     param($Network, [string] $Subnet)
-    if (-not $Network) { return $true }
+    if (-not $Network -or -not $Subnet) { return $true }
     $ranges = @($Network.Subnets | ForEach-Object { $_.AddressPrefix })
     $ranges.Count -eq 1 -and $ranges[0] -eq $Subnet
 }
 
 # .SYNOPSIS
-# Return NAT networks that Docker or containerd created before this plan ran: they survive boots, their range may
-# overlap the cluster's, and their adapter can be mistaken for that of the pod network (NET-02).
+# Return NAT networks that the node's runtime created before this plan ran: they survive boots, their range may overlap
+# the cluster's, and their adapter can be mistaken for that of the pod network (NET-02). Those of others stay.
 function Get-NatNetwork {
     [CmdletBinding()]
-    param()
-    @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'NAT' })
+    param($Step)
+    @(Send-HnsRequest 'GET' 'networks' | Where-Object { $_.Type -eq 'NAT' -and $_.Name -in $Step['runtime_networks'] })
 }
 
 # .SYNOPSIS
@@ -106,7 +106,8 @@ function Test-FileRange {
 function Test-StaleNetworkStep {
     [CmdletBinding()]
     param($Run, $Step)
-    (Test-SetInBoot $Step) -and (Test-FileRange $Step) -and -not (Get-StaleLease $Step) -and -not (Get-NatNetwork) -and
+    (Test-SetInBoot $Step) -and (Test-FileRange $Step) -and -not (Get-StaleLease $Step) -and
+    -not (Get-NatNetwork $Step) -and
     (Test-NetworkRange (Get-HnsObject 'networks' $Step['network']) $Step['subnet'])
 }
 
@@ -119,9 +120,9 @@ function Set-StaleNetworkStep {
         if ((Get-ServiceState $name) -notin '', 'Stopped') { Stop-PlannedService $Run $name }
     }
     Remove-HnsPolicyList
-    foreach ($each in Get-NatNetwork) { Remove-HnsNetwork $each }
+    foreach ($each in Get-NatNetwork $Step) { Remove-HnsNetwork $Run $each }
     $network = Get-HnsObject 'networks' $Step['network']
-    if (-not (Test-NetworkRange $network $Step['subnet'])) { Remove-HnsNetwork $network }
+    if (-not (Test-NetworkRange $network $Step['subnet'])) { Remove-HnsNetwork $Run $network }
     if (-not (Test-FileRange $Step)) { [IO.File]::Delete($Step['subnet_file']) }
     foreach ($address in @(Get-StaleLease $Step)) {
         [IO.File]::Delete("$($Step['data_directory'])\$($Step['network'])\$address")

@@ -31,7 +31,8 @@ function Send-HnsRequest {
     $code = (Get-HnsType)::HNSCall($Method, $path.TrimEnd('/'), $data, [ref] $said)
     $answer = if ($said) { ConvertFrom-Json $said }
     if ($code -ne 0 -or ($answer -and -not $answer.Success)) {
-        throw (New-Failure 'network-missing' "HNS refuses $Method $path with ${code}: $said")
+        $number = '0x{0:x8}' -f $code
+        throw (New-Failure 'network-missing' "HNS refuses $Method $path with ${number}: $said")
     }
     if ($answer -and $answer.PSObject.Properties['Output']) { @($answer.Output) | Where-Object { $null -ne $_ } }
 }
@@ -55,10 +56,28 @@ function Remove-HnsPolicyList {
 }
 
 # .SYNOPSIS
-# Remove a network and the load balancers that would keep it.
-function Remove-HnsNetwork {
+# Return what HNS still lists of a removed network: the network, or endpoints on its ports; nothing if it lists neither.
+function Get-HnsRemnant {
     [CmdletBinding()]
     param($Network)
+    if (Send-HnsRequest 'GET' 'networks' | Where-Object { $_.ID -eq $Network.ID }) { return "network $($Network.Name)" }
+    Send-HnsRequest 'GET' 'endpoints' | Where-Object {
+        $_.PSObject.Properties['VirtualNetwork'] -and $_.VirtualNetwork -eq $Network.ID
+    } | ForEach-Object { "endpoint $($_.Name) of network $($Network.Name)" }
+}
+
+# .SYNOPSIS
+# Remove a network and the load balancers that would keep it. HNS answers before it has removed all of it, and a new
+# network of that name or range would fail until then.
+function Remove-HnsNetwork {
+    [CmdletBinding()]
+    param([hashtable] $Run, $Network)
     Remove-HnsPolicyList
     [void](Send-HnsRequest 'DELETE' 'networks' -Id $Network.ID)
+    while ($left = @(Get-HnsRemnant $Network)) {
+        if ($Run.Watch.Elapsed.TotalSeconds -gt $Run.Limit) {
+            throw (New-Failure 'network-missing' "HNS still lists $($left -join ', ') after its removal")
+        }
+        Start-Sleep -Milliseconds 500
+    }
 }

@@ -22,7 +22,7 @@ $Kinds = @{
     'kubelet-bootstrap'     = 120, 'path:text kubeconfig:any secret:text certificate:text node:text'
     'link'                  = 120, 'path:text target:text'
     'local-user'            = 120, 'user:text'
-    'metadata-route'        = 120, 'addresses:list'
+    'metadata-route'        = 120, 'addresses:list hold_seconds:number?'
     'node-object'           = 600, ('node:text kubeconfig:text kubectl:text state:registered,ready provider_id:text? ' +
         'kubelet:text? labels:map?')
     'overlay-network'       = 600, 'network:text subnet:text pods:text subnet_file:text service:text address:text'
@@ -38,7 +38,8 @@ $Kinds = @{
     'service'               = 120, ('service:text command:list depends:list? environment:map? restarts_on:list? ' +
         'log:text? restart_seconds:number? start:auto,boot? wrapper:text? description:text? demand:flag?')
     'source-vip'            = 120, 'network:text subnet:text plugin:text data_directory:text'
-    'stale-network'         = 120, 'network:text subnet:text data_directory:text services:list subnet_file:text?'
+    'stale-network'         = 120, ('network:text data_directory:text services:list ' +
+        'subnet:text? subnet_file:text? runtime_networks:list?')
     'system-service'        = 120, 'service:text start:auto,disabled'
     'task'                  = 120, 'task:text command:list schedule:map description:text?'
     'wait'                  = 300, ('condition:map ' +

@@ -33,9 +33,9 @@ function Get-Failure {
 
 # .SYNOPSIS
 # Return a run: values of references (Told, Found), secrets read (Stored), texts to redact (Unsaid), commands (Done),
-# downloads of the phase (Fetched), digests of files (Digests), running times of started services (Started), the last
-# observation of a poll (Seen), the last Node object as planned (Shown), the state of the status record after the run
-# (Reached), and stopwatch and limit of the attempt (Watch, Limit).
+# downloads of the phase (Fetched), digests of files (Digests), running times of started services (Started) and of a
+# new virtual switch (Switched), the last observation of a poll (Seen), the last Node object as planned (Shown), the
+# state of the status record after the run (Reached), and stopwatch and limit of the attempt (Watch, Limit).
 function New-Run {
     [CmdletBinding()]
     param($Told, [bool] $Checking)
@@ -43,7 +43,7 @@ function New-Run {
         Told = @{ machine = $Told['machine']; facts = $Told['facts']; registration = @{} }
         Found = @{}; Stored = @{}; Unsaid = @{}; Done = @{}; Fetched = @{}; Digests = @{}; Clients = @{}
         Egress = @{}; Checking = $Checking; RebootAsked = $false; Kubernetes = $null; Instance = ''
-        Started = @{}; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
+        Started = @{}; Switched = $null; Seen = ''; Shown = @{ Words = '' }; Reached = 'ready'
         Whole = [Diagnostics.Stopwatch]::StartNew(); Watch = [Diagnostics.Stopwatch]::StartNew(); Limit = 0
     }
 }
@@ -68,7 +68,7 @@ function Get-Reference {
     if ($source -eq 'node') {
         if (-not $Run.Found.ContainsKey($key)) {
             switch ($key) {
-                'address' { $Run.Found[$key] = Get-OwnAddress }
+                'address' { $Run.Found[$key] = Get-OwnAddress $Run }
                 'provider_id' { $Run.Found[$key] = Get-ProviderId }
                 'address_range' { return "$(Get-Reference $Run 'node.address')/32" }
                 'bootstrap_token' { return Get-Secret $Run (Get-Reference $Run 'facts.join_secret') }

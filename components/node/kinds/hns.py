@@ -44,10 +44,11 @@ HNS: dict[str, Kind] = {
                 " management adapter.",
             ),
         },
-        compares="The network by name: type, subnet, gateway; the endpoint by name: address, attached; forwarding of"
-        " both adapters.",
-        sets="Removes a different network of that name with all load-balancer policies; creates the network, waits"
-        " until the machine has its address and default route again (504); then creates and attaches the endpoint.",
+        compares="The network by name: type, subnet, gateway; the endpoint by name: address; its adapter: up, address;"
+        " forwarding of both adapters.",
+        sets="Removes a different network of that name with all load-balancer policies, and waits until HNS lists it no"
+        " more; creates the network, waits until the machine has its address and default route again (504); then"
+        " creates the endpoint with gateway 0.0.0.0, attaches it, and waits for its adapter.",
         undo="a different network of that name, with its endpoints",
         cuts=_STEPPED,
         systems=_WINDOWS,

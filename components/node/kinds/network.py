@@ -1,7 +1,7 @@
 """Kinds for the host's firewall, dynamic ports and routes."""
 
 from components.node.kinds.model import Cut, Field, Kind
-from components.node.kinds.values import NAME, PORT, PROTOCOL
+from components.node.kinds.values import COUNT, NAME, PORT, PROTOCOL
 
 _STEPPED = (Cut.BEFORE_SET, Cut.HALF_SET, Cut.AFTER_SET)
 _PORTS = {"type": "string", "pattern": r"^\d{1,5}(-\d{1,5})?$"}
@@ -53,10 +53,17 @@ NETWORK: dict[str, Kind] = {
             "addresses": Field(
                 {"type": "array", "items": _ADDRESS, "minItems": 1},
                 "Addresses, such as 169.254.169.254 of the metadata service.",
-            )
+            ),
+            "hold_seconds": Field(
+                COUNT,
+                "Seconds after a new HNS network for which routes that HNS removes are set again; default 0.",
+                required=False,
+            ),
         },
-        compares="The only route to each address/32: interface and next hop of the default route.",
-        sets="Replaces routes that differ, in the active store, which is empty after a boot.",
+        compares="The only route to each address/32: interface and next hop of the default route, which is none through"
+        " the pod range. If this run saw a new HNS network: that hold_seconds are over.",
+        sets="Replaces routes that differ, in the active store, which is empty after a boot; looks every 2 seconds"
+        " until hold_seconds are over.",
         undo="routes to the addresses through other interfaces",
         cuts=_STEPPED,
         systems=_WINDOWS,

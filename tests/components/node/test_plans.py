@@ -95,7 +95,7 @@ def test_a_different_patch_minor_system_or_range_replaces_machines(os: str) -> N
 def test_every_supported_minor_gives_a_plan_for_every_system(os: str | None, kubernetes: str) -> None:
     if os and os.startswith("windows"):
         expected = {"build", "identity", "system", "firewall", "folders", "downloads", "runtime", "kubelet"}
-        expected |= {"network", "proxy", "registered", "ready"}
+        expected |= {"pod-network", "network", "proxy", "registered", "ready"}
     else:
         expected = {"identity", "system", "downloads", "runtime", "network", "verify"}
         expected |= {"kubelet"} if os else {"certificates", "control-plane", "addons", "agent"}

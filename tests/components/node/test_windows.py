@@ -102,9 +102,10 @@ def test_ops_04_services_on_the_network_start_after_stale_state_is_removed_at_ea
     windows: NodePlan,
 ) -> None:
     demanded = {each.name for each in windows.steps if each.kind == "service" and each.fields.get("demand")}
-    assert demanded == {"flanneld", "kube-proxy"}
+    assert demanded == {"kubelet", "flanneld", "kube-proxy"}
     stale = one(windows, "stale-network").fields
-    assert set(stale["services"]) == demanded
+    assert set(one(windows, "last-boot").fields["services"]) == demanded
+    assert set(stale["services"]) == demanded - {"kubelet"}
     assert stale["subnet"] == ref("node.pod_subnet"), "the Node object's, not what flanneld once wrote"
     assert stale["data_directory"] == one(windows, "source-vip").fields["data_directory"]
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from components.node.plan import NodePlan
-from tools.golden.samples import content, one, plan
+from tools.golden.samples import content, one, plan, position
 
 WINDOWS = ("windows-2019", "windows-2022", "windows-2025")
 
@@ -80,3 +80,34 @@ def test_only_the_cni_file_translates_addresses(runtime: str) -> None:
 def test_cni_policies_let_pods_reach_their_own_services_with_direct_server_return(mode: str, runtime: str) -> None:
     (plugin,) = content(plan("windows-2022", {"runtime": runtime}, network={"mode": mode}), "cni-config")["plugins"]
     assert plugin.get("delegate", plugin)["loopbackDSR"] is True
+
+
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_the_kubelet_starts_after_state_of_the_last_boot_is_removed(mode: str) -> None:
+    node_plan = plan("windows-2022", network={"mode": mode})
+    cleaning = next(each for each in node_plan.steps if each.kind == "stale-network")
+    assert position(node_plan, cleaning.name) < position(node_plan, "kubelet")
+    assert cleaning.fields["services"][-1] == "kubelet", "after those that depend on it"
+    assert one(node_plan, "kubelet").fields["demand"], "Windows does not start it at boot"
+
+
+def test_with_l2bridge_the_network_exists_before_the_kubelet_and_has_a_usable_address() -> None:
+    node_plan = plan("windows-2022", network={"mode": "l2bridge"})
+    order = ["stale-network", "node-address", "hns-network", "metadata-route", "kubelet", "cni-config"]
+    assert [position(node_plan, each) for each in order] == sorted(position(node_plan, each) for each in order)
+
+
+@pytest.mark.parametrize("mode", ["overlay", "l2bridge"])
+def test_metadata_routes_are_watched_until_hns_has_settled_and_after_all_services_run(mode: str) -> None:
+    node_plan = plan("windows-2022", network={"mode": mode})
+    held = one(node_plan, "metadata-route-holds")
+    assert held.fields["addresses"] == one(node_plan, "metadata-route").fields["addresses"]
+    assert held.fields["hold_seconds"] >= 45, "kube-up for GCE waits 45 s for HNS to remove the route"
+    assert position(node_plan, "kube-proxy") < position(node_plan, held.name) < position(node_plan, "kubelet-runs")
+
+
+@pytest.mark.parametrize(("runtime", "names"), [("containerd", []), ("docker", ["nat"])])
+def test_net_02_only_nat_networks_of_the_nodes_runtime_are_removed(runtime: str, names: list[str]) -> None:
+    node_plan = plan("windows-2022", {"runtime": runtime})
+    steps = [each for each in node_plan.steps if each.kind == "stale-network"]
+    assert [each.fields["runtime_networks"] for each in steps] == [names, names]

@@ -1,5 +1,6 @@
 # Stand-ins for HNS (hns.psm1 of microsoft/SDN) and the adapters it makes; windows.psm1 keeps their books.
-# Networks, endpoints and policylists are books by id; "outage" says how often routes are gone once a switch is made.
+# Networks, endpoints and policylists are books by id; "outage" says how often routes are gone once a switch is made,
+# "linger" how often a removed network is still listed. An endpoint of the host is "attached", which HNS does not show.
 
 # The adapters of the machine: its own, and those of a virtual switch and of endpoints that the host has; or a book.
 function Get-AdapterName {
@@ -9,13 +10,44 @@ function Get-AdapterName {
     $networks = (Get-Kept 'networks').Values
     if ($networks | Where-Object { $_.Type -ne 'nat' }) { 'vEthernet (Ethernet)' }
     $networks | Where-Object { $_.Type -eq 'nat' } | ForEach-Object { "vEthernet ($($_.Name))" }
-    (Get-Kept 'endpoints').Values | Where-Object { $_.SharedContainers } | ForEach-Object { "vEthernet ($($_.Name))" }
+    (Get-Kept 'endpoints').Values | Where-Object { $_.attached } | ForEach-Object { "vEthernet ($($_.Name))" }
 }
 
 function Get-NetAdapter {
     [CmdletBinding()]
     param([string] $Name)
-    Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name } | ForEach-Object { [pscustomobject] @{ Name = $_ } }
+    Get-AdapterName | Where-Object { -not $Name -or $_ -like $Name } |
+        ForEach-Object { [pscustomobject] @{ Name = $_; Status = 'Up' } }
+}
+
+# Addresses of interface 7 are those of the book "addresses" ({address: state}), or the machine's own; an endpoint of
+# the host has its own.
+function Get-NetIPAddress {
+    [CmdletBinding()]
+    param([string] $InterfaceAlias, [uint32] $InterfaceIndex, [ValidateSet('IPv4', 'IPv6')] [string] $AddressFamily)
+    if ($InterfaceAlias) {
+        $found = @{}
+        foreach ($each in (Get-Kept 'endpoints').Values) {
+            $own = $each.attached -and $InterfaceAlias -eq "vEthernet ($($each.Name))"
+            if ($own) { $found[$each.IPAddress] = 'Preferred' }
+        }
+    }
+    else {
+        $found = Get-Kept 'addresses'
+        if (-not $found.Count) { $found = @{ (Get-SourceAddress) = 'Preferred' } }
+    }
+    if (-not $found.Count) { return Write-Error 'No matching MSFT_NetIPAddress objects found' }
+    foreach ($address in $found.Keys) { [pscustomobject] @{ IPAddress = $address; AddressState = $found[$address] } }
+}
+
+# The source address of packets to the cloud; sends nothing.
+function Get-SourceAddress {
+    $probe = [Net.Sockets.Socket]::new('InterNetwork', 'Dgram', 'Udp')
+    try {
+        $probe.Connect('169.254.169.254', 80)
+        $probe.LocalEndPoint.Address.ToString()
+    }
+    finally { $probe.Dispose() }
 }
 
 # Where forwarding of an interface is kept: an endpoint's goes with it. The management adapter is that of index.
@@ -85,7 +117,27 @@ function Remove-Kept([string] $Type, [hashtable] $Kept, [string] $Id) {
         foreach ($each in @($endpoints.Values)) { if ($each.VirtualNetwork -eq $Id) { $endpoints.Remove($each.ID) } }
         Set-Kept 'endpoints' $endpoints
     }
+    if ($Type -eq 'networks') {
+        $left = [int] (Get-Kept 'linger').polls
+        if ($left) { Set-Kept 'leaving' @{ left = $left; network = $Kept[$Id] } }
+    }
     $Kept.Remove($Id)
+}
+
+# A network that is removed, and that HNS still lists; nothing if there is none.
+function Get-LeavingNetwork {
+    $leaving = Get-Kept 'leaving'
+    if (-not $leaving.left) { return }
+    Set-Kept 'leaving' @{ left = $leaving.left - 1; network = $leaving.network }
+    $leaving.network
+}
+
+# As HNS shows an object: without "attached".
+function ConvertTo-Shown($Kept) {
+    $shown = ConvertFrom-Json (ConvertTo-Json $Kept -Depth 9) -AsHashtable
+    if ($shown.ContainsKey('attached')) { $shown.SharedContainers = @() }
+    $shown.Remove('attached')
+    ConvertFrom-Json (ConvertTo-Json $shown -Depth 9)
 }
 
 # As in hns.psm1 of microsoft/SDN, with HNS behind it.
@@ -99,16 +151,26 @@ function Invoke-HnsRequest {
     if ($Method -ne 'GET') { Write-Asked 'Invoke-HnsRequest' $PSBoundParameters }
     $kept = Get-Kept $Type
     $body = if ($Data) { ConvertFrom-Json $Data -AsHashtable }
-    if ($Method -eq 'GET') { return $kept.Values | ForEach-Object { ConvertFrom-Json (ConvertTo-Json $_ -Depth 9) } }
+    if ($Method -eq 'GET') {
+        if ($Type -eq 'networks') { Get-LeavingNetwork | ForEach-Object { ConvertTo-Shown $_ } }
+        return $kept.Values | ForEach-Object { ConvertTo-Shown $_ }
+    }
     if ($Method -eq 'DELETE') { Remove-Kept $Type $kept "$Id" }
     elseif ($Action) {
         if ($body.SystemType -ne 'Host' -or $body.CompartmentId -ne 1) { throw 'The parameter is incorrect.' }
-        $kept["$Id"].SharedContainers = @('00000000-0000-0000-0000-000000000000')
+        $again = $kept["$Id"].attached -or (Get-Kept 'attach').again
+        $kept["$Id"].attached = $true
+        Set-Kept $Type $kept
+        if ($again) { throw 'This endpoint is already attached to the switch. ' }
     }
     else {
         if ($kept.Values | Where-Object { $_.Name -eq $body.Name }) { throw 'The object already exists.' }
+        if ($Type -eq 'networks' -and (Get-Kept 'leaving').left) { throw 'The object already exists.' }
         if ($Type -eq 'networks') { Assert-Network $body } else { Assert-Endpoint $body }
-        if ($Type -eq 'networks') { Set-Kept 'away' @{ left = [int] (Get-Kept 'outage').polls } }
+        if ($Type -eq 'networks') {
+            Set-Kept 'away' @{ left = [int] (Get-Kept 'outage').polls }
+            Set-Kept 'losing' @{ left = [int] (Get-Kept 'loss').polls }
+        }
         $body.ID = "$([Guid]::NewGuid())"
         $kept[$body.ID] = $body
     }
@@ -122,4 +184,13 @@ function Test-Away {
     if (-not $away.left) { return $false }
     Set-Kept 'away' @{ left = $away.left - [int] ($away.left -gt 0) }
     $true
+}
+
+# Services of Windows by the name of their program.
+function Get-CimInstance {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ClassName, [string] $Filter)
+    if ($ClassName -ne 'Win32_Service' -or $Filter -notmatch "^Name='([\w-]+)'$") { throw 'Invalid class or query' }
+    $process = Get-Process -Name $Matches[1] -ErrorAction Ignore | Select-Object -First 1
+    [pscustomobject] @{ Name = $Matches[1]; ProcessId = if ($process) { $process.Id } else { 0 } }
 }

@@ -62,12 +62,33 @@ function Get-NetRoute {
     param([string] $DestinationPrefix)
     if (Test-Away) { return Write-Error "No MSFT_NetRoute objects found with '$DestinationPrefix'" }
     $default = @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 7; NextHop = '10.20.0.1' }
+    if ($DestinationPrefix -ne '0.0.0.0/0') { Remove-LostRoute $DestinationPrefix }
     $kept = Get-Kept 'routes'
-    $routes = @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
+    $routes = @(Get-EndpointRoute) + @($kept.Values) + @(if (-not $kept.ContainsKey('0.0.0.0/0')) { $default })
     foreach ($route in $routes) {
         if ($route -and $route.DestinationPrefix -eq $DestinationPrefix) {
-            [pscustomobject] ($route + @{ RouteMetric = 0; InterfaceMetric = 15 })
+            [pscustomobject] (@{ RouteMetric = 0; InterfaceMetric = 15 } + $route)
         }
+    }
+}
+
+# HNS removes a route some looks after it made a network, as the book "loss" says.
+function Remove-LostRoute([string] $Prefix) {
+    $losing = Get-Kept 'losing'
+    if (-not $losing.left) { return }
+    Set-Kept 'losing' @{ left = $losing.left - 1 }
+    if ($losing.left -ne 1) { return }
+    $kept = Get-Kept 'routes'
+    $kept.Remove($Prefix)
+    Set-Kept 'routes' $kept
+}
+
+# Default routes that HNS gives the host with an attached endpoint, unless the endpoint's gateway is 0.0.0.0.
+function Get-EndpointRoute {
+    foreach ($each in (Get-Kept 'endpoints').Values) {
+        if (-not $each.attached -or $each.GatewayAddress -eq '0.0.0.0') { continue }
+        $network = (Get-Kept 'networks')[$each.VirtualNetwork]
+        @{ DestinationPrefix = '0.0.0.0/0'; InterfaceIndex = 21; NextHop = $network.Subnets[0].GatewayAddress }
     }
 }
 
